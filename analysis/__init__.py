@@ -1,0 +1,1 @@
+"""From tidy tables to corrected tests, rankings and a report."""

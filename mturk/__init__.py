@@ -1,0 +1,1 @@
+"""HITs over the MTurk protocol, for endpoints that speak it."""

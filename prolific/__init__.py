@@ -1,0 +1,1 @@
+"""Studies, submissions and payments on Prolific."""

@@ -1,0 +1,1 @@
+"""Who answers: people on the survey server, LLM raters, simulated annotators."""

@@ -1,0 +1,67 @@
+"""The ``spa`` script: finds commands by entry point and tells a user's mistake in one line.
+
+Commands are loaded only when they are asked for, so that ``spa --help`` stays quick; a
+command module imports what is heavy inside its functions.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import EntryPoint, entry_points, version
+from typing import Any
+
+import click
+
+from spa.errors import SpaError
+
+GROUP = "spa.commands"  # entry points: name of the command -> click command
+ORDER = ("init", "check", "plan", "build", "preview", "serve", "rate", "simulate", "import", "export", "report", "demo")
+
+
+class CommandsByEntryPoint(click.Group):
+    """A group whose commands come from every installed package that registers some."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands, in the order of a study's life."""
+        names = {point.name for point in entry_points(group=GROUP)}
+        return sorted(names, key=lambda name: (ORDER.index(name) if name in ORDER else len(ORDER), name))
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Load one command; ``None`` where nobody registered it."""
+        found: EntryPoint | None = next(iter(entry_points(group=GROUP, name=cmd_name)), None)
+        if found is None:
+            return None
+        command: click.Command = found.load()
+        return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; a ``SpaError`` becomes one line a problem and exit code 1."""
+        try:
+            return super().invoke(ctx)
+        except SpaError as error:
+            for problem in error.problems:
+                click.echo(f"spa: {problem}", err=True)
+            ctx.exit(1)
+
+
+@click.group(
+    cls=CommandsByEntryPoint,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Example: spa demo --out demo-out",
+)
+@click.version_option(version("spa-eval"), prog_name="spa")
+def main() -> None:
+    """Find out which text or image generator people prefer, and whether an LLM may say it for them.
+
+    \b
+    A study in six commands:
+      spa init my-study            writes study.toml and example outputs
+      spa check my-study/study.toml
+      spa build my-study/study.toml
+      spa serve my-study/study.toml
+      spa rate my-study/study.toml --rater NAME
+      spa report my-study/study.toml --out report
+    """
+    for stream in (sys.stdout, sys.stderr):  # a name in a user's data may not fit the terminal's encoding
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")

@@ -1,0 +1,1 @@
+"""The commands of ``spa``: read arguments, call the library, print."""

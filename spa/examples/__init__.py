@@ -1,0 +1,1 @@
+"""Example studies that ship with the package."""

@@ -1,0 +1,1 @@
+"""How it is asked: one form, rendered as a web page or as a prompt."""

@@ -1,0 +1,1 @@
+"""What came back: answers read and validated, the store, tidy tables."""

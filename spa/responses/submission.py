@@ -1,0 +1,47 @@
+"""What came back from one annotator: accepted answers and missing ones, each beside its raw form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from spa.forms.form import Target
+
+AnnotatorKind = Literal["human", "llm", "simulated"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Response:
+    """One accepted answer.
+
+    ``value`` is a preference probability in [0, 1], a rating in the units of its scale, or the
+    value of the chosen option; ``raw`` is what arrived, verbatim.
+    """
+
+    question_id: str
+    target: Target
+    value: float | str
+    raw: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Missing:
+    """A question without a usable answer, and why; ``raw`` keeps what arrived, if anything did."""
+
+    question_id: str
+    target: Target
+    reason: str
+    raw: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submission:
+    """Everything that one annotator answered in one visit, in the order of the form."""
+
+    submission_id: str
+    assignment_id: str
+    annotator_id: str  # the person (keyed hash), or the rater's id
+    annotator_kind: AnnotatorKind
+    source: str  # "link", "simulated", "prolific", "rater", ...
+    answers: tuple[Response | Missing, ...]
+    seconds: float | None = None  # from the first page shown to the last answer

@@ -1,0 +1,1 @@
+"""What is asked: study file, outputs, assignments, blinding."""

@@ -1,0 +1,289 @@
+"""What is asked: the frozen ``Study`` that a study file becomes.
+
+Every key of ``study.toml`` is a field here, with its default, so this module is also
+the reference of the file. Files are read and cross-checked in :mod:`spa.study.load`.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+OVERALL = "overall"  # the criterion that asks for the preference as a whole; never computed
+Ident = Annotated[str, StringConstraints(min_length=1, max_length=80, pattern=r"^[^\s/\\](?:[^\n\r\t]*[^\s])?$")]
+Text = Annotated[str, StringConstraints(min_length=1)]
+Balance = Literal["counterbalanced", "fixed"]
+Shown = Literal["first", "all"] | Annotated[int, Field(ge=1)]
+
+
+class Section(BaseModel):
+    """A table of the study file: frozen, unknown keys refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class System(Section):
+    """A thing being compared. Neither ``id`` nor ``name`` ever reaches a form."""
+
+    id: Ident
+    name: Text | None = None  # shown in reports; the id where absent
+    role: Literal["system", "human", "reference"] = "system"  # a reference is never compared
+
+
+class OutputFilter(Section):
+    """A condition that an item must meet; an item that fails leaves the study with a line in the report."""
+
+    field: Literal["item_text", "output"] = "item_text"
+    starts_with: Text | None = None
+    contains_none_of: tuple[Text, ...] = ()
+    ends_in_punctuation: bool = False
+    min_words: Annotated[int, Field(ge=0)] | None = None
+    max_words: Annotated[int, Field(ge=1)] | None = None
+    min_characters: Annotated[int, Field(ge=0)] | None = None
+    max_characters: Annotated[int, Field(ge=1)] | None = None
+
+
+class OutputFiles(Section):
+    """Where the outputs are and how the files are laid out (JSONL, CSV or Parquet by suffix)."""
+
+    files: Annotated[tuple[Path, ...], Field(min_length=1)]  # relative to the study file
+    layout: Literal["long", "wide"] = "long"  # wide: one column a system, named by its id
+    kind: Literal["text", "image"] = "text"  # image: the output is a path relative to its file
+    item: Text | Annotated[tuple[Text, ...], Field(min_length=1)] = "item_id"  # several are joined by "/"
+    system: Text = "system"
+    output: Text = "output"
+    sample: Text | None = None  # column that numbers several outputs of one system for one item
+    item_text: Text | None = None  # column with what every system was given, shown with the outputs
+    filters: tuple[OutputFilter, ...] = ()
+    match_length_of: Ident | None = None  # system cut to whole sentences, never longer than the longest other
+
+
+class Option(Section):
+    """One answer of a closed question; ``score`` where the answer counts as a rating."""
+
+    text: Text
+    score: float | None = None
+
+
+class Criterion(Section):
+    """Something outputs are judged on. ``question`` is asked of one output."""
+
+    id: Ident
+    name: Text  # completes "better ... with regard to NAME"
+    question: Text | None = None  # for one output; a default is made from the name
+    options: tuple[Option, ...] = ()  # count or category answers with their scores: asked in [categories]
+    lower_is_better: bool = False
+    against_source: bool = False  # asked with the item text beside the output
+    mark_differences: bool = False  # words that differ from the item text are marked
+
+
+class ExposureStudy(Section):
+    """The same two systems under several pairs of labels, each seen at another exposure.
+
+    Ethayarajh & Jurafsky (2022), appendix B: items are disjoint between the blocks and the
+    same for both systems, so that annotators take the pairs for different systems.
+    """
+
+    system_x: Ident
+    system_y: Ident
+    exposures: Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(min_length=1)] = (1, 2, 4, 8)
+
+
+class Spa(Section):
+    """System-level probabilistic assessment."""
+
+    exposure: Annotated[int, Field(ge=1)] = 5  # outputs of each system that an annotator reads
+    comparisons: Literal["all", "chain", "baseline"] | tuple[tuple[Ident, Ident], ...] = "all"
+    baseline: Ident | None = None
+    directions: Literal["both", "one"] = "both"
+    same_items: bool = True  # both systems are read on the same items
+    reading: Literal["first", "with_questions"] = "first"  # all outputs are read before the first comparison, or
+    # each comparison shows its own; an exposure study always does the latter
+    criteria: tuple[Ident, ...] | None = None  # None: all criteria without options
+    overall: bool = True
+    exposure_study: ExposureStudy | None = None
+
+
+class RatingSection(Section):
+    """What every way of rating one output has in common."""
+
+    outputs: Shown = "first"  # rated: the first item shown, all items, or k at random
+    pages: Literal["item", "one"] = "item"
+    criteria: tuple[Ident, ...] | None = None
+
+
+class Likert(RatingSection):
+    """Ratings from 1 to ``points`` with labelled ends."""
+
+    points: Annotated[int, Field(ge=2, le=11)] = 5
+    low: Text | None = None  # words at the ends; the locale's where absent
+    high: Text | None = None
+    overall: bool = True
+    half_points: Literal["keep", "floor", "missing"] = "keep"  # what becomes of 4.5
+    identical_pairs: Annotated[int, Field(ge=0)] = 0  # an output equal to its source, highest rating expected
+
+
+class Continuous(RatingSection):
+    """Ratings from 0 to 100, with outputs of reference systems at the ends where wanted."""
+
+    low: Text | None = None
+    high: Text | None = None
+    overall: bool = True
+    best_reference: Ident | None = None  # a system of role "reference", shown as what 100 means
+    worst_reference: Ident | None = None
+
+
+class Categories(RatingSection):
+    """Count or category answers: every criterion that has ``options``."""
+
+
+class Choices(Section):
+    """Which of two outputs of one item is better."""
+
+    ties: bool = True
+    outputs: Shown = "all"
+    comparisons: Literal["all", "chain", "baseline"] | tuple[tuple[Ident, Ident], ...] | None = None  # None: [spa]'s
+    baseline: Ident | None = None
+    criteria: tuple[Ident, ...] | None = None
+    overall: bool = True
+
+
+class Design(Section):
+    """How annotators differ from one another in what they see."""
+
+    labels: Balance = "counterbalanced"  # fixed: every reader sees the same letter for the same system
+    question_order: Balance = "counterbalanced"
+    directions: Balance = "counterbalanced"  # which direction of a pair comes first (or alone)
+    items: Annotated[int, Field(ge=1)] = 5  # items an annotator; used only where there is no [spa]
+
+
+class Screening(Section):
+    """A question before the study; whoever gives no eligible answer is excluded from the analysis."""
+
+    id: Ident
+    question: Text
+    options: Annotated[tuple[Text, ...], Field(min_length=2)]
+    eligible: Annotated[tuple[Text, ...], Field(min_length=1)]
+
+
+class AttentionCheck(Section):
+    """A question with one right answer, asked of people only."""
+
+    id: Ident
+    question: Text
+    options: Annotated[tuple[Text, ...], Field(min_length=2)]
+    expected: Text
+
+
+class Words(Section):
+    """Markdown, in the study file or in a file beside it."""
+
+    text: Text | None = None
+    file: Path | None = None
+
+
+class People(Section):
+    """How many annotators are wanted and what a completed submission is paid (major units)."""
+
+    annotators: Annotated[int, Field(ge=1)] = 30
+    pay: Decimal | None = None
+    currency: Annotated[str, StringConstraints(pattern=r"^[A-Z]{3}$")] = "USD"
+    minutes: Annotated[float, Field(gt=0)] | None = None  # estimate shown; reckoned from the words where absent
+    completion_code: Text | None = None  # a random one a person where absent
+    completion_url: Annotated[str, StringConstraints(pattern=r"^https?://")] | None = None
+
+
+class Rater(Section):
+    """An LLM that answers the same forms through an OpenAI-compatible chat endpoint."""
+
+    id: Ident
+    model: Text
+    base_url: Annotated[str, StringConstraints(pattern=r"^https?://")] | None = None
+    api_key_env: Text = "OPENAI_API_KEY"  # name of the environment variable, never the key
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
+    max_tokens: Annotated[int, Field(ge=1)] | None = None
+    attempts: Annotated[int, Field(ge=1, le=5)] = 2
+
+
+class Analysis(Section):
+    """The analysis plan, fixed before the answers are seen."""
+
+    fwer: Annotated[float, Field(gt=0, lt=1)] = 0.05
+    confidence: Annotated[float, Field(gt=0, lt=1)] = 0.95
+    consistency_tau: Annotated[Decimal, Field(ge=1, le=2)] | None = Decimal("1.1")  # None: no such exclusion
+    family: Literal["criterion", "all"] = "criterion"
+    unit: Literal["auto", "annotator", "item"] = "auto"
+    max_failed_checks: Annotated[int, Field(ge=0)] = 0
+    repeat_submissions: Literal["exclude", "first"] = "exclude"
+    regularisation: Annotated[float, Field(gt=0)] | None = None  # pseudo-wins added to every pair of Bradley-Terry
+    expected: tuple[Text, ...] = ()  # "x > y" or "x ~ y"
+
+
+class Study(Section):
+    """A study: what is asked, of whom, and how the answers will be analysed."""
+
+    id: Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_-]{0,62}$")]
+    title: Text
+    language: Annotated[str, StringConstraints(pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]+)*$")] = "en"
+    seed: Annotated[int, Field(ge=0)] = 0
+    outputs: OutputFiles
+    systems: Annotated[tuple[System, ...], Field(min_length=2)]
+    criteria: tuple[Criterion, ...] = ()
+    spa: Spa | None = None
+    likert: Likert | None = None
+    continuous: Continuous | None = None
+    categories: Categories | None = None
+    choices: Choices | None = None
+    design: Design = Design()
+    instructions: Words = Words()  # the locale's preset where empty
+    consent: Words = Words()  # no consent page where empty
+    screening: tuple[Screening, ...] = ()
+    attention_checks: tuple[AttentionCheck, ...] = ()
+    texts: dict[str, str] = {}  # replaces texts of the locale, by key
+    people: People = People()
+    raters: tuple[Rater, ...] = ()
+    analysis: Analysis = Analysis()
+
+    @property
+    def compared(self) -> tuple[System, ...]:
+        """Systems that annotators compare, in the order of the study file."""
+        return tuple(system for system in self.systems if system.role != "reference")
+
+    @property
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """Pairs (system_x, system_y) of the SPA comparisons, in the direction first listed."""
+        if self.spa is None:
+            return ()
+        if self.spa.exposure_study is not None:
+            return ((self.spa.exposure_study.system_x, self.spa.exposure_study.system_y),)
+        return expand_pairs(self.spa.comparisons, self.spa.baseline, self.compared)
+
+    @property
+    def choice_pairs(self) -> tuple[tuple[str, str], ...]:
+        """Pairs of the pairwise choices; those of [spa] unless [choices] names its own."""
+        if self.choices is None:
+            return ()
+        if self.choices.comparisons is None:
+            return self.pairs or expand_pairs("all", None, self.compared)
+        return expand_pairs(self.choices.comparisons, self.choices.baseline, self.compared)
+
+
+def expand_pairs(
+    comparisons: str | tuple[tuple[str, str], ...], baseline: str | None, compared: tuple[System, ...]
+) -> tuple[tuple[str, str], ...]:
+    """Spell out "all", "chain" or "baseline" as ordered pairs of system ids.
+
+    A chain compares each system with the one listed before it, (later, earlier); a baseline
+    stands second in each of its pairs.
+    """
+    if not isinstance(comparisons, str):
+        return comparisons
+    ids = [system.id for system in compared]
+    if comparisons == "chain":
+        return tuple((later, earlier) for earlier, later in zip(ids, ids[1:], strict=False))
+    if comparisons == "baseline":
+        return tuple((other, baseline) for other in ids if baseline is not None and other != baseline)
+    return tuple((x, y) for position, x in enumerate(ids) for y in ids[position + 1 :])
