@@ -1,10 +1,6 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# What the tests and the checks need beside the project itself stands once, in pyproject.toml.
-TEST_NEEDS := $(shell sed -n '/^test = \[/,/^\]/s/^  "\(.*\)",$$/"\1"/p' pyproject.toml)
-CHECK_NEEDS := $(shell sed -n '/^check = \[/,/^\]/s/^  "\(.*\)",$$/"\1"/p' pyproject.toml)
-
 .PHONY: demo test check fix bench clean
 
 demo: $(VENV)/.installed
@@ -29,15 +25,16 @@ bench: $(VENV)/.installed-test
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
 	$(BIN)/python -m pip install --quiet --editable .
 	touch $@
 
 $(VENV)/.installed-test: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet $(TEST_NEEDS)
+	$(BIN)/python -m pip install --quiet --group test
 	touch $@
 
 $(VENV)/.installed-check: $(VENV)/.installed-test
-	$(BIN)/python -m pip install --quiet $(CHECK_NEEDS)
+	$(BIN)/python -m pip install --quiet --group check
 	touch $@
 
 clean:

@@ -181,9 +181,7 @@ class Page:
     """One screen. A page for people only (consent, screening, attention checks) is left out of prompts."""
 
     page_id: str  # "p1", ...
-    kind: Literal[
-        "consent", "screening", "instructions", "reading", "comparison", "rating", "choice", "check"
-    ]
+    kind: Literal["consent", "screening", "instructions", "reading", "comparison", "rating", "choice", "check"]
     audience: Audience
     title: str
     blocks: tuple[PageBlock, ...]
