@@ -61,7 +61,7 @@ def main() -> None:
       spa serve my-study/study.toml
       spa rate my-study/study.toml --rater NAME
       spa report my-study/study.toml --out report
-    """
+    """  # noqa: D301
     for stream in (sys.stdout, sys.stderr):  # a name in a user's data may not fit the terminal's encoding
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")

@@ -7,6 +7,7 @@ the reference of the file. Files are read and cross-checked in :mod:`spa.study.l
 from __future__ import annotations
 
 from decimal import Decimal
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -283,7 +284,7 @@ def expand_pairs(
         return comparisons
     ids = [system.id for system in compared]
     if comparisons == "chain":
-        return tuple((later, earlier) for earlier, later in zip(ids, ids[1:], strict=False))
+        return tuple((later, earlier) for earlier, later in pairwise(ids))
     if comparisons == "baseline":
         return tuple((other, baseline) for other in ids if baseline is not None and other != baseline)
     return tuple((x, y) for position, x in enumerate(ids) for y in ids[position + 1 :])
