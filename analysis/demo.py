@@ -1,0 +1,50 @@
+"""The main job on the example study that ships with the package, offline, command by command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command(epilog="Example: spa demo --out demo-out")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("demo-out"),
+    show_default=True,
+    help="New folder for the study, its store and the report.",
+)
+@click.option("--annotators", type=click.IntRange(min=2), default=24, show_default=True, help="How many take part.")
+@click.option("--seed", type=click.IntRange(min=0), default=7, show_default=True, help="Seed of the simulation.")
+def demo(out: Path, annotators: int, seed: int) -> None:
+    """Run a whole study on this machine: no key, no network, about half a minute.
+
+    Simulated annotators answer the example study on the real survey server over HTTP; a simulated
+    rater answers the same forms through an OpenAI-compatible endpoint. Every step is a command
+    that you would type for a study of your own, and is printed before it runs.
+    """
+    from spa.errors import StudyError
+
+    if out.exists() and any(out.iterdir()):
+        raise StudyError(f"{out}: wanted a new or empty folder, found files in it; remove it or choose another --out")
+    study = out / "study" / "study.toml"
+    for arguments in (
+        ["init", str(study.parent), "--example", "stories"],
+        ["check", str(study)],
+        ["build", str(study), "--annotators", str(annotators)],
+        ["simulate", str(study), "--annotators", str(annotators), "--seed", str(seed)],
+        ["rate", str(study), "--simulate", "--seed", str(seed)],
+        ["report", str(study), "--out", str(out / "report")],
+    ):
+        run(arguments)
+
+
+def run(arguments: list[str]) -> None:
+    """Print a command of the ``spa`` script and run it; stop where it fails."""
+    from spa.cli import main
+
+    click.secho(f"\n$ spa {' '.join(arguments)}", bold=True)
+    code = main.main(args=arguments, prog_name="spa", standalone_mode=False)
+    if code:
+        raise SystemExit(code)
