@@ -1,0 +1,52 @@
+"""Run every benchmark once and print a table; ``make bench``."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+
+from rich.console import Console
+from rich.table import Table
+
+from tests.benchmarks import bench_forms, bench_report
+from tests.benchmarks.measure import Figure
+
+
+def help_time() -> Figure:
+    """Time ``spa --help`` as a whole process, the best of five."""
+    command = [sys.executable, "-c", "from spa.cli import main; main()", "--help"]
+    best = float("inf")
+    for _ in range(5):
+        start = time.perf_counter()
+        subprocess.run(command, check=True, capture_output=True)
+        best = min(best, time.perf_counter() - start)
+    return Figure(name="spa --help", value=best, unit="s", note="whole process, best of 5")
+
+
+def benchmarks() -> Iterator[Callable[[], Figure | None]]:
+    """Yield every benchmark; each returns ``None`` where its data are absent."""
+    yield help_time
+    yield bench_forms.assignments_per_second
+    yield bench_forms.forms_per_second
+    yield bench_report.report_on_hanna
+
+
+def main() -> None:
+    """Print one line a benchmark."""
+    table = Table(title="spa-eval benchmarks")
+    for heading in ("what", "value", "unit", "peak memory, MiB", "note"):
+        table.add_column(heading)
+    for benchmark in benchmarks():
+        figure = benchmark()
+        if figure is None:
+            table.add_row(benchmark.__name__, "-", "", "", "skipped: its data are absent")
+        else:
+            memory = "" if figure.peak_mib is None else f"{figure.peak_mib:.0f}"
+            table.add_row(figure.name, f"{figure.value:,.2f}", figure.unit, memory, figure.note)
+    Console(width=120).print(table)
+
+
+if __name__ == "__main__":
+    main()
