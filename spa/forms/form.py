@@ -30,6 +30,7 @@ class Exhibit:
     caption: str  # "Writer A", "Prompt 2"
     label: str | None  # None: item text, or a reference shown as such
     item_id: str
+    sample: int = 1  # which of several outputs of the label for that item
     segments: tuple[Segment, ...] = ()  # empty for an image
     image: Path | None = None
 
