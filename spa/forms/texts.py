@@ -1,0 +1,124 @@
+"""What forms say, by language: one TOML file a language, every text replaceable by the study."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache
+from importlib.resources import files
+
+from spa.errors import StudyError
+
+_PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
+# Without these a text no longer says which system is meant, so an override must keep them.
+_KEPT = frozenset({"label", "x", "y", "system"})
+_RIGHT_TO_LEFT = frozenset({"ar", "arc", "ckb", "dv", "fa", "he", "ks", "ps", "sd", "syr", "ug", "ur", "yi"})
+_RIGHT_TO_LEFT_SCRIPTS = frozenset({"arab", "hebr", "nkoo", "syrc", "thaa"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Texts:
+    """The texts of one study, in its language."""
+
+    language: str
+    right_to_left: bool
+    entries: Mapping[str, str]
+
+    def say(self, key: str, **values: str) -> str:
+        """Return the text of ``key`` with its ``{placeholders}`` filled.
+
+        Parameters
+        ----------
+        key : str
+            "form.x" or "page.x".
+        **values : str
+            What the placeholders become; braces inside a value mean nothing.
+
+        Raises
+        ------
+        StudyError
+            If this language and study have no such text.
+
+        >>> load_texts("en", {"form.system_label": "Writer {label}"}).say("form.system_label", label="B")
+        'Writer B'
+        """
+        text = self.entries.get(key)
+        if text is None:
+            raise StudyError(f"texts: no text {key!r} in language {self.language!r}; add it under [texts]")
+        return _PLACEHOLDER.sub(lambda found: values.get(found[1], found[0]), text)
+
+
+def load_texts(language: str, overrides: Mapping[str, str]) -> Texts:
+    """Load the texts of a language, with the study's own in their place.
+
+    Parameters
+    ----------
+    language : str
+        A language tag such as "en", "zh-CN" or "ar-EG". A language that is not shipped works
+        when ``overrides`` gives every text.
+    overrides : mapping of str to str
+        The study's ``[texts]``: key ("form.x", "page.x") to text.
+
+    Raises
+    ------
+    StudyError
+        If a key is unknown, a text is incomplete, or a placeholder is unknown or lost: every mistake is one line.
+    """
+    primary, *subtags = language.lower().split("-")
+    shipped = shipped_languages()
+    expected = _read_locale(primary if primary in shipped else "en")
+    problems = _override_problems(expected, overrides)
+    missing = [] if primary in shipped else [key for key in expected if key not in overrides]
+    if missing:
+        problems.append(
+            f"texts: language {language!r} is not shipped (these are: {', '.join(shipped)}), so [texts] must give every "
+            f"text, and {len(missing)} are absent: {', '.join(missing)}"
+        )
+    if problems:
+        raise StudyError(*problems)
+    right_to_left = primary in _RIGHT_TO_LEFT or not _RIGHT_TO_LEFT_SCRIPTS.isdisjoint(subtags)
+    return Texts(language=language, right_to_left=right_to_left, entries={**expected, **overrides})
+
+
+def shipped_languages() -> tuple[str, ...]:
+    """Return the languages that have texts of their own, sorted."""
+    folder = files("spa.forms") / "locales"
+    return tuple(sorted(entry.name[:-5] for entry in folder.iterdir() if entry.name.endswith(".toml")))
+
+
+def placeholders(text: str) -> frozenset[str]:
+    """Return the names in braces that ``Texts.say`` fills.
+
+    >>> sorted(placeholders("{x} or {y}, {7*7}"))
+    ['x', 'y']
+    """
+    return frozenset(_PLACEHOLDER.findall(text))
+
+
+def _override_problems(expected: Mapping[str, str], overrides: Mapping[str, str]) -> list[str]:
+    problems = []
+    for key, text in overrides.items():
+        if key not in expected:
+            nearest = get_close_matches(key, expected, n=1)
+            hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
+            problems.append(f"texts: unknown key {key!r}, wanted form.NAME or page.NAME{hint}")
+            continue
+        if not text.strip():
+            problems.append(f"texts: {key!r} is empty, wanted a text; remove the line to keep the default")
+            continue
+        known, given = placeholders(expected[key]), placeholders(text)
+        for name in sorted(given - known):
+            offered = ", ".join(f"{{{other}}}" for other in sorted(known)) or "none"
+            problems.append(f"texts: {key!r} has the placeholder {{{name}}}, wanted one of: {offered}")
+        for name in sorted((known & _KEPT) - given):
+            problems.append(f"texts: {key!r} must contain {{{name}}}, got {text!r}; without it nobody knows what is meant")
+    return problems
+
+
+@cache
+def _read_locale(language: str) -> Mapping[str, str]:
+    tables = tomllib.loads((files("spa.forms") / "locales" / f"{language}.toml").read_text(encoding="utf-8"))
+    return {f"{table}.{name}": text.strip() for table in ("form", "page") for name, text in tables[table].items()}
