@@ -167,9 +167,8 @@ def load_truth(path: Path) -> Truth:
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise StudyError(f"{path}: wanted TOML in UTF-8, got {error}") from error
     except ValidationError as error:
-        raise StudyError(
-            *(
-                f"{path}: {'.'.join(map(str, problem['loc'])) or 'truth'}: {problem['msg']}, got {problem['input']!r:.80}"
-                for problem in error.errors(include_url=False)
-            )
-        ) from error
+        problems = [
+            f"{path}: {'.'.join(map(str, problem['loc'])) or 'truth'}: {problem['msg']}, got {problem['input']!r:.80}"
+            for problem in error.errors(include_url=False)
+        ]
+        raise StudyError(*problems) from error
