@@ -1,0 +1,71 @@
+"""Answers as rows of the store and back again, without loss."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import Row
+
+from spa.forms.form import (
+    CheckTarget,
+    ChoiceTarget,
+    ConfirmationTarget,
+    PreferenceTarget,
+    RatingTarget,
+    ScreeningTarget,
+    Target,
+)
+from spa.responses.submission import Missing, Response
+
+KINDS: dict[str, type[Target]] = {
+    "preference": PreferenceTarget,
+    "rating": RatingTarget,
+    "choice": ChoiceTarget,
+    "check": CheckTarget,
+    "screening": ScreeningTarget,
+    "confirmation": ConfirmationTarget,
+}
+KIND_OF = {target_type: kind for kind, target_type in KINDS.items()}
+
+
+def target_to_json(target: Target) -> str:
+    """Write a target as canonical JSON."""
+    record = {"about": KIND_OF[type(target)], **asdict(target)}
+    return json.dumps(record, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+
+
+@lru_cache(maxsize=16_384)
+def target_from_json(text: str) -> Target:
+    """Read what :func:`target_to_json` wrote."""
+    record: dict[str, Any] = json.loads(text)
+    target_type = KINDS[record.pop("about")]
+    if target_type is ScreeningTarget:
+        record["eligible"] = tuple(record["eligible"])
+    return target_type(**record)
+
+
+def answer_to_row(answer: Response | Missing, *, submission: int, place: int) -> dict[str, object]:
+    """Return the row of table ``answers`` that keeps one answer."""
+    value = answer.value if isinstance(answer, Response) else None
+    return {
+        "submission": submission,
+        "place": place,
+        "question_id": answer.question_id,
+        "target": target_to_json(answer.target),
+        "raw": answer.raw,
+        "number": None if isinstance(value, str) else value,
+        "choice": value if isinstance(value, str) else None,
+        "missing_reason": answer.reason if isinstance(answer, Missing) else None,
+    }
+
+
+def answer_from_row(row: Row[Any]) -> Response | Missing:
+    """Read what :func:`answer_to_row` wrote."""
+    target = target_from_json(row.target)
+    if row.missing_reason is not None:
+        return Missing(question_id=row.question_id, target=target, reason=row.missing_reason, raw=row.raw)
+    value = row.choice if row.choice is not None else row.number
+    return Response(question_id=row.question_id, target=target, value=value, raw=row.raw)

@@ -1,0 +1,162 @@
+"""Opening and creating the database of a store, and telling in one line what is wrong with it.
+
+SQLite by default: write-ahead log with ``synchronous=FULL``, so that what was acknowledged
+is on disk, and ``BEGIN IMMEDIATE`` for every writing transaction, so that two writers wait
+for one another instead of failing halfway.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from sqlalchemy import Connection, Engine, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
+from sqlalchemy.pool import QueuePool
+
+from spa.errors import ResponseError
+
+LOCK_WAIT = 10.0  # seconds that a writer waits for another process
+TELLTALES = (  # of SQLite's message; what was wrong; what to do
+    ("locked", "it is locked by another program", "close what else is writing to it and try again"),
+    ("readonly", "it is read-only", "make the file and its folder writable, or copy it to where they are"),
+    ("unable to open", "it cannot be opened", "check that the folder exists and that you may read and write there"),
+    ("not a database", "it is not a database", "name the store that `spa build` wrote"),
+    ("malformed", "it is damaged", "restore it from a copy"),
+    ("disk is full", "the disk is full", "free some space and try again; nothing half written is kept"),
+    ("no such table", "it is a database, but not a store", "name the store that `spa build` wrote"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where a store is: an SQLite file, or the URL of another database."""
+
+    path: Path | None
+    url: str
+
+    @property
+    def name(self) -> str:
+        """What a user calls it; a password is never shown."""
+        return str(self.path) if self.path is not None else make_url(self.url).render_as_string(hide_password=True)
+
+
+def parse_target(target: str | Path) -> Target:
+    """Parse a path or an SQLAlchemy URL; a URL of an SQLite file is a path."""
+    text = str(target)
+    if isinstance(target, Path) or "://" not in text:
+        return Target(path=Path(text), url="")
+    try:
+        url = make_url(text)
+    except ArgumentError:
+        raise ResponseError(
+            f"store: wanted a file or an SQLAlchemy URL such as postgresql+psycopg://host/name, got {text!r}"
+        ) from None
+    if url.get_backend_name() != "sqlite":
+        return Target(path=None, url=text)
+    if url.database in (None, "", ":memory:"):
+        raise ResponseError(f"store: wanted an SQLite file, got {text!r}, which is kept in memory only; name a file")
+    return Target(path=Path(str(url.database)), url="")
+
+
+def open_engine(target: Target, *, read_only: bool, wait: float) -> Engine:
+    """Return an engine whose connections are set up; nothing is read yet."""
+    if target.path is None:
+        try:
+            engine = create_engine(target.url)
+        except (ModuleNotFoundError, NoSuchModuleError) as missing:
+            raise ResponseError(
+                f"{target.name}: the driver of this database is not installed ({missing}); "
+                'for PostgreSQL: pip install "spa-eval[postgres]"'
+            ) from missing
+        return engine.execution_options(postgresql_readonly=True) if read_only else engine
+    if not target.path.is_file():
+        raise ResponseError(f"{target.path}: no such store; run `spa build` first, or name the store with --store")
+    return _sqlite_engine(target.path, read_only=read_only, wait=wait)
+
+
+def writing(engine: Engine) -> Engine:
+    """Return the engine as a writer uses it: its transactions begin by taking the write lock."""
+    return engine.execution_options(writes=True)
+
+
+@contextmanager
+def created_file(path: Path) -> Iterator[Path]:
+    """Yield a temporary path beside ``path``; what stands there on leaving becomes ``path`` in one step.
+
+    Raises
+    ------
+    ResponseError
+        If ``path`` exists, now or when the file is ready, or its folder cannot be written to.
+    """
+    exists = ResponseError(f"{path}: wanted a new store, but the file exists; name another with --store, or remove it")
+    if path.exists():
+        raise exists
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        temporary.touch(exist_ok=False)
+        yield temporary
+        try:
+            os.link(temporary, path)  # refuses to replace a store that somebody else made in the meantime
+        except FileExistsError:
+            raise exists from None
+        except OSError as error:
+            if error.errno not in (errno.EPERM, errno.ENOTSUP):
+                raise
+            temporary.rename(path)  # a file system without links, such as a memory stick's
+    except OSError as error:
+        raise ResponseError(
+            f"{path}: cannot be written ({error.strerror or error}); name a folder that you may write to"
+        ) from error
+    finally:
+        for leftover in (temporary, *(temporary.with_name(temporary.name + end) for end in ("-wal", "-shm"))):
+            leftover.unlink(missing_ok=True)
+
+
+@contextmanager
+def told(name: str) -> Iterator[None]:
+    """Turn what a database complains of into a ``ResponseError`` that names the store."""
+    try:
+        yield
+    except DBAPIError as error:
+        message = " ".join(str(error.orig).split())
+        for telltale, wrong, remedy in TELLTALES:
+            if telltale in message:
+                raise ResponseError(f"{name}: wanted a store, but {wrong}; {remedy}") from error
+        raise ResponseError(f"{name}: the database refused: {message}") from error
+
+
+def _sqlite_engine(path: Path, *, read_only: bool, wait: float) -> Engine:
+    options = "?mode=ro" if read_only else "?mode=rw"
+    if read_only and not path.with_name(path.name + "-wal").exists() and not os.access(path.parent, os.W_OK):
+        options += "&immutable=1"  # SQLite cannot set up a log there, and nobody else can either
+    address = f"file:{quote(str(path.absolute()))}{options}"
+
+    def connect() -> sqlite3.Connection:
+        connection = sqlite3.connect(address, uri=True, timeout=wait, isolation_level=None, check_same_thread=False)
+        try:
+            connection.execute("PRAGMA foreign_keys = ON")
+            if not read_only:
+                connection.execute("PRAGMA journal_mode = WAL")
+                connection.execute("PRAGMA synchronous = FULL")
+        except sqlite3.Error:
+            connection.close()
+            raise
+        return connection
+
+    engine = create_engine("sqlite://", creator=connect, poolclass=QueuePool, pool_size=10, max_overflow=90)
+    event.listen(engine, "begin", _begin)
+    return engine
+
+
+def _begin(connection: Connection) -> None:
+    options: dict[str, Any] = dict(connection.get_execution_options())
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if options.get("writes") else "BEGIN")

@@ -1,0 +1,132 @@
+"""Who works on which assignment: one person each, and any number of raters.
+
+The functions run inside the caller's writing transaction, so that two people who arrive at
+the same moment are served one after the other.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Row, Select, insert, select
+
+from spa.errors import ResponseError
+from spa.responses.store_schema import assignments, meta, submissions
+from spa.responses.submission import AnnotatorKind
+
+PERSON = "person"
+PLACES = (
+    submissions.c.submission_id,
+    submissions.c.assignment_id,
+    submissions.c.annotator_id,
+    submissions.c.annotator_kind,
+    submissions.c.source,
+    submissions.c.leased_at,
+    submissions.c.completed_at,
+    submissions.c.completion_code,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lease:
+    """An assignment in the hands of one annotator: a visit that may or may not be completed."""
+
+    submission_id: str
+    assignment_id: str
+    annotator_id: str
+    annotator_kind: AnnotatorKind
+    source: str
+    completed: bool
+    completion_code: str | None
+    leased_at: float  # seconds since 1970
+
+
+def lease_from_row(row: Row[Any]) -> Lease:
+    """Read a row of :func:`select_leases`."""
+    return Lease(
+        submission_id=row.submission_id,
+        assignment_id=row.assignment_id,
+        annotator_id=row.annotator_id,
+        annotator_kind=row.annotator_kind,
+        source=row.source,
+        completed=row.completed_at is not None,
+        completion_code=row.completion_code,
+        leased_at=row.leased_at,
+    )
+
+
+def select_leases() -> Select[Any]:
+    """Select all leases in the order in which they were given."""
+    return select(*PLACES).order_by(submissions.c.number)
+
+
+def lock_leases(connection: Connection) -> None:
+    """Let one transaction at a time give leases; SQLite's has the write lock already."""
+    connection.execute(select(meta.c.value).where(meta.c.name == "schema").with_for_update())
+
+
+def lease_for_person(connection: Connection, annotator_id: str, *, source: str, annotator_kind: AnnotatorKind) -> Lease:
+    """Give a person the free assignment of lowest number, or the one that they have already."""
+    own = submissions.c.annotator_id == annotator_id, submissions.c.seat == PERSON
+    row = connection.execute(select_leases().where(*own).limit(1)).first()
+    if row is not None:
+        return lease_from_row(row)
+    taken = (
+        select(submissions.c.number)
+        .where(submissions.c.assignment_id == assignments.c.assignment_id, submissions.c.seat == PERSON)
+        .exists()
+    )
+    free = connection.scalar(select(assignments.c.assignment_id).where(~taken).order_by(assignments.c.number).limit(1))
+    if free is None:
+        raise ResponseError(
+            "every assignment has been given out; build more of them with `spa build STUDY --annotators N`"
+        )
+    return _give(connection, f"s{secrets.token_hex(8)}", free, PERSON, annotator_id, annotator_kind, source)
+
+
+def lease_for_rater(connection: Connection, rater_id: str, assignment_id: str) -> Lease:
+    """Give a rater an assignment that people may work on too, or the lease that it has already."""
+    seat = f"rater:{rater_id}"
+    own = submissions.c.assignment_id == assignment_id, submissions.c.seat == seat
+    row = connection.execute(select_leases().where(*own)).first()
+    if row is not None:
+        return lease_from_row(row)
+    if connection.scalar(select(assignments.c.number).where(assignments.c.assignment_id == assignment_id)) is None:
+        raise ResponseError(f"no assignment {assignment_id!r} in this store")
+    return _give(connection, f"{rater_id}/{assignment_id}", assignment_id, seat, rater_id, "llm", "rater")
+
+
+def _give(
+    connection: Connection,
+    submission_id: str,
+    assignment_id: str,
+    seat: str,
+    annotator_id: str,
+    annotator_kind: AnnotatorKind,
+    source: str,
+) -> Lease:
+    lease = Lease(
+        submission_id=submission_id,
+        assignment_id=assignment_id,
+        annotator_id=annotator_id,
+        annotator_kind=annotator_kind,
+        source=source,
+        completed=False,
+        completion_code=None,
+        leased_at=time.time(),
+    )
+    connection.execute(
+        insert(submissions).values(
+            submission_id=submission_id,
+            assignment_id=assignment_id,
+            seat=seat,
+            annotator_id=annotator_id,
+            annotator_kind=annotator_kind,
+            source=source,
+            leased_at=lease.leased_at,
+        )
+    )
+    return lease

@@ -1,0 +1,427 @@
+"""The store: assignments with their keys, who works on them, and everything that came back.
+
+What a method acknowledges by returning is on disk. Payloads and attempts are only ever
+added; answers are written once, when a visit is completed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+import threading
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from itertools import islice
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from sqlalchemy import Connection, Engine, Select, func, insert, select, update
+
+from spa.errors import ResponseError
+from spa.responses import database, leases
+from spa.responses.answer_rows import answer_from_row, answer_to_row
+from spa.responses.leases import Lease
+from spa.responses.store_schema import (
+    SCHEMA_VERSION,
+    answers,
+    assignments,
+    attempts,
+    blinding,
+    meta,
+    metadata,
+    payloads,
+    submissions,
+    tokens,
+)
+from spa.responses.submission import AnnotatorKind, Missing, Response, Submission
+from spa.study.assignment import Assignment, BlindingKey
+from spa.study.serial import assignment_from_json, assignment_to_json, key_from_json, key_to_json
+
+CHUNK = 500  # rows written or read at once, so that memory stays flat
+TOKEN_LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"  # none that is mistaken for another
+TOKEN_LENGTH = 16  # 80 bits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Payload:
+    """What arrived for one page, verbatim."""
+
+    page_id: str
+    body: str
+    received_at: float  # seconds since 1970
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One request to an LLM and what came of it."""
+
+    rater_id: str
+    assignment_id: str
+    attempt: int  # 1, 2, ...
+    requested_at: float  # seconds since 1970
+    request: str  # JSON
+    response: str | None  # the body as it arrived; None where none did
+    outcome: str
+    seconds: float | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+
+
+class Store:
+    """Assignments, blinding keys, leases, payloads and submissions of one study.
+
+    Made by :meth:`create` or :meth:`open`; safe to use from several threads; a context manager.
+    """
+
+    def __init__(self, name: str, engine: Engine) -> None:
+        self.name = name  # as a user would call it
+        self._engine = engine
+        self._writer = database.writing(engine)
+        self._one_writer = threading.Lock()  # threads of this process queue here, not in the database
+
+    @classmethod
+    def create(cls, target: str | Path, *, wait: float = database.LOCK_WAIT) -> Self:
+        """Create an empty store in a new file, or in an empty database named by an SQLAlchemy URL."""
+        where = database.parse_target(target)
+        if where.path is None:
+            store = cls(where.name, database.open_engine(where, read_only=False, wait=wait))
+            store._set_up()
+            return store
+        with database.created_file(where.path) as temporary:
+            beside = database.parse_target(temporary)
+            with cls(where.name, database.open_engine(beside, read_only=False, wait=wait)) as store:
+                store._set_up()
+        return cls.open(where.path, wait=wait)
+
+    @classmethod
+    def open(cls, target: str | Path, *, read_only: bool = False, wait: float = database.LOCK_WAIT) -> Self:
+        """Open a store that :meth:`create` made; ``wait`` is how many seconds a locked one is waited for."""
+        where = database.parse_target(target)
+        store = cls(where.name, database.open_engine(where, read_only=read_only, wait=wait))
+        try:
+            version = store.meta("schema")
+        except ResponseError:
+            store.close()
+            raise
+        if version != SCHEMA_VERSION:
+            store.close()
+            raise ResponseError(
+                f"{where.name}: wanted a store of version {SCHEMA_VERSION}, got version {version}; "
+                "use the release of spa-eval that wrote it, or build a new store"
+            )
+        return store
+
+    def close(self) -> None:
+        """Give back the connections; what was acknowledged is on disk already."""
+        self._engine.dispose()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # What was built
+
+    @property
+    def fingerprint(self) -> str:
+        """Fingerprint of the study that was built into this store; a ``ResponseError`` before :meth:`save_build`."""
+        found = self.meta("fingerprint")
+        if found is None:
+            raise ResponseError(f"{self.name}: nothing has been built into this store yet; run `spa build`")
+        return found
+
+    def save_build(self, fingerprint: str, draws: Iterable[tuple[Assignment, BlindingKey]]) -> int:
+        """Save a draw of assignments, or the further ones of the same draw, in one transaction.
+
+        Assignments that are there already are compared with the draw and never touched. Each new
+        one brings a token.
+
+        Returns
+        -------
+        int
+            How many assignments were new.
+
+        Raises
+        ------
+        ResponseError
+            If the store holds another study, or another draw of this one.
+        """
+        with self._writing() as connection:
+            found = connection.scalar(select(meta.c.value).where(meta.c.name == "fingerprint"))
+            if found not in (None, fingerprint):
+                raise ResponseError(
+                    f"{self.name}: holds another version of the study (its file, texts or outputs have changed since); "
+                    "build into a new store with --store, so that the answers here keep their questions"
+                )
+            if found is None:
+                connection.execute(insert(meta).values(name="fingerprint", value=fingerprint))
+            before = connection.scalar(select(func.count()).select_from(assignments)) or 0
+            stream = iter(draws)
+            self._compare_with_draw(connection, stream, before)
+            new = 0
+            while chunk := list(islice(stream, CHUNK)):
+                _insert_draws(connection, chunk)
+                new += len(chunk)
+        return new
+
+    def _compare_with_draw(
+        self, connection: Connection, stream: Iterator[tuple[Assignment, BlindingKey]], count: int
+    ) -> None:
+        query = (
+            select(assignments.c.record, blinding.c.record.label("key"))
+            .join_from(assignments, blinding)
+            .order_by(assignments.c.number)
+        )
+        rows = connection.execute(query)
+        for row, (assignment, key) in zip(rows, islice(stream, count), strict=False):
+            if (row.record, row.key) != (assignment_to_json(assignment), key_to_json(key)):
+                raise ResponseError(
+                    f"{self.name}: assignment {assignment.assignment_id} of this draw differs from the stored one; "
+                    "use the seed of the first build, or build into a new store with --store"
+                )
+        rows.close()
+
+    def count_assignments(self) -> int:
+        """Return how many assignments there are."""
+        with self._reading() as connection:
+            return connection.scalar(select(func.count()).select_from(assignments)) or 0
+
+    def assignments(self) -> Iterator[Assignment]:
+        """Yield all assignments in the order of the draw."""
+        for row in self._stream(select(assignments.c.record).order_by(assignments.c.number)):
+            yield assignment_from_json(row.record)
+
+    def assignment(self, assignment_id: str) -> Assignment:
+        """Return one assignment."""
+        with self._reading() as connection:
+            record = connection.scalar(select(assignments.c.record).where(assignments.c.assignment_id == assignment_id))
+        return assignment_from_json(self._known(record, assignment_id))
+
+    def key(self, assignment_id: str) -> BlindingKey:
+        """Return what the labels of one assignment hide."""
+        with self._reading() as connection:
+            record = connection.scalar(select(blinding.c.record).where(blinding.c.assignment_id == assignment_id))
+        return key_from_json(self._known(record, assignment_id))
+
+    def keys(self) -> Iterator[BlindingKey]:
+        """Yield the keys of all assignments."""
+        for row in self._stream(select(blinding.c.record).order_by(blinding.c.assignment_id)):
+            yield key_from_json(row.record)
+
+    # Who may answer, and who does
+
+    def annotator_id(self, token: str) -> str:
+        """Return the id of the person behind a token: keyed with a secret of this store, so it leads nowhere else."""
+        secret = self.meta("secret") or ""
+        return hmac.new(bytes.fromhex(secret), token.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()[:20]
+
+    def new_token(self) -> str:
+        """Make and record a token: one person's link."""
+        token = _random_token()
+        with self._writing() as connection:
+            connection.execute(insert(tokens).values(token=token))
+        return token
+
+    def tokens(self) -> tuple[str, ...]:
+        """Return all tokens, oldest first."""
+        with self._reading() as connection:
+            return tuple(connection.scalars(select(tokens.c.token).order_by(tokens.c.number)))
+
+    def has_token(self, token: str) -> bool:
+        """Return whether this store gave out the token."""
+        if not token.isascii():  # no token of ours, and some databases refuse what it may hold
+            return False
+        with self._reading() as connection:
+            return connection.scalar(select(tokens.c.number).where(tokens.c.token == token)) is not None
+
+    def lease(self, annotator_id: str, *, source: str, annotator_kind: AnnotatorKind) -> Lease:
+        """Give a person an assignment that no other person has; the same person gets the same again.
+
+        Raises
+        ------
+        ResponseError
+            If every assignment has been given out.
+        """
+        with self._writing() as connection:
+            leases.lock_leases(connection)
+            return leases.lease_for_person(connection, annotator_id, source=source, annotator_kind=annotator_kind)
+
+    def lease_for_rater(self, rater_id: str, assignment_id: str) -> Lease:
+        """Give an LLM rater an assignment, whoever else works on it."""
+        with self._writing() as connection:
+            leases.lock_leases(connection)
+            return leases.lease_for_rater(connection, rater_id, assignment_id)
+
+    def leases(self) -> Iterator[Lease]:
+        """Yield all leases in the order in which they were given."""
+        for row in self._stream(leases.select_leases()):
+            yield leases.lease_from_row(row)
+
+    # What came back
+
+    def save_payload(self, submission_id: str, page_id: str, body: str) -> None:
+        """Keep what arrived for a page, verbatim; it is on disk when this returns."""
+        with self._writing() as connection:
+            self._visit(connection, submission_id)
+            connection.execute(
+                insert(payloads).values(
+                    submission_id=submission_id, page_id=page_id, body=body, received_at=time.time()
+                )
+            )
+
+    def payloads(self, submission_id: str) -> tuple[Payload, ...]:
+        """Return what arrived in one visit, oldest first; a page that was sent again is there again."""
+        query = select(payloads).where(payloads.c.submission_id == submission_id).order_by(payloads.c.number)
+        with self._reading() as connection:
+            return tuple(
+                Payload(page_id=row.page_id, body=row.body, received_at=row.received_at)
+                for row in connection.execute(query)
+            )
+
+    def complete(self, submission: Submission, *, completion_code: str) -> str:
+        """Save the answers of a visit; a second call changes nothing.
+
+        Returns
+        -------
+        str
+            The completion code: the one given here, or that of the first call.
+        """
+        with self._writing() as connection:
+            visit = self._visit(connection, submission.submission_id)
+            if visit.completed_at is not None:
+                return str(visit.completion_code)
+            if (visit.assignment_id, visit.annotator_id) != (submission.assignment_id, submission.annotator_id):
+                raise ResponseError(
+                    f"{self.name}: submission {submission.submission_id!r} was leased for assignment "
+                    f"{visit.assignment_id!r} by annotator {visit.annotator_id!r}, got assignment "
+                    f"{submission.assignment_id!r} by {submission.annotator_id!r}"
+                )
+            rows = [
+                answer_to_row(answer, submission=visit.number, place=place)
+                for place, answer in enumerate(submission.answers)
+            ]
+            if rows:
+                connection.execute(insert(answers), rows)
+            connection.execute(
+                update(submissions)
+                .where(submissions.c.number == visit.number)
+                .values(completed_at=time.time(), completion_code=completion_code, seconds=submission.seconds)
+            )
+        return completion_code
+
+    def submissions(self) -> Iterator[Submission]:
+        """Yield the completed visits in the order in which they began."""
+        query = select(submissions).where(submissions.c.completed_at.is_not(None)).order_by(submissions.c.number)
+        last = 0
+        while True:
+            with self._reading() as connection:
+                visits = connection.execute(query.where(submissions.c.number > last).limit(CHUNK)).all()
+                answered = _answers_of(connection, [visit.number for visit in visits])
+            for visit in visits:
+                yield Submission(
+                    submission_id=visit.submission_id,
+                    assignment_id=visit.assignment_id,
+                    annotator_id=visit.annotator_id,
+                    annotator_kind=visit.annotator_kind,
+                    source=visit.source,
+                    answers=answered.get(visit.number, ()),
+                    seconds=visit.seconds,
+                )
+            if len(visits) < CHUNK:
+                return
+            last = visits[-1].number
+
+    def save_attempt(self, attempt: Attempt) -> None:
+        """Keep the full record of one request to an LLM."""
+        with self._writing() as connection:
+            connection.execute(insert(attempts).values(asdict(attempt)))
+
+    def attempts(self, rater_id: str, assignment_id: str) -> tuple[Attempt, ...]:
+        """Return a rater's attempts at one assignment, in their order."""
+        query = (
+            select(attempts)
+            .where(attempts.c.rater_id == rater_id, attempts.c.assignment_id == assignment_id)
+            .order_by(attempts.c.attempt)
+        )
+        with self._reading() as connection:
+            return tuple(Attempt(**row._mapping) for row in connection.execute(query))
+
+    # Facts about the store
+
+    def meta(self, name: str) -> str | None:
+        """Return a fact noted with :meth:`set_meta`; ``None`` where there is none."""
+        with self._reading() as connection:
+            return connection.scalar(select(meta.c.value).where(meta.c.name == name))
+
+    def set_meta(self, name: str, value: str) -> None:
+        """Note a fact about the store, such as the seed of its draw."""
+        with self._writing() as connection:
+            if connection.execute(update(meta).where(meta.c.name == name).values(value=value)).rowcount == 0:
+                connection.execute(insert(meta).values(name=name, value=value))
+
+    @contextmanager
+    def _reading(self) -> Iterator[Connection]:
+        with database.told(self.name), self._engine.connect() as connection:
+            yield connection
+
+    @contextmanager
+    def _writing(self) -> Iterator[Connection]:
+        with self._one_writer, database.told(self.name), self._writer.begin() as connection:
+            yield connection
+
+    def _stream(self, query: Select[Any]) -> Iterator[Any]:
+        with self._reading() as connection:
+            yield from connection.execution_options(yield_per=CHUNK).execute(query)
+
+    def _set_up(self) -> None:
+        with self._writing() as connection:
+            metadata.create_all(connection, checkfirst=False)
+            connection.execute(
+                insert(meta),
+                [{"name": "schema", "value": SCHEMA_VERSION}, {"name": "secret", "value": secrets.token_hex(32)}],
+            )
+
+    def _visit(self, connection: Connection, submission_id: str) -> Any:
+        query = select(submissions).where(submissions.c.submission_id == submission_id).with_for_update()
+        visit = connection.execute(query).first()
+        if visit is None:
+            raise ResponseError(f"{self.name}: no submission {submission_id!r}; lease an assignment first")
+        return visit
+
+    def _known(self, record: str | None, assignment_id: str) -> str:
+        if record is None:
+            raise ResponseError(f"{self.name}: no assignment {assignment_id!r}")
+        return record
+
+
+def _insert_draws(connection: Connection, draws: Sequence[tuple[Assignment, BlindingKey]]) -> None:
+    connection.execute(
+        insert(assignments),
+        [
+            {"assignment_id": drawn.assignment_id, "number": drawn.number, "record": assignment_to_json(drawn)}
+            for drawn, _ in draws
+        ],
+    )
+    connection.execute(
+        insert(blinding), [{"assignment_id": key.assignment_id, "record": key_to_json(key)} for _, key in draws]
+    )
+    connection.execute(insert(tokens), [{"token": _random_token()} for _ in draws])
+
+
+def _answers_of(connection: Connection, visits: Sequence[int]) -> dict[int, tuple[Response | Missing, ...]]:
+    query = select(answers).where(answers.c.submission.in_(visits)).order_by(answers.c.submission, answers.c.place)
+    gathered: dict[int, list[Response | Missing]] = {}
+    for row in connection.execute(query):
+        gathered.setdefault(row.submission, []).append(answer_from_row(row))
+    return {visit: tuple(found) for visit, found in gathered.items()}
+
+
+def _random_token() -> str:
+    return "".join(secrets.choice(TOKEN_LETTERS) for _ in range(TOKEN_LENGTH))

@@ -1,0 +1,126 @@
+"""The tables of the store.
+
+What outsiders sent is kept as bytes, so that null characters and lone surrogates survive any
+database. ``payloads`` and ``attempts`` are written before anything is read from them.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    Column,
+    Dialect,
+    Float,
+    ForeignKey,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+    TypeDecorator,
+    UniqueConstraint,
+)
+
+SCHEMA_VERSION = "1"
+
+
+class Verbatim(TypeDecorator[str]):
+    """Text exactly as it arrived, kept as bytes."""
+
+    impl = LargeBinary
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> bytes | None:
+        """Encode; a lone surrogate passes."""
+        return None if value is None else value.encode("utf-8", "surrogatepass")
+
+    def process_result_value(self, value: bytes | None, dialect: Dialect) -> str | None:
+        """Decode what :meth:`process_bind_param` encoded."""
+        return None if value is None else bytes(value).decode("utf-8", "surrogatepass")
+
+
+metadata = MetaData()
+
+meta = Table(
+    "meta",
+    metadata,
+    Column("name", String, primary_key=True),
+    Column("value", Text, nullable=False),
+)
+
+assignments = Table(
+    "assignments",
+    metadata,
+    Column("assignment_id", String, primary_key=True),
+    Column("number", Integer, nullable=False, unique=True),
+    Column("record", Text, nullable=False),  # canonical JSON
+)
+
+blinding = Table(  # apart from the assignments, so that these can be handed out
+    "blinding",
+    metadata,
+    Column("assignment_id", ForeignKey("assignments.assignment_id"), primary_key=True),
+    Column("record", Text, nullable=False),
+)
+
+tokens = Table(
+    "tokens",
+    metadata,
+    Column("number", Integer, primary_key=True),
+    Column("token", String, nullable=False, unique=True),
+)
+
+submissions = Table(
+    "submissions",
+    metadata,
+    Column("number", Integer, primary_key=True),
+    Column("submission_id", String, nullable=False, unique=True),
+    Column("assignment_id", ForeignKey("assignments.assignment_id"), nullable=False),
+    Column("seat", String, nullable=False),  # "person", or the id of a rater: one of each an assignment
+    Column("annotator_id", String, nullable=False, index=True),
+    Column("annotator_kind", String, nullable=False),
+    Column("source", String, nullable=False),
+    Column("leased_at", Float, nullable=False),  # seconds since 1970
+    Column("completed_at", Float),
+    Column("completion_code", String),
+    Column("seconds", Float),
+    UniqueConstraint("assignment_id", "seat"),
+)
+
+payloads = Table(
+    "payloads",
+    metadata,
+    Column("number", Integer, primary_key=True),
+    Column("submission_id", ForeignKey("submissions.submission_id"), nullable=False, index=True),
+    Column("page_id", String, nullable=False),
+    Column("body", Verbatim, nullable=False),
+    Column("received_at", Float, nullable=False),
+)
+
+answers = Table(
+    "answers",
+    metadata,
+    Column("submission", ForeignKey("submissions.number"), primary_key=True),
+    Column("place", Integer, primary_key=True),  # in the order of the form
+    Column("question_id", String, nullable=False),
+    Column("target", Text, nullable=False),  # JSON
+    Column("raw", Verbatim),
+    Column("number", Float),  # the value of a response: a number ...
+    Column("choice", Text),  # ... or the chosen option
+    Column("missing_reason", Text),  # in its stead, for a missing answer
+)
+
+attempts = Table(
+    "attempts",
+    metadata,
+    Column("rater_id", String, primary_key=True),
+    Column("assignment_id", ForeignKey("assignments.assignment_id"), primary_key=True),
+    Column("attempt", Integer, primary_key=True),
+    Column("requested_at", Float, nullable=False),
+    Column("request", Verbatim, nullable=False),
+    Column("response", Verbatim),
+    Column("outcome", Text, nullable=False),
+    Column("seconds", Float),
+    Column("prompt_tokens", Integer),
+    Column("completion_tokens", Integer),
+)
