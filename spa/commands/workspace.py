@@ -1,0 +1,104 @@
+"""A study with its outputs, its texts and its store, opened together and checked to belong together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from spa.errors import StudyError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from spa.forms.form import Form
+    from spa.forms.texts import Texts
+    from spa.responses.store import Store
+    from spa.study.outputs import Outputs
+    from spa.study.study import Study
+
+FORMS_KEPT = 64  # a visitor comes back to the same form page by page
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workspace:
+    """What commands work on. A context manager that closes the store."""
+
+    study: Study
+    outputs: Outputs
+    texts: Texts
+    store: Store
+    _built: Callable[[str], Form] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_built", lru_cache(maxsize=FORMS_KEPT)(self._build))
+
+    def form(self, assignment_id: str) -> Form:
+        """Return the form of an assignment; those used last are kept."""
+        return self._built(assignment_id)
+
+    def _build(self, assignment_id: str) -> Form:
+        from spa.forms.build import build_form
+
+        assignment = self.store.assignment(assignment_id)
+        return build_form(self.study, self.outputs, assignment, self.store.key(assignment_id), self.texts)
+
+    def close(self) -> None:
+        """Close the store."""
+        self.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def default_store(study_path: Path) -> Path:
+    """Return where a study's store is unless another place is named: beside the study file."""
+    return study_path.with_suffix(".sqlite")
+
+
+def open_workspace(study_path: Path, store: str | None = None, *, read_only: bool = False) -> Workspace:
+    """Load a study and open the store that was built from it.
+
+    Parameters
+    ----------
+    study_path : Path
+        The study file.
+    store : str, optional
+        Path of an SQLite file or an SQLAlchemy URL; by default the study file's name with ``.sqlite``.
+    read_only : bool
+        Open the store without being able to change it.
+
+    Raises
+    ------
+    StudyError
+        If the study cannot be used, or has changed since it was built.
+    ResponseError
+        If the store cannot be used.
+    """
+    from spa.forms.texts import load_texts
+    from spa.responses.store import Store
+    from spa.study.load import load_study, study_fingerprint
+    from spa.study.outputs import load_outputs
+
+    study = load_study(study_path)
+    opened = Store.open(store or default_store(study_path), read_only=read_only)
+    try:
+        if opened.fingerprint != study_fingerprint(study_path, study):
+            raise StudyError(
+                f"{study_path}: wanted the study as it was built into {opened.name}, but the study file, a text, "
+                "an output or an image has changed since; undo the change, or build into a new store with "
+                "`spa build STUDY --store NEW`"
+            )
+        return Workspace(
+            study=study, outputs=load_outputs(study), texts=load_texts(study.language, study.texts), store=opened
+        )
+    except BaseException:
+        opened.close()
+        raise
