@@ -74,8 +74,8 @@ def load_texts(language: str, overrides: Mapping[str, str]) -> Texts:
     missing = [] if primary in shipped else [key for key in expected if key not in overrides]
     if missing:
         problems.append(
-            f"texts: language {language!r} is not shipped (these are: {', '.join(shipped)}), so [texts] must give every "
-            f"text, and {len(missing)} are absent: {', '.join(missing)}"
+            f"texts: language {language!r} is not shipped (these are: {', '.join(shipped)}), so [texts] must give "
+            f"every text, and {len(missing)} are absent: {', '.join(missing)}"
         )
     if problems:
         raise StudyError(*problems)
@@ -114,7 +114,9 @@ def _override_problems(expected: Mapping[str, str], overrides: Mapping[str, str]
             offered = ", ".join(f"{{{other}}}" for other in sorted(known)) or "none"
             problems.append(f"texts: {key!r} has the placeholder {{{name}}}, wanted one of: {offered}")
         for name in sorted((known & _KEPT) - given):
-            problems.append(f"texts: {key!r} must contain {{{name}}}, got {text!r}; without it nobody knows what is meant")
+            problems.append(
+                f"texts: {key!r} must contain {{{name}}}, got {text!r}; without it nobody knows what is meant"
+            )
     return problems
 
 

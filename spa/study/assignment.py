@@ -7,6 +7,9 @@ never leaves the store.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
+
+RatedBy = Literal["likert", "continuous", "category"]  # as in RatingTarget
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +42,14 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RatedOutput:
+    """One output that is rated, and in which way; each way may want other outputs."""
+
+    elicitation: RatedBy
+    output: ShownOutput
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ChoicePair:
     """Two outputs of one item between which the annotator chooses."""
 
@@ -54,7 +65,7 @@ class Assignment:
     number: int  # 0-based place in the draw
     blocks: tuple[Block, ...]
     comparisons: tuple[Comparison, ...] = ()  # in the order asked
-    rated: tuple[ShownOutput, ...] = ()  # in the order of the pages
+    rated: tuple[RatedOutput, ...] = ()  # in the order of the pages
     choices: tuple[ChoicePair, ...] = ()
 
 

@@ -1,37 +1,83 @@
-"""Assignments and blinding keys as canonical JSON: sorted keys, no spaces, the same bytes on any machine."""
+"""Assignments and blinding keys as canonical JSON: sorted keys, no spaces, so that equal means equal bytes."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from typing import Any
 
-from pydantic import TypeAdapter
-
-from spa.study.assignment import Assignment, BlindingKey
-
-ASSIGNMENT = TypeAdapter(Assignment)
-KEY = TypeAdapter(BlindingKey)
+from spa.study.assignment import Assignment, BlindingKey, Block, ChoicePair, Comparison, RatedOutput, ShownOutput
 
 
 def assignment_to_json(assignment: Assignment) -> str:
-    """Write an assignment as canonical JSON."""
-    return _canonical(asdict(assignment))
+    """Return an assignment as one line of JSON; it names no system."""
+    return _canonical(
+        {
+            "assignment_id": assignment.assignment_id,
+            "number": assignment.number,
+            "blocks": [
+                {
+                    "exposure": block.exposure,
+                    "labels": block.labels,
+                    "shown": [_shown_to_json(output) for output in block.shown],
+                }
+                for block in assignment.blocks
+            ],
+            "comparisons": [{"block": each.block, "directions": each.directions} for each in assignment.comparisons],
+            "rated": [
+                {"elicitation": each.elicitation, "output": _shown_to_json(each.output)} for each in assignment.rated
+            ],
+            "choices": [[_shown_to_json(each.output_x), _shown_to_json(each.output_y)] for each in assignment.choices],
+        }
+    )
 
 
 def assignment_from_json(text: str) -> Assignment:
-    """Read what :func:`assignment_to_json` wrote."""
-    return ASSIGNMENT.validate_json(text)
+    """Return the assignment that ``assignment_to_json`` wrote."""
+    record = json.loads(text)
+    return Assignment(
+        assignment_id=record["assignment_id"],
+        number=record["number"],
+        blocks=tuple(
+            Block(
+                exposure=block["exposure"],
+                labels=tuple(block["labels"]),
+                shown=tuple(_shown_from_json(output) for output in block["shown"]),
+            )
+            for block in record["blocks"]
+        ),
+        comparisons=tuple(
+            Comparison(block=each["block"], directions=tuple((x, y) for x, y in each["directions"]))
+            for each in record["comparisons"]
+        ),
+        rated=tuple(
+            RatedOutput(elicitation=each["elicitation"], output=_shown_from_json(each["output"]))
+            for each in record["rated"]
+        ),
+        choices=tuple(
+            ChoicePair(output_x=_shown_from_json(x), output_y=_shown_from_json(y)) for x, y in record["choices"]
+        ),
+    )
 
 
 def key_to_json(key: BlindingKey) -> str:
-    """Write a blinding key as canonical JSON."""
-    return _canonical(asdict(key))
+    """Return a blinding key as one line of JSON; it never leaves the store."""
+    return _canonical({"assignment_id": key.assignment_id, "systems": key.systems, "blocks": key.blocks})
 
 
 def key_from_json(text: str) -> BlindingKey:
-    """Read what :func:`key_to_json` wrote."""
-    return KEY.validate_json(text)
+    """Return the key that ``key_to_json`` wrote; labels come back sorted."""
+    record = json.loads(text)
+    return BlindingKey(assignment_id=record["assignment_id"], systems=record["systems"], blocks=record["blocks"])
 
 
-def _canonical(record: dict[str, object]) -> str:
-    return json.dumps(record, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+def _canonical(record: dict[str, Any]) -> str:
+    return json.dumps(record, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+def _shown_to_json(output: ShownOutput) -> list[str | int]:
+    return [output.label, output.item_id, output.sample]  # by far the most frequent record, so a short one
+
+
+def _shown_from_json(record: list[Any]) -> ShownOutput:
+    label, item_id, sample = record
+    return ShownOutput(label=label, item_id=item_id, sample=sample)

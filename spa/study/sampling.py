@@ -1,0 +1,273 @@
+"""Assignments drawn from a study: seeded, balanced, the same on any machine.
+
+Every draw is an order of raw 64-bit keys of the bit generator. Raw bits are stable across machines
+and numpy versions; the methods of ``numpy.random.Generator`` are not promised to be. An assignment
+does not depend on how many are drawn after it, so a study may grow without changing what exists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import cycle
+
+import numpy as np
+
+from spa.errors import StudyError
+from spa.study.assignment import (
+    Assignment,
+    BlindingKey,
+    Block,
+    ChoicePair,
+    Comparison,
+    RatedBy,
+    RatedOutput,
+    ShownOutput,
+)
+from spa.study.decks import Deck, draw_order
+from spa.study.outputs import Outputs
+from spa.study.study import RatingSection, Study
+
+
+def study_rng(seed: int) -> np.random.Generator:
+    """Return the generator that a study's seed stands for.
+
+    Parameters
+    ----------
+    seed : int
+        Non-negative; the study's ``seed``.
+    """
+    return np.random.Generator(np.random.PCG64(seed))
+
+
+def sample_assignments(
+    study: Study, outputs: Outputs, *, count: int, rng: np.random.Generator
+) -> Iterator[tuple[Assignment, BlindingKey]]:
+    """Draw assignments one after another, in flat memory.
+
+    After any number of assignments every item has been shown equally often to within one, and so has every
+    sample of an item and system. Within each run of k assignments (k labels) every system bears every label once;
+    columns stand in label order, so positions are balanced too. Each pair's first direction, and
+    the first side of its choices, is balanced to within one.
+
+    Parameters
+    ----------
+    study : Study
+        Its ``design`` says what is counterbalanced and what is fixed.
+    outputs : Outputs
+        Every compared system answers every item.
+    count : int
+        How many assignments, 0 or more. The first ones are the same for any count.
+    rng : numpy.random.Generator
+        Only the raw bits of its bit generator are used; ``study_rng(study.seed)`` for the study's own draw.
+
+    Raises
+    ------
+    StudyError
+        If there are fewer items than one assignment shows, or choices have no common item.
+    """
+    if count < 0:
+        raise ValueError(f"count must be 0 or more, got {count}")
+    _check_drawable(study, outputs)
+    sampler = _Sampler(study, outputs, rng)
+    return (sampler.draw(number) for number in range(count))
+
+
+def label_name(position: int) -> str:
+    """Return the label of a column: A to Z, then AA, AB, ...
+
+    >>> [label_name(position) for position in (0, 25, 26, 27, 702)]
+    ['A', 'Z', 'AA', 'AB', 'AAA']
+    """
+    name = ""
+    position += 1
+    while position:
+        position, letter = divmod(position - 1, 26)
+        name = chr(ord("A") + letter) + name
+    return name
+
+
+def items_needed(study: Study) -> int:
+    """Return how many different items one assignment shows."""
+    if study.spa is not None and study.spa.exposure_study is not None:
+        return sum(study.spa.exposure_study.exposures)
+    if study.spa is None:
+        return study.design.items
+    return study.spa.exposure * (1 if study.spa.same_items else len(study.compared))
+
+
+def _check_drawable(study: Study, outputs: Outputs) -> None:
+    problems = []
+    needed = items_needed(study)
+    if needed > len(outputs.items):
+        problems.append(
+            f"study {study.id!r}: one assignment shows {needed} different items, got {len(outputs.items)}; "
+            "add items, or lower the exposure"
+        )
+    exposure_study = study.spa is not None and study.spa.exposure_study is not None
+    if study.choices is not None and study.spa is not None and not study.spa.same_items and not exposure_study:
+        problems.append(
+            f"study {study.id!r}: [choices] compares two outputs of one item, but [spa] same_items = false "
+            "shows no item twice; set same_items = true or leave [choices] out"
+        )
+    if problems:
+        raise StudyError(*problems)
+
+
+class _Sampler:
+    """The decks of one draw; every assignment takes the next cards."""
+
+    def __init__(self, study: Study, outputs: Outputs, rng: np.random.Generator) -> None:
+        self.study = study
+        self.rng = rng
+        self.items = Deck([item.item_id for item in outputs.items], rng)
+        self.samples: dict[tuple[str, str], Deck[int]] = {}
+        self.outputs = outputs
+        exposure_study = study.spa.exposure_study if study.spa is not None else None
+        if exposure_study is not None:
+            self.systems: tuple[str, ...] = (exposure_study.system_x, exposure_study.system_y)
+            self.exposures = exposure_study.exposures
+        else:
+            self.systems = tuple(system.id for system in study.compared)
+            self.exposures = (study.spa.exposure if study.spa is not None else study.design.items,)
+        self.same_items = exposure_study is not None or study.spa is None or study.spa.same_items
+        self.orders = [_LatinOrder(len(self.systems), rng) for _ in self.exposures]
+        self.directions = [[Deck((False, True), rng) for _ in study.pairs] for _ in self.exposures]
+        self.sides = {
+            (place, pair): Deck((False, True), rng)
+            for place in range(len(self.exposures))
+            for pair in study.choice_pairs
+        }
+
+    def draw(self, number: int) -> tuple[Assignment, BlindingKey]:
+        assignment_id = f"a{number + 1:05d}"
+        places = self._block_order(number)
+        systems: dict[str, str] = {}
+        columns: list[dict[str, str]] = []  # of each block as shown: label -> system
+        for appearance, place in enumerate(places):
+            column = self._labels(place, appearance)
+            columns.append(column)
+            systems |= column
+        hand = iter(self.items.deal(items_needed(self.study)))
+        blocks = tuple(
+            self._block(self.exposures[place], column, hand) for place, column in zip(places, columns, strict=True)
+        )
+        return (
+            Assignment(
+                assignment_id=assignment_id,
+                number=number,
+                blocks=blocks,
+                comparisons=self._comparisons(number, places, columns),
+                rated=self._rated(blocks),
+                choices=self._choices(places, columns, blocks),
+            ),
+            BlindingKey(
+                assignment_id=assignment_id,
+                systems=systems,
+                blocks={label: index for index, column in enumerate(columns) for label in column},
+            ),
+        )
+
+    def _block_order(self, number: int) -> list[int]:
+        """Return places in the study's list of exposures, in the order shown."""
+        places = range(len(self.exposures))
+        shift = number if self.study.design.question_order == "counterbalanced" else 0
+        return [(place + shift) % len(places) for place in places]
+
+    def _labels(self, place: int, appearance: int) -> dict[str, str]:
+        order: Sequence[int] = self.orders[place].deal()
+        lettered = appearance
+        if self.study.design.labels == "fixed":
+            order, lettered = range(len(self.systems)), place
+        first = lettered * len(self.systems)
+        return {label_name(first + column): self.systems[system] for column, system in enumerate(order)}
+
+    def _block(self, exposure: int, column: dict[str, str], hand: Iterator[str]) -> Block:
+        shown = []
+        for _ in range(exposure):
+            item_id = next(hand) if self.same_items else ""
+            for label, system in column.items():
+                own = item_id if self.same_items else next(hand)
+                shown.append(ShownOutput(label=label, item_id=own, sample=self._sample(own, system)))
+        return Block(exposure=exposure, labels=tuple(column), shown=tuple(shown))
+
+    def _sample(self, item_id: str, system: str) -> int:
+        deck = self.samples.get((item_id, system))
+        if deck is None:
+            numbers = [output.sample for output in self.outputs.of(item_id, system)]
+            deck = self.samples[item_id, system] = Deck(numbers, self.rng)
+        return deck.deal_one()
+
+    def _comparisons(self, number: int, places: list[int], columns: list[dict[str, str]]) -> tuple[Comparison, ...]:
+        spa, design, pairs = self.study.spa, self.study.design, self.study.pairs
+        if spa is None:
+            return ()
+        shift = number % len(pairs) if design.question_order == "counterbalanced" else 0
+        turns = [[deck.deal_one() for deck in decks] for decks in self.directions]  # dealt in the study's order
+        comparisons = []
+        for block, (place, column) in enumerate(zip(places, columns, strict=True)):
+            label_of = {system: label for label, system in column.items()}
+            for index in range(len(pairs)):
+                listed = (index + shift) % len(pairs)
+                x, y = (label_of[system] for system in pairs[listed])
+                turned = turns[place][listed] and design.directions == "counterbalanced"
+                directions = ((y, x), (x, y)) if turned else ((x, y), (y, x))
+                asked = directions if spa.directions == "both" else directions[:1]
+                comparisons.append(Comparison(block=block, directions=asked))
+        return tuple(comparisons)
+
+    def _rated(self, blocks: tuple[Block, ...]) -> tuple[RatedOutput, ...]:
+        sections: tuple[tuple[RatedBy, RatingSection | None], ...] = (
+            ("likert", self.study.likert),
+            ("continuous", self.study.continuous),
+            ("category", self.study.categories),
+        )
+        return tuple(
+            RatedOutput(elicitation=elicitation, output=output)
+            for elicitation, section in sections
+            if section is not None
+            for block in blocks
+            for row in self._rows(section.outputs, block)
+            for output in row
+        )
+
+    def _rows(self, wanted: str | int, block: Block) -> list[tuple[ShownOutput, ...]]:
+        """Return the rows of a block that are judged one by one, in the order of the page."""
+        width = len(block.labels)
+        rows = [block.shown[start : start + width] for start in range(0, len(block.shown), width)]
+        if wanted == "first":
+            return rows[:1]
+        if isinstance(wanted, int) and wanted < len(rows):
+            return [rows[row] for row in sorted(draw_order(len(rows), self.rng)[:wanted])]
+        return rows
+
+    def _choices(
+        self, places: list[int], columns: list[dict[str, str]], blocks: tuple[Block, ...]
+    ) -> tuple[ChoicePair, ...]:
+        if self.study.choices is None:
+            return ()
+        choices = []
+        for place, column, block in zip(places, columns, blocks, strict=True):
+            pairs = [pair for pair in self.study.choice_pairs if set(pair) <= set(column.values())]
+            for row in self._rows(self.study.choices.outputs, block):
+                made_by = {column[output.label]: output for output in row}
+                for pair in pairs:
+                    x, y = (made_by[system] for system in pair)
+                    turned = self.sides[place, pair].deal_one() and self.study.design.directions == "counterbalanced"
+                    choices.append(ChoicePair(output_x=y, output_y=x) if turned else ChoicePair(output_x=x, output_y=y))
+        return tuple(choices)
+
+
+class _LatinOrder:
+    """Orders of k things such that each run of k orders has every thing once in every place."""
+
+    def __init__(self, size: int, rng: np.random.Generator) -> None:
+        self.size = size
+        self.rng = rng
+        self.shifts = cycle(range(size))
+        self.base: list[int] = []
+
+    def deal(self) -> list[int]:
+        shift = next(self.shifts)
+        if shift == 0:
+            self.base = draw_order(self.size, self.rng)
+        return self.base[shift:] + self.base[:shift]
