@@ -12,14 +12,14 @@ import secrets
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from sqlalchemy import Connection, Engine, Select, func, insert, select, update
+from sqlalchemy import Connection, Engine, Select, func, insert, inspect, select, update
 
 from spa.errors import ResponseError
 from spa.responses import database, leases
@@ -86,16 +86,39 @@ class Store:
     @classmethod
     def create(cls, target: str | Path, *, wait: float = database.LOCK_WAIT) -> Self:
         """Create an empty store in a new file, or in an empty database named by an SQLAlchemy URL."""
+        with cls.being_created(target, wait=wait):
+            pass
+        return cls.open(target, wait=wait)
+
+    @classmethod
+    @contextmanager
+    def being_created(cls, target: str | Path, *, wait: float = database.LOCK_WAIT) -> Iterator[Self]:
+        """Yield a new store that comes to stand at ``target`` when the block ends without an error.
+
+        A file is written under another name and renamed; a database named by a URL is set up in place.
+        """
         where = database.parse_target(target)
-        if where.path is None:
-            store = cls(where.name, database.open_engine(where, read_only=False, wait=wait))
-            store._set_up()
-            return store
-        with database.created_file(where.path) as temporary:
-            beside = database.parse_target(temporary)
-            with cls(where.name, database.open_engine(beside, read_only=False, wait=wait)) as store:
+        with ExitStack() as stack:
+            beside = where
+            if where.path is not None:
+                beside = database.parse_target(stack.enter_context(database.created_file(where.path)))
+            engine = database.open_engine(beside, read_only=False, wait=wait)
+            with cls(where.name, engine) as store:
                 store._set_up()
-        return cls.open(where.path, wait=wait)
+                yield store
+
+    @staticmethod
+    def exists(target: str | Path) -> bool:
+        """Return whether there is a file, or a database with a store's tables, at ``target``."""
+        where = database.parse_target(target)
+        if where.path is not None:
+            return where.path.exists()
+        engine = database.open_engine(where, read_only=True, wait=database.LOCK_WAIT)
+        try:
+            with database.told(where.name):
+                return inspect(engine).has_table(meta.name)
+        finally:
+            engine.dispose()
 
     @classmethod
     def open(cls, target: str | Path, *, read_only: bool = False, wait: float = database.LOCK_WAIT) -> Self:
@@ -137,11 +160,13 @@ class Store:
             raise ResponseError(f"{self.name}: nothing has been built into this store yet; run `spa build`")
         return found
 
-    def save_build(self, fingerprint: str, draws: Iterable[tuple[Assignment, BlindingKey]]) -> int:
+    def save_build(
+        self, fingerprint: str, draws: Iterable[tuple[Assignment, BlindingKey]], *, seed: int | None = None
+    ) -> int:
         """Save a draw of assignments, or the further ones of the same draw, in one transaction.
 
         Assignments that are there already are compared with the draw and never touched. Each new
-        one brings a token.
+        one brings a token. The seed is noted as the fact "seed".
 
         Returns
         -------
@@ -154,14 +179,21 @@ class Store:
             If the store holds another study, or another draw of this one.
         """
         with self._writing() as connection:
-            found = connection.scalar(select(meta.c.value).where(meta.c.name == "fingerprint"))
-            if found not in (None, fingerprint):
+            facts = {row.name: row.value for row in connection.execute(select(meta))}
+            if facts.get("fingerprint", fingerprint) != fingerprint:
                 raise ResponseError(
                     f"{self.name}: holds another version of the study (its file, texts or outputs have changed since); "
                     "build into a new store with --store, so that the answers here keep their questions"
                 )
-            if found is None:
-                connection.execute(insert(meta).values(name="fingerprint", value=fingerprint))
+            if "fingerprint" not in facts:
+                _note(connection, "fingerprint", fingerprint)
+            if seed is not None and facts.get("seed", str(seed)) != str(seed):
+                raise ResponseError(
+                    f"{self.name}: was drawn with seed {facts['seed']}, got seed {seed}; leave the seed out to go on "
+                    "with the same draw, or build into a new store with --store"
+                )
+            if seed is not None:
+                _note(connection, "seed", str(seed))
             before = connection.scalar(select(func.count()).select_from(assignments)) or 0
             stream = iter(draws)
             self._compare_with_draw(connection, stream, before)
@@ -363,8 +395,7 @@ class Store:
     def set_meta(self, name: str, value: str) -> None:
         """Note a fact about the store, such as the seed of its draw."""
         with self._writing() as connection:
-            if connection.execute(update(meta).where(meta.c.name == name).values(value=value)).rowcount == 0:
-                connection.execute(insert(meta).values(name=name, value=value))
+            _note(connection, name, value)
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
@@ -399,6 +430,11 @@ class Store:
         if record is None:
             raise ResponseError(f"{self.name}: no assignment {assignment_id!r}")
         return record
+
+
+def _note(connection: Connection, name: str, value: str) -> None:
+    if connection.execute(update(meta).where(meta.c.name == name).values(value=value)).rowcount == 0:
+        connection.execute(insert(meta).values(name=name, value=value))
 
 
 def _insert_draws(connection: Connection, draws: Sequence[tuple[Assignment, BlindingKey]]) -> None:
