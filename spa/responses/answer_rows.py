@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Row
+from sqlalchemy import Connection, Row, insert, select
 
 from spa.forms.form import (
     CheckTarget,
@@ -18,7 +19,8 @@ from spa.forms.form import (
     ScreeningTarget,
     Target,
 )
-from spa.responses.submission import Missing, Response
+from spa.responses.store_schema import answers, submissions
+from spa.responses.submission import Missing, Response, Submission
 
 KINDS: dict[str, type[Target]] = {
     "preference": PreferenceTarget,
@@ -47,6 +49,40 @@ def target_from_json(text: str) -> Target:
     return target_type(**record)
 
 
+def save_answers(connection: Connection, visit: int, submission: Submission) -> None:
+    """Write the answers of a visit, which is named by its number."""
+    rows = [answer_to_row(answer, submission=visit, place=place) for place, answer in enumerate(submission.answers)]
+    if rows:
+        connection.execute(insert(answers), rows)
+
+
+def read_submissions(connection: Connection, *, after: int, limit: int) -> list[tuple[int, Submission]]:
+    """Read the next completed visits, each with its number."""
+    query = (
+        select(submissions)
+        .where(submissions.c.completed_at.is_not(None), submissions.c.number > after)
+        .order_by(submissions.c.number)
+        .limit(limit)
+    )
+    visits = connection.execute(query).all()
+    answered = _answers_of(connection, [visit.number for visit in visits])
+    return [
+        (
+            visit.number,
+            Submission(
+                submission_id=visit.submission_id,
+                assignment_id=visit.assignment_id,
+                annotator_id=visit.annotator_id,
+                annotator_kind=visit.annotator_kind,
+                source=visit.source,
+                answers=answered.get(visit.number, ()),
+                seconds=visit.seconds,
+            ),
+        )
+        for visit in visits
+    ]
+
+
 def answer_to_row(answer: Response | Missing, *, submission: int, place: int) -> dict[str, object]:
     """Return the row of table ``answers`` that keeps one answer."""
     value = answer.value if isinstance(answer, Response) else None
@@ -69,3 +105,11 @@ def answer_from_row(row: Row[Any]) -> Response | Missing:
         return Missing(question_id=row.question_id, target=target, reason=row.missing_reason, raw=row.raw)
     value = row.choice if row.choice is not None else row.number
     return Response(question_id=row.question_id, target=target, value=value, raw=row.raw)
+
+
+def _answers_of(connection: Connection, visits: Sequence[int]) -> dict[int, tuple[Response | Missing, ...]]:
+    query = select(answers).where(answers.c.submission.in_(visits)).order_by(answers.c.submission, answers.c.place)
+    gathered: dict[int, list[Response | Missing]] = {}
+    for row in connection.execute(query):
+        gathered.setdefault(row.submission, []).append(answer_from_row(row))
+    return {visit: tuple(found) for visit, found in gathered.items()}

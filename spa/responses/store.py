@@ -11,10 +11,9 @@ import hmac
 import secrets
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
-from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -22,12 +21,11 @@ from typing import Any, Self
 from sqlalchemy import Connection, Engine, Select, func, insert, inspect, select, update
 
 from spa.errors import ResponseError
-from spa.responses import database, leases
-from spa.responses.answer_rows import answer_from_row, answer_to_row
+from spa.responses import builds, database, leases
+from spa.responses.answer_rows import read_submissions, save_answers
 from spa.responses.leases import Lease
 from spa.responses.store_schema import (
     SCHEMA_VERSION,
-    answers,
     assignments,
     attempts,
     blinding,
@@ -37,9 +35,9 @@ from spa.responses.store_schema import (
     submissions,
     tokens,
 )
-from spa.responses.submission import AnnotatorKind, Missing, Response, Submission
+from spa.responses.submission import AnnotatorKind, Submission
 from spa.study.assignment import Assignment, BlindingKey
-from spa.study.serial import assignment_from_json, assignment_to_json, key_from_json, key_to_json
+from spa.study.serial import assignment_from_json, key_from_json
 
 CHUNK = 500  # rows written or read at once, so that memory stays flat
 TOKEN_LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"  # none that is mistaken for another
@@ -179,46 +177,7 @@ class Store:
             If the store holds another study, or another draw of this one.
         """
         with self._writing() as connection:
-            facts = {row.name: row.value for row in connection.execute(select(meta))}
-            if facts.get("fingerprint", fingerprint) != fingerprint:
-                raise ResponseError(
-                    f"{self.name}: holds another version of the study (its file, texts or outputs have changed since); "
-                    "build into a new store with --store, so that the answers here keep their questions"
-                )
-            if "fingerprint" not in facts:
-                _note(connection, "fingerprint", fingerprint)
-            if seed is not None and facts.get("seed", str(seed)) != str(seed):
-                raise ResponseError(
-                    f"{self.name}: was drawn with seed {facts['seed']}, got seed {seed}; leave the seed out to go on "
-                    "with the same draw, or build into a new store with --store"
-                )
-            if seed is not None:
-                _note(connection, "seed", str(seed))
-            before = connection.scalar(select(func.count()).select_from(assignments)) or 0
-            stream = iter(draws)
-            self._compare_with_draw(connection, stream, before)
-            new = 0
-            while chunk := list(islice(stream, CHUNK)):
-                _insert_draws(connection, chunk)
-                new += len(chunk)
-        return new
-
-    def _compare_with_draw(
-        self, connection: Connection, stream: Iterator[tuple[Assignment, BlindingKey]], count: int
-    ) -> None:
-        query = (
-            select(assignments.c.record, blinding.c.record.label("key"))
-            .join_from(assignments, blinding)
-            .order_by(assignments.c.number)
-        )
-        rows = connection.execute(query)
-        for row, (assignment, key) in zip(rows, islice(stream, count), strict=False):
-            if (row.record, row.key) != (assignment_to_json(assignment), key_to_json(key)):
-                raise ResponseError(
-                    f"{self.name}: assignment {assignment.assignment_id} of this draw differs from the stored one; "
-                    "use the seed of the first build, or build into a new store with --store"
-                )
-        rows.close()
+            return builds.save_build(connection, fingerprint, draws, seed=seed, store=self.name)
 
     def count_assignments(self) -> int:
         """Return how many assignments there are."""
@@ -256,7 +215,7 @@ class Store:
 
     def new_token(self) -> str:
         """Make and record a token: one person's link."""
-        token = _random_token()
+        token = builds.random_token()
         with self._writing() as connection:
             connection.execute(insert(tokens).values(token=token))
         return token
@@ -335,12 +294,7 @@ class Store:
                     f"{visit.assignment_id!r} by annotator {visit.annotator_id!r}, got assignment "
                     f"{submission.assignment_id!r} by {submission.annotator_id!r}"
                 )
-            rows = [
-                answer_to_row(answer, submission=visit.number, place=place)
-                for place, answer in enumerate(submission.answers)
-            ]
-            if rows:
-                connection.execute(insert(answers), rows)
+            save_answers(connection, visit.number, submission)
             connection.execute(
                 update(submissions)
                 .where(submissions.c.number == visit.number)
@@ -350,25 +304,12 @@ class Store:
 
     def submissions(self) -> Iterator[Submission]:
         """Yield the completed visits in the order in which they began."""
-        query = select(submissions).where(submissions.c.completed_at.is_not(None)).order_by(submissions.c.number)
-        last = 0
-        while True:
+        last, chunk = 0, CHUNK
+        while chunk == CHUNK:
             with self._reading() as connection:
-                visits = connection.execute(query.where(submissions.c.number > last).limit(CHUNK)).all()
-                answered = _answers_of(connection, [visit.number for visit in visits])
-            for visit in visits:
-                yield Submission(
-                    submission_id=visit.submission_id,
-                    assignment_id=visit.assignment_id,
-                    annotator_id=visit.annotator_id,
-                    annotator_kind=visit.annotator_kind,
-                    source=visit.source,
-                    answers=answered.get(visit.number, ()),
-                    seconds=visit.seconds,
-                )
-            if len(visits) < CHUNK:
-                return
-            last = visits[-1].number
+                found = read_submissions(connection, after=last, limit=CHUNK)
+            yield from (submission for _, submission in found)
+            last, chunk = (found[-1][0] if found else last), len(found)
 
     def save_attempt(self, attempt: Attempt) -> None:
         """Keep the full record of one request to an LLM."""
@@ -395,7 +336,7 @@ class Store:
     def set_meta(self, name: str, value: str) -> None:
         """Note a fact about the store, such as the seed of its draw."""
         with self._writing() as connection:
-            _note(connection, name, value)
+            builds.note(connection, name, value)
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
@@ -430,34 +371,3 @@ class Store:
         if record is None:
             raise ResponseError(f"{self.name}: no assignment {assignment_id!r}")
         return record
-
-
-def _note(connection: Connection, name: str, value: str) -> None:
-    if connection.execute(update(meta).where(meta.c.name == name).values(value=value)).rowcount == 0:
-        connection.execute(insert(meta).values(name=name, value=value))
-
-
-def _insert_draws(connection: Connection, draws: Sequence[tuple[Assignment, BlindingKey]]) -> None:
-    connection.execute(
-        insert(assignments),
-        [
-            {"assignment_id": drawn.assignment_id, "number": drawn.number, "record": assignment_to_json(drawn)}
-            for drawn, _ in draws
-        ],
-    )
-    connection.execute(
-        insert(blinding), [{"assignment_id": key.assignment_id, "record": key_to_json(key)} for _, key in draws]
-    )
-    connection.execute(insert(tokens), [{"token": _random_token()} for _ in draws])
-
-
-def _answers_of(connection: Connection, visits: Sequence[int]) -> dict[int, tuple[Response | Missing, ...]]:
-    query = select(answers).where(answers.c.submission.in_(visits)).order_by(answers.c.submission, answers.c.place)
-    gathered: dict[int, list[Response | Missing]] = {}
-    for row in connection.execute(query):
-        gathered.setdefault(row.submission, []).append(answer_from_row(row))
-    return {visit: tuple(found) for visit, found in gathered.items()}
-
-
-def _random_token() -> str:
-    return "".join(secrets.choice(TOKEN_LETTERS) for _ in range(TOKEN_LENGTH))
