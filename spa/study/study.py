@@ -14,8 +14,11 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 OVERALL = "overall"  # the criterion that asks for the preference as a whole; never computed
-Ident = Annotated[str, StringConstraints(min_length=1, max_length=80, pattern=r"^[^\s/\\](?:[^\n\r\t]*[^\s])?$")]
+Ident = Annotated[
+    str, StringConstraints(min_length=1, max_length=80, pattern=r"^[^\s/\\\p{Cc}](?:\P{Cc}*[^\s\p{Cc}])?$")
+]
 Text = Annotated[str, StringConstraints(min_length=1)]
+Elicitation = Literal["spa", "likert", "continuous", "categories", "choices"]  # the tables that ask
 Balance = Literal["counterbalanced", "fixed"]
 Shown = Literal["first", "all"] | Annotated[int, Field(ge=1)]
 
@@ -190,7 +193,7 @@ class People(Section):
     """How many annotators are wanted and what a completed submission is paid (major units)."""
 
     annotators: Annotated[int, Field(ge=1)] = 30
-    pay: Decimal | None = None
+    pay: Annotated[Decimal, Field(ge=0)] | None = None
     currency: Annotated[str, StringConstraints(pattern=r"^[A-Z]{3}$")] = "USD"
     minutes: Annotated[float, Field(gt=0)] | None = None  # estimate shown; reckoned from the words where absent
     completion_code: Text | None = None  # a random one a person where absent
@@ -270,6 +273,24 @@ class Study(Section):
         if self.choices.comparisons is None:
             return self.pairs or expand_pairs("all", None, self.compared)
         return expand_pairs(self.choices.comparisons, self.choices.baseline, self.compared)
+
+    def asked(self, elicitation: Elicitation) -> tuple[str, ...]:
+        """Criteria ids that an elicitation asks about, "overall" last; none where its section is absent."""
+        section = {
+            "spa": self.spa,
+            "likert": self.likert,
+            "continuous": self.continuous,
+            "categories": self.categories,
+            "choices": self.choices,
+        }[elicitation]
+        if section is None:
+            return ()
+        with_options = elicitation == "categories"
+        named = section.criteria
+        if named is None:
+            named = tuple(one.id for one in self.criteria if bool(one.options) == with_options)
+        overall = isinstance(section, Spa | Likert | Continuous | Choices) and section.overall
+        return (*named, OVERALL) if overall else named
 
 
 def expand_pairs(

@@ -1,0 +1,315 @@
+"""Mistakes in a study file, told in one line each: place, what was wanted, what came, what to do.
+
+Everything said here is derived from the records in :mod:`spa.study.study`, so a new key
+needs no words of its own.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from functools import cache
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+from spa.study.study import Study
+
+PATTERNS = {  # how a pattern is told to a reader, by the start of the pattern
+    "^[a-z0-9]": 'small letters, digits, "-" and "_", at most 63, such as "my-study"',
+    "^[a-z]{2,3}": 'a language tag such as "en", "zh" or "ar"',
+    "^[A-Z]{3}": 'a currency code of three capitals such as "USD"',
+    "^https?": 'an address that starts with "http://" or "https://"',
+    "^[^": "a text of 1 to 80 characters that neither starts with a slash nor has spaces at its ends",
+}
+LONGEST_VALUE = 60  # characters of a wrong value that are repeated in the message
+
+
+def nearest(name: str, known: Sequence[str]) -> str:
+    """Return a question that offers the known name nearest to ``name``, else the list of known names.
+
+    >>> nearest("exposur", ["exposure", "baseline"])
+    'did you mean "exposure"?'
+    >>> nearest("zzz", ["exposure", "baseline"])
+    'known: exposure, baseline'
+    """
+    lowered = {candidate.casefold(): candidate for candidate in known}
+    found = difflib.get_close_matches(name.casefold(), lowered, n=1, cutoff=0.6)
+    if found:
+        return f'did you mean "{lowered[found[0]]}"?'
+    return "known: " + (", ".join(known[:12]) + (", ..." if len(known) > 12 else "") if known else "none")
+
+
+def shown(value: object) -> str:
+    """Return a value as it would stand in a study file, cut where it is long.
+
+    >>> shown("five"), shown(True), shown({"a": 1}), shown([1, 2])
+    ('"five"', 'true', 'a table', '[1, 2]')
+    """
+    if value is None:
+        return "nothing"
+    if isinstance(value, dict):
+        return "a table"
+    if isinstance(value, list) and any(isinstance(entry, dict) for entry in value):
+        return "a list of tables"
+    if isinstance(value, Decimal):
+        return str(value)
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= LONGEST_VALUE else text[:LONGEST_VALUE] + "..."
+
+
+def schema_problems(file: str, raw: dict[str, Any], error: ValidationError) -> tuple[str, ...]:
+    """Tell every mistake that pydantic found in the tables of a study file.
+
+    Parameters
+    ----------
+    file : str
+        Name of the file, as the user gave it.
+    raw : dict
+        The parsed file.
+    error : ValidationError
+        What validating it against :class:`~spa.study.study.Study` raised.
+
+    Returns
+    -------
+    tuple of str
+        One line a key; the alternatives of one key are told together.
+    """
+    lines: dict[tuple[str | int, ...], str] = {}
+    details = error.errors(include_url=False)
+    for detail in details:
+        inside = [
+            d for d in details if len(d["loc"]) > len(detail["loc"]) and d["loc"][: len(detail["loc"])] == detail["loc"]
+        ]
+        if detail["type"] == "too_short" and inside:
+            continue  # pydantic counts only the good entries; the bad ones are told themselves
+        found = _locate(detail["loc"])
+        told = f"{file}: {found.place}: "
+        if detail["type"] == "extra_forbidden":
+            lines.setdefault(detail["loc"], told + _unknown_key(found.keys, str(detail["loc"][-1])))
+            continue
+        value = _value_at(raw, found.path)
+        came = f"wanted {found.wanted}, got {shown(value)}"
+        lines.setdefault(found.path, told + came + "; " + _advice(found, value))
+    return tuple(lines.values())
+
+
+class _Found:
+    """A place in the study file, followed along pydantic's location as far as keys and entries go."""
+
+    def __init__(self) -> None:
+        self.path: tuple[str | int, ...] = ()
+        self.keys: tuple[str, ...] = tuple(Study.model_fields)  # known keys of the innermost table
+        self.annotation: Any = Study
+        self.default: Any = PydanticUndefined
+        self.tables: list[str] = []  # "spa", "exposure_study"
+        self.entry = ""  # " 2" of [[systems]] 2
+        self.inside: list[str] = []  # key, "entry 2"
+
+    @property
+    def place(self) -> str:
+        """Return "[spa] exposure", "[[systems]] 2, id" or "title"."""
+        if not self.tables:
+            return ", ".join(self.inside)
+        name = ".".join(self.tables)
+        table = f"[[{name}]]{self.entry}" if self.entry else f"[{name}]"
+        glue = ", " if self.entry else " "
+        return table + (glue + ", ".join(self.inside) if self.inside else "")
+
+    @property
+    def wanted(self) -> str:
+        """Return in words what may stand here."""
+        return describe(self.annotation)
+
+
+def _locate(location: Sequence[str | int]) -> _Found:
+    found = _Found()
+    for step in location:
+        inner = _without_none(found.annotation)
+        if isinstance(inner, type) and issubclass(inner, BaseModel):
+            if step not in inner.model_fields:  # an unknown key
+                found.inside.append(str(step))
+                break
+            field = inner.model_fields[str(step)]
+            found.annotation, found.default = _annotation_of(field), field.default
+            _enter(found, str(step))
+        elif isinstance(step, int) and get_origin(inner) is tuple:
+            entries = get_args(inner)
+            found.annotation = entries[0] if entries[-1] is Ellipsis else entries[min(step, len(entries) - 1)]
+            found.default = PydanticUndefined
+            if _table_of(found.annotation) is not None:
+                found.entry = f" {step + 1}"
+            else:
+                found.inside.append(f"entry {step + 1}")
+        elif get_origin(inner) is dict:
+            found.annotation, found.default = get_args(inner)[1], PydanticUndefined
+            found.inside.append(str(step))
+        else:  # the name of an alternative: the key as a whole is told
+            break
+        found.path += (step,)
+    return found
+
+
+def _enter(found: _Found, key: str) -> None:
+    table = _table_of(found.annotation)
+    holds_text = get_origin(_without_none(found.annotation)) is dict
+    if table is None and not holds_text:
+        found.inside.append(key)
+        return
+    found.tables.append(key)
+    found.entry = ""
+    found.keys = tuple(table.model_fields) if table is not None else ()
+
+
+def _annotation_of(field: FieldInfo) -> Any:
+    return Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation
+
+
+def _without_none(annotation: Any) -> Any:
+    """Strip limits and ``None`` from an annotation, where one alternative remains."""
+    while True:
+        if get_origin(annotation) is Annotated:
+            annotation = get_args(annotation)[0]
+        elif get_origin(annotation) in (Union, UnionType):
+            rest = [part for part in get_args(annotation) if part is not NoneType]
+            if len(rest) != 1:
+                return annotation
+            annotation = rest[0]
+        else:
+            return annotation
+
+
+def _table_of(annotation: Any) -> type[BaseModel] | None:
+    """Return the record of a table or of the entries of an array of tables."""
+    inner = _without_none(annotation)
+    if get_origin(inner) is tuple:
+        inner = _without_none(get_args(inner)[0])
+    return inner if isinstance(inner, type) and issubclass(inner, BaseModel) else None
+
+
+def describe(annotation: Any) -> str:
+    """Return in words what an annotation of the study's records lets through.
+
+    >>> from spa.study.study import Spa
+    >>> describe(Spa.model_fields["directions"].annotation)
+    'one of "both", "one"'
+    """
+    limits: list[Any] = []
+    while get_origin(annotation) is Annotated:
+        annotation, *more = get_args(annotation)
+        limits += [limit for entry in more for limit in (entry.metadata if isinstance(entry, FieldInfo) else [entry])]
+    origin = get_origin(annotation)
+    if origin in (Union, UnionType):
+        parts = [part for part in get_args(annotation) if part is not NoneType]
+        return " or ".join(describe(part) for part in parts)
+    if origin is Literal:
+        values = ", ".join(f'"{value}"' for value in get_args(annotation))
+        return values if len(get_args(annotation)) == 1 else f"one of {values}"
+    if origin is tuple:
+        return _describe_list(get_args(annotation), limits)
+    if origin is dict:
+        return "keys with texts in quotes"
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return "a table"
+    return _describe_single(annotation, limits)
+
+
+def _describe_list(entries: tuple[Any, ...], limits: list[Any]) -> str:
+    if entries[-1] is not Ellipsis:
+        return "a pair of texts" if len(entries) == 2 else f"{len(entries)} values"
+    least = _limit(limits, "min_length")
+    if _table_of(entries[0]) is not None:
+        return f"an array of tables, [[...]]{f', at least {least}' if least else ''}"
+    many = f"a list of {'at least ' + str(least) + ' ' if least else ''}"
+    if get_origin(_without_none(entries[0])) is tuple:
+        return many + 'pairs such as [["x", "y"]]'
+    kind = _without_none(entries[0])
+    return many + ("whole numbers" if kind is int else "file names" if kind is Path else "texts that are not empty")
+
+
+def _describe_single(kind: Any, limits: list[Any]) -> str:
+    if kind is bool:
+        return "true or false"
+    if kind is Path:
+        return "a file name in quotes"
+    if kind in (int, float, Decimal):
+        words = {int: "a whole number", float: "a number", Decimal: "a decimal number"}[kind]
+        bounds = [
+            f"{said} {bound}"
+            for name, said in (("ge", "at least"), ("gt", "greater than"), ("le", "at most"), ("lt", "less than"))
+            if (bound := _limit(limits, name)) is not None
+        ]
+        return f"{words} {'of ' if bounds and bounds[0].startswith('at') else ''}{' and '.join(bounds)}".strip()
+    pattern = _limit(limits, "pattern")
+    if pattern is not None:
+        return next(words for start, words in PATTERNS.items() if pattern.startswith(start))
+    return "a text in quotes that is not empty" if _limit(limits, "min_length") else "a text in quotes"
+
+
+def _limit(limits: list[Any], name: str) -> Any:
+    return next((value for limit in limits if (value := getattr(limit, name, None)) is not None), None)
+
+
+def _value_at(raw: Any, path: Sequence[str | int]) -> object:
+    for step in path:
+        if isinstance(raw, dict):
+            raw = raw.get(str(step))
+        elif isinstance(raw, list) and isinstance(step, int) and step < len(raw):
+            raw = raw[step]
+        else:
+            return None
+    return raw
+
+
+def _advice(found: _Found, value: object) -> str:
+    key = found.path[-1]
+    if value is None:
+        return f"add the key {key}"
+    inner = _without_none(found.annotation)
+    if inner in (int, float, bool) and isinstance(value, str):
+        return "write it without quotes, in digits" if inner is not bool else "write it without quotes"
+    if get_origin(inner) is tuple and _table_of(inner) is not None and isinstance(value, dict):
+        return f"write [[{'.'.join(found.tables)}]] with double brackets, once an entry"
+    if found.default is PydanticUndefined or isinstance(found.default, BaseModel):
+        return "put it right"
+    default = "left open" if found.default in (None, (), {}) else shown(found.default)
+    return f"put it right or remove the key (default: {default})"
+
+
+def _unknown_key(keys: tuple[str, ...], key: str) -> str:
+    here = nearest(key, keys)
+    if here.startswith("known"):  # nothing like it in this table: perhaps it stands in the wrong one
+        elsewhere = difflib.get_close_matches(key, _homes(), n=1, cutoff=0.8)
+        if elsewhere:
+            return f'unknown key; "{elsewhere[0]}" belongs in {" or ".join(_homes()[elsewhere[0]])}'
+    return f"unknown key; {here}"
+
+
+@cache
+def _homes() -> dict[str, tuple[str, ...]]:
+    """Return for each key the tables that know it, so that a key in a wrong table finds its home."""
+    homes: dict[str, tuple[str, ...]] = {}
+    for name, record in study_tables():
+        for key in record.model_fields:
+            homes[key] = (*homes.get(key, ()), name or "the top of the file")
+    return homes
+
+
+def study_tables() -> Iterator[tuple[str, type[BaseModel]]]:
+    """Yield every table of a study file as (its header, its record); the top level has the header ""."""
+    waiting: list[tuple[str, str, type[BaseModel]]] = [("", "", Study)]
+    while waiting:
+        header, name, record = waiting.pop(0)
+        yield header, record
+        for key, field in record.model_fields.items():
+            inner = _table_of(_annotation_of(field))
+            if inner is not None:
+                many = get_origin(_without_none(field.annotation)) is tuple
+                inner_name = f"{name}.{key}" if name else key
+                waiting.append((f"[[{inner_name}]]" if many else f"[{inner_name}]", inner_name, inner))

@@ -1,0 +1,193 @@
+"""Sorts the rows of output files into cells: what one system made of one item, sample by sample."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from spa.study.mistakes import nearest, shown
+from spa.study.outputs_reading import Number, Row, cleaned
+from spa.study.study import Study
+
+LISTED = 5  # how many of many like mistakes are listed
+Key = tuple[str, str]  # (item_id, system)
+
+
+@dataclass(frozen=True, slots=True)
+class RawOutput:
+    """An output as it stands in its file; ``value`` is empty where the cell is."""
+
+    row: Row
+    sample: str | None
+    value: str
+
+    @property
+    def place(self) -> str:
+        """Return the file and row."""
+        return self.row.place
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """All rows, sorted: item texts in the order of the files, outputs by item and system."""
+
+    texts: dict[str, str | None]
+    outputs: dict[Key, tuple[RawOutput, ...]]
+    places: dict[str, str]  # where an item stands first
+
+
+def columns_wanted(study: Study) -> tuple[str, ...]:
+    """Return the columns that a study reads from its output files."""
+    outputs = study.outputs
+    names = [outputs.item] if isinstance(outputs.item, str) else list(outputs.item)
+    names += [one.id for one in study.systems] if outputs.layout == "wide" else [outputs.system, outputs.output]
+    names += [name for name in (outputs.sample, outputs.item_text) if name is not None]
+    return tuple(dict.fromkeys(names))
+
+
+def sort_rows(study: Study, rows: Iterable[Row]) -> tuple[Cells, list[str]]:
+    """Sort rows into cells.
+
+    Parameters
+    ----------
+    study : Study
+        Says which columns mean what.
+    rows : iterable of Row
+        All rows of all output files.
+
+    Returns
+    -------
+    cells : Cells
+        What could be sorted.
+    problems : list of str
+        One line a mistake; like mistakes are told together.
+    """
+    identified, problems = _identify(study, rows)
+    texts, places, more = _item_texts(study, identified)
+    problems += more
+    gathered: dict[Key, list[RawOutput]] = {}
+    unknown: dict[str, list[Row]] = defaultdict(list)
+    known = [one.id for one in study.systems]
+    for item_id, row in identified:
+        for system, value in _answers(study, row):
+            if system not in known:
+                unknown[system].append(row)
+                continue
+            if isinstance(value, Number):
+                problems.append(
+                    f"{row.place}: wanted the output of {shown(system)} as text, got the number {value}; write it in quotes"
+                )
+            sample = row.values[study.outputs.sample] if study.outputs.sample else None
+            gathered.setdefault((item_id, system), []).append(RawOutput(row, sample, value or ""))
+    problems += _unknown_systems(unknown, known)
+    ordered = {}
+    for key, samples in gathered.items():
+        ordered[key], told = _in_order(study, key, samples)
+        problems += told
+    problems += _absent(texts, ordered, known)
+    return Cells(texts, ordered, places), problems
+
+
+def some(lines: Sequence[str], what: str) -> list[str]:
+    """Return the first few of many like lines, then how many more there are."""
+    rest = len(lines) - LISTED
+    return [*lines[:LISTED], *([f"... and {rest} more {what}"] if rest > 0 else [])]
+
+
+def _identify(study: Study, rows: Iterable[Row]) -> tuple[list[tuple[str, Row]], list[str]]:
+    columns = (study.outputs.item,) if isinstance(study.outputs.item, str) else study.outputs.item
+    identified: list[tuple[str, Row]] = []
+    lines: list[str] = []
+    for row in rows:
+        parts = [row.values[column] for column in columns]
+        if all(parts):
+            identified.append((cleaned("/".join(part for part in parts if part is not None)), row))
+        else:
+            empty = columns[[bool(part) for part in parts].index(False)]
+            lines.append(f'{row.place}: wanted an item id in column "{empty}", got nothing; fill it in')
+    return identified, some(lines, "rows without an item id")
+
+
+def _item_texts(
+    study: Study, identified: Iterable[tuple[str, Row]]
+) -> tuple[dict[str, str | None], dict[str, str], list[str]]:
+    column = study.outputs.item_text
+    texts: dict[str, str | None] = {}
+    first: dict[str, Row] = {}
+    lines: list[str] = []
+    for item_id, row in identified:
+        value = (row.values[column] or "") if column is not None else None
+        if item_id not in first:
+            first[item_id], texts[item_id] = row, value
+            if isinstance(value, Number):
+                lines.append(f'{row.place}: wanted text in "{column}", got the number {value}; write it in quotes')
+        elif texts[item_id] != value:
+            lines.append(
+                f'{row.place}: wanted the same "{column}" for all rows of item {shown(item_id)}, '
+                f"got another than in {first[item_id].place}; make them equal"
+            )
+    return texts, {item_id: row.place for item_id, row in first.items()}, some(lines, "item texts that differ")
+
+
+def _answers(study: Study, row: Row) -> Iterator[tuple[str, str | None]]:
+    if study.outputs.layout == "wide":
+        for system in study.systems:
+            yield system.id, row.values[system.id]
+    else:
+        yield row.values[study.outputs.system] or "", row.values[study.outputs.output]
+
+
+def _unknown_systems(unknown: dict[str, list[Row]], known: Sequence[str]) -> list[str]:
+    lines = [
+        f"{rows[0].place}: wanted the id of a system, got {shown(system) if system else 'nothing'} "
+        f"({len(rows)} row{'s' if len(rows) > 1 else ''}); {nearest(system, known)} "
+        "Add it to [[systems]] or leave its rows out"
+        for system, rows in unknown.items()
+    ]
+    return some(lines, "unknown systems")
+
+
+def _in_order(study: Study, key: Key, samples: list[RawOutput]) -> tuple[tuple[RawOutput, ...], list[str]]:
+    """Put the samples of a cell in order: by number where all are numbers, else by text."""
+    item_id, system = key
+    if study.outputs.sample is None:
+        if len(samples) == 1:
+            return tuple(samples), []
+        places = ", ".join(one.place for one in samples[:LISTED])
+        return tuple(samples), [
+            f"{places}: wanted one output of {shown(system)} for item {shown(item_id)}, got {len(samples)}; "
+            "remove rows or name the column that numbers them in [outputs] sample"
+        ]
+    problems = [
+        f'{one.place}: wanted a sample in column "{study.outputs.sample}", got nothing; fill it in'
+        for one in samples
+        if not one.sample
+    ]
+    first: dict[str | None, RawOutput] = {}
+    for one in samples:
+        if one.sample in first and one.sample:
+            problems.append(
+                f"{first[one.sample].place}, {one.place}: wanted each sample once, got {shown(one.sample)} of "
+                f"{shown(system)} for item {shown(item_id)} again; renumber or remove one"
+            )
+        first.setdefault(one.sample, one)
+    return tuple(sorted(samples, key=lambda one: _sample_order(one.sample or ""))), problems
+
+
+def _sample_order(sample: str) -> tuple[int, float, str]:
+    try:
+        return 0, float(sample), sample
+    except ValueError:
+        return 1, 0.0, sample
+
+
+def _absent(texts: dict[str, str | None], outputs: dict[Key, tuple[RawOutput, ...]], known: Sequence[str]) -> list[str]:
+    absent = [(item_id, system) for item_id in texts for system in known if (item_id, system) not in outputs]
+    if not absent:
+        return []
+    listed = ", ".join(f"{shown(item_id)} by {shown(system)}" for item_id, system in absent[:LISTED])
+    more = f" and {len(absent) - LISTED} more" if len(absent) > LISTED else ""
+    return [
+        f"wanted an output of every system for every item, got none for item {listed}{more}; add these rows or leave those items out"
+    ]

@@ -1,0 +1,265 @@
+"""The systems' outputs: which item, which system, which text or image."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from spa.errors import StudyError
+from spa.study.crosschecks import items_read
+from spa.study.filters import failures
+from spa.study.length_matching import cut_to_sentences
+from spa.study.mistakes import shown
+from spa.study.output_cells import Cells, Key, RawOutput, columns_wanted, some, sort_rows
+from spa.study.outputs_reading import REPLACEMENT, cleaned, is_image, read_rows
+from spa.study.study import Study
+
+EMPTY_ADVICE = '[[outputs.filters]] field = "{field}" min_characters = 1 leaves such items out'
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """What every system was given; ``text`` is shown with the outputs, where the study names it."""
+
+    item_id: str
+    text: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
+    """What a system made of an item: a text, or an image file."""
+
+    item_id: str
+    system: str
+    sample: int  # 1, 2, ...; which of several outputs of that system for that item
+    text: str | None
+    image: Path | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DroppedItem:
+    """An item that left the study, the rule that it failed and what was seen."""
+
+    item_id: str
+    rule: str
+    evidence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outputs:
+    """All outputs of a study that remain after filters and length matching."""
+
+    items: tuple[Item, ...]
+    dropped: tuple[DroppedItem, ...]
+    cells: dict[Key, tuple[Output, ...]]  # (item_id, system) -> samples in order
+    by_id: dict[str, Item]
+    unreadable: dict[Key, int]  # characters replaced by U+FFFD; the system of an item text is ""
+
+    def item(self, item_id: str) -> Item:
+        """Return one item."""
+        return self.by_id[item_id]
+
+    def of(self, item_id: str, system_id: str) -> tuple[Output, ...]:
+        """Return what a system made of an item, in the order of the samples."""
+        return self.cells[item_id, system_id]
+
+    def output(self, item_id: str, system_id: str, sample: int) -> Output:
+        """Return one sample, numbered from 1."""
+        return self.cells[item_id, system_id][sample - 1]
+
+    def all(self) -> Iterator[Output]:
+        """Yield every output: items in order, systems in the order of the study file."""
+        for samples in self.cells.values():
+            yield from samples
+
+
+def load_outputs(study: Study) -> Outputs:
+    """Read the outputs of a study, leave out what the filters drop, match lengths.
+
+    Characters that no page can show (control characters, halves of surrogate pairs) become U+FFFD
+    and are counted.
+
+    Parameters
+    ----------
+    study : Study
+        As :func:`spa.study.load.load_study` returns it.
+
+    Returns
+    -------
+    Outputs
+        Every system answers every item.
+
+    Raises
+    ------
+    StudyError
+        With every mistake in the files, one line each.
+    """
+    cells = _read_cells(study)
+    made, problems = _made(study, cells)
+    items = [
+        Item(item_id=item_id, text=None if text is None else cleaned(text)) for item_id, text in cells.texts.items()
+    ]
+    items, dropped = _filtered(study, items, made)
+    problems += _empty(study, items, made, cells)
+    if problems:
+        raise StudyError(*problems)
+    items, emptied = _length_matched(study, items, made)
+    dropped += emptied
+    wanted = items_read(study)
+    if len(items) < wanted:
+        raise StudyError(
+            f"wanted at least {wanted} items, as many as an annotator reads, got {len(items)}"
+            f"{f' ({len(dropped)} left out by filters or length matching)' if dropped else ''}; "
+            "add items or lower the exposure"
+        )
+    by_id = {item.item_id: item for item in items}
+    return Outputs(
+        items=tuple(items),
+        dropped=tuple(dropped),
+        cells={(item_id, one.id): made[item_id, one.id] for item_id in by_id for one in study.systems},
+        by_id=by_id,
+        unreadable=_unreadable(cells, by_id),
+    )
+
+
+def _read_cells(study: Study) -> Cells:
+    rows = []
+    problems: list[str] = []
+    for file in study.outputs.files:
+        try:
+            rows += read_rows(file, columns_wanted(study))
+        except StudyError as error:
+            problems += error.problems
+    if not problems:
+        cells, problems = sort_rows(study, rows)
+    if problems:
+        raise StudyError(*problems)
+    return cells
+
+
+def _made(study: Study, cells: Cells) -> tuple[dict[Key, tuple[Output, ...]], list[str]]:
+    made: dict[Key, tuple[Output, ...]] = {}
+    problems: list[str] = []
+    for (item_id, system), raws in cells.outputs.items():
+        samples = []
+        for number, raw in enumerate(raws, start=1):
+            text, image = cleaned(raw.value), None
+            if study.outputs.kind == "image" and text:
+                image = raw.row.file.parent / text
+                problems += _unfit_image(raw, image)
+            samples.append(
+                Output(
+                    item_id=item_id,
+                    system=system,
+                    sample=number,
+                    text=None if study.outputs.kind == "image" else text,
+                    image=image,
+                )
+            )
+        made[item_id, system] = tuple(samples)
+    return made, some(problems, "images that cannot be shown")
+
+
+def _unfit_image(raw: RawOutput, image: Path) -> Iterator[str]:
+    try:
+        with image.open("rb") as file:
+            fits = is_image(file.read(16))
+    except FileNotFoundError:
+        yield f"{raw.place}: wanted an image, got {shown(raw.value)}, no such file; paths are relative to the outputs file"
+    except OSError as error:
+        yield f"{raw.place}: wanted an image, got {shown(raw.value)}: {error.strerror}"
+    else:
+        if not fits:
+            yield f"{raw.place}: wanted a PNG, JPEG, GIF or WebP image, got {shown(raw.value)}, which is none; convert it"
+
+
+def _filtered(
+    study: Study, items: Sequence[Item], made: dict[Key, tuple[Output, ...]]
+) -> tuple[list[Item], list[DroppedItem]]:
+    kept: list[Item] = []
+    dropped: list[DroppedItem] = []
+    for item in items:
+        failed = next(_failures(study, item, made), None)
+        if failed is None:
+            kept.append(item)
+        else:
+            dropped.append(failed)
+    return kept, dropped
+
+
+def _failures(study: Study, item: Item, made: dict[Key, tuple[Output, ...]]) -> Iterator[DroppedItem]:
+    for condition in study.outputs.filters:
+        if condition.field == "item_text":
+            texts = [("item text", item.text or "")]
+        else:
+            texts = [
+                (f"output of {one.id}", output.text or "")
+                for one in study.systems
+                for output in made[item.item_id, one.id]
+            ]
+        for name, text in texts:
+            for rule, evidence in failures(condition, text):
+                yield DroppedItem(item_id=item.item_id, rule=rule, evidence=f"{name}: {evidence}")
+
+
+def _empty(study: Study, items: Sequence[Item], made: dict[Key, tuple[Output, ...]], cells: Cells) -> list[str]:
+    lines = []
+    for item in items:
+        if item.text is not None and not item.text.strip():
+            lines.append(
+                f"{cells.places[item.item_id]}: wanted the text of item {shown(item.item_id)}, got nothing; "
+                f"fill it in, or {EMPTY_ADVICE.format(field='item_text')}"
+            )
+        for one in study.systems:
+            key = (item.item_id, one.id)
+            for raw, output in zip(cells.outputs[key], made[key], strict=True):
+                if study.outputs.kind == "image" and output.image is None:
+                    lines.append(
+                        f"{raw.place}: wanted an image of {shown(one.id)}, got nothing; name its file or remove the item"
+                    )
+                if output.text is not None and not output.text.strip():
+                    lines.append(
+                        f"{raw.place}: wanted an output of {shown(one.id)}, got an empty text; "
+                        f"fill it in, or {EMPTY_ADVICE.format(field='output')}"
+                    )
+    return some(lines, "empty texts")
+
+
+def _length_matched(
+    study: Study, items: Sequence[Item], made: dict[Key, tuple[Output, ...]]
+) -> tuple[list[Item], list[DroppedItem]]:
+    """Cut the texts of one system to whole sentences, none longer than the longest of the others."""
+    system = study.outputs.match_length_of
+    if system is None:
+        return list(items), []
+    kept: list[Item] = []
+    emptied: list[DroppedItem] = []
+    others = [one.id for one in study.compared if one.id != system]
+    for item in items:
+        longest = max(len((output.text or "").strip()) for other in others for output in made[item.item_id, other])
+        samples = made[item.item_id, system]
+        cut = tuple(replace(output, text=cut_to_sentences(output.text or "", longest)) for output in samples)
+        made[item.item_id, system] = cut
+        if all(output.text for output in cut):
+            kept.append(item)
+            continue
+        length = max(len(output.text or "") for output in samples)
+        evidence = (
+            f"no whole sentence of {system} ({length} characters) fits in the {longest} of the longest other output"
+        )
+        emptied.append(DroppedItem(item_id=item.item_id, rule="match_length_of", evidence=evidence))
+    return kept, emptied
+
+
+def _unreadable(cells: Cells, kept: dict[str, Item]) -> dict[Key, int]:
+    """Count the characters that were replaced, by item and system."""
+    counts: dict[Key, int] = {}
+    texts = [((item_id, ""), text) for item_id, text in cells.texts.items()]
+    texts += [(key, raw.value) for key, raws in cells.outputs.items() for raw in raws]
+    for key, text in texts:
+        if text is not None and key[0] in kept:
+            replaced = cleaned(text).count(REPLACEMENT) - text.count(REPLACEMENT)
+            if replaced:
+                counts[key] = counts.get(key, 0) + replaced
+    return counts

@@ -1,0 +1,236 @@
+"""Reads output files (JSONL, CSV, Parquet) into rows of text, each with its place."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from spa.errors import StudyError
+
+SUFFIXES = (".jsonl", ".csv", ".parquet")
+# Control characters but tab and line ends, halves of surrogate pairs, and the two non-characters
+# that no XML or HTML document may hold. Joiners and direction marks are part of ordinary writing.
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+_LINE_END = re.compile("\r\n?")
+IMAGE_STARTS = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a")
+REPLACEMENT = "\ufffd"
+
+
+class Number(str):
+    """A number of a JSON file, as it was written there ("1.0" stays "1.0")."""
+
+    __slots__ = ()
+
+
+Value = str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of an output file: the columns asked for, and where it stands."""
+
+    file: Path
+    number: int  # line of a JSONL file, data row of the others; from 1
+    values: dict[str, Value]
+
+    @property
+    def place(self) -> str:
+        """Return "outputs.jsonl line 3" or "outputs.csv row 3"."""
+        return f"{shown_path(self.file)} {'line' if self.file.suffix.lower() == '.jsonl' else 'row'} {self.number}"
+
+
+def shown_path(path: Path) -> str:
+    """Return a path as a reader knows it: from the working directory where it lies below."""
+    here = Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
+
+
+def is_control(character: str) -> bool:
+    """Tell whether a character cannot be shown on a page or sent to a service."""
+    return _CONTROL.match(character) is not None
+
+
+def is_image(start: bytes) -> bool:
+    """Tell by its first bytes whether a file is a PNG, JPEG, GIF or WebP image."""
+    return start.startswith(IMAGE_STARTS) or (start.startswith(b"RIFF") and start[8:12] == b"WEBP")
+
+
+def cleaned(text: str) -> str:
+    """Return the text with one kind of line end, and U+FFFD for every character that cannot be shown.
+
+    >>> cleaned("a\\r\\nb\\x00c")
+    'a\\nb\\ufffdc'
+    """
+    return _CONTROL.sub(REPLACEMENT, _LINE_END.sub("\n", text))
+
+
+def read_rows(path: Path, columns: Sequence[str]) -> list[Row]:
+    """Read the named columns of one output file.
+
+    Parameters
+    ----------
+    path : Path
+        A ``.jsonl``, ``.csv`` or ``.parquet`` file.
+    columns : sequence of str
+        The columns wanted; others are ignored.
+
+    Returns
+    -------
+    list of Row
+        In the order of the file; numbers as they were written, empty values as ``None``.
+
+    Raises
+    ------
+    StudyError
+        Where the file cannot be read or lacks a column.
+    """
+    if path.suffix.lower() not in SUFFIXES:
+        raise StudyError(
+            f"{shown_path(path)}: wanted a file ending in {', '.join(SUFFIXES)}, got {path.suffix or 'no suffix'}; convert it"
+        )
+    if not path.is_file():
+        raise StudyError(
+            f"{shown_path(path)}: wanted a file, got {'a directory' if path.is_dir() else 'nothing'}; check [outputs] files"
+        )
+    try:
+        if path.suffix.lower() == ".jsonl":
+            rows, found = _read_jsonl(path, columns)
+        else:
+            read = _read_csv if path.suffix.lower() == ".csv" else _read_parquet
+            rows, found = read(path, columns)
+    except OSError as error:
+        raise StudyError(f"{shown_path(path)}: wanted a readable file, got: {error}") from error
+    if not rows:
+        raise StudyError(f"{shown_path(path)}: wanted rows of outputs, got none; write the systems' outputs there")
+    missing = [column for column in columns if column not in found]
+    if missing:
+        raise _missing_columns(path, missing, found)
+    return rows
+
+
+def _missing_columns(path: Path, missing: Sequence[str], found: Sequence[str]) -> StudyError:
+    listed = ", ".join(f'"{name}"' for name in found[:20]) + (", ..." if len(found) > 20 else "")
+    hint = "name the columns in [outputs] (item, system, output, sample, item_text, layout)"
+    if len(found) == 1 and any(separator in found[0] for separator in ";\t|"):
+        hint = "the file seems to have another separator; save it with commas"
+    wanted = ", ".join(f'"{name}"' for name in missing)
+    return StudyError(f"{shown_path(path)}: wanted column {wanted}, got columns {listed}; {hint}")
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        keys = [key for key, _ in pairs]
+        raise ValueError(f"the key {next(key for key in keys if keys.count(key) > 1)!r} stands twice")
+    return found
+
+
+def _read_jsonl(path: Path, columns: Sequence[str]) -> tuple[list[Row], list[str]]:
+    # Numbers keep their spelling, so that ids do not change; NaN is how some tools write "nothing".
+    decoder = json.JSONDecoder(
+        object_pairs_hook=_object, parse_int=Number, parse_float=Number, parse_constant=lambda _: None
+    )
+    rows: list[Row] = []
+    problems: list[str] = []
+    found: dict[str, None] = {}
+    content = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
+    for number, line in enumerate(content.split(b"\n"), start=1):
+        if not line.strip():
+            continue
+        place = f"{shown_path(path)} line {number}"
+        try:
+            entry = decoder.decode(line.decode().strip(" \t\r"))
+        except UnicodeDecodeError as error:
+            problems.append(f"{place}: wanted UTF-8, got the byte 0x{line[error.start]:02x}; save the file as UTF-8")
+            continue
+        except (ValueError, RecursionError) as error:
+            problems.append(f"{place}: wanted one JSON object, got a mistake: {str(error)[:120]}; put the line right")
+            continue
+        if not isinstance(entry, dict):
+            problems.append(
+                f'{place}: wanted one JSON object such as {{"item_id": "1"}}, got another value; put it right'
+            )
+            continue
+        found.update(dict.fromkeys(entry))
+        values = {column: entry.get(column) for column in columns}
+        problems += _not_text(place, values)
+        rows.append(Row(path, number, values))
+        if len(problems) > 20:
+            problems.append(f"{shown_path(path)}: more mistakes follow; put these right first")
+            break
+    if problems:
+        raise StudyError(*problems)
+    return rows, list(found)
+
+
+def _not_text(place: str, values: dict[str, Any]) -> Iterator[str]:
+    for column, value in values.items():
+        if not (value is None or isinstance(value, str)):
+            kind = {bool: "true or false", list: "a list", dict: "an object"}[type(value)]
+            yield f'{place}: "{column}": wanted text, got {kind}; write it as text in quotes'
+
+
+def _read_csv(path: Path, columns: Sequence[str]) -> tuple[list[Row], list[str]]:
+    place = shown_path(path)
+    content = path.read_bytes()
+    try:
+        content.decode()
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise StudyError(
+            f"{place} line {line}: wanted UTF-8, got the byte 0x{content[error.start]:02x}; save the file as UTF-8"
+        ) from error
+    try:
+        # Everything is text: an inferred type would turn the id "001" into 1. The header is read as a
+        # row, because polars renames a header that stands twice.
+        frame = pl.read_csv(content, infer_schema=False, has_header=False)
+    except pl.exceptions.PolarsError as error:
+        raise StudyError(
+            f"{place}: wanted CSV, got a mistake: {str(error).splitlines()[0][:160]}; put it right"
+        ) from error
+    header = [str(name or "") for name in frame.row(0)] if frame.height else []
+    twice = sorted({name for name in header if name and header.count(name) > 1})
+    if twice:
+        raise StudyError(f"{place}: wanted each column once, got {', '.join(twice)} twice; rename one")
+    present = [column for column in columns if column in header]
+    series = [frame.to_series(header.index(column)).to_list()[1:] for column in present]
+    rows = [
+        Row(path, number, {column: value or None for column, value in zip(present, values, strict=True)})
+        for number, values in enumerate(zip(*series, strict=True), start=1)
+    ]
+    return (rows if present else [Row(path, 1, {})] if frame.height > 1 else []), header
+
+
+def _read_parquet(path: Path, columns: Sequence[str]) -> tuple[list[Row], list[str]]:
+    place = shown_path(path)
+    try:
+        header = list(pl.read_parquet_schema(path))
+        present = [column for column in columns if column in header]
+        frame = pl.read_parquet(path, columns=present)
+    except pl.exceptions.PolarsError as error:
+        raise StudyError(
+            f"{place}: wanted Parquet, got a mistake: {str(error).splitlines()[0][:160]}; put it right"
+        ) from error
+    problems = [
+        f'{place}: column "{name}": wanted text or numbers, got {kind}; write it as text'
+        for name, kind in frame.schema.items()
+        if not (kind.is_numeric() or kind in (pl.String, pl.Categorical, pl.Enum, pl.Null))
+    ]
+    if problems:
+        raise StudyError(*problems)
+    kinds = frame.schema
+    frame = frame.select(pl.all().cast(pl.String))
+    rows = []
+    for number, values in enumerate(frame.iter_rows(), start=1):
+        made = {
+            name: Number(value) if value is not None and kinds[name].is_numeric() else value
+            for name, value in zip(present, values, strict=True)
+        }
+        rows.append(Row(path, number, made))
+    return (rows if present else [Row(path, 1, {})] if header else []), header
