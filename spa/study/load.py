@@ -13,7 +13,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from spa.errors import StudyError
-from spa.study.crosschecks import Finding, cross_check
+from spa.study.crosschecks import cross_check
+from spa.study.findings import Finding, find
 from spa.study.mistakes import schema_problems, shown
 from spa.study.outputs import Outputs, load_outputs
 from spa.study.outputs_reading import is_control
@@ -43,6 +44,7 @@ def load_study(path: Path) -> Study:
     """
     raw = _parse(path)
     problems = list(_unfit_values(str(path), raw))
+    study: Study | None
     try:
         study, tainted = _validate(raw), set[str]()
     except ValidationError as error:
@@ -175,20 +177,15 @@ def _read_files(study: Study, folder: Path) -> tuple[Study, list[Finding]]:
     files = tuple((folder / file).resolve() for file in study.outputs.files)
     for given, file in zip(study.outputs.files, files, strict=True):
         if not file.is_file():
-            what = "a directory" if file.is_dir() else "no such file"
-            findings.append(
-                Finding(
-                    ("outputs",),
-                    f"[outputs] files: wanted a file, got {shown(str(given))}, {what}; paths are relative to the study file",
-                )
-            )
+            got = f"{shown(str(given))}, {'a directory' if file.is_dir() else 'no such file'}"
+            findings.append(find("[outputs] files", "a file", got, "paths are relative to the study file"))
     changes: dict[str, Any] = {"outputs": study.outputs.model_copy(update={"files": files})}
     for name in ("instructions", "consent"):
         words: Words = getattr(study, name)
         if words.file is None:
             continue
         if words.text is not None:
-            findings.append(Finding((name,), f"[{name}]: wanted text or file, got both; keep one of them"))
+            findings.append(find(f"[{name}]", "text or file", "both", "keep one of them"))
             continue
         try:
             text = _read_text(folder / words.file)
@@ -196,11 +193,7 @@ def _read_files(study: Study, folder: Path) -> tuple[Study, list[Finding]]:
             findings += [Finding((name,), f"[{name}] file: {problem}") for problem in error.problems]
             continue
         if not text.strip() or any(is_control(c) for c in text):
-            findings.append(
-                Finding(
-                    (name,),
-                    f"[{name}] file: wanted readable text, got {shown(str(words.file))}, which is empty or holds control characters",
-                )
-            )
+            got = f"{shown(str(words.file))}, empty or with control characters"
+            findings.append(find(f"[{name}] file", "readable text", got, "put the file right"))
         changes[name] = Words(text=text)
     return study.model_copy(update=changes), findings

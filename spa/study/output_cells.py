@@ -75,9 +75,8 @@ def sort_rows(study: Study, rows: Iterable[Row]) -> tuple[Cells, list[str]]:
                 unknown[system].append(row)
                 continue
             if isinstance(value, Number):
-                problems.append(
-                    f"{row.place}: wanted the output of {shown(system)} as text, got the number {value}; write it in quotes"
-                )
+                wanted = f"the output of {shown(system)} as text"
+                problems.append(f"{row.place}: wanted {wanted}, got the number {value}; write it in quotes")
             sample = row.values[study.outputs.sample] if study.outputs.sample else None
             gathered.setdefault((item_id, system), []).append(RawOutput(row, sample, value or ""))
     problems += _unknown_systems(unknown, known)
@@ -189,5 +188,6 @@ def _absent(texts: dict[str, str | None], outputs: dict[Key, tuple[RawOutput, ..
     listed = ", ".join(f"{shown(item_id)} by {shown(system)}" for item_id, system in absent[:LISTED])
     more = f" and {len(absent) - LISTED} more" if len(absent) > LISTED else ""
     return [
-        f"wanted an output of every system for every item, got none for item {listed}{more}; add these rows or leave those items out"
+        f"wanted an output of every system for every item, got none for item {listed}{more}; "
+        "add these rows or leave those items out"
     ]

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from spa.errors import StudyError
-from spa.study.crosschecks import items_read
 from spa.study.filters import failures
 from spa.study.length_matching import cut_to_sentences
 from spa.study.mistakes import shown
 from spa.study.output_cells import Cells, Key, RawOutput, columns_wanted, some, sort_rows
 from spa.study.outputs_reading import REPLACEMENT, cleaned, is_image, read_rows
+from spa.study.question_checks import items_read
 from spa.study.study import Study
 
 EMPTY_ADVICE = '[[outputs.filters]] field = "{field}" min_characters = 1 leaves such items out'
@@ -166,12 +166,14 @@ def _unfit_image(raw: RawOutput, image: Path) -> Iterator[str]:
         with image.open("rb") as file:
             fits = is_image(file.read(16))
     except FileNotFoundError:
-        yield f"{raw.place}: wanted an image, got {shown(raw.value)}, no such file; paths are relative to the outputs file"
+        do = "paths are relative to the outputs file"
+        yield f"{raw.place}: wanted an image, got {shown(raw.value)}, no such file; {do}"
     except OSError as error:
         yield f"{raw.place}: wanted an image, got {shown(raw.value)}: {error.strerror}"
     else:
         if not fits:
-            yield f"{raw.place}: wanted a PNG, JPEG, GIF or WebP image, got {shown(raw.value)}, which is none; convert it"
+            wanted = "a PNG, JPEG, GIF or WebP image"
+            yield f"{raw.place}: wanted {wanted}, got {shown(raw.value)}, which is none; convert it"
 
 
 def _filtered(
@@ -215,9 +217,8 @@ def _empty(study: Study, items: Sequence[Item], made: dict[Key, tuple[Output, ..
             key = (item.item_id, one.id)
             for raw, output in zip(cells.outputs[key], made[key], strict=True):
                 if study.outputs.kind == "image" and output.image is None:
-                    lines.append(
-                        f"{raw.place}: wanted an image of {shown(one.id)}, got nothing; name its file or remove the item"
-                    )
+                    do = "name its file or remove the item"
+                    lines.append(f"{raw.place}: wanted an image of {shown(one.id)}, got nothing; {do}")
                 if output.text is not None and not output.text.strip():
                     lines.append(
                         f"{raw.place}: wanted an output of {shown(one.id)}, got an empty text; "

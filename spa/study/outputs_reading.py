@@ -62,10 +62,10 @@ def is_image(start: bytes) -> bool:
 
 
 def cleaned(text: str) -> str:
-    """Return the text with one kind of line end, and U+FFFD for every character that cannot be shown.
+    r"""Return the text with one kind of line end, and U+FFFD for every character that cannot be shown.
 
-    >>> cleaned("a\\r\\nb\\x00c")
-    'a\\nb\\ufffdc'
+    >>> ascii(cleaned("a\r\nb\x00c"))
+    "'a\\nb\\ufffdc'"
     """
     return _CONTROL.sub(REPLACEMENT, _LINE_END.sub("\n", text))
 
@@ -90,14 +90,13 @@ def read_rows(path: Path, columns: Sequence[str]) -> list[Row]:
     StudyError
         Where the file cannot be read or lacks a column.
     """
+    place = shown_path(path)
     if path.suffix.lower() not in SUFFIXES:
-        raise StudyError(
-            f"{shown_path(path)}: wanted a file ending in {', '.join(SUFFIXES)}, got {path.suffix or 'no suffix'}; convert it"
-        )
+        got = path.suffix or "no suffix"
+        raise StudyError(f"{place}: wanted a file ending in {', '.join(SUFFIXES)}, got {got}; convert it")
     if not path.is_file():
-        raise StudyError(
-            f"{shown_path(path)}: wanted a file, got {'a directory' if path.is_dir() else 'nothing'}; check [outputs] files"
-        )
+        got = "a directory" if path.is_dir() else "nothing"
+        raise StudyError(f"{place}: wanted a file, got {got}; check [outputs] files")
     try:
         if path.suffix.lower() == ".jsonl":
             rows, found = _read_jsonl(path, columns)
@@ -105,9 +104,9 @@ def read_rows(path: Path, columns: Sequence[str]) -> list[Row]:
             read = _read_csv if path.suffix.lower() == ".csv" else _read_parquet
             rows, found = read(path, columns)
     except OSError as error:
-        raise StudyError(f"{shown_path(path)}: wanted a readable file, got: {error}") from error
+        raise StudyError(f"{place}: wanted a readable file, got: {error}") from error
     if not rows:
-        raise StudyError(f"{shown_path(path)}: wanted rows of outputs, got none; write the systems' outputs there")
+        raise StudyError(f"{place}: wanted rows of outputs, got none; write the systems' outputs there")
     missing = [column for column in columns if column not in found]
     if missing:
         raise _missing_columns(path, missing, found)
