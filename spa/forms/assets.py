@@ -1,0 +1,22 @@
+"""The style sheet and the script of the pages, named by a hash of their content."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from importlib.resources import files
+
+ASSETS = {"form.css": "text/css; charset=utf-8", "form.js": "text/javascript; charset=utf-8"}  # name -> media type
+
+
+@cache
+def asset_text(name: str) -> str:
+    """Return a file that pages link to."""
+    return (files("spa.forms") / "templates" / name).read_text(encoding="utf-8")
+
+
+@cache
+def asset_name(name: str) -> str:
+    """Return the name under which a file is served; a new content has a new name, so browsers may keep it for ever."""
+    stem, _, suffix = name.rpartition(".")
+    return f"{stem}.{hashlib.sha256(asset_text(name).encode()).hexdigest()[:12]}.{suffix}"

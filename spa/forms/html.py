@@ -1,0 +1,259 @@
+"""The web page of a form: the blocks of a page in their order, inside the page's own furniture.
+
+What is said and asked comes from the :class:`~spa.forms.form.Form` alone. Everything else that
+stands on a page (buttons, progress, the list of gaps, tabs) carries the attribute ``data-chrome``,
+so that a page without its chrome says what the prompt says.
+"""
+
+from __future__ import annotations
+
+import base64
+import mimetypes
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Literal, Protocol
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from spa.forms.assets import asset_name, asset_text
+from spa.forms.form import (
+    Exhibit,
+    ExhibitsBlock,
+    Form,
+    NumberAnswer,
+    OptionsAnswer,
+    Page,
+    PageBlock,
+    Question,
+    TextBlock,
+)
+from spa.forms.markdown import render_markdown
+
+Gap = Literal["empty", "unusable"]
+UNWRITABLE = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f\ud800-\udfff]")  # not allowed in HTML, or not in UTF-8
+SHORT_OPTION = 32  # characters; a Likert scale with longer words is a list, not a row
+
+
+class Says(Protocol):
+    """The locale's texts, as far as a page needs them."""
+
+    @property
+    def language(self) -> str:
+        """Return the language of the texts."""
+
+    @property
+    def right_to_left(self) -> bool:
+        """Return whether the language runs from right to left."""
+
+    def say(self, key: str, **values: str) -> str:
+        """Return one text with its values filled in."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Addresses:
+    """Where a page's parts are found: the post, the pictures, the style sheet and the script."""
+
+    action: str = ""
+    image: Callable[[Exhibit], str] = lambda exhibit: f"image/{exhibit.exhibit_id}"
+    asset: Callable[[str], str] = lambda name: f"/static/{asset_name(name)}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageState:
+    """What a person has done so far, as far as their page shows it."""
+
+    answers: Mapping[str, str] = field(default_factory=dict)  # question_id -> what was sent, shown again
+    gaps: Mapping[str, Gap] = field(default_factory=dict)  # questions to answer before going on
+    preview: bool = False  # nothing is stored, and the page says so
+    saved: bool = False  # answers given here before are shown again
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """Exhibits and what is asked about them: one region, so that texts and questions stay in view together."""
+
+    exhibits: tuple[ExhibitsBlock, ...]
+    asked: tuple[TextBlock | Question, ...]
+    number: int  # place on the page, from 1
+
+    @property
+    def columns(self) -> int:
+        """The number of exhibits side by side."""
+        return max(len(block.exhibits) for block in self.exhibits)
+
+    @property
+    def tabs(self) -> tuple[str, ...]:
+        """What the columns are called, for the switch of narrow screens; empty where there is nothing to switch."""
+        first = self.exhibits[0]
+        if len(first.exhibits) < 2:
+            return ()
+        one_item = len(self.exhibits) == 1
+        return tuple(exhibit.caption if one_item else column_name(exhibit) for exhibit in first.exhibits)
+
+    @property
+    def pictures(self) -> bool:
+        """Whether the exhibits are images."""
+        return any(exhibit.image is not None for block in self.exhibits for exhibit in block.exhibits)
+
+
+def render_page(
+    form: Form, page: Page, texts: Says, *, addresses: Addresses | None = None, state: PageState | None = None
+) -> str:
+    """Render one page of a form as a whole HTML document.
+
+    Parameters
+    ----------
+    form : Form
+        The form that the page belongs to.
+    page : Page
+        One of the form's pages.
+    texts : Texts
+        The locale's texts; only the table ``[page]`` is used here.
+    addresses : Addresses, optional
+        Where the form is posted to and where its parts are served.
+    state : PageState, optional
+        Answers given before, gaps to point at. Without it nothing is filled in: no answer is preselected.
+
+    Returns
+    -------
+    str
+        HTML that can be written in UTF-8, whatever the outputs contain.
+    """
+    parts = sections(page.blocks)
+    return _document(
+        "page.html",
+        texts,
+        form=form,
+        page=page,
+        sections=parts,
+        columns=max((part.columns for part in parts if isinstance(part, Stage)), default=0),
+        number=form.pages.index(page) + 1,
+        total=len(form.pages),
+        addresses=addresses or Addresses(),
+        state=state or PageState(),
+    )
+
+
+def render_whole(form: Form, texts: Says) -> str:
+    """Render all pages of a form as one document that needs nothing beside it, for reading only."""
+    return _document(
+        "whole.html",
+        texts,
+        form=form,
+        pages=[(page, sections(page.blocks)) for page in form.pages],
+        addresses=Addresses(image=_image_as_data),
+        state=PageState(preview=True),
+        style=Markup(asset_text("form.css")),  # our own file
+    )
+
+
+def render_notice(
+    name: Literal["start", "done", "notice"],
+    texts: Says,
+    *,
+    asset: Callable[[str], str] | None = None,
+    **values: object,
+) -> str:
+    """Render a page that is no part of a form: the start, the thank-you, a polite refusal."""
+    addresses = Addresses() if asset is None else Addresses(asset=asset)
+    return _document(f"{name}.html", texts, addresses=addresses, **values)
+
+
+def sections(blocks: tuple[PageBlock, ...]) -> list[TextBlock | Question | Stage]:
+    """Gather exhibits with the questions that follow them; the order of the blocks stays."""
+    found: list[TextBlock | Question | Stage] = []
+    position = 0
+    while position < len(blocks):
+        block = blocks[position]
+        if not isinstance(block, ExhibitsBlock):
+            found.append(block)
+            position += 1
+            continue
+        shown: list[ExhibitsBlock] = []
+        while position < len(blocks) and isinstance(other := blocks[position], ExhibitsBlock) and _alike(block, other):
+            shown.append(other)
+            position += 1
+        asked = _asked_from(blocks[position:])
+        position += len(asked)
+        number = 1 + sum(isinstance(section, Stage) for section in found)
+        found.append(Stage(exhibits=tuple(shown), asked=asked, number=number))
+    return found
+
+
+def column_name(exhibit: Exhibit) -> str:
+    """Return what the exhibits of one column have in common: their label, or the caption where there is none."""
+    return exhibit.caption if exhibit.label is None else exhibit.label
+
+
+def _asked_from(blocks: tuple[PageBlock, ...]) -> tuple[TextBlock | Question, ...]:
+    """Return the questions next in line with the texts between them; a text before other exhibits is theirs."""
+    asked: list[TextBlock | Question] = []
+    for block in blocks:
+        if isinstance(block, ExhibitsBlock):
+            break
+        asked.append(block)
+    else:
+        return tuple(asked) if any(isinstance(block, Question) for block in asked) else ()
+    while asked and isinstance(asked[-1], TextBlock):
+        asked.pop()
+    return tuple(asked)
+
+
+def _alike(first: ExhibitsBlock, other: ExhibitsBlock) -> bool:
+    """Say whether two blocks have the same columns, so that one switch turns both."""
+    return [column_name(one) for one in first.exhibits] == [column_name(one) for one in other.exhibits]
+
+
+def _kind_of(block: object) -> str:
+    """Return which part of the template renders a block."""
+    if isinstance(block, Stage):
+        return "stage"
+    if isinstance(block, TextBlock):
+        return "text"
+    if not isinstance(block, Question):
+        raise TypeError(f"nothing renders a {type(block).__name__}")
+    match block.answer:
+        case NumberAnswer():
+            return "number"
+        case OptionsAnswer():
+            return "options"
+        case _:
+            return "confirm"
+
+
+def _in_a_row(answer: OptionsAnswer) -> bool:
+    """Say whether options stand side by side: a Likert scale does, sentences do not."""
+    return answer.half_points is not None and all(len(option.text) <= SHORT_OPTION for option in answer.options)
+
+
+def _image_as_data(exhibit: Exhibit) -> str:
+    if exhibit.image is None:
+        raise ValueError(f"exhibit {exhibit.exhibit_id} has no image")
+    return f"data:{image_type(exhibit)};base64,{base64.b64encode(exhibit.image.read_bytes()).decode('ascii')}"
+
+
+def image_type(exhibit: Exhibit) -> str:
+    """Return the media type of an exhibit's image by its suffix."""
+    guessed, _ = mimetypes.guess_type(str(exhibit.image))
+    return guessed if guessed is not None and guessed.startswith("image/") else "application/octet-stream"
+
+
+def _document(template: str, texts: Says, **values: object) -> str:
+    rendered = _environment().get_template(template).render(texts=texts, say=texts.say, **values)
+    return UNWRITABLE.sub("\N{REPLACEMENT CHARACTER}", rendered)
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("spa.forms", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"markdown": render_markdown, "kind": _kind_of, "in_a_row": _in_a_row}
+    return environment

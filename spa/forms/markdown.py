@@ -1,0 +1,38 @@
+"""Markdown by a study's author as HTML, without anything that could load or run."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from itertools import chain
+
+from markdown_it import MarkdownIt
+from markupsafe import Markup
+
+_LINK = re.compile(r"https?://|mailto:", re.IGNORECASE)
+
+
+def render_markdown(markdown: str) -> Markup:
+    """Render Markdown without raw HTML, images, or links that could run a script.
+
+    Headings are lowered by one level, since the page's title is the first.
+
+    >>> print(render_markdown("# One <b>word</b>"), end="")
+    <h2>One &lt;b&gt;word&lt;/b&gt;</h2>
+    """
+    reader = _reader()
+    tokens = reader.parse(markdown)
+    for token in chain(tokens, *(token.children or () for token in tokens)):
+        if token.type in ("heading_open", "heading_close"):
+            token.tag = f"h{min(6, int(token.tag[1]) + 1)}"
+        elif token.type == "link_open":
+            token.attrSet("target", "_blank")  # in the same tab, answers not sent yet would be lost
+            token.attrSet("rel", "noopener noreferrer")
+    return Markup(reader.renderer.render(tokens, reader.options, {}))  # escaped by markdown-it
+
+
+@cache
+def _reader() -> MarkdownIt:
+    reader = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
+    reader.validateLink = lambda url: _LINK.match(url) is not None  # type: ignore[method-assign]
+    return reader
