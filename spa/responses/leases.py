@@ -30,6 +30,10 @@ PLACES = (
 )
 
 
+class NoneLeft(ResponseError):
+    """Every assignment has been given out."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lease:
     """An assignment in the hands of one annotator: a visit that may or may not be completed."""
@@ -81,7 +85,7 @@ def lease_for_person(connection: Connection, annotator_id: str, *, source: str, 
     )
     free = connection.scalar(select(assignments.c.assignment_id).where(~taken).order_by(assignments.c.number).limit(1))
     if free is None:
-        raise ResponseError(
+        raise NoneLeft(
             "every assignment has been given out; build more of them with `spa build STUDY --annotators N`"
         )
     return _give(connection, f"s{secrets.token_hex(8)}", free, PERSON, annotator_id, annotator_kind, source)
