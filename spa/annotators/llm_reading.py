@@ -1,0 +1,127 @@
+"""What an LLM said, read as answers: one JSON object, found strictly, validated like a person's form.
+
+Everything here is computed from stored attempts alone, so that a run that was broken off goes
+on where it stood, without asking anything again.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from spa.annotators.llm_client import ChatReply, read_reply
+from spa.forms.form import Question
+from spa.responses.answers import parse_answers, payload_from_pairs
+from spa.responses.store import Attempt
+from spa.responses.submission import Missing, Response
+
+JSON_START = re.compile(r'\{\s*["}]')  # a brace of prose is none
+SPOKEN = ("received", "ok", "unreadable", "refused", "truncated")  # outcomes of an attempt that was answered with 200
+# Numbers stay the text that arrived: 70.0 is kept as 70.0, and no length of digits is a problem.
+DECODER = json.JSONDecoder(object_pairs_hook=payload_from_pairs, parse_int=str, parse_float=str, parse_constant=str)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """One thing that the LLM said, and the questions that it left without a usable answer."""
+
+    text: str
+    missing: tuple[Missing, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversation:
+    """Where a rater stands with one form after some attempts."""
+
+    answers: tuple[Response | Missing, ...]  # one a question, in the order of the form
+    turns: tuple[Turn, ...]
+    closed: bool  # the last turn was a refusal or broke off: asking again would only cost
+
+    @property
+    def missing(self) -> tuple[Missing, ...]:
+        """Questions without a usable answer so far."""
+        return tuple(answer for answer in self.answers if isinstance(answer, Missing))
+
+
+def settle(questions: Sequence[Question], attempts: Iterable[Attempt]) -> Conversation:
+    """Read all attempts at one form, oldest first.
+
+    A question keeps its first usable answer; what a later reply says about it is not read.
+    """
+    settled: dict[str, Response | Missing] = {
+        question.question_id: Missing(
+            question_id=question.question_id, target=question.target, reason="not asked", raw=None
+        )
+        for question in questions
+    }
+    turns: list[Turn] = []
+    closed = False
+    for attempt in attempts:
+        if attempt.outcome not in SPOKEN or attempt.response is None:
+            continue
+        reply = read_reply(attempt.response, seconds=attempt.seconds or 0.0)
+        open_questions = [question for question in questions if isinstance(settled[question.question_id], Missing)]
+        answers = read_answers(open_questions, reply)
+        settled.update({answer.question_id: answer for answer in answers})
+        missing = tuple(answer for answer in answers if isinstance(answer, Missing))
+        turns.append(Turn(text=reply.text, missing=missing))
+        closed = reply.outcome in ("refused", "truncated")
+    return Conversation(answers=tuple(settled.values()), turns=tuple(turns), closed=closed)
+
+
+def read_answers(questions: Sequence[Question], reply: ChatReply) -> tuple[Response | Missing, ...]:
+    """Read one reply as answers to the questions that it was asked."""
+    if reply.outcome == "refused":
+        return all_missing(questions, "the model refused to answer", reply.detail)
+    try:
+        payload = find_payload(reply.text)
+    except UnreadableReply as problem:
+        reason = str(problem)
+        if reply.outcome == "truncated":
+            reason = "the reply broke off at the token limit; give the rater a larger max_tokens"
+        elif reply.outcome == "unreadable":
+            reason = reply.detail
+        return all_missing(questions, reason, reply.text or None)
+    return parse_answers(questions, payload)
+
+
+def all_missing(questions: Sequence[Question], reason: str, raw: str | None) -> tuple[Missing, ...]:
+    """Return a ``Missing`` for every question."""
+    return tuple(
+        Missing(question_id=question.question_id, target=question.target, reason=reason, raw=raw)
+        for question in questions
+    )
+
+
+class UnreadableReply(Exception):
+    """No single JSON object is in the text; the message is the reason."""
+
+
+def find_payload(text: str) -> dict[str, object]:
+    """Return the one JSON object of a reply, alone, in a code fence or between sentences.
+
+    Raises
+    ------
+    UnreadableReply
+        If there is none, more than one, or a broken one. Nothing is mended.
+
+    Examples
+    --------
+    >>> find_payload('My answers: {"q1": 70, "q2": "4"}')
+    {'q1': '70', 'q2': '4'}
+    """
+    found: list[dict[str, object]] = []
+    place = 0
+    while (start := JSON_START.search(text, place)) is not None:
+        try:
+            value, place = DECODER.raw_decode(text, start.start())
+        except (ValueError, RecursionError) as error:
+            raise UnreadableReply("the reply holds broken JSON") from error
+        found.append(value)
+        if len(found) > 1:
+            raise UnreadableReply("the reply holds more than one JSON object, wanted one")
+    if not found:
+        raise UnreadableReply("the reply holds no JSON object")
+    return found[0]

@@ -1,0 +1,211 @@
+"""An OpenAI-compatible chat endpoint whose answers are simulated, and which says so.
+
+It stands in for an LLM in the demo and in tests: the whole way from the form to the stored
+answers is the real one, over HTTP. The model is called ``simulated-rater``, so that nobody
+takes its answers for those of an LLM.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from spa.annotators.llm_client import mapping
+from spa.annotators.simulated import SimulatedAnnotator, Temperament
+from spa.annotators.truth import Truth
+from spa.forms.form import Form, NumberAnswer, OptionsAnswer, Question
+from spa.study.assignment import BlindingKey
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI, Request, Response
+
+MODEL = "simulated-rater"
+STEADY = Temperament(noise_sd=0.5, taste_sd=0.05, doubt=0.8, severity_sd=0.1, tie_width=0.1, rounding=5)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Faults:
+    """What goes wrong on purpose."""
+
+    unreadable_first: bool = False  # the first answer to each form is prose
+    partial_first: bool = False  # the first answer to each form leaves the last question out
+    prose: bool = False  # the JSON stands in a code fence between two sentences
+    refuse: bool = False
+    truncate: bool = False  # the answer breaks off in the middle
+    statuses: tuple[int, ...] = ()  # of the first requests, in turn, instead of an answer
+    retry_after: str | None = None  # header of these
+    error_code: str | None = None  # "code" in the body of these
+    hang: float = 0.0  # seconds before each answer
+
+
+@dataclass(slots=True)
+class Seen:
+    """What the endpoint was asked, for tests."""
+
+    requests: int = 0
+    headers: list[dict[str, str]] = field(default_factory=list)
+    bodies: list[dict[str, Any]] = field(default_factory=list)
+    by_form: dict[str, int] = field(default_factory=dict)
+
+
+class SimulatedModel:
+    """Answers the prompts of known forms; each form by an annotator of its own.
+
+    Parameters
+    ----------
+    forms : iterable of (Form, BlindingKey)
+        The forms whose prompts are known.
+    opening : callable
+        Form -> the messages with which a rater opens the conversation.
+    truth, temperament, seed
+        Who answers; an assignment gets the same answers in whatever order the requests come.
+    """
+
+    def __init__(
+        self,
+        forms: Iterable[tuple[Form, BlindingKey]],
+        opening: Callable[[Form], Sequence[dict[str, Any]]],
+        truth: Truth,
+        *,
+        temperament: Temperament = STEADY,
+        seed: int = 0,
+    ) -> None:
+        self._truth = truth
+        self._temperament = temperament
+        self._seed = seed
+        self._forms = {fingerprint(opening(form)): (form, key) for form, key in forms}
+
+    def find(self, messages: Sequence[object]) -> tuple[Form, BlindingKey] | None:
+        """Return the form that a conversation is about, by how it begins."""
+        roles = [mapping(message).get("role") for message in messages]
+        first = roles.index("assistant") if "assistant" in roles else len(messages)
+        return self._forms.get(fingerprint(messages[:first]))
+
+    def answers(self, form: Form, key: BlindingKey, wanted: Iterable[str] | None) -> dict[str, object]:
+        """Answer the questions named, or all that an LLM is asked, as JSON values."""
+        annotator = SimulatedAnnotator(
+            self._truth, self._temperament, rng=assignment_rng(self._seed, form.assignment_id)
+        )
+        answers = annotator.answers(form, key)
+        asked = {question.question_id: question for question in form.questions("everybody")}
+        names = list(asked) if wanted is None else [name for name in wanted if name in asked]
+        return {name: json_value(asked[name], answers[name]) for name in names}
+
+
+def assignment_rng(seed: int, assignment_id: str) -> np.random.Generator:
+    """Return the generator of the annotator who answers one assignment, whoever comes first."""
+    digest = sha256(assignment_id.encode("utf-8", "surrogatepass")).digest()
+    return np.random.default_rng([seed, int.from_bytes(digest[:8], "big")])
+
+
+def fingerprint(messages: Sequence[object]) -> str:
+    """Return a hash of messages."""
+    return sha256(json.dumps(messages, sort_keys=True).encode()).hexdigest()
+
+
+def json_value(question: Question, raw: str) -> object:
+    """Return an answer as the JSON Schema of the question wants it."""
+    answer = question.answer
+    if isinstance(answer, NumberAnswer):
+        return int(raw)
+    if isinstance(answer, OptionsAnswer):
+        scores = answer.half_points is not None and all(option.value.isdecimal() for option in answer.options)
+        return int(raw) if scores else raw
+    return True
+
+
+def create_endpoint(model: SimulatedModel, *, faults: Faults | None = None, seen: Seen | None = None) -> FastAPI:
+    """Build the application: ``POST /v1/chat/completions`` and ``GET /v1/models``."""
+    from fastapi import FastAPI
+
+    faults = Faults() if faults is None else faults
+    seen = Seen() if seen is None else seen
+    app = FastAPI(title="simulated rater", docs_url=None, redoc_url=None, openapi_url=None)
+
+    async def complete(request: Request) -> Response:
+        seen.requests += 1
+        seen.headers.append(dict(request.headers))
+        if faults.hang:
+            await asyncio.sleep(faults.hang)
+        if seen.requests <= len(faults.statuses):
+            headers = {} if faults.retry_after is None else {"Retry-After": faults.retry_after}
+            return error(faults.statuses[seen.requests - 1], "on purpose", code=faults.error_code, headers=headers)
+        try:
+            body = mapping(json.loads(await request.body()))
+        except ValueError:
+            return error(400, "the request is not JSON")
+        seen.bodies.append(body)
+        messages = body.get("messages")
+        found = model.find(messages) if isinstance(messages, list) else None
+        if found is None:
+            return error(400, "this simulated rater knows only the forms that it was started with")
+        form, key = found
+        seen.by_form[form.assignment_id] = nth = seen.by_form.get(form.assignment_id, 0) + 1
+        answers = model.answers(form, key, wanted_questions(body))
+        return completion(body, *spoken(answers, faults, first=nth == 1))
+
+    async def models() -> dict[str, Any]:
+        return {"object": "list", "data": [{"id": MODEL, "object": "model", "created": 0, "owned_by": "simulation"}]}
+
+    # routes are added by call: annotations of nested functions cannot name what is imported lazily
+    from starlette.routing import Route
+
+    app.router.routes.append(Route("/v1/chat/completions", complete, methods=["POST"]))
+    app.add_api_route("/v1/models", models, methods=["GET"])
+    return app
+
+
+def wanted_questions(body: dict[str, Any]) -> list[str] | None:
+    """Return the questions that the request's schema names; ``None`` where it has no schema."""
+    schema = mapping(mapping(mapping(body.get("response_format")).get("json_schema")).get("schema"))
+    properties = schema.get("properties")
+    return list(properties) if isinstance(properties, dict) else None
+
+
+def spoken(answers: dict[str, object], faults: Faults, *, first: bool) -> tuple[str, str, str | None]:
+    """Return what the model says: text, reason of finishing, refusal."""
+    if faults.refuse:
+        return "", "stop", "I cannot judge this."
+    if faults.unreadable_first and first:
+        return "Both systems have their merits.", "stop", None
+    if faults.partial_first and first:
+        answers = dict(list(answers.items())[:-1])
+    text = json.dumps(answers)
+    if faults.truncate:
+        return text[: len(text) // 2], "length", None
+    if faults.prose:
+        text = f"Here are my {{careful}} answers:\n```json\n{text}\n```\nI hope that they help."
+    return text, "stop", None
+
+
+def completion(body: dict[str, Any], text: str, finish_reason: str, refusal: str | None) -> Response:
+    """Return a chat completion; a token is counted for each four characters."""
+    from fastapi.responses import JSONResponse
+
+    used = {"prompt_tokens": len(json.dumps(body.get("messages"))) // 4, "completion_tokens": len(text) // 4 + 1}
+    message = {"role": "assistant", "content": None if refusal else text, "refusal": refusal}
+    return JSONResponse(
+        {
+            "id": f"simulated-{fingerprint([body, text])[:16]}",
+            "object": "chat.completion",
+            "created": 0,
+            "model": MODEL,
+            "system_fingerprint": "simulated",
+            "choices": [{"index": 0, "message": message, "finish_reason": finish_reason, "logprobs": None}],
+            "usage": {**used, "total_tokens": sum(used.values())},
+        }
+    )
+
+
+def error(status: int, message: str, *, code: str | None = None, headers: dict[str, str] | None = None) -> Response:
+    """Return an error in the manner of the OpenAI API."""
+    from fastapi.responses import JSONResponse
+
+    detail = {"message": message, "type": "simulated", "param": None, "code": code}
+    return JSONResponse({"error": detail}, status_code=status, headers=headers)

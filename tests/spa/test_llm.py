@@ -1,0 +1,363 @@
+"""The LLM rater against a real endpoint on loopback: nothing paid is lost, nothing finished is asked again."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spa.annotators.llm import RatingSummary, rate_assignments, stop_if_unfinished
+from spa.annotators.llm_client import ChatClient, find_key, read_reply
+from spa.annotators.llm_reading import UnreadableReply, find_payload, settle
+from spa.annotators.loopback import served
+from spa.annotators.simulated_endpoint import Faults, Seen, SimulatedModel, create_endpoint
+from spa.annotators.truth import Truth
+from spa.errors import PlatformError
+from spa.forms.form import ExhibitsBlock, Form
+from spa.responses.store import Attempt, Store
+from spa.responses.submission import Missing, Response
+from spa.study.assignment import Assignment, BlindingKey
+from spa.study.study import Rater
+from tests.spa.hand_made import hand_made
+
+TRUTH = Truth(utilities={"good": 0.5, "poor": -0.5})
+KEY = "sk-very-secret-1234"
+
+
+class PlainWording:
+    """The form as one message, the least that a rater can be given."""
+
+    def opening(self, form: Form) -> list[dict[str, Any]]:
+        """Open the conversation."""
+        shown = [
+            exhibit.text
+            for page in form.pages
+            for block in page.blocks
+            if isinstance(block, ExhibitsBlock)
+            for exhibit in block.exhibits
+        ]
+        asked = [f"[{question.question_id}] {question.text}" for question in form.questions("everybody")]
+        return [{"role": "user", "content": "\n".join(shown + asked)}]
+
+    def again(self, form: Form, missing: Sequence[Missing]) -> str:
+        """Say what was wrong."""
+        return "Once more: " + "; ".join(f"{answer.question_id}: {answer.reason}" for answer in missing)
+
+
+@dataclass
+class Bench:
+    """A store with some assignments, and an endpoint that knows their forms."""
+
+    store: Store
+    made: dict[str, tuple[Form, BlindingKey]]
+    stack: ExitStack
+    waits: list[float]
+
+    def form(self, assignment_id: str) -> Form:
+        """Return the form of an assignment."""
+        return self.made[assignment_id][0]
+
+    def endpoint(self, faults: Faults | None = None) -> tuple[str, Seen]:
+        """Serve an endpoint until the test ends."""
+        seen = Seen()
+        model = SimulatedModel(self.made.values(), PlainWording().opening, TRUTH)
+        return self.stack.enter_context(served(create_endpoint(model, faults=faults, seen=seen))) + "/v1", seen
+
+    def rate(self, base_url: str, *, timeout: float = 10, limit: int | None = None, **fields: Any) -> RatingSummary:
+        """Let the rater run, without real waiting between tries."""
+        rater = Rater(id="judge", model="some-model", base_url=base_url, api_key_env="JUDGE_KEY", **fields)
+        client = ChatClient(rater, environment={"JUDGE_KEY": KEY}, timeout=timeout)
+
+        async def sleep(seconds: float) -> None:
+            self.waits.append(seconds)
+            await asyncio.sleep(0)
+
+        return rate_assignments(self, rater, PlainWording(), client=client, limit=limit, sleep=sleep)
+
+    def attempts(self, assignment_id: str = "a00001") -> tuple[Attempt, ...]:
+        """Return the rater's attempts on record."""
+        return self.store.attempts("judge", assignment_id)
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    made = {name: hand_made(name) for name in ("a00001", "a00002", "a00003")}
+    draws = [
+        (Assignment(assignment_id=name, number=place, blocks=()), key)
+        for place, (name, (_, key)) in enumerate(made.items())
+    ]
+    with ExitStack() as stack:
+        store = stack.enter_context(Store.create(tmp_path / "s.sqlite"))
+        store.save_build("f", draws)
+        yield Bench(store=store, made=made, stack=stack, waits=[])
+
+
+def test_every_question_is_answered_once_and_a_rerun_asks_nothing(bench: Bench) -> None:
+    url, seen = bench.endpoint()
+    first = bench.rate(url)
+    asked = len(list(bench.form("a00001").questions("everybody")))
+    assert (first.finished, first.answered, first.requests, first.problem) == (3, 3 * asked, 3, None)
+    assert first.prompt_tokens > first.completion_tokens > 0
+    again = bench.rate(url)
+    assert (again.requests, again.finished_before, seen.requests) == (0, 3, 3)
+    submissions = list(bench.store.submissions())
+    assert {(visit.annotator_id, visit.annotator_kind, visit.source) for visit in submissions} == {
+        ("judge", "llm", "rater")
+    }
+    assert all(isinstance(answer, Response) for visit in submissions for answer in visit.answers)
+
+
+def test_what_people_only_are_asked_is_not_in_the_schema(bench: Bench) -> None:
+    url, seen = bench.endpoint()
+    bench.rate(url, limit=1, temperature=0.0, max_tokens=500)
+    sent = seen.bodies[0]
+    schema = sent["response_format"]["json_schema"]
+    assert schema["strict"] is True
+    assert schema["schema"]["required"] == [q.question_id for q in bench.form("a00001").questions("everybody")]
+    assert (sent["temperature"], sent["max_tokens"], sent["model"]) == (0.0, 500, "some-model")
+    record = json.loads(bench.attempts()[0].request)
+    assert record["messages"] == sent["messages"]
+    assert set(record["versions"]) == {"spa-eval", "openai"}
+
+
+def test_the_key_reaches_the_endpoint_and_nothing_else(bench: Bench, tmp_path: Path) -> None:
+    url, seen = bench.endpoint(Faults(statuses=(500,)))
+    bench.rate(url)
+    assert {headers["authorization"] for headers in seen.headers} == {f"Bearer {KEY}"}
+    bench.store.close()
+    assert all(KEY.encode() not in path.read_bytes() for path in tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("fault", ["unreadable_first", "partial_first"])
+def test_only_what_is_missing_is_asked_a_second_time(bench: Bench, fault: str) -> None:
+    url, seen = bench.endpoint(Faults(**{fault: True}))
+    summary = bench.rate(url, limit=1)
+    assert (summary.requests, sum(summary.missing.values())) == (2, 0)
+    assert [attempt.outcome for attempt in bench.attempts()] == ["unreadable", "ok"]
+    asked = [list(body["response_format"]["json_schema"]["schema"]["properties"]) for body in seen.bodies]
+    assert asked[1] == (asked[0] if fault == "unreadable_first" else asked[0][-1:])
+    roles = [message["role"] for message in seen.bodies[1]["messages"]]
+    assert roles == ["user", "assistant", "user"]
+
+
+def test_after_the_last_attempt_a_question_is_missing_with_its_reason(bench: Bench) -> None:
+    url, _ = bench.endpoint(Faults(unreadable_first=True))
+    summary = bench.rate(url, attempts=1)
+    asked = len(list(bench.form("a00001").questions("everybody")))
+    assert summary.missing == {"the reply holds no JSON object": 3 * asked}
+    missing = next(bench.store.submissions()).answers[0]
+    assert isinstance(missing, Missing)
+    assert missing.raw == "Both systems have their merits."
+    assert bench.rate(url, attempts=1).requests == 0
+
+
+@pytest.mark.parametrize(
+    ("faults", "outcome", "reason"),
+    [
+        (Faults(refuse=True), "refused", "the model refused to answer"),
+        (
+            Faults(truncate=True),
+            "truncated",
+            "the reply broke off at the token limit; give the rater a larger max_tokens",
+        ),
+    ],
+)
+def test_refusals_and_broken_off_replies_are_not_asked_again(
+    bench: Bench, faults: Faults, outcome: str, reason: str
+) -> None:
+    url, seen = bench.endpoint(faults)
+    summary = bench.rate(url, limit=1)
+    assert (seen.requests, list(summary.missing)) == (1, [reason])
+    assert [attempt.outcome for attempt in bench.attempts()] == [outcome]
+
+
+def test_json_in_a_fence_between_sentences_is_read(bench: Bench) -> None:
+    url, _ = bench.endpoint(Faults(prose=True))
+    assert bench.rate(url).missing == {}
+
+
+def test_a_busy_endpoint_is_waited_for_as_it_asks(bench: Bench) -> None:
+    url, _ = bench.endpoint(Faults(statuses=(429, 503), retry_after="7"))
+    summary = bench.rate(url, limit=1)
+    assert (bench.waits, summary.finished) == ([7.0, 7.0], 1)
+    assert [attempt.outcome for attempt in bench.attempts()] == ["http_429", "http_503", "ok"]
+    assert bench.attempts()[0].response is not None
+
+
+def test_a_failure_is_no_answer_and_a_rerun_asks_again(bench: Bench) -> None:
+    url, seen = bench.endpoint(Faults(statuses=(500,) * 4))
+    summary = bench.rate(url, limit=1)
+    assert (summary.finished, summary.unfinished, bench.waits) == (0, {"http_500": 1}, [1.0, 2.0, 4.0])
+    with pytest.raises(PlatformError, match="1 of 1 assignments are not finished"):
+        stop_if_unfinished(summary)
+    assert list(bench.store.submissions()) == []
+    again = bench.rate(url, limit=1)
+    assert (again.finished, again.requests, seen.requests) == (1, 1, 5)
+    stop_if_unfinished(again)
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "said"),
+    [
+        (401, None, "environment variable JUDGE_KEY"),
+        (404, None, "correct base_url or model"),
+        (429, "insufficient_quota", "quota is used up"),
+    ],
+)
+def test_what_no_repetition_mends_stops_the_run(bench: Bench, status: int, code: str | None, said: str) -> None:
+    url, seen = bench.endpoint(Faults(statuses=(status,) * 50, error_code=code))
+    summary = bench.rate(url)
+    assert summary.problem is not None
+    assert said in summary.problem
+    assert KEY not in summary.problem
+    assert seen.requests <= 3
+    assert bench.waits == []
+
+
+def test_a_hanging_endpoint_times_out_and_is_recorded(bench: Bench) -> None:
+    url, _ = bench.endpoint(Faults(hang=1.0))
+    summary = bench.rate(url, limit=1, timeout=0.3)
+    assert summary.unfinished == {"timeout": 1}
+    assert [attempt.outcome for attempt in bench.attempts()] == ["timeout"]
+
+
+def test_an_endpoint_that_is_not_there_is_told_in_one_line(bench: Bench) -> None:
+    summary = bench.rate("http://127.0.0.1:9/v1")
+    assert summary.problem is not None
+    assert "cannot be reached" in summary.problem
+    assert set(summary.unfinished) <= {"connection", "not asked"}
+
+
+def test_a_run_killed_after_the_answer_came_asks_nothing_again(bench: Bench) -> None:
+    """The attempt of a finished run is put into a store whose visit is still open, as a kill would leave it."""
+    url, seen = bench.endpoint()
+    bench.rate(url, limit=1)
+    paid = bench.attempts()[0]
+    with Store.create(Path(bench.store.name).with_name("killed.sqlite")) as store:
+        draws = [(Assignment(assignment_id="a00001", number=0, blocks=()), bench.made["a00001"][1])]
+        store.save_build("f", draws)
+        store.lease_for_rater("judge", "a00001")
+        lost = Attempt(
+            rater_id="judge",
+            assignment_id="a00001",
+            attempt=1,
+            requested_at=0.0,
+            request="{}",
+            response=None,
+            outcome="started",
+        )
+        store.save_attempt(lost)
+        store.save_attempt(
+            Attempt(
+                rater_id="judge",
+                assignment_id="a00001",
+                attempt=2,
+                requested_at=0.0,
+                request=paid.request,
+                response=paid.response,
+                outcome="received",
+            )
+        )
+        killed = Bench(store=store, made=bench.made, stack=bench.stack, waits=[])
+        summary = killed.rate(url)
+    assert (summary.requests, summary.finished, seen.requests) == (0, 1, 1)
+
+
+def test_a_first_usable_answer_stays() -> None:
+    form, _ = hand_made()
+    questions = list(form.questions("everybody"))
+    names = [question.question_id for question in questions]
+
+    def attempt(number: int, answers: dict[str, object]) -> Attempt:
+        content = json.dumps(answers)
+        body = json.dumps({"choices": [{"message": {"content": content}, "finish_reason": "stop"}]})
+        return Attempt(
+            rater_id="r",
+            assignment_id="a",
+            attempt=number,
+            requested_at=0,
+            request="{}",
+            response=body,
+            outcome="received",
+        )
+
+    talk = settle(questions, [attempt(1, {names[0]: 70, names[1]: 130}), attempt(2, {names[0]: 10, names[1]: 30})])
+    assert [(answer.question_id, answer.value) for answer in talk.answers if isinstance(answer, Response)] == [
+        (names[0], 0.7),
+        (names[1], 0.3),
+    ]
+    assert len(talk.turns) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "no JSON object"),
+        ("I prefer {A}.", "no JSON object"),
+        ('{"q1": 1} {"q1": 2}', "more than one"),
+        ('{"q1": 70, "q2": {"q1": 3}, ', "broken"),
+        ('{"a":' * 100_000, "broken"),
+        ("[70, 30]", "no JSON object"),
+    ],
+)
+def test_a_reply_without_one_whole_object_is_unreadable(text: str, reason: str) -> None:
+    with pytest.raises(UnreadableReply, match=reason):
+        find_payload(text)
+
+
+def test_a_key_given_twice_is_missing_even_where_both_values_agree() -> None:
+    form, _ = hand_made()
+    first = next(form.questions("everybody"))
+    body = {"choices": [{"message": {"content": f'{{"{first.question_id}": 70, "{first.question_id}": 70}}'}}]}
+    attempt = Attempt(
+        rater_id="r",
+        assignment_id="a",
+        attempt=1,
+        requested_at=0,
+        request="{}",
+        response=json.dumps(body),
+        outcome="received",
+    )
+    (answer,) = settle([first], [attempt]).answers
+    assert isinstance(answer, Missing)
+    assert answer.reason.startswith("answered twice")
+
+
+@given(st.dictionaries(st.text(max_size=5), st.integers() | st.text(), max_size=4), st.text(alphabet="ab {}\n`."))
+def test_an_object_is_found_whatever_prose_is_before_it(payload: dict[str, object], prose: str) -> None:
+    if "{" in prose:
+        return
+    wanted = {name: str(value) if isinstance(value, int) else value for name, value in payload.items()}
+    assert find_payload(prose + json.dumps(payload)) == wanted
+
+
+@given(st.text() | st.recursive(st.none() | st.booleans() | st.floats() | st.text(), st.lists).map(json.dumps))
+def test_no_body_is_too_strange_to_read(body: str) -> None:
+    assert read_reply(body, seconds=0).body == body
+
+
+@pytest.mark.parametrize("content", ["\ud800", 'null, "x": NaN', [{"type": "text"}], None, 7])
+def test_a_message_of_any_kind_becomes_an_outcome(content: object) -> None:
+    body = json.dumps({"choices": [{"message": {"content": content, "x": 1}, "finish_reason": None}]})
+    assert read_reply(body, seconds=0).outcome == "answered"
+
+
+def test_a_key_is_wanted_except_on_this_machine() -> None:
+    away = Rater(id="r", model="m", base_url="https://example.org/v1")
+    with pytest.raises(PlatformError, match="OPENAI_API_KEY"):
+        find_key(away, "https://example.org/v1", {})
+    with pytest.raises(PlatformError, match="servers on this machine"):
+        find_key(away.model_copy(update={"api_key_env": "none"}), "https://u:pw@example.org/v1", {})
+    with pytest.raises(PlatformError) as caught:
+        find_key(away, "https://example.org/v1", {"OPENAI_API_KEY": "sk-é\n7"})
+    assert "sk-" not in str(caught.value)
+    assert find_key(away, "http://localhost:8000/v1", {}) == "none"
+    assert find_key(away, "https://example.org/v1", {"OPENAI_API_KEY": " k "}) == "k"
