@@ -1,0 +1,114 @@
+"""The form of one assignment: its pages in order, with numbered pages, questions and exhibits."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from spa.forms.comparison_pages import choice_pages, comparison_pages, reading_pages
+from spa.forms.form import Exhibit, ExhibitsBlock, Form, Page, PageBlock, Question, TextBlock
+from spa.forms.instructions import instructions_page
+from spa.forms.people_pages import attention_pages, confirmation_page, consent_pages, screening_pages
+from spa.forms.placing import place_by_seed
+from spa.forms.rating_pages import rating_pages
+from spa.forms.showing import Showing
+from spa.forms.texts import Texts
+from spa.study.assignment import Assignment, BlindingKey
+from spa.study.outputs import Outputs
+from spa.study.outputs_reading import cleaned
+from spa.study.study import Study
+
+
+def build_form(study: Study, outputs: Outputs, assignment: Assignment, key: BlindingKey, texts: Texts) -> Form:
+    """Build the form that one annotator fills in, person or LLM.
+
+    Pages: consent and screening (people), instructions (everybody), a confirmation (people), then reading,
+    comparisons, ratings and choices, with attention checks (people) between them. On a page the
+    overall question comes first, so that no single criterion colours it.
+
+    Parameters
+    ----------
+    study : Study
+        What is asked.
+    outputs : Outputs
+        The systems' outputs.
+    assignment : Assignment
+        What this annotator sees, by label.
+    key : BlindingKey
+        Which system a label hides; used to fetch outputs, never shown.
+    texts : Texts
+        What is said, in the study's language.
+
+    Returns
+    -------
+    Form
+        The same for the same arguments. It holds labels only.
+    """
+    showing = Showing(study=study, outputs=outputs, assignment=assignment, key=key, texts=texts)
+    reading = reading_pages(showing)
+    asked = [
+        *reading,
+        *comparison_pages(showing, read_before=bool(reading)),
+        *rating_pages(showing),
+        *choice_pages(showing),
+    ]
+    _put_checks(showing, asked)
+    pages = [
+        *consent_pages(showing),
+        *screening_pages(showing),
+        instructions_page(showing),
+        confirmation_page(showing),
+        *asked,
+    ]
+    return Form(
+        assignment_id=assignment.assignment_id,
+        title=cleaned(study.title),
+        language=texts.language,
+        right_to_left=texts.right_to_left,
+        pages=_Numbering().pages(pages),
+    )
+
+
+def _put_checks(showing: Showing, pages: list[Page]) -> None:
+    """Put each attention check between two of the pages asked of everybody, or after the only one."""
+    gaps = max(1, len(pages) - 1)
+    placed = [
+        (1 + place_by_seed(showing, f"check/{number}", gaps), page)
+        for number, page in enumerate(attention_pages(showing))
+    ]
+    for gap, page in sorted(placed, key=lambda each: each[0], reverse=True):  # from the back, so that gaps stay put
+        pages.insert(gap, page)
+
+
+class _Numbering:
+    """Ids in the order of the form, and which exhibits an earlier page has shown already."""
+
+    def __init__(self) -> None:
+        self.exhibits: dict[str, Exhibit] = {}  # by the id given when it was made
+        self.shown: set[str] = set()  # on earlier pages
+        self.questions = 0
+
+    def pages(self, pages: list[Page]) -> tuple[Page, ...]:
+        numbered = []
+        for number, page in enumerate(pages, start=1):
+            blocks = tuple(self._block(block) for block in page.blocks)
+            numbered.append(replace(page, page_id=f"p{number}", title=cleaned(page.title), blocks=blocks))
+            self.shown = set(self.exhibits)
+        return tuple(numbered)
+
+    def _block(self, block: PageBlock) -> PageBlock:
+        if isinstance(block, TextBlock):
+            return TextBlock(markdown=cleaned(block.markdown))
+        if isinstance(block, Question):
+            self.questions += 1
+            return replace(block, question_id=f"q{self.questions}", text=cleaned(block.text))
+        parts = [exhibit for exhibit in (block.heading, *block.exhibits) if exhibit is not None]
+        repeated = all(exhibit.exhibit_id in self.shown for exhibit in parts)
+        heading = None if block.heading is None else self._exhibit(block.heading)
+        exhibits = tuple(self._exhibit(exhibit) for exhibit in block.exhibits)
+        return ExhibitsBlock(heading=heading, exhibits=exhibits, repeated=repeated)
+
+    def _exhibit(self, exhibit: Exhibit) -> Exhibit:
+        made = exhibit.exhibit_id
+        if made not in self.exhibits:
+            self.exhibits[made] = replace(exhibit, exhibit_id=f"e{len(self.exhibits) + 1}")
+        return self.exhibits[made]

@@ -1,0 +1,94 @@
+"""The words in which an output differs from the text that it was made from."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from difflib import SequenceMatcher
+
+from spa.forms.form import Segment
+
+# Chinese and Japanese put no spaces between words: there a character is a word. Korean does.
+CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
+_TOKEN = re.compile(rf"[{CJK}]|(?:[^\W{CJK}]+(?:['’\-][^\W{CJK}]+)*)|\s+|.", re.DOTALL)
+_EXACT = 2_000  # words up to which no word counts as too frequent to be an anchor
+
+
+def mark_differences(source: str, output: str) -> tuple[tuple[Segment, ...], tuple[Segment, ...]]:
+    """Return both texts as segments, marked where a word has no counterpart in the other.
+
+    Parameters
+    ----------
+    source, output : str
+        Words are compared exactly, punctuation counts as a word, white space does not count.
+
+    Returns
+    -------
+    tuple of two tuples of Segment
+        Source and output; the segments of each join up to the whole text.
+
+    >>> before, after = mark_differences("The cat sat.", "The dog sat.")
+    >>> [(part.text, part.marked) for part in after]
+    [('The ', False), ('dog', True), (' sat.', False)]
+    """
+    of_source, of_output = _tokens(source), _tokens(output)
+    in_source = [place for place, token in enumerate(of_source) if not token.isspace()]
+    in_output = [place for place, token in enumerate(of_output) if not token.isspace()]
+    words_source = [of_source[place] for place in in_source]
+    words_output = [of_output[place] for place in in_output]
+    same_start = _common_start(words_source, words_output)
+    same_end = _common_start(words_source[same_start:][::-1], words_output[same_start:][::-1])
+    middle_source = words_source[same_start : len(words_source) - same_end]
+    middle_output = words_output[same_start : len(words_output) - same_end]
+    frequent_too = max(len(middle_source), len(middle_output)) <= _EXACT
+    matcher = SequenceMatcher(None, middle_source, middle_output, autojunk=not frequent_too)
+    marked_source: set[int] = set()
+    marked_output: set[int] = set()
+    for what, start_source, end_source, start_output, end_output in matcher.get_opcodes():
+        if what != "equal":
+            marked_source.update(_between(in_source, same_start + start_source, same_start + end_source))
+            marked_output.update(_between(in_output, same_start + start_output, same_start + end_output))
+    return _segments(of_source, marked_source), _segments(of_output, marked_output)
+
+
+def _tokens(text: str) -> list[str]:
+    tokens: list[str] = []
+    for token in _TOKEN.findall(text):
+        # A combining mark (Arabic vowels, for one) is no \w but belongs to the word before it.
+        joins = bool(tokens) and not tokens[-1].isspace()
+        if joins and (unicodedata.category(token[0])[0] == "M" or _ends_in_mark(tokens[-1], token)):
+            tokens[-1] += token
+        else:
+            tokens.append(token)
+    return tokens
+
+
+def _ends_in_mark(word: str, token: str) -> bool:
+    return unicodedata.category(word[-1])[0] == "M" and token[0].isalpha() and re.match(f"[{CJK}]", token) is None
+
+
+def _common_start(first: list[str], second: list[str]) -> int:
+    length = 0
+    for one, other in zip(first, second, strict=False):
+        if one != other:
+            break
+        length += 1
+    return length
+
+
+def _between(places: list[int], start: int, end: int) -> range:
+    """Return the tokens from one word to another, white space between them included."""
+    return range(places[start], places[end - 1] + 1) if start < end else range(0)
+
+
+def _segments(tokens: list[str], marked: set[int]) -> tuple[Segment, ...]:
+    segments: list[Segment] = []
+    run: list[str] = []
+    for place, token in enumerate(tokens):
+        if run and (place in marked) != (place - 1 in marked):
+            segments.append(Segment(text="".join(run), marked=place - 1 in marked))
+            run = []
+        run.append(token)
+    if run:
+        segments.append(Segment(text="".join(run), marked=len(tokens) - 1 in marked))
+    return tuple(segments)

@@ -1,0 +1,87 @@
+"""How much an annotator has to read and answer, and about how long that takes."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from spa.forms.differences import CJK
+from spa.forms.form import ExhibitsBlock, Form
+from spa.forms.spoken import said_on
+
+# Silent reading by language, from the IReST texts (Trauzettel-Klosinski & Dietz 2012, IOVS 53(9): English 228
+# words a minute, Arabic 138, Chinese 255 characters). Brysbaert (2019, J. Memory and Language 109) gives 238
+# English words for non-fiction and much the same for Chinese characters.
+WORDS_PER_MINUTE = {"ar": 138.0}
+DEFAULT_WORDS_PER_MINUTE = 230.0
+CJK_CHARACTERS_PER_MINUTE = 255.0
+# Assumed, not measured: making up one's mind, looking at an image, finding one's way on a page.
+SECONDS_A_QUESTION = 8.0
+SECONDS_AN_IMAGE = 6.0
+SECONDS_A_PAGE = 3.0
+
+_CJK = re.compile(f"[{CJK}]")
+_WORD = re.compile(rf"(?:(?![{CJK}])\w)+(?:['’\-](?:(?![{CJK}])\w)+)*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effort:
+    """What one person faces; ``words`` counts a Chinese or Japanese character as one."""
+
+    pages: int
+    questions: int
+    words: int
+    minutes: float
+
+
+def estimate_effort(form: Form, *, words_per_minute: float | None = None) -> Effort:
+    """Estimate what a form asks of a person.
+
+    Parameters
+    ----------
+    form : Form
+        All pages count, those for people only included.
+    words_per_minute : float, optional
+        Reading speed; by the form's language where absent. Characters of Chinese and Japanese are
+        read at a speed of their own.
+
+    Returns
+    -------
+    Effort
+        An exhibit is read once, however often pages repeat it. Each question, image and page takes
+        a few seconds more.
+    """
+    primary = form.language.lower().split("-")[0]
+    speed = words_per_minute or WORDS_PER_MINUTE.get(primary, DEFAULT_WORDS_PER_MINUTE)
+    words, characters = _counted(form)
+    questions = sum(1 for _ in form.questions("people"))
+    seconds = SECONDS_A_PAGE * len(form.pages) + SECONDS_A_QUESTION * questions + SECONDS_AN_IMAGE * _images(form)
+    minutes = words / speed + characters / CJK_CHARACTERS_PER_MINUTE + seconds / 60
+    return Effort(pages=len(form.pages), questions=questions, words=words + characters, minutes=round(minutes, 1))
+
+
+def _counted(form: Form) -> tuple[int, int]:
+    """Return words and CJK characters; the answers of a question are read once for each wording."""
+    words = characters = 0
+    read: set[str] = set()
+    for page in form.pages:
+        for said in said_on(page):
+            known = said.exhibit.exhibit_id if said.role == "material" and said.exhibit else said.text
+            if said.role not in ("title", "question") and known in read:
+                continue
+            read.add(known)
+            words += len(_WORD.findall(said.text))
+            characters += len(_CJK.findall(said.text))
+    return words, characters
+
+
+def _images(form: Form) -> int:
+    shown = {
+        exhibit.exhibit_id
+        for page in form.pages
+        for block in page.blocks
+        if isinstance(block, ExhibitsBlock)
+        for exhibit in block.exhibits
+        if exhibit.image is not None
+    }
+    return len(shown)

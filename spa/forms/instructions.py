@@ -1,0 +1,64 @@
+"""The instructions: the study's own, or the preset with one paragraph for each thing that is asked."""
+
+from __future__ import annotations
+
+from spa.forms.form import Page, TextBlock
+from spa.forms.showing import Showing
+from spa.study.study import OVERALL, Study
+
+_SECTIONS = ("likert", "continuous", "categories", "choices")
+
+
+def instructions_page(showing: Showing) -> Page:
+    """Return the page that everybody reads first; its title is the study's."""
+    markdown = showing.study.instructions.text or preset_instructions(showing)
+    return Page(
+        page_id="",
+        kind="instructions",
+        audience="everybody",
+        title=showing.study.title,
+        blocks=(TextBlock(markdown=markdown),),
+    )
+
+
+def preset_instructions(showing: Showing) -> str:
+    """Return the locale's instructions for this study, in Markdown.
+
+    What a preference probability means follows figure 4 of Ethayarajh & Jurafsky (2022): 100 % is certain that x
+    is better, 0 % certain that x is no better (not: that y is better), 50 % no idea.
+    """
+    study = showing.study
+    labels = [showing.system(label) for block in showing.assignment.blocks for label in block.labels]
+    separator = showing.texts.entries["form.list_separator"]
+    paragraphs = [showing.say("instructions_intro", systems=str(len(labels)), labels=separator.join(labels))]
+    if study.spa is not None:
+        pair = {"x": labels[0], "y": labels[1]}
+        paragraphs.append(showing.say("instructions_spa", exposure=_exposure(showing), **pair))
+        if study.spa.directions == "both":
+            paragraphs.append(showing.say("instructions_both_directions", **pair))
+    for section in _SECTIONS:
+        if getattr(study, section) is not None:
+            points = "" if study.likert is None else str(study.likert.points)
+            paragraphs.append(showing.say(f"instructions_{section}", points=points))
+    aspects = [criterion.name for criterion in study.criteria if criterion.id in _asked(study)]
+    if aspects:
+        paragraphs.append(showing.say("instructions_criteria", criteria=separator.join(aspects)))
+    if any(criterion.mark_differences for criterion in study.criteria if criterion.id in _asked_of_one(study)):
+        paragraphs.append(showing.say("instructions_differences"))
+    return "\n\n".join(paragraphs)
+
+
+def _exposure(showing: Showing) -> str:
+    exposures = [block.exposure for block in showing.assignment.blocks]
+    low, high = min(exposures), max(exposures)
+    if low < high:
+        return showing.say("exposure_varied", low=str(low), high=str(high))
+    return showing.say("exposure_one") if high == 1 else showing.say("exposure_many", number=str(high))
+
+
+def _asked(study: Study) -> set[str]:
+    return ({*study.asked("spa"), *study.asked("choices")} | _asked_of_one(study)) - {OVERALL}
+
+
+def _asked_of_one(study: Study) -> set[str]:
+    return {*study.asked("likert"), *study.asked("continuous"), *study.asked("categories")}

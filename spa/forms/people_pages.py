@@ -1,0 +1,78 @@
+"""Pages for people only: consent, screening, "I have read the instructions", attention checks."""
+
+from __future__ import annotations
+
+from spa.forms import scales
+from spa.forms.form import (
+    CheckTarget,
+    ConfirmAnswer,
+    ConfirmationTarget,
+    Page,
+    PageBlock,
+    Question,
+    ScreeningTarget,
+    TextBlock,
+)
+from spa.forms.showing import Showing
+
+
+def consent_pages(showing: Showing) -> list[Page]:
+    """Return the consent page; none where the study has no consent text."""
+    if showing.study.consent.text is None:
+        return []
+    question = Question(
+        question_id="",
+        text=showing.say("consent_question"),
+        answer=ConfirmAnswer(text=showing.say("consent_box")),
+        target=ConfirmationTarget(confirmation="consent"),
+    )
+    blocks = (TextBlock(markdown=showing.study.consent.text), question)
+    return [_people_page("consent", showing.say("consent_title"), blocks)]
+
+
+def screening_pages(showing: Showing) -> list[Page]:
+    """Return one page with all screening questions; none where there is none."""
+    questions = tuple(
+        Question(
+            question_id="",
+            text=screening.question,
+            answer=scales.of_texts(screening.options),
+            target=ScreeningTarget(screening_id=screening.id, eligible=screening.eligible),
+        )
+        for screening in showing.study.screening
+    )
+    return [_people_page("screening", showing.say("screening_title"), questions)] if questions else []
+
+
+def confirmation_page(showing: Showing) -> Page:
+    """Return the page after the instructions. It stands alone because LLMs read the instructions too."""
+    question = Question(
+        question_id="",
+        text=showing.say("confirmation_question"),
+        answer=ConfirmAnswer(text=showing.say("confirmation_box")),
+        target=ConfirmationTarget(confirmation="instructions"),
+    )
+    return _people_page("instructions", showing.say("confirmation_title"), (question,))
+
+
+def attention_pages(showing: Showing) -> list[Page]:
+    """Return one page for each attention check, in the order of the study."""
+    return [
+        _people_page(
+            "check",
+            showing.say("check_title"),
+            (
+                Question(
+                    question_id="",
+                    text=check.question,
+                    answer=scales.of_texts(check.options),
+                    target=CheckTarget(check_id=check.id, kind="attention", expected=check.expected),
+                ),
+            ),
+        )
+        for check in showing.study.attention_checks
+    ]
+
+
+def _people_page(kind: str, title: str, blocks: tuple[PageBlock, ...]) -> Page:
+    return Page(page_id="", kind=kind, audience="people", title=title, blocks=blocks)  # type: ignore[arg-type]

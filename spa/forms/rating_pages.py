@@ -1,0 +1,186 @@
+"""Pages on which single outputs are rated, each output right above its questions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import groupby
+from typing import Literal
+
+from spa.errors import StudyError
+from spa.forms import scales
+from spa.forms.form import (
+    Answer,
+    CheckTarget,
+    Exhibit,
+    ExhibitsBlock,
+    Page,
+    PageBlock,
+    Question,
+    RatingTarget,
+    TextBlock,
+)
+from spa.forms.placing import place_by_seed
+from spa.forms.showing import Showing, overall_first
+from spa.study.assignment import RatedBy, ShownOutput
+from spa.study.study import OVERALL, Continuous, Criterion, Likert, RatingSection, Study
+
+Table = Literal["likert", "continuous", "categories"]
+_TABLES: dict[RatedBy, Table] = {"likert": "likert", "continuous": "continuous", "category": "categories"}
+
+
+def rating_pages(showing: Showing) -> list[Page]:
+    """Return the pages of all rating sections, identical pairs among those of [likert]."""
+    pages: list[Page] = []
+    for elicitation, table in _TABLES.items():
+        section: RatingSection | None = getattr(showing.study, table)
+        if section is None:
+            continue
+        rated = [each.output for each in showing.assignment.rated if each.elicitation == elicitation]
+        groups = [list(group) for _, group in groupby(rated, key=showing.row_of)]
+        made = [_page("rating", _group_blocks(showing, elicitation, group)) for group in groups]
+        if section.pages == "one" and made:
+            made = [_page("rating", tuple(block for page in made for block in page.blocks))]
+        if elicitation == "likert":
+            _put_identical_pairs(showing, made)
+        pages += made
+    titles = (showing.say("rating_title", number=str(n + 1), total=str(len(pages))) for n in range(len(pages)))
+    return [replace(page, title=title) for page, title in zip(pages, titles, strict=True)]
+
+
+def _page(kind: Literal["rating", "check"], blocks: tuple[PageBlock, ...]) -> Page:
+    return Page(page_id="", kind=kind, audience="everybody", title="", blocks=blocks)
+
+
+def _group_blocks(showing: Showing, elicitation: RatedBy, group: list[ShownOutput]) -> tuple[PageBlock, ...]:
+    """Return the blocks for the outputs of one row.
+
+    The item text stands above the first output of its item, and above each that is compared with it.
+    """
+    study = showing.study
+    criteria = overall_first(study.asked(_TABLES[elicitation]))
+    marking = [criterion for criterion in criteria if _marks(study, criterion)]
+    plain = [criterion for criterion in criteria if criterion not in marking]
+    beside = any(_criterion(study, criterion).against_source for criterion in plain if criterion != OVERALL)
+    blocks: list[PageBlock] = []
+    item_above: str | None = None
+    for output in group:
+        if output.item_id != item_above and elicitation == "continuous":
+            blocks += _references(showing, output.item_id)
+        if plain:
+            heading = showing.item(output.item_id) if beside or output.item_id != item_above else None
+            blocks.append(ExhibitsBlock(heading=heading, exhibits=(showing.output(output),)))
+            blocks += [_rating(showing, elicitation, output, criterion) for criterion in plain]
+        if marking:
+            source, marked = showing.compared_with_item(output)
+            blocks.append(TextBlock(markdown=showing.say("differences_note")))
+            blocks.append(ExhibitsBlock(heading=source, exhibits=(marked,)))
+            blocks += [_rating(showing, elicitation, output, criterion) for criterion in marking]
+        item_above = output.item_id
+    return tuple(blocks)
+
+
+def _rating(showing: Showing, elicitation: RatedBy, output: ShownOutput, criterion: str) -> Question:
+    return Question(
+        question_id="",
+        text=_question_text(showing, criterion, showing.system(output.label)),
+        answer=_answer(showing, elicitation, criterion),
+        target=RatingTarget(
+            label=output.label,
+            item_id=output.item_id,
+            sample=output.sample,
+            criterion=criterion,
+            elicitation=elicitation,
+        ),
+    )
+
+
+def _question_text(showing: Showing, criterion: str, system: str) -> str:
+    if criterion == OVERALL:
+        return showing.say("rating_overall", system=system)
+    asked = _criterion(showing.study, criterion)
+    if asked.question is not None:
+        return asked.question.replace("{system}", system)
+    return showing.say("rating_criterion", system=system, criterion=asked.name)
+
+
+def _answer(showing: Showing, elicitation: RatedBy, criterion: str) -> Answer:
+    section = getattr(showing.study, _TABLES[elicitation])
+    if isinstance(section, Likert):
+        return scales.likert(showing, section)
+    if isinstance(section, Continuous):
+        return scales.continuous(showing, section)
+    return scales.categories(_criterion(showing.study, criterion))
+
+
+def _references(showing: Showing, item_id: str) -> list[PageBlock]:
+    """Return what 100 and 0 look like for an item, where [continuous] names such references."""
+    section = showing.study.continuous
+    if section is None:
+        return []
+    ends = (("best", section.best_reference), ("worst", section.worst_reference))
+    exhibits: list[Exhibit] = [
+        showing.reference(item_id, system, showing.say(f"{end}_reference_caption"))
+        for end, system in ends
+        if system is not None
+    ]
+    return [ExhibitsBlock(heading=showing.item(item_id), exhibits=tuple(exhibits))] if exhibits else []
+
+
+def _put_identical_pairs(showing: Showing, pages: list[Page]) -> None:
+    """Put pages on which an output equals its source among the others, looking like them (Chiang & Lee 2023, 4.3)."""
+    study = showing.study
+    if study.likert is None or study.likert.identical_pairs == 0:
+        return
+    criteria = [criterion for criterion in study.asked("likert") if _against_source(study, criterion)]
+    items = list(dict.fromkeys(shown.item_id for block in showing.assignment.blocks for shown in block.shown))
+    wanted = study.likert.identical_pairs
+    if not criteria or wanted > len(items):
+        raise StudyError(
+            f"[likert] identical_pairs: wanted a [likert] criterion with against_source = true and at most "
+            f"{len(items)} pairs (items of an assignment), got {len(criteria)} such criteria and {wanted} pairs; "
+            "set against_source on the criterion that asks about the source, or remove identical_pairs"
+        )
+    for number in range(1, wanted + 1):
+        name = f"identical-{number}"
+        item_id = items.pop(place_by_seed(showing, f"{name}/item", len(items)))
+        pages.insert(place_by_seed(showing, name, len(pages) + 1), _identical_pair(showing, name, item_id, criteria))
+
+
+def _identical_pair(showing: Showing, name: str, item_id: str, criteria: list[str]) -> Page:
+    section = showing.study.likert
+    if section is None:
+        raise ValueError("identical pairs are part of [likert]")
+    heading, copy = showing.copy_of_item(item_id)
+    note = any(_marks(showing.study, criterion) for criterion in criteria)
+    questions = []
+    for criterion_id in criteria:
+        criterion = _criterion(showing.study, criterion_id)
+        own = criterion.question
+        questions.append(
+            Question(
+                question_id="",
+                text=showing.say("identical_criterion", criterion=criterion.name)
+                if own is None
+                else own.replace("{system}", showing.say("unnamed_caption")),
+                answer=scales.likert(showing, section),
+                target=CheckTarget(
+                    check_id=f"{name}/{criterion_id}",
+                    kind="identical_pair",
+                    expected="1" if criterion.lower_is_better else str(section.points),
+                ),
+            )
+        )
+    notes = (TextBlock(markdown=showing.say("differences_note")),) if note else ()
+    return _page("check", (*notes, ExhibitsBlock(heading=heading, exhibits=(copy,)), *questions))
+
+
+def _criterion(study: Study, criterion_id: str) -> Criterion:
+    return next(criterion for criterion in study.criteria if criterion.id == criterion_id)
+
+
+def _marks(study: Study, criterion_id: str) -> bool:
+    return criterion_id != OVERALL and _criterion(study, criterion_id).mark_differences
+
+
+def _against_source(study: Study, criterion_id: str) -> bool:
+    return criterion_id != OVERALL and _criterion(study, criterion_id).against_source

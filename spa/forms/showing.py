@@ -1,0 +1,159 @@
+"""What one assignment shows, as exhibits under their labels: the only place that looks a label up in the key."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from spa.errors import StudyError
+from spa.forms.differences import mark_differences
+from spa.forms.form import Exhibit, Segment
+from spa.forms.texts import Texts
+from spa.study.assignment import Assignment, BlindingKey, Block, ShownOutput
+from spa.study.outputs import Output, Outputs
+from spa.study.outputs_reading import cleaned
+from spa.study.study import OVERALL, Criterion, Study
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Showing:
+    """One assignment with what is needed to show it. Exhibits of the same thing are the same record."""
+
+    study: Study
+    outputs: Outputs
+    assignment: Assignment
+    key: BlindingKey
+    texts: Texts
+    _made: dict[tuple[object, ...], Exhibit] = field(default_factory=dict)
+    _numbers: dict[str, int] = field(default_factory=dict)  # item -> its place in the order of appearance
+
+    def say(self, name: str, **values: str) -> str:
+        """Return a text of the table [form]; its wording for images where outputs are images."""
+        variant = f"form.{name}_image"
+        key = variant if self.images and variant in self.texts.entries else f"form.{name}"
+        return self.texts.say(key, **values)
+
+    @property
+    def images(self) -> bool:
+        """Whether outputs are images."""
+        return self.study.outputs.kind == "image"
+
+    def system(self, label: str) -> str:
+        """Return what a system is called on the form."""
+        return self.say("system_label", label=label)
+
+    def criterion(self, criterion_id: str) -> Criterion:
+        """Return a criterion of the study."""
+        return next(each for each in self.study.criteria if each.id == criterion_id)
+
+    def number(self, item_id: str) -> int:
+        """Return an item's number on this form, by first appearance in the blocks."""
+        if not self._numbers:
+            items = dict.fromkeys(shown.item_id for block in self.assignment.blocks for shown in block.shown)
+            self._numbers.update((each, place) for place, each in enumerate(items, start=1))
+        return self._numbers[item_id]
+
+    def item(self, item_id: str) -> Exhibit | None:
+        """Return the item text as an exhibit; ``None`` where the study shows none."""
+        text = self.outputs.item(item_id).text
+        if text is None:
+            return None
+        return self._exhibit(("item", item_id), self._item_caption(item_id), None, item_id, text=text)
+
+    def output(self, shown: ShownOutput) -> Exhibit:
+        """Return an output under its label."""
+        made = self._output(shown)
+        place = ("output", shown.label, shown.item_id, shown.sample)
+        return self._exhibit(place, self._output_caption(shown), shown.label, shown.item_id, made=made)
+
+    def compared_with_item(self, shown: ShownOutput) -> tuple[Exhibit, Exhibit]:
+        """Return the item text and an output, with the words that differ marked in both."""
+        item_id = shown.item_id
+        source, text = self._source(item_id), cleaned(self._output(shown).text or "")
+        place = ("compared", shown.label, item_id, shown.sample)
+        if (*place, "item") not in self._made:
+            in_source, in_output = mark_differences(source, text)
+            self._exhibit((*place, "item"), self._item_caption(item_id), None, item_id, segments=in_source)
+            caption, sample = self._output_caption(shown), shown.sample
+            self._exhibit((*place, "output"), caption, shown.label, item_id, segments=in_output, sample=sample)
+        return self._made[*place, "item"], self._made[*place, "output"]
+
+    def copy_of_item(self, item_id: str) -> tuple[Exhibit, Exhibit]:
+        """Return the item text and an output that equals it, under no label."""
+        source = self._source(item_id)
+        heading = self.item(item_id)
+        if heading is None:
+            raise ValueError(f"item {item_id!r} has no text")
+        return heading, self._exhibit(("copy", item_id), self.say("unnamed_caption"), None, item_id, text=source)
+
+    def reference(self, item_id: str, system_id: str, caption: str) -> Exhibit:
+        """Return a reference's output, shown as such."""
+        made = self.outputs.of(item_id, system_id)[0]
+        return self._exhibit(("reference", system_id, item_id), caption, None, item_id, made=made)
+
+    def row_of(self, shown: ShownOutput) -> tuple[int, int]:
+        """Return the block and the row in which an output is shown."""
+        index = self.key.blocks[shown.label]
+        block = self.assignment.blocks[index]
+        return index, block.shown.index(shown) // len(block.labels)
+
+    def _source(self, item_id: str) -> str:
+        text = self.outputs.item(item_id).text
+        if text is None:
+            raise StudyError(
+                f"study {self.study.id!r}: item {item_id!r} has no item text to compare with; set outputs.item_text"
+            )
+        return cleaned(text)
+
+    def _output(self, shown: ShownOutput) -> Output:
+        return self.outputs.output(shown.item_id, self.key.systems[shown.label], shown.sample)
+
+    def _item_caption(self, item_id: str) -> str:
+        return self.say("item_caption", number=str(self.number(item_id)))
+
+    def _output_caption(self, shown: ShownOutput) -> str:
+        system = self.system(shown.label)
+        block = self.assignment.blocks[self.key.blocks[shown.label]]
+        if block.exposure == 1 or self.outputs.item(shown.item_id).text is not None:
+            return system  # the item text beside it says which one it is
+        return self.say("output_caption", system=system, number=str(self.row_of(shown)[1] + 1))
+
+    def _exhibit(
+        self,
+        place: tuple[object, ...],
+        caption: str,
+        label: str | None,
+        item_id: str,
+        *,
+        made: Output | None = None,
+        text: str | None = None,
+        segments: tuple[Segment, ...] = (),
+        sample: int = 1,
+    ) -> Exhibit:
+        if place in self._made:
+            return self._made[place]
+        if made is not None:
+            text, sample = made.text, made.sample
+        if text is not None:
+            segments = (Segment(text=cleaned(text)),)
+        exhibit = Exhibit(
+            exhibit_id=f"e{len(self._made) + 1}",
+            caption=caption,
+            label=label,
+            item_id=item_id,
+            sample=sample,
+            segments=segments,
+            image=None if made is None else made.image,
+        )
+        self._made[place] = exhibit
+        return exhibit
+
+
+def rows(block: Block) -> list[tuple[ShownOutput, ...]]:
+    """Return a block's outputs row by row: the first of every label, the second, ..."""
+    width = len(block.labels)
+    return [block.shown[start : start + width] for start in range(0, len(block.shown), width)]
+
+
+def overall_first(criteria: tuple[str, ...]) -> tuple[str, ...]:
+    """Return criteria in the order asked: the whole before its aspects, so that no aspect colours it."""
+    return tuple(sorted(criteria, key=lambda criterion: criterion != OVERALL))

@@ -1,0 +1,83 @@
+"""Everything a form says, in order. Web page, HIT and prompt say exactly this, or it is a bug."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from spa.forms.form import (
+    Audience,
+    ConfirmAnswer,
+    Exhibit,
+    ExhibitsBlock,
+    Form,
+    NumberAnswer,
+    OptionsAnswer,
+    Page,
+    Question,
+    TextBlock,
+)
+
+Role = Literal["title", "markdown", "caption", "material", "question", "end", "option", "box"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """One unit of text: what is said, as what, and by which part of the form."""
+
+    role: Role
+    text: str  # "markdown" is Markdown, everything else plain; "" where the material is an image
+    exhibit: Exhibit | None = None
+    question: Question | None = None
+    value: str | None = None  # of an option: what is sent
+
+
+def spoken(form: Form, audience: Audience) -> Iterator[str]:
+    """Yield every text that a form says to people ("people": all pages) or to everybody, in order.
+
+    Exhibits that a page repeats are said again, captions and all. Not said, because it is not of the form: the
+    form's own title (the instructions page carries it), buttons, progress, the sign behind a number box.
+    """
+    for page in pages_for(form, audience):
+        for said in said_on(page):
+            if said.text:
+                yield said.text
+
+
+def pages_for(form: Form, audience: Audience) -> tuple[Page, ...]:
+    """Return the pages for people (all) or for everybody (what an LLM gets too)."""
+    return tuple(page for page in form.pages if audience == "people" or page.audience == "everybody")
+
+
+def said_on(page: Page) -> Iterator[Said]:
+    """Yield what one page says, in reading order."""
+    yield Said(role="title", text=page.title)
+    for block in page.blocks:
+        if isinstance(block, TextBlock):
+            yield Said(role="markdown", text=block.markdown)
+        elif isinstance(block, ExhibitsBlock):
+            for exhibit in (block.heading, *block.exhibits):
+                if exhibit is not None:
+                    yield Said(role="caption", text=exhibit.caption, exhibit=exhibit)
+                    yield Said(role="material", text=visible_text(exhibit), exhibit=exhibit)
+        else:
+            yield Said(role="question", text=block.text, question=block)
+            yield from _said_for_answer(block)
+
+
+def visible_text(exhibit: Exhibit) -> str:
+    """Return an exhibit's text as it is seen, with marked words in [square brackets]; "" for an image."""
+    return "".join(f"[{segment.text}]" if segment.marked else segment.text for segment in exhibit.segments)
+
+
+def _said_for_answer(question: Question) -> Iterator[Said]:
+    answer = question.answer
+    if isinstance(answer, NumberAnswer):
+        yield Said(role="end", text=answer.low_text, question=question)
+        yield Said(role="end", text=answer.high_text, question=question)
+    elif isinstance(answer, OptionsAnswer):
+        for option in answer.options:
+            yield Said(role="option", text=option.text, question=question, value=option.value)
+    elif isinstance(answer, ConfirmAnswer):
+        yield Said(role="box", text=answer.text, question=question)
