@@ -91,8 +91,12 @@ def render_prompt(form: Form) -> Prompt:
     sent: set[str] = set()
     for page in pages_for(form, "everybody"):
         _wrap(parts, "line", "\n" if parts else "")
+        before = None
         for said in said_on(page):
+            if said.role == "caption" and before in ("option", "end"):
+                _wrap(parts, "line", "\n")
             parts += _PARTS[said.role](said, sent) if said.role != "title" else _title(page.page_id, said)
+            before = said.role
     questions = tuple(question.question_id for question in form.questions("everybody"))
     return Prompt(parts=tuple(parts), question_ids=questions)
 
@@ -189,7 +193,9 @@ def _end(said: Said, sent: set[str]) -> Iterator[TextPart]:
 
 
 def _option(said: Said, sent: set[str]) -> Iterator[TextPart]:
-    value = "" if said.value == said.text else f"{json.dumps(said.value, ensure_ascii=False)}: "
+    answer = None if said.question is None else said.question.answer
+    coded = isinstance(answer, OptionsAnswer) and any(option.value != option.text for option in answer.options)
+    value = f"{json.dumps(said.value, ensure_ascii=False)}: " if coded else ""
     yield TextPart(text=f"- {value}", wrapper="answer marker")
     yield from _own_line(said, sent)
 

@@ -123,4 +123,4 @@ def _override_problems(expected: Mapping[str, str], overrides: Mapping[str, str]
 @cache
 def _read_locale(language: str) -> Mapping[str, str]:
     tables = tomllib.loads((files("spa.forms") / "locales" / f"{language}.toml").read_text(encoding="utf-8"))
-    return {f"{table}.{name}": text.strip() for table in ("form", "page") for name, text in tables[table].items()}
+    return {f"{table}.{name}": text.strip("\n") for table in ("form", "page") for name, text in tables[table].items()}

@@ -23,6 +23,7 @@ from spa.study.assignment import (
     RatedOutput,
     ShownOutput,
 )
+from spa.study.crosschecks import items_read
 from spa.study.decks import Deck, draw_order
 from spa.study.outputs import Outputs
 from spa.study.study import RatingSection, Study
@@ -86,18 +87,9 @@ def label_name(position: int) -> str:
     return name
 
 
-def items_needed(study: Study) -> int:
-    """Return how many different items one assignment shows."""
-    if study.spa is not None and study.spa.exposure_study is not None:
-        return sum(study.spa.exposure_study.exposures)
-    if study.spa is None:
-        return study.design.items
-    return study.spa.exposure * (1 if study.spa.same_items else len(study.compared))
-
-
 def _check_drawable(study: Study, outputs: Outputs) -> None:
     problems = []
-    needed = items_needed(study)
+    needed = items_read(study)
     if needed > len(outputs.items):
         problems.append(
             f"study {study.id!r}: one assignment shows {needed} different items, got {len(outputs.items)}; "
@@ -147,7 +139,7 @@ class _Sampler:
             column = self._labels(place, appearance)
             columns.append(column)
             systems |= column
-        hand = iter(self.items.deal(items_needed(self.study)))
+        hand = iter(self.items.deal(items_read(self.study)))
         blocks = tuple(
             self._block(self.exposures[place], column, hand) for place, column in zip(places, columns, strict=True)
         )
