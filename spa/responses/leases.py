@@ -72,12 +72,18 @@ def lock_leases(connection: Connection) -> None:
     connection.execute(select(meta.c.value).where(meta.c.name == "schema").with_for_update())
 
 
-def lease_for_person(connection: Connection, annotator_id: str, *, source: str, annotator_kind: AnnotatorKind) -> Lease:
-    """Give a person the free assignment of lowest number, or the one that they have already."""
+def find_lease(connection: Connection, annotator_id: str) -> Lease | None:
+    """Find the assignment that a person has already."""
     own = submissions.c.annotator_id == annotator_id, submissions.c.seat == PERSON
     row = connection.execute(select_leases().where(*own).limit(1)).first()
-    if row is not None:
-        return lease_from_row(row)
+    return None if row is None else lease_from_row(row)
+
+
+def lease_for_person(connection: Connection, annotator_id: str, *, source: str, annotator_kind: AnnotatorKind) -> Lease:
+    """Give a person the free assignment of lowest number, or the one that they have already."""
+    lease = find_lease(connection, annotator_id)
+    if lease is not None:
+        return lease
     taken = (
         select(submissions.c.number)
         .where(submissions.c.assignment_id == assignments.c.assignment_id, submissions.c.seat == PERSON)
@@ -85,9 +91,7 @@ def lease_for_person(connection: Connection, annotator_id: str, *, source: str, 
     )
     free = connection.scalar(select(assignments.c.assignment_id).where(~taken).order_by(assignments.c.number).limit(1))
     if free is None:
-        raise NoneLeft(
-            "every assignment has been given out; build more of them with `spa build STUDY --annotators N`"
-        )
+        raise NoneLeft("every assignment has been given out; build more of them with `spa build STUDY --annotators N`")
     return _give(connection, f"s{secrets.token_hex(8)}", free, PERSON, annotator_id, annotator_kind, source)
 
 

@@ -1,7 +1,8 @@
 """The store: assignments with their keys, who works on them, and everything that came back.
 
-What a method acknowledges by returning is on disk. Payloads and attempts are only ever
-added; answers are written once, when a visit is completed.
+What a method acknowledges by returning is on disk. Payloads are only ever added; an attempt
+is written before its request and finished after it; answers are written once, when a visit
+is completed.
 """
 
 from __future__ import annotations
@@ -240,6 +241,10 @@ class Store:
         ResponseError
             If every assignment has been given out.
         """
+        with self._reading() as connection:  # most visits are returning ones, and need not queue with the writers
+            lease = leases.find_lease(connection, annotator_id)
+        if lease is not None:
+            return lease
         with self._writing() as connection:
             leases.lock_leases(connection)
             return leases.lease_for_person(connection, annotator_id, source=source, annotator_kind=annotator_kind)
@@ -312,9 +317,29 @@ class Store:
             last, chunk = (found[-1][0] if found else last), len(found)
 
     def save_attempt(self, attempt: Attempt) -> None:
-        """Keep the full record of one request to an LLM."""
+        """Keep the record of one request to an LLM; saved before the request, and again with what came of it.
+
+        Raises
+        ------
+        ResponseError
+            If another request, or another response to it, was saved as this attempt.
+        """
+        same = (
+            attempts.c.rater_id == attempt.rater_id,
+            attempts.c.assignment_id == attempt.assignment_id,
+            attempts.c.attempt == attempt.attempt,
+        )
         with self._writing() as connection:
-            connection.execute(insert(attempts).values(asdict(attempt)))
+            before = connection.execute(select(attempts).where(*same)).first()
+            if before is None:
+                connection.execute(insert(attempts).values(asdict(attempt)))
+                return
+            if before.request != attempt.request or before.response not in (None, attempt.response):
+                raise ResponseError(
+                    f"{self.name}: attempt {attempt.attempt} of {attempt.rater_id!r} at {attempt.assignment_id!r} is "
+                    "recorded with another request or response; is the rater running twice?"
+                )
+            connection.execute(update(attempts).where(*same).values(asdict(attempt)))
 
     def attempts(self, rater_id: str, assignment_id: str) -> tuple[Attempt, ...]:
         """Return a rater's attempts at one assignment, in their order."""

@@ -1,0 +1,169 @@
+"""``spa build``: draw the assignments of a study into a store."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from spa.commands.workspace import default_store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from spa.responses.store import Store
+    from spa.study.assignment import Assignment, BlindingKey
+    from spa.study.study import Study
+
+BAR_FROM = 2_000  # assignments; fewer are drawn before anybody would look at a bar
+
+
+@click.command(epilog="Example: spa build my-study/study.toml --annotators 60 --links links.txt")
+@click.argument("study", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--annotators", type=click.IntRange(min=1), help="Assignments wanted in all. [default: the study's]")
+@click.option("--seed", type=click.IntRange(min=0), help="Seed of the draw. [default: the study's]")
+@click.option("--store", metavar="PATH|URL", help="Where to keep them. [default: STUDY with the suffix .sqlite]")
+@click.option(
+    "--links", type=click.Path(dir_okay=False, path_type=Path), help="Write a line /a/TOKEN for each person here."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print what was built as JSON.")
+def build(
+    study: Path, annotators: int | None, seed: int | None, store: str | None, links: Path | None, as_json: bool
+) -> None:
+    """Draw the assignments of STUDY into a store.
+
+    Building again changes nothing. With more --annotators the same draw goes on; assignments and
+    answers that are there stay as they are. A study that has changed needs a new store.
+    """
+    import json
+
+    from spa.study.load import load_study, study_fingerprint
+
+    loaded = load_study(study)
+    target = store or default_store(study)
+    facts = build_store(
+        loaded,
+        target,
+        fingerprint=study_fingerprint(study, loaded),
+        annotators=annotators or loaded.people.annotators,
+        seed=seed,
+        progress=not as_json,
+    )
+    if links is not None:
+        facts["links"] = str(links)
+        _write_links(links, target)
+    if as_json:
+        click.echo(json.dumps(facts, ensure_ascii=False, indent=2))
+    else:
+        _tell(facts, study)
+
+
+def build_store(
+    study: Study, target: str | Path, *, fingerprint: str, annotators: int, seed: int | None, progress: bool = False
+) -> dict[str, Any]:
+    """Draw assignments into the store at ``target``, made if there is none, and say what is there now.
+
+    Parameters
+    ----------
+    study : Study
+        What is asked.
+    target : str or Path
+        An SQLite file or an SQLAlchemy URL.
+    fingerprint : str
+        Of the study and its files.
+    annotators : int
+        Assignments wanted in all; those of an earlier build count.
+    seed : int, optional
+        By default that of the earlier build, or else the study's.
+    progress : bool
+        Show a bar where the draw is long.
+    """
+    from spa.responses.store import Store
+
+    if not Store.exists(target):
+        with Store.being_created(target) as created:
+            return _draw(created, study, fingerprint, annotators=annotators, seed=seed, progress=progress)
+    with Store.open(target) as kept:
+        return _draw(kept, study, fingerprint, annotators=annotators, seed=seed, progress=progress)
+
+
+def _draw(
+    store: Store, study: Study, fingerprint: str, *, annotators: int, seed: int | None, progress: bool
+) -> dict[str, Any]:
+    from spa.study.outputs import load_outputs
+    from spa.study.sampling import sample_assignments, study_rng
+
+    if seed is None:
+        seed = int(store.meta("seed") or study.seed)
+    draws = sample_assignments(study, load_outputs(study), count=annotators, rng=study_rng(seed))
+    hidden = not progress or annotators < BAR_FROM
+    with click.progressbar(draws, length=annotators, label="Drawing assignments", hidden=hidden) as shown:
+        new = store.save_build(fingerprint, shown, seed=seed)
+    return {
+        "store": store.name,
+        "study": study.id,
+        "seed": seed,
+        "assignments": store.count_assignments(),
+        "new": new,
+        "tokens": len(store.tokens()),
+        "balance": summarise_balance(store.assignments(), store.keys()),
+        "links": None,
+    }
+
+
+def summarise_balance(assignments: Iterable[Assignment], keys: Iterable[BlindingKey]) -> dict[str, Any]:
+    """Count how evenly a draw uses what there is.
+
+    Returns
+    -------
+    dict
+        ``items``: how many are used; ``item_uses``: fewest and most assignments that show one;
+        ``label_uses``: fewest and most assignments in which a system bears one label (0 where it never does).
+    """
+    items: Counter[str] = Counter()
+    bears: Counter[tuple[str, str]] = Counter()
+    for assignment in assignments:
+        shown = {output.item_id for block in assignment.blocks for output in block.shown}
+        rated = {each.output.item_id for each in assignment.rated}
+        chosen = {pair.output_x.item_id for pair in assignment.choices}
+        items.update(shown | rated | chosen)
+    for key in keys:
+        bears.update(key.systems.items())
+    labels, systems = {label for label, _ in bears}, {system for _, system in bears}
+    uses = [bears[label, system] for label in labels for system in systems]
+    return {
+        "items": len(items),
+        "item_uses": [min(items.values(), default=0), max(items.values(), default=0)],
+        "label_uses": [min(uses, default=0), max(uses, default=0)],
+    }
+
+
+def _write_links(path: Path, target: str | Path) -> None:
+    from spa.files import written_whole
+    from spa.responses.store import Store
+
+    with Store.open(target, read_only=True) as store, written_whole(path) as temporary:
+        temporary.write_text("".join(f"/a/{token}\n" for token in store.tokens()), encoding="utf-8")
+
+
+def _tell(facts: dict[str, Any], study: Path) -> None:
+    balance = facts["balance"]
+    if facts["new"] == 0:
+        click.echo(f"{facts['store']}: nothing to do, the {facts['assignments']} assignments are there already")
+    else:
+        added = "" if facts["new"] == facts["assignments"] else f" ({facts['new']} new, the others untouched)"
+        click.echo(f"{facts['store']}: {facts['assignments']} assignments{added}, seed {facts['seed']}")
+    click.echo(f"  {balance['items']} items, each shown in {_span(balance['item_uses'])} assignments")
+    click.echo(f"  each system under each label in {_span(balance['label_uses'])} assignments")
+    if facts["links"] is not None:
+        click.echo(f"  {facts['tokens']} personal links in {facts['links']}; put the server's address before each")
+    else:
+        click.echo(f"  {facts['tokens']} personal links; write them to a file with --links FILE")
+    click.echo(f"Next: spa serve {study}")
+
+
+def _span(fewest_and_most: list[int]) -> str:
+    fewest, most = fewest_and_most
+    return str(fewest) if fewest == most else f"{fewest} to {most}"

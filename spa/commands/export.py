@@ -1,0 +1,80 @@
+"""``spa export``: the answers of a study as tidy tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from spa.commands.workspace import open_workspace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from spa.commands.workspace import Workspace
+    from spa.responses.export import TableFormat
+    from spa.responses.submission import Submission
+
+
+@click.command(epilog="Example: spa export my-study/study.toml --out tables --format parquet")
+@click.argument("study", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option(
+    "--out", required=True, type=click.Path(file_okay=False, path_type=Path), help="Folder that the tables go to."
+)
+@click.option("--format", "format_", type=click.Choice(["csv", "parquet", "jsonl"]), default="csv", show_default=True)
+@click.option("--incomplete", is_flag=True, help="Also the finished pages of visits that were not completed.")
+@click.option("--store", metavar="PATH|URL", help="The store. [default: STUDY with the suffix .sqlite]")
+@click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
+def export(
+    study: Path,
+    out: Path,
+    format_: TableFormat,
+    incomplete: bool,
+    store: str | None,
+    as_json: bool,
+) -> None:
+    """Write the answers of STUDY as tidy tables, with the systems' names put back.
+
+    One row is one answer; an answer that could not be used has an empty value and says why in
+    missing_reason. In CSV files, screening answers that a spreadsheet would run as a formula get an
+    apostrophe in front.
+    """
+    import json
+
+    from spa.responses.export import export_tables, write_tables
+
+    with open_workspace(study, store, read_only=True) as workspace:
+        tables = export_tables(workspace.store, incomplete=unfinished(workspace) if incomplete else ())
+    paths = write_tables(tables, out, format=format_)
+    rows = {path: getattr(tables, path.stem).height for path in paths}
+    if as_json:
+        click.echo(json.dumps([{"file": str(path), "rows": count} for path, count in rows.items()], ensure_ascii=False))
+        return
+    for path, count in rows.items():
+        click.echo(f"{path}: {count} rows")
+    if tables.annotators.height == 0:
+        click.echo("No visit has been completed yet; --incomplete exports what there is so far.")
+
+
+def unfinished(workspace: Workspace) -> Iterator[Submission]:
+    """Yield what people answered in visits that they did not complete, page by finished page."""
+    from spa.annotators.progress import Visit
+    from spa.responses.submission import Submission
+
+    for lease in workspace.store.leases():
+        if lease.completed or lease.annotator_kind == "llm":
+            continue
+        payloads = workspace.store.payloads(lease.submission_id)
+        visit = Visit.from_payloads(workspace.form(lease.assignment_id), lease, payloads)
+        pages = [page for page in visit.form.pages if page.page_id in visit.fields and not visit.gaps(page)]
+        if not pages:
+            continue
+        yield Submission(
+            submission_id=lease.submission_id,
+            assignment_id=lease.assignment_id,
+            annotator_id=lease.annotator_id,
+            annotator_kind=lease.annotator_kind,
+            source=lease.source,
+            answers=tuple(answer for page in pages for answer in visit.answers(page)),
+        )

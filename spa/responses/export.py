@@ -1,0 +1,294 @@
+"""From the store to the tidy tables: unblinded, one row an answer, missing ones included.
+
+The columns are those of ``docs``: what an analysis needs, and beside it what the annotator saw
+(label, column), so that an effect of the place on the page can be looked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Any, Literal
+
+import polars as pl
+
+from spa.files import written_whole
+from spa.forms.form import CheckTarget, ChoiceTarget, PreferenceTarget, RatingTarget, ScreeningTarget
+from spa.responses.answers import NO_ANSWER
+from spa.responses.store import Store
+from spa.responses.submission import Missing, Response, Submission
+
+TableFormat = Literal["csv", "parquet", "jsonl"]
+WHO = {"annotator_id": pl.String, "annotator_kind": pl.String, "assignment_id": pl.String}
+PREFERENCES = {
+    **WHO,
+    "system_x": pl.String,
+    "system_y": pl.String,
+    "preference": pl.Float64,
+    "criterion": pl.String,
+    "exposure": pl.Int64,
+    "asked_first": pl.Int64,
+    "elicitation": pl.String,
+    "label_x": pl.String,
+    "label_y": pl.String,
+    "missing_reason": pl.String,
+}
+RATINGS = {
+    **WHO,
+    "item_id": pl.String,
+    "system": pl.String,
+    "criterion": pl.String,
+    "score": pl.Float64,
+    "elicitation": pl.String,
+    "sample": pl.Int64,
+    "label": pl.String,
+    "position": pl.Int64,
+    "missing_reason": pl.String,
+}
+CHOICES = {
+    **WHO,
+    "item_id": pl.String,
+    "system_x": pl.String,
+    "system_y": pl.String,
+    "criterion": pl.String,
+    "winner": pl.String,
+    "elicitation": pl.String,
+    "sample_x": pl.Int64,
+    "sample_y": pl.Int64,
+    "label_x": pl.String,
+    "label_y": pl.String,
+    "missing_reason": pl.String,
+}
+ANNOTATORS = {
+    "annotator_id": pl.String,
+    "annotator_kind": pl.String,
+    "source": pl.String,
+    "submissions": pl.Int64,
+    "screening_passed": pl.Int64,
+    "checks_failed": pl.Int64,
+    "checks_total": pl.Int64,
+    "seconds": pl.Float64,
+}
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet runs a cell that begins so
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tables:
+    """The tidy tables of one store."""
+
+    preferences: pl.DataFrame
+    ratings: pl.DataFrame
+    choices: pl.DataFrame
+    annotators: pl.DataFrame
+
+
+@dataclass(frozen=True, slots=True)
+class Unblinded:
+    """What the labels of one assignment hide, and in which column each stood."""
+
+    systems: dict[str, str]
+    positions: dict[str, int]  # 1-based
+
+
+@dataclass(slots=True)
+class Annotator:
+    """What is gathered about one annotator while submissions are read."""
+
+    annotator_kind: str
+    source: str
+    submissions: int = 0
+    eligible: list[bool] = field(default_factory=list)
+    checks: list[bool] = field(default_factory=list)
+    seconds: float | None = None
+    screening: dict[str, str | None] = field(default_factory=dict)
+
+
+def export_tables(store: Store, *, incomplete: Iterable[Submission] = ()) -> Tables:
+    """Build the tidy tables of a store.
+
+    Parameters
+    ----------
+    store : Store
+        Its completed submissions are exported.
+    incomplete : iterable of Submission, optional
+        Answers of visits that were not completed. With any, every table has a column ``complete``.
+
+    Returns
+    -------
+    Tables
+        One row an answer. A missing answer has an empty value and its ``missing_reason``.
+    """
+    unblinded = _unblind(store)
+    gathered = _Gathered()
+    for submission in store.submissions():
+        gathered.add(submission, unblinded[submission.assignment_id], complete=True)
+    partial = list(incomplete)
+    for submission in partial:
+        gathered.add(submission, unblinded[submission.assignment_id], complete=False)
+    return gathered.tables(with_complete=bool(partial))
+
+
+def write_tables(tables: Tables, folder: Path, *, format: TableFormat = "csv") -> list[Path]:
+    """Write each table to a file of its own, whole or not at all, and return the paths.
+
+    In CSV files the free texts (``screening:...``) that a spreadsheet would run as a formula get an
+    apostrophe in front; numbers never do. The other formats keep them as they are.
+    """
+    written = []
+    for name in ("preferences", "ratings", "choices", "annotators"):
+        frame: pl.DataFrame = getattr(tables, name)
+        path = folder / f"{name}.{format}"
+        with written_whole(path) as temporary:
+            if format == "csv":
+                _without_formulas(frame).write_csv(temporary)
+            elif format == "parquet":
+                frame.write_parquet(temporary)
+            else:
+                frame.write_ndjson(temporary)
+        written.append(path)
+    return written
+
+
+class _Gathered:
+    """Rows of all tables, gathered submission by submission."""
+
+    def __init__(self) -> None:
+        self.preferences: list[tuple[object, ...]] = []
+        self.ratings: list[tuple[object, ...]] = []
+        self.choices: list[tuple[object, ...]] = []
+        self.annotators: dict[tuple[str, bool], Annotator] = {}
+
+    def add(self, submission: Submission, hidden: Unblinded, *, complete: bool) -> None:
+        """Add the rows of one submission."""
+        who = (submission.annotator_id, submission.annotator_kind, submission.assignment_id)
+        annotator = self.annotators.setdefault(
+            (submission.annotator_id, complete),
+            Annotator(annotator_kind=submission.annotator_kind, source=submission.source),
+        )
+        annotator.submissions += 1
+        if submission.seconds is not None:
+            annotator.seconds = (annotator.seconds or 0.0) + submission.seconds
+        systems = hidden.systems
+        for answer in submission.answers:
+            value = answer.value if isinstance(answer, Response) else None
+            reason = answer.reason if isinstance(answer, Missing) else None
+            match answer.target:
+                case PreferenceTarget() as asked:
+                    self.preferences.append((*who, *_preference(asked, value, systems), reason, complete))
+                case RatingTarget() as asked:
+                    self.ratings.append((*who, *_rating(asked, value, hidden), reason, complete))
+                case ChoiceTarget() as asked:
+                    self.choices.append((*who, *_choice(asked, value, systems), reason, complete))
+                case CheckTarget() as asked if _was_asked(answer):
+                    annotator.checks.append(value is not None and _is_expected(value, asked.expected))
+                case ScreeningTarget() as asked if _was_asked(answer):
+                    annotator.eligible.append(value in asked.eligible)
+                    annotator.screening[asked.screening_id] = answer.raw
+                case _:  # a confirmation is a condition of going on, not an answer to analyse
+                    pass
+
+    def tables(self, *, with_complete: bool) -> Tables:
+        """Build the tables from what was gathered."""
+
+        def frame(rows: list[tuple[object, ...]], columns: dict[str, Any]) -> pl.DataFrame:
+            built = pl.DataFrame(rows, schema={**columns, "complete": pl.Boolean}, orient="row")
+            return built if with_complete else built.drop("complete")
+
+        asked = list(dict.fromkeys(name for each in self.annotators.values() for name in each.screening))
+        rows = [
+            (*self._annotator_row(annotator_id, each), *(each.screening.get(name) for name in asked), complete)
+            for (annotator_id, complete), each in self.annotators.items()
+        ]
+        return Tables(
+            preferences=frame(self.preferences, PREFERENCES),
+            ratings=frame(self.ratings, RATINGS),
+            choices=frame(self.choices, CHOICES),
+            annotators=frame(rows, {**ANNOTATORS, **{f"screening:{name}": pl.String for name in asked}}),
+        )
+
+    @staticmethod
+    def _annotator_row(annotator_id: str, each: Annotator) -> tuple[object, ...]:
+        is_llm = each.annotator_kind == "llm"  # rules about screening and checks are for people
+        screened = int(all(each.eligible)) if each.eligible and not is_llm else None
+        checked = bool(each.checks) and not is_llm
+        return (
+            annotator_id,
+            each.annotator_kind,
+            each.source,
+            each.submissions,
+            screened,
+            each.checks.count(False) if checked else None,
+            len(each.checks) if checked else None,
+            each.seconds,
+        )
+
+
+def _preference(asked: PreferenceTarget, value: object, systems: dict[str, str]) -> tuple[object, ...]:
+    x, y = asked.label_x, asked.label_y
+    return (systems[x], systems[y], value, asked.criterion, asked.exposure, int(asked.asked_first), "spa", x, y)
+
+
+def _rating(asked: RatingTarget, value: object, hidden: Unblinded) -> tuple[object, ...]:
+    return (
+        asked.item_id,
+        hidden.systems[asked.label],
+        asked.criterion,
+        value,
+        asked.elicitation,
+        asked.sample,
+        asked.label,
+        hidden.positions.get(asked.label),
+    )
+
+
+def _choice(asked: ChoiceTarget, value: object, systems: dict[str, str]) -> tuple[object, ...]:
+    x, y = asked.label_x, asked.label_y
+    return (
+        asked.item_id,
+        systems[x],
+        systems[y],
+        asked.criterion,
+        value,
+        "choice",
+        asked.sample_x,
+        asked.sample_y,
+        x,
+        y,
+    )
+
+
+def _unblind(store: Store) -> dict[str, Unblinded]:
+    positions = {
+        assignment.assignment_id: {
+            label: place for block in assignment.blocks for place, label in enumerate(block.labels, start=1)
+        }
+        for assignment in store.assignments()
+    }
+    return {
+        key.assignment_id: Unblinded(systems=key.systems, positions=positions[key.assignment_id])
+        for key in store.keys()
+    }
+
+
+def _was_asked(answer: Response | Missing) -> bool:
+    """Say whether an answer was waited for; a visit that ended at the screening has questions never shown."""
+    return isinstance(answer, Response) or answer.raw is not None or answer.reason == NO_ANSWER
+
+
+def _is_expected(value: float | str, expected: str) -> bool:
+    if isinstance(value, str):
+        return value == expected
+    try:
+        return Decimal(repr(value)) == Decimal(expected)
+    except InvalidOperation:
+        return False
+
+
+def _without_formulas(frame: pl.DataFrame) -> pl.DataFrame:
+    outsiders = pl.col([name for name in frame.columns if name.startswith("screening:")])
+    if not any(name.startswith("screening:") for name in frame.columns):
+        return frame
+    risky = outsiders.str.slice(0, 1).is_in(FORMULA_STARTS)
+    return frame.with_columns(pl.when(risky).then("'" + outsiders).otherwise(outsiders).name.keep())
