@@ -34,6 +34,8 @@ from spa.forms.markdown import render_markdown
 
 Gap = Literal["empty", "unusable"]
 UNWRITABLE = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f\ud800-\udfff]")  # not allowed in HTML, or not in UTF-8
+MOST_TABS = 8
+LONG_ITEM = 700  # characters; a longer item text stands beside a single output instead of above it
 SHORT_OPTION = 32  # characters; a Likert scale with longer words is a list, not a row
 
 
@@ -75,28 +77,34 @@ class PageState:
 class Stage:
     """Exhibits and what is asked about them: one region, so that texts and questions stay in view together."""
 
+    stage_id: str  # "p3-1": unique on a page and in a document of all pages
     exhibits: tuple[ExhibitsBlock, ...]
     asked: tuple[TextBlock | Question, ...]
-    number: int  # place on the page, from 1
 
     @property
-    def columns(self) -> int:
-        """The number of exhibits side by side."""
-        return max(len(block.exhibits) for block in self.exhibits)
+    def columns(self) -> tuple[str, ...]:
+        """What stands side by side: a label each, or the caption of an exhibit without one."""
+        names = [column_name(exhibit) for block in self.exhibits for exhibit in block.exhibits]
+        return tuple(dict.fromkeys(names))
 
     @property
     def tabs(self) -> tuple[str, ...]:
-        """What the columns are called, for the switch of narrow screens; empty where there is nothing to switch."""
-        first = self.exhibits[0]
-        if len(first.exhibits) < 2:
-            return ()
-        one_item = len(self.exhibits) == 1
-        return tuple(exhibit.caption if one_item else column_name(exhibit) for exhibit in first.exhibits)
+        """Names of the columns for the switch of narrow screens; empty where there is nothing to switch."""
+        return self.columns if 1 < len(self.columns) <= MOST_TABS else ()
+
+    @property
+    def apart(self) -> bool:
+        """Whether the columns show different items, so that each exhibit stands under an item text of its own."""
+        return len(self.columns) > 1 and all(len(block.exhibits) == 1 for block in self.exhibits)
 
     @property
     def pictures(self) -> bool:
         """Whether the exhibits are images."""
         return any(exhibit.image is not None for block in self.exhibits for exhibit in block.exhibits)
+
+    def column(self, exhibit: Exhibit) -> int:
+        """Return the number of an exhibit's column, from 1."""
+        return self.columns.index(column_name(exhibit)) + 1
 
 
 def render_page(
@@ -122,14 +130,14 @@ def render_page(
     str
         HTML that can be written in UTF-8, whatever the outputs contain.
     """
-    parts = sections(page.blocks)
+    parts = sections(page)
     return _document(
         "page.html",
         texts,
         form=form,
         page=page,
         sections=parts,
-        columns=max((part.columns for part in parts if isinstance(part, Stage)), default=0),
+        columns=max((len(part.columns) for part in parts if isinstance(part, Stage)), default=0),
         number=form.pages.index(page) + 1,
         total=len(form.pages),
         addresses=addresses or Addresses(),
@@ -143,7 +151,7 @@ def render_whole(form: Form, texts: Says) -> str:
         "whole.html",
         texts,
         form=form,
-        pages=[(page, sections(page.blocks)) for page in form.pages],
+        pages=[(page, sections(page)) for page in form.pages],
         addresses=Addresses(image=_image_as_data),
         state=PageState(preview=True),
         style=Markup(asset_text("form.css")),  # our own file
@@ -162,49 +170,48 @@ def render_notice(
     return _document(f"{name}.html", texts, addresses=addresses, **values)
 
 
-def sections(blocks: tuple[PageBlock, ...]) -> list[TextBlock | Question | Stage]:
+def sections(page: Page) -> list[TextBlock | Question | Stage]:
     """Gather exhibits with the questions that follow them; the order of the blocks stays."""
     found: list[TextBlock | Question | Stage] = []
-    position = 0
-    while position < len(blocks):
-        block = blocks[position]
-        if not isinstance(block, ExhibitsBlock):
-            found.append(block)
-            position += 1
+    left = page.blocks
+    while left:
+        first, *_ = left
+        if not isinstance(first, ExhibitsBlock):
+            found.append(first)
+            left = left[1:]
             continue
-        shown: list[ExhibitsBlock] = []
-        while position < len(blocks) and isinstance(other := blocks[position], ExhibitsBlock) and _alike(block, other):
-            shown.append(other)
-            position += 1
-        asked = _asked_from(blocks[position:])
-        position += len(asked)
-        number = 1 + sum(isinstance(section, Stage) for section in found)
-        found.append(Stage(exhibits=tuple(shown), asked=asked, number=number))
+        shown = _exhibits_from(left)
+        asked = _asked_from(left[len(shown) :])
+        left = left[len(shown) + len(asked) :]
+        stage_id = f"{page.page_id}-{sum(isinstance(section, Stage) for section in found) + 1}"
+        found.append(Stage(stage_id=stage_id, exhibits=shown, asked=asked))
     return found
 
 
 def column_name(exhibit: Exhibit) -> str:
-    """Return what the exhibits of one column have in common: their label, or the caption where there is none."""
-    return exhibit.caption if exhibit.label is None else exhibit.label
+    """Return what the exhibits of one column have in common; a label only where the caption says it too."""
+    return exhibit.label if exhibit.label is not None and exhibit.label in exhibit.caption else exhibit.caption
+
+
+def _exhibits_from(blocks: tuple[PageBlock, ...]) -> tuple[ExhibitsBlock, ...]:
+    shown: list[ExhibitsBlock] = []
+    for block in blocks:
+        if not isinstance(block, ExhibitsBlock):
+            break
+        shown.append(block)
+    return tuple(shown)
 
 
 def _asked_from(blocks: tuple[PageBlock, ...]) -> tuple[TextBlock | Question, ...]:
-    """Return the questions next in line with the texts between them; a text before other exhibits is theirs."""
+    """Return the questions next in line with the texts between them; a text after the last one is not theirs."""
     asked: list[TextBlock | Question] = []
     for block in blocks:
         if isinstance(block, ExhibitsBlock):
             break
         asked.append(block)
-    else:
-        return tuple(asked) if any(isinstance(block, Question) for block in asked) else ()
     while asked and isinstance(asked[-1], TextBlock):
         asked.pop()
     return tuple(asked)
-
-
-def _alike(first: ExhibitsBlock, other: ExhibitsBlock) -> bool:
-    """Say whether two blocks have the same columns, so that one switch turns both."""
-    return [column_name(one) for one in first.exhibits] == [column_name(one) for one in other.exhibits]
 
 
 def _kind_of(block: object) -> str:
@@ -255,5 +262,10 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"markdown": render_markdown, "kind": _kind_of, "in_a_row": _in_a_row}
+    environment.filters |= {
+        "markdown": render_markdown,
+        "kind": _kind_of,
+        "in_a_row": _in_a_row,
+        "is_long": lambda exhibit: len(exhibit.text) > LONG_ITEM,
+    }
     return environment

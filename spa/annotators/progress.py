@@ -1,0 +1,105 @@
+"""How far a person has come: which pages are answered, which one is due, what is handed in at the end.
+
+Everything is read from the stored payloads, so a reload, another device or a restart of the
+server changes nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from spa.forms.form import Form, Page, ScreeningTarget
+from spa.forms.html import Gap
+from spa.responses.answers import NO_ANSWER, parse_answers
+from spa.responses.leases import Lease
+from spa.responses.store import Payload
+from spa.responses.submission import Missing, Response, Submission
+
+SCREENED_OUT = "screened out"
+Fields = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Visit:
+    """One person's way through one form; ``fields`` are those sent last for each page."""
+
+    form: Form
+    lease: Lease
+    fields: Mapping[str, Fields]
+
+    @classmethod
+    def from_payloads(cls, form: Form, lease: Lease, payloads: Iterable[Payload]) -> Visit:
+        """Read the stored payloads; of several for a page the latest counts."""
+        return cls(form=form, lease=lease, fields={payload.page_id: json.loads(payload.body) for payload in payloads})
+
+    def with_fields(self, page: Page, fields: Fields) -> Visit:
+        """Return the visit after a page was sent."""
+        return replace(self, fields={**self.fields, page.page_id: fields})
+
+    def page(self, page_id: str) -> Page | None:
+        """Return a page of the form by its id."""
+        return next((page for page in self.form.pages if page.page_id == page_id), None)
+
+    def neighbour(self, page: Page, step: int) -> Page:
+        """Return the page before (-1) or after (1) a page, or the page itself at the ends."""
+        place = self.form.pages.index(page) + step
+        return self.form.pages[min(max(place, 0), len(self.form.pages) - 1)]
+
+    def answers(self, page: Page) -> tuple[Response | Missing, ...]:
+        """Return the answers given on a page, missing ones included."""
+        return parse_answers(page.questions, self.fields.get(page.page_id, {}))
+
+    def gaps(self, page: Page) -> dict[str, Gap]:
+        """Return the questions of a page that have no usable answer yet."""
+        return {
+            answer.question_id: "empty" if answer.reason == NO_ANSWER else "unusable"
+            for answer in self.answers(page)
+            if isinstance(answer, Missing)
+        }
+
+    @cached_property
+    def due(self) -> Page:
+        """The first page not answered; the last page where all are."""
+        waiting = (page for page in self.form.pages if page.page_id not in self.fields or self.gaps(page))
+        return next(waiting, self.form.pages[-1])
+
+    @property
+    def all_answered(self) -> bool:
+        """Whether every page was sent with usable answers."""
+        return self.due.page_id in self.fields and not self.gaps(self.due)
+
+    def is_ahead(self, page: Page) -> bool:
+        """Say whether a page comes after the one that is due."""
+        return self.form.pages.index(page) > self.form.pages.index(self.due)
+
+    @cached_property
+    def screened_out(self) -> bool:
+        """Whether an answer to a screening question is not eligible."""
+        return any(
+            isinstance(answer, Response)
+            and isinstance(answer.target, ScreeningTarget)
+            and answer.value not in answer.target.eligible
+            for page in self.form.pages
+            for answer in self.answers(page)
+        )
+
+    def submission(self, now: float) -> Submission:
+        """Build what is handed in; ``now`` is in seconds since 1970."""
+        answers = [answer for page in self.form.pages for answer in self.answers(page)]
+        if self.screened_out:
+            answers = [
+                replace(answer, reason=SCREENED_OUT) if isinstance(answer, Missing) and answer.raw is None else answer
+                for answer in answers
+            ]
+        return Submission(
+            submission_id=self.lease.submission_id,
+            assignment_id=self.lease.assignment_id,
+            annotator_id=self.lease.annotator_id,
+            annotator_kind=self.lease.annotator_kind,
+            source=self.lease.source,
+            answers=tuple(answers),
+            seconds=round(now - self.lease.leased_at, 3),
+        )

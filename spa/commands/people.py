@@ -1,0 +1,121 @@
+"""``spa serve`` and ``spa preview``: the form in a browser."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from spa.errors import StudyError
+
+if TYPE_CHECKING:
+    from spa.forms.form import Form
+    from spa.forms.texts import Texts
+
+MOST_ASSIGNMENTS = 1_000_000  # a number beyond is a slip of the finger, and drawing them takes long
+ASSIGNMENT = re.compile(r"a(\d{1,9})", re.ASCII)
+
+
+@click.command(epilog="Example: spa serve my-study/study.toml --port 8000 --links links.txt")
+@click.argument("study", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; 0.0.0.0 is all of them.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0 takes any free port.")
+@click.option(
+    "--store", metavar="PATH|URL", help="The store of `spa build`; the study file's name with .sqlite if absent."
+)
+@click.option(
+    "--links", type=click.Path(dir_okay=False, path_type=Path), help="Write the personal links here, one a line."
+)
+@click.option("--address", metavar="URL", help="Where people reach this server, for links; http://HOST:PORT if absent.")
+def serve(study: Path, host: str, port: int, store: str | None, links: Path | None, address: str | None) -> None:
+    """Serve the forms of STUDY to people, each saved page by page.
+
+    The open link makes a visit for whoever presses its button. A personal link is one person's:
+    it can be opened again, on any device, and shows what was answered so far.
+    """
+    from spa.annotators.listening import listen, run
+    from spa.annotators.server import create_app
+    from spa.commands.workspace import open_workspace
+
+    with open_workspace(study, store) as workspace, listen(host, port) as listener:
+        workspace.store.set_meta("served", "yes")  # a store that cannot be written to is told before anybody answers
+        public = (address or listener.address).rstrip("/")
+        assignments = workspace.store.count_assignments()
+        click.echo(f"{workspace.study.title}: {assignments} assignments, answers go to {workspace.store.name}")
+        click.echo(f"open link: {public}/")
+        if links is not None:
+            tokens = workspace.store.tokens()
+            _write_whole(links, "".join(f"{public}/a/{token}\n" for token in tokens))
+            click.echo(f"personal links: {len(tokens)} in {links}")
+        click.echo("Ctrl-C stops the server; answers stay.")
+        run(create_app(workspace), listener)
+
+
+@click.command(epilog="Example: spa preview my-study/study.toml --page p3")
+@click.argument("study", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--assignment", default="a00001", show_default=True, help="Which assignment of the draw to show.")
+@click.option("--page", help="Page to begin with, such as p3.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8001, show_default=True, help="0 takes any free port.")
+@click.option(
+    "--out", type=click.Path(dir_okay=False, path_type=Path), help="Write the whole form as one HTML file instead."
+)
+def preview(study: Path, assignment: str, page: str | None, host: str, port: int, out: Path | None) -> None:
+    """Show one form of STUDY in a browser, without a store and without keeping answers.
+
+    The assignment is the one that `spa build` would draw from the study's seed.
+    """
+    from spa.annotators.listening import listen, run
+    from spa.annotators.preview import create_preview
+    from spa.forms.html import render_whole
+
+    form, texts = load_form(study, assignment)
+    pages = [known.page_id for known in form.pages]
+    if page is not None and page not in pages:
+        raise StudyError(f"{study}: --page wanted one of {', '.join(pages)}, got {page!r}")
+    if out is not None:
+        _write_whole(out, render_whole(form, texts))
+        click.echo(f"wrote {out}: {len(pages)} pages of assignment {assignment}")
+        return
+    with listen(host, port) as listener:
+        click.echo(f"preview of assignment {assignment}: {listener.address}/p/{page or pages[0]}")
+        click.echo("Nothing is stored. Ctrl-C stops the server.")
+        run(create_preview(form, texts), listener)
+
+
+def load_form(study_path: Path, assignment_id: str) -> tuple[Form, Texts]:
+    """Draw one assignment of a study in memory and build its form.
+
+    Raises
+    ------
+    StudyError
+        If the study cannot be used or has no such assignment.
+    """
+    from spa.forms.build import build_form
+    from spa.forms.texts import load_texts
+    from spa.study.load import load_study
+    from spa.study.outputs import load_outputs
+    from spa.study.sampling import sample_assignments, study_rng
+
+    study = load_study(study_path)
+    number = ASSIGNMENT.fullmatch(assignment_id)
+    wanted = int(number[1]) if number else 0
+    if not 1 <= wanted <= MOST_ASSIGNMENTS:
+        raise StudyError(f"{study_path}: --assignment wanted a name such as a00001, got {assignment_id!r}")
+    outputs = load_outputs(study)
+    texts = load_texts(study.language, study.texts)
+    count = max(wanted, study.people.annotators)
+    for assignment, key in sample_assignments(study, outputs, count=count, rng=study_rng(study.seed)):
+        if assignment.assignment_id == assignment_id:
+            return build_form(study, outputs, assignment, key, texts), texts
+    raise StudyError(f"{study_path}: the draw has no assignment {assignment_id!r}; the first is a00001")
+
+
+def _write_whole(path: Path, text: str) -> None:
+    """Write a file under another name and rename it, so that it is there whole or not at all."""
+    from spa.responses.export import written_whole
+
+    with written_whole(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
