@@ -33,7 +33,7 @@ def items_read(study: Study) -> int:
         return study.design.items
     if study.spa.exposure_study is not None:
         return sum(study.spa.exposure_study.exposures)
-    return study.spa.exposure * (1 if study.spa.same_items else 2)
+    return study.spa.exposure * (1 if study.spa.same_items else len(study.compared))
 
 
 def parse_expected(text: str, known: Sequence[str]) -> tuple[str, str, str] | None:

@@ -23,9 +23,9 @@ from spa.study.assignment import (
     RatedOutput,
     ShownOutput,
 )
-from spa.study.crosschecks import items_read
 from spa.study.decks import Deck, draw_order
 from spa.study.outputs import Outputs
+from spa.study.question_checks import items_read
 from spa.study.study import RatingSection, Study
 
 
