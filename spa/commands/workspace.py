@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -88,17 +89,15 @@ def open_workspace(study_path: Path, store: str | None = None, *, read_only: boo
     from spa.study.outputs import load_outputs
 
     study = load_study(study_path)
-    opened = Store.open(store or default_store(study_path), read_only=read_only)
-    try:
+    with ExitStack() as closing:
+        opened = closing.enter_context(Store.open(store or default_store(study_path), read_only=read_only))
         if opened.fingerprint != study_fingerprint(study_path, study):
             raise StudyError(
                 f"{study_path}: wanted the study as it was built into {opened.name}, but the study file, a text, "
                 "an output or an image has changed since; undo the change, or build into a new store with "
                 "`spa build STUDY --store NEW`"
             )
-        return Workspace(
-            study=study, outputs=load_outputs(study), texts=load_texts(study.language, study.texts), store=opened
-        )
-    except BaseException:
-        opened.close()
-        raise
+        texts = load_texts(study.language, study.texts)
+        workspace = Workspace(study=study, outputs=load_outputs(study), texts=texts, store=opened)
+        closing.pop_all()
+    return workspace
