@@ -38,9 +38,9 @@ def languages() -> tuple[str, ...]:
 
 def _language(study: Study) -> Iterator[Finding]:
     known = languages()
-    if study.language not in known:
-        do = "write the nearest of these and replace its words in [texts]"
-        yield find("language", f"one of {', '.join(known)}", shown(study.language), do)
+    if study.language.split("-")[0] not in known and not study.texts:
+        do = "write the nearest of these and replace its words in [texts], or give all words there"
+        yield find("language", f"one of {', '.join(known)}", shown(study.language), do, "texts")
 
 
 def _unique_ids(study: Study) -> Iterator[Finding]:

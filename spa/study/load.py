@@ -42,7 +42,7 @@ def load_study(path: Path) -> Study:
     StudyError
         With every mistake found, one line each.
     """
-    raw = _parse(path)
+    raw = _with_text_keys(_parse(path))
     problems = list(_unfit_values(str(path), raw))
     study: Study | None
     try:
@@ -127,6 +127,18 @@ def _parse(path: Path) -> dict[str, Any]:
         raise StudyError(f"{path}: wanted TOML, got a mistake: {error}; put the line right") from error
     except (RecursionError, ValueError) as error:
         raise StudyError(f"{path}: wanted TOML, got values too deep or too long to read: {error}") from error
+
+
+def _with_text_keys(raw: dict[str, Any]) -> dict[str, Any]:
+    """Read ``form.title = "..."`` under [texts] as the key "form.title", with or without its quotes."""
+    texts = raw.get("texts")
+    if not isinstance(texts, dict):
+        return raw
+    flat: dict[str, Any] = {}
+    for key, value in texts.items():
+        inner = {f"{key}.{name}": text for name, text in value.items()} if isinstance(value, dict) else {key: value}
+        flat.update(inner)
+    return {**raw, "texts": flat}
 
 
 def _unfit_values(file: str, table: dict[str, Any], place: str = "") -> Iterator[str]:

@@ -141,7 +141,7 @@ def _unknown_systems(unknown: dict[str, list[Row]], known: Sequence[str]) -> lis
     lines = [
         f"{rows[0].place}: wanted the id of a system, got {shown(system) if system else 'nothing'} "
         f"({len(rows)} row{'s' if len(rows) > 1 else ''}); {nearest(system, known)} "
-        "Add it to [[systems]] or leave its rows out"
+        "(add it to [[systems]], or leave its rows out)"
         for system, rows in unknown.items()
     ]
     return some(lines, "unknown systems")
