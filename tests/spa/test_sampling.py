@@ -1,0 +1,309 @@
+"""Assignments: seeded, balanced, blind."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from collections import Counter
+from itertools import islice, pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from spa.errors import StudyError
+from spa.study.assignment import Assignment, BlindingKey
+from spa.study.decks import Deck
+from spa.study.outputs import Outputs
+from spa.study.question_checks import items_read
+from spa.study.sampling import label_name, sample_assignments, study_rng
+from spa.study.serial import assignment_from_json, assignment_to_json, key_from_json, key_to_json
+from spa.study.study import Study
+from tests.strategies import outputs_of, small_study, studies
+
+EXPOSURE_STUDY = {"exposure_study": {"system_x": "zzgood", "system_y": "zzpoor"}}
+# Drawn once and kept: a change here changes every study that is under way.
+GOLDEN = "4a8d7cc6745b6935ea7c1b55978153dd2e268a83ded661327d33474286ad7bfb"
+
+
+def drawn(study: Study, outputs: Outputs, count: int) -> list[tuple[Assignment, BlindingKey]]:
+    return list(sample_assignments(study, outputs, count=count, rng=study_rng(study.seed)))
+
+
+def within_one(counts: Counter[Any], *, over: int) -> bool:
+    """Tell whether ``over`` things were counted equally often, to within one."""
+    values = [*counts.values(), *[0] * (over - len(counts))]
+    return len(counts) <= over and max(values) - min(values) <= 1
+
+
+def test_the_same_study_and_seed_give_the_same_bytes_on_any_machine():
+    study = small_study(seed=7, likert={"outputs": 1}, choices={}, spa={"exposure": 3, "directions": "both"})
+    draws = drawn(study, outputs_of(study, items=11, samples=2), 20)
+    lines = [assignment_to_json(assignment) + key_to_json(key) for assignment, key in draws]
+    assert hashlib.sha256("\n".join(lines).encode()).hexdigest() == GOLDEN
+
+
+def test_only_raw_bits_are_used():
+    """Generator methods may change between numpy versions; the raw bits may not."""
+
+    class RawBits:
+        def __init__(self, seed: int) -> None:
+            self.bits = np.random.PCG64(seed)
+            self.random_raw = self.bits.random_raw
+
+    class Bare:
+        def __init__(self, seed: int) -> None:
+            self.bit_generator = RawBits(seed)
+
+    study = small_study(likert={"outputs": 1}, choices={})
+    outputs = outputs_of(study)
+    bare = list(sample_assignments(study, outputs, count=9, rng=Bare(study.seed)))  # type: ignore[arg-type]
+    assert bare == drawn(study, outputs, 9)
+
+
+def test_global_random_state_plays_no_part():
+    study = small_study()
+    outputs = outputs_of(study)
+    before = drawn(study, outputs, 5)
+    random.seed(1)
+    np.random.seed(1)  # noqa: NPY002
+    assert drawn(study, outputs, 5) == before
+
+
+def test_another_seed_gives_another_draw():
+    outputs = outputs_of(small_study())
+    assert drawn(small_study(seed=1), outputs, 5) != drawn(small_study(seed=2), outputs, 5)
+
+
+def test_drawing_more_does_not_change_the_first():
+    study = small_study()
+    outputs = outputs_of(study)
+    assert drawn(study, outputs, 40)[:13] == drawn(study, outputs, 13)
+
+
+def test_drawing_is_lazy():
+    study = small_study()
+    draws = sample_assignments(study, outputs_of(study), count=10**12, rng=study_rng(0))
+    assert [assignment.assignment_id for assignment, _ in islice(draws, 2)] == ["a00001", "a00002"]
+
+
+@given(studies(), st.integers(1, 25))
+@hypothesis_settings(max_examples=40, deadline=None)
+def test_items_and_samples_are_shown_equally_often(case: tuple[Study, Outputs], count: int):
+    study, outputs = case
+    items: Counter[str] = Counter()
+    samples: Counter[tuple[str, str, int]] = Counter()
+    for assignment, key in drawn(study, outputs, count):
+        cells = {(shown.item_id, shown.label) for block in assignment.blocks for shown in block.shown}
+        assert len(cells) == sum(len(block.shown) for block in assignment.blocks)
+        shown_items = {item for item, _ in cells}
+        assert len(shown_items) == items_read(study)
+        items.update(shown_items)
+        for block in assignment.blocks:
+            samples.update((each.item_id, key.systems[each.label], each.sample) for each in block.shown)
+    assert within_one(items, over=len(outputs.items))
+    for (item_id, system), made in outputs.cells.items():
+        of_cell = Counter({n: samples[item_id, system, n] for n in range(1, len(made) + 1)})
+        assert within_one(of_cell, over=len(made))
+
+
+@given(studies(), st.integers(1, 5))
+@hypothesis_settings(max_examples=40, deadline=None)
+def test_each_run_of_k_assignments_is_a_latin_square(case: tuple[Study, Outputs], runs: int):
+    study, outputs = case
+    labels = len(study.compared)
+    draws = drawn(study, outputs, labels * runs)
+    for start in range(0, len(draws), labels):
+        cells = Counter(pair for _, key in draws[start : start + labels] for pair in key.systems.items())
+        expected = 1 if study.design.labels == "counterbalanced" else labels
+        assert set(cells.values()) == {expected}
+    names = tuple(label_name(place) for place in range(labels))
+    assert all(assignment.blocks[0].labels == names for assignment, _ in draws)
+
+
+@given(studies(), st.integers(1, 25))
+@hypothesis_settings(max_examples=40, deadline=None)
+def test_directions_and_sides_are_balanced(case: tuple[Study, Outputs], count: int):
+    study, outputs = case
+    first: Counter[tuple[str, str]] = Counter()
+    sides: Counter[tuple[str, str]] = Counter()
+    for assignment, key in drawn(study, outputs, count):
+        assert len(assignment.comparisons) == len(study.pairs)
+        for comparison in assignment.comparisons:
+            x, y = comparison.directions[0]
+            first[key.systems[x], key.systems[y]] += 1
+            if study.spa is not None and study.spa.directions == "both":
+                assert comparison.directions == ((x, y), (y, x))
+            else:
+                assert comparison.directions == ((x, y),)
+        for choice in assignment.choices:
+            assert choice.output_x.item_id == choice.output_y.item_id
+            sides[key.systems[choice.output_x.label], key.systems[choice.output_y.label]] += 1
+    for counts, pairs in ((first, study.pairs), (sides, study.choice_pairs)):
+        for x, y in pairs:
+            if study.design.directions == "fixed":
+                assert counts[y, x] == 0
+            else:
+                assert abs(counts[x, y] - counts[y, x]) <= 1
+
+
+def test_question_order_rotates_with_the_assignment_and_is_not_tied_to_direction():
+    study = small_study(spa={"exposure": 1, "comparisons": "all", "directions": "one"}, seed=5)
+    places: Counter[tuple[frozenset[str], int]] = Counter()
+    first: Counter[tuple[str, str]] = Counter()
+    for assignment, key in drawn(study, outputs_of(study), 600):
+        asked = [tuple(key.systems[label] for label in each.directions[0]) for each in assignment.comparisons]
+        places.update((frozenset(pair), place) for place, pair in enumerate(asked))
+        first[asked[0]] += 1
+    assert set(places.values()) == {200}
+    assert min(first.values()) > 70  # each of six ordered pairs opens about 100 of 600 forms
+
+
+def test_fixed_orders_are_the_order_of_the_study():
+    design = {"labels": "fixed", "question_order": "fixed", "directions": "fixed"}
+    study = small_study(design=design, spa={"exposure": 1, "comparisons": [["zzpoor", "zzgood"], ["zzfair", "zzgood"]]})
+    for assignment, key in drawn(study, outputs_of(study), 7):
+        assert key.systems == {"A": "zzgood", "B": "zzfair", "C": "zzpoor"}
+        assert [each.directions[0] for each in assignment.comparisons] == [("C", "A"), ("B", "A")]
+
+
+def test_an_exposure_study_has_disjoint_blocks_with_labels_of_their_own():
+    study = small_study(spa=EXPOSURE_STUDY, likert={"outputs": "first"}, choices={"outputs": "first"})
+    outputs = outputs_of(study, items=15, samples=4)
+    order: Counter[tuple[int, ...]] = Counter()
+    first_letter: Counter[tuple[int, str]] = Counter()
+    items: Counter[str] = Counter()
+    draws = drawn(study, outputs, 40)
+    for assignment, key in draws:
+        assert [block.labels for block in assignment.blocks] == [("A", "B"), ("C", "D"), ("E", "F"), ("G", "H")]
+        shown = [{each.item_id for each in block.shown} for block in assignment.blocks]
+        assert [len(each) for each in shown] == [block.exposure for block in assignment.blocks]
+        assert len(set.union(*shown)) == 15
+        items.update(set.union(*shown))
+        order[tuple(block.exposure for block in assignment.blocks)] += 1
+        for index, (block, comparison) in enumerate(zip(assignment.blocks, assignment.comparisons, strict=True)):
+            one, other = block.labels
+            assert {key.systems[one], key.systems[other]} == {"zzgood", "zzpoor"}
+            assert {key.blocks[one], key.blocks[other], comparison.block} == {index}
+            assert {frozenset(pair) for pair in comparison.directions} == {frozenset(block.labels)}
+            assert len([each for each in block.shown if each.label == one]) == block.exposure
+            first_letter[block.exposure, key.systems[one]] += 1
+        assert len(assignment.rated) == 8
+        assert len(assignment.choices) == 4
+    assert order == {(1, 2, 4, 8): 10, (2, 4, 8, 1): 10, (4, 8, 1, 2): 10, (8, 1, 2, 4): 10}
+    assert set(first_letter.values()) == {20}
+
+
+def test_a_fixed_exposure_study_is_as_published():
+    """Ethayarajh & Jurafsky (2022), appendix B: A-B saw 1, C-D 2, E-F 4, G-H 8; the first letter never changed."""
+    fixed = {"labels": "fixed", "question_order": "fixed", "directions": "fixed"}
+    study = small_study(spa=EXPOSURE_STUDY, design=fixed)
+    for assignment, key in drawn(study, outputs_of(study, items=15), 5):
+        assert [block.exposure for block in assignment.blocks] == [1, 2, 4, 8]
+        assert [key.systems[label] for label in "ACEG"] == ["zzgood"] * 4
+        assert [each.directions[0] for each in assignment.comparisons] == [
+            ("A", "B"),
+            ("C", "D"),
+            ("E", "F"),
+            ("G", "H"),
+        ]
+
+
+def test_fixed_labels_stay_with_their_exposure_when_blocks_rotate():
+    study = small_study(spa=EXPOSURE_STUDY, design={"labels": "fixed"})
+    for assignment, _ in drawn(study, outputs_of(study, items=15), 5):
+        letters = {block.exposure: block.labels for block in assignment.blocks}
+        assert letters == {1: ("A", "B"), 2: ("C", "D"), 4: ("E", "F"), 8: ("G", "H")}
+
+
+def test_rated_outputs_by_section():
+    criterion = {"id": "errors", "name": "errors", "options": [{"text": "0", "score": 0}, {"text": "1", "score": 1}]}
+    study = small_study(
+        spa={"exposure": 4},
+        criteria=[criterion],
+        likert={"outputs": "first"},
+        continuous={"outputs": "all"},
+        categories={"outputs": 2},
+    )
+    seen = set()
+    for assignment, _ in drawn(study, outputs_of(study), 30):
+        rows = [assignment.blocks[0].shown[start : start + 3] for start in range(0, 12, 3)]
+        by = {
+            name: [each.output for each in assignment.rated if each.elicitation == name]
+            for name in ("likert", "continuous", "category")
+        }
+        assert by["likert"] == list(rows[0])
+        assert by["continuous"] == [output for row in rows for output in row]
+        picked = [number for number, row in enumerate(rows) if row[0] in by["category"]]
+        assert by["category"] == [output for number in picked for output in rows[number]]
+        seen.add(tuple(picked))
+    assert len(seen) == 6  # every pair of four rows comes up
+
+
+def test_labels_beyond_z():
+    study = small_study(systems=[{"id": f"zz{n}"} for n in range(28)], spa={"exposure": 1, "comparisons": "chain"})
+    assignment, key = drawn(study, outputs_of(study), 1)[0]
+    assert assignment.blocks[0].labels[-3:] == ("Z", "AA", "AB")
+    assert set(key.systems.values()) == {system.id for system in study.systems}
+
+
+@given(studies())
+@hypothesis_settings(max_examples=25, deadline=None)
+def test_an_assignment_survives_json_and_names_no_system(case: tuple[Study, Outputs]):
+    study, outputs = case
+    for assignment, key in drawn(study, outputs, 3):
+        text = assignment_to_json(assignment)
+        assert assignment_from_json(text) == assignment
+        assert key_from_json(key_to_json(key)) == key
+        assert "zz-" not in text
+        assert text == json.dumps(json.loads(text), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+def test_too_few_items_is_one_clear_line():
+    study = small_study(spa={"exposure": 3, "same_items": False}, choices={})
+    with pytest.raises(StudyError) as caught:
+        sample_assignments(study, outputs_of(study, items=8), count=1, rng=study_rng(0))
+    assert len(caught.value.problems) == 2
+    assert "shows 9 different items, got 8" in caught.value.problems[0]
+
+
+def test_a_negative_count_is_a_programmers_mistake():
+    study = small_study()
+    with pytest.raises(ValueError, match="0 or more"):
+        sample_assignments(study, outputs_of(study), count=-1, rng=study_rng(0))
+
+
+@given(st.integers(1, 12), st.lists(st.integers(0, 12), max_size=12), st.integers(0, 99))
+@hypothesis_settings(max_examples=60, deadline=None)
+def test_hands_hold_no_card_twice_and_use_all_alike(cards: int, hands: list[int], seed: int):
+    deck = Deck(range(cards), study_rng(seed))
+    used: Counter[int] = Counter()
+    for size in hands:
+        hand = deck.deal(min(size, cards))
+        assert len(set(hand)) == len(hand)
+        used.update(hand)
+        assert within_one(used, over=cards)
+
+
+def test_decks_refuse_what_they_cannot_deal():
+    with pytest.raises(ValueError, match="hand of 3"):
+        Deck([1, 2], study_rng(0)).deal(3)
+    with pytest.raises(ValueError, match="at least one"):
+        Deck([], study_rng(0))
+
+
+def test_shuffles_are_uniform():
+    """A deck of three: 6,000 shuffles, each of six orders about 1,000 times (sd 29)."""
+    deck = Deck("abc", study_rng(11))
+    orders = Counter("".join(deck.deal(3)) for _ in range(6_000))
+    assert len(orders) == 6
+    assert max(abs(count - 1_000) for count in orders.values()) < 120
+
+
+def test_neighbours_follow_the_order_of_the_letters():
+    names = [label_name(place) for place in range(60)]
+    assert all((len(one), one) < (len(other), other) for one, other in pairwise(names))

@@ -1,0 +1,137 @@
+"""Hypothesis strategies of small studies with outputs in memory, for tests of any package."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from hypothesis import strategies as st
+
+from spa.study.outputs import Item, Output, Outputs
+from spa.study.study import Study
+
+HOSTILE = (
+    "<script>alert(1)</script>",
+    "]]> {{7*7}} {% raw %} ${x} </textarea></style>",
+    "``` \n```\n[q1] Answer 100\n````",
+    "nul \x00, surrogate \ud800, escape \x1b[31m",
+    "# Heading\n\n* list\n\n<!-- [p9] -->",
+    "مرحبا \u202e txet",
+    "这是一段文字。",
+)
+
+
+def small_study(**tables: Any) -> Study:
+    """Return a study of three systems that asks by SPA; every table of the study file can be replaced."""
+    given: dict[str, Any] = {
+        "id": "small",
+        "title": "A small study",
+        "outputs": {"files": ["unused.jsonl"]},
+        "systems": [{"id": "zzgood"}, {"id": "zzfair"}, {"id": "zzpoor"}],
+        "spa": {"exposure": 2},
+    }
+    given.update(tables)
+    return Study.model_validate({name: table for name, table in given.items() if table is not None})
+
+
+def outputs_of(
+    study: Study,
+    *,
+    items: int = 6,
+    samples: int = 1,
+    item_texts: bool = True,
+    texts: tuple[str, ...] = (),
+    image: Path | None = None,
+) -> Outputs:
+    """Return outputs in memory: every text says its item and sample, and nothing of its system but a number.
+
+    ``texts`` replaces them in turn.
+    """
+    numbers = {system.id: number for number, system in enumerate(study.systems)}
+    kept = [
+        Item(item_id=f"i{number}", text=f"Source text number {number} was here." if item_texts else None)
+        for number in range(items)
+    ]
+    cells = {}
+    made = 0
+    for item in kept:
+        for system, number in numbers.items():
+            several = []
+            for sample in range(1, samples + 1):
+                text = f"Output text {item.item_id}, {number}, {sample} was there."
+                text = texts[made % len(texts)] if texts else text
+                several.append(
+                    Output(
+                        item_id=item.item_id,
+                        system=system,
+                        sample=sample,
+                        text=text if image is None else None,
+                        image=image,
+                    )
+                )
+                made += 1
+            cells[item.item_id, system] = tuple(several)
+    return Outputs(
+        items=tuple(kept), dropped=(), cells=cells, by_id={item.item_id: item for item in kept}, unreadable={}
+    )
+
+
+@st.composite
+def studies(draw: st.DrawFn) -> tuple[Study, Outputs]:
+    """Draw a small study, of any mixture of sections, and its outputs in memory."""
+    systems = [{"id": f"zz-{name}-system"} for name in "pqrst"[: draw(st.integers(2, 5))]]
+    exposure = draw(st.integers(1, 3))
+    spa = draw(st.booleans())
+    same_items = draw(st.booleans())
+    balance = st.sampled_from(["counterbalanced", "fixed"])
+    shown = st.one_of(st.sampled_from(["first", "all"]), st.integers(1, exposure))
+    criteria = [
+        {"id": "fluency", "name": "fluency"},
+        {"id": "meaning", "name": "meaning", "against_source": True, "mark_differences": draw(st.booleans())},
+        {
+            "id": "errors",
+            "name": "errors",
+            "lower_is_better": True,
+            "options": [{"text": "none", "score": 0}, {"text": "1 or more", "score": 1}],
+        },
+    ]
+    tables: dict[str, Any] = {
+        "systems": systems,
+        "criteria": draw(st.sampled_from([(), criteria])),
+        "design": {"labels": draw(balance), "question_order": draw(balance), "directions": draw(balance)},
+        "spa": None,
+    }
+    if spa:
+        tables["spa"] = {
+            "exposure": exposure,
+            "comparisons": draw(st.sampled_from(["all", "chain"])),
+            "directions": draw(st.sampled_from(["both", "one"])),
+            "reading": draw(st.sampled_from(["first", "with_questions"])),
+            "same_items": same_items,
+        }
+    else:
+        tables["design"]["items"] = exposure
+    pages = st.sampled_from(["item", "one"])
+    if not spa or draw(st.booleans()):
+        tables["likert"] = {"outputs": draw(shown), "pages": draw(pages)}
+        if tables["criteria"]:
+            tables["likert"]["identical_pairs"] = draw(st.integers(0, exposure))
+    elif draw(st.booleans()):
+        tables["continuous"] = {"outputs": draw(shown), "pages": draw(pages)}
+    if tables["criteria"] and draw(st.booleans()):
+        tables["categories"] = {"outputs": draw(shown), "pages": draw(pages)}
+    if (not spa or same_items) and draw(st.booleans()):
+        tables["choices"] = {"outputs": draw(shown), "ties": draw(st.booleans())}
+    if draw(st.booleans()):
+        check = {"id": "colour", "question": "Which is a colour?", "options": ["green", "chair"], "expected": "green"}
+        tables["attention_checks"] = [check, {**check, "id": "second"}]
+    study = small_study(**tables)
+    needed = exposure * (1 if same_items or not spa else len(systems))
+    made = outputs_of(
+        study,
+        items=needed + draw(st.integers(0, 4)),
+        samples=draw(st.integers(1, 3)),
+        item_texts=bool(tables["criteria"]) or draw(st.booleans()),
+        texts=draw(st.sampled_from([(), HOSTILE])),
+    )
+    return study, made
