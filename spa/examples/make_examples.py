@@ -10,6 +10,7 @@ import json
 import random
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from spa.examples.drawings import DRAWERS, TASKS, png
@@ -22,7 +23,8 @@ def formula(story: Story) -> str:
     """Return a tidy story without surprises: the same plot whatever the prompt."""
     return (
         f"Once there was a day that {story.hero} would never forget. It all began with the {story.thing}. "
-        f"At first things looked bad, because {story.trouble}. Many people would have given up, but {story.hero} did not. "
+        f"At first things looked bad, because {story.trouble}. Many people would have given up, "
+        f"but {story.hero} did not. "
         f"After some thought, {story.hero} {story.deed}. It was not easy, but it was worth it. "
         f"In the end, everyone understood that {story.ending}."
     )
@@ -30,10 +32,11 @@ def formula(story: Story) -> str:
 
 def parrot(story: Story) -> str:
     """Return a text that says the same thing again and again."""
+    hero = story.hero.capitalize()
     return (
         f"There was a {story.thing}. It was a very nice {story.thing} and {story.hero} liked the {story.thing}. "
-        f"The {story.thing} was very nice. {story.hero.capitalize()} looked at the {story.thing} and the {story.thing} was there. "
-        f"It was nice. {story.hero.capitalize()} liked it because the {story.thing} was a very nice {story.thing}. "
+        f"The {story.thing} was very nice. {hero} looked at the {story.thing} and the {story.thing} was there. "
+        f"It was nice. {hero} liked it because the {story.thing} was a very nice {story.thing}. "
         f"And the {story.thing} was very nice and the {story.thing} was there."
     )
 
@@ -51,7 +54,7 @@ def salad(number: int, length: int = 60) -> str:
     follows: dict[str, list[str]] = defaultdict(list)
     for story in STORIES:
         words = story.written.split()
-        for word, following in zip(words, words[1:], strict=False):
+        for word, following in pairwise(words):
             follows[word].append(following)
     known = sorted(follows)
     rng = random.Random(number)  # only random() is used: the one method that never changed
