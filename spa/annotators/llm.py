@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 from spa.annotators.llm_client import ChatClient, ChatReply
 from spa.annotators.llm_reading import Conversation, settle
+from spa.annotators.llm_wording import Wording, writable
 from spa.errors import PlatformError
 from spa.forms.form import Form, Question
 from spa.responses.answers import answer_schema
@@ -43,16 +44,6 @@ class Forms(Protocol):
 
     def form(self, assignment_id: str) -> Form:
         """Return the form of an assignment."""
-
-
-class Wording(Protocol):
-    """How a form is put to an LLM; the same for every rater of a study."""
-
-    def opening(self, form: Form) -> list[dict[str, Any]]:
-        """Return the messages that open the conversation."""
-
-    def again(self, form: Form, missing: Sequence[Missing]) -> str:
-        """Return what is said after a reply that could not be used for some questions."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -201,8 +192,8 @@ class RatingRun:
         messages = self._wording.opening(form)
         for turn in conversation.turns:
             if turn.text.strip():  # an empty turn is refused by some endpoints
-                messages.append({"role": "assistant", "content": turn.text})
-                messages.append({"role": "user", "content": self._wording.again(form, turn.missing)})
+                messages.append({"role": "assistant", "content": writable(turn.text)})
+                messages.append({"role": "user", "content": self._wording.again(form, turn)})
         missing = {answer.question_id for answer in conversation.missing}
         schema = answer_schema(question for question in questions if question.question_id in missing)
         wait = FIRST_WAIT

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -16,7 +16,15 @@ from spa.forms.spoken import Said, pages_for, said_on
 from spa.forms.texts import Texts
 
 Wrapper = Literal[
-    "page marker", "exhibit marker", "fence", "shown above", "question marker", "answer marker", "answer format", "line"
+    "page marker",
+    "exhibit marker",
+    "fence",
+    "shown above",
+    "question marker",
+    "answer marker",
+    "answer format",
+    "asked again",
+    "line",
 ]
 # Everything that a prompt says beyond the form. Nothing else may be added to a prompt.
 WRAPPERS: dict[Wrapper, str] = {
@@ -27,8 +35,10 @@ WRAPPERS: dict[Wrapper, str] = {
     "question marker": "[q3] before a question",
     "answer marker": 'a dash before an end of a scale; a dash and the value, such as "x", before an option',
     "answer format": "how to answer: one JSON object with these keys and values, in the language of the study",
+    "asked again": "after a reply that cannot be used: what arrived, the questions still open and what they take",
     "line": "line ends and empty lines between all of these",
 }
+_SHOWN_AGAIN = 60  # characters of what arrived
 _IMAGE_TYPES = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg", b"GIF8": "image/gif", b"RIFF": "image/webp"}
 
 
@@ -113,13 +123,39 @@ def answer_format(form: Form, texts: Texts) -> str:
     """
     questions = list(form.questions("everybody"))
     example = questions[0].question_id if questions else "q1"
+    return "\n".join([texts.say("form.prompt_answer_format", example=example), *_value_lines(questions, texts)])
+
+
+def ask_again(form: Form, arrived: Mapping[str, str | None], texts: Texts) -> str:
+    """Return what is said after a reply that could not be used for some questions: which, and what each takes.
+
+    Parameters
+    ----------
+    form : Form
+        The form that the conversation is about.
+    arrived : mapping of str to (str or None)
+        The questions to answer again; what arrived for each, ``None`` where nothing did.
+    texts : Texts
+        In the language of the study.
+    """
+    questions = [question for question in form.questions("everybody") if question.question_id in arrived]
+    quoted = [
+        f"- {json.dumps(name)}: {json.dumps(raw[:_SHOWN_AGAIN], ensure_ascii=False)}"
+        for name, raw in arrived.items()
+        if raw is not None
+    ]
+    unusable = [texts.say("form.prompt_unusable"), *quoted, ""] if quoted else []
+    return "\n".join([*unusable, texts.say("form.prompt_again"), *_value_lines(questions, texts)])
+
+
+def _value_lines(questions: Sequence[Question], texts: Texts) -> list[str]:
+    """Return which question takes which values; questions that take the same share a line."""
     separator = texts.entries["form.list_separator"]
-    alike: dict[str, tuple[Question, list[str]]] = {}  # questions that take the same values share a line
+    alike: dict[str, tuple[Question, list[str]]] = {}
     for question in questions:
         values = _values(question, texts, "", separator)
         alike.setdefault(values, (question, []))[1].append(f'"{question.question_id}"')
-    lines = ["- " + _values(question, texts, separator.join(names), separator) for question, names in alike.values()]
-    return "\n".join([texts.say("form.prompt_answer_format", example=example), *lines])
+    return ["- " + _values(question, texts, separator.join(names), separator) for question, names in alike.values()]
 
 
 def _values(question: Question, texts: Texts, names: str, separator: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from spa.annotators.llm import RatingSummary, rate_assignments, stop_if_unfinished
 from spa.annotators.llm_client import ChatClient, find_key, read_reply
-from spa.annotators.llm_reading import UnreadableReply, find_payload, settle
+from spa.annotators.llm_reading import Turn, UnreadableReply, find_payload, settle
 from spa.annotators.loopback import served
 from spa.annotators.simulated_endpoint import Faults, Seen, SimulatedModel, create_endpoint
 from spa.annotators.truth import Truth
@@ -47,9 +47,9 @@ class PlainWording:
         asked = [f"[{question.question_id}] {question.text}" for question in form.questions("everybody")]
         return [{"role": "user", "content": "\n".join(shown + asked)}]
 
-    def again(self, form: Form, missing: Sequence[Missing]) -> str:
+    def again(self, form: Form, turn: Turn) -> str:
         """Say what was wrong."""
-        return "Once more: " + "; ".join(f"{answer.question_id}: {answer.reason}" for answer in missing)
+        return "Once more: " + "; ".join(f"{answer.question_id}: {answer.reason}" for answer in turn.missing)
 
 
 @dataclass
