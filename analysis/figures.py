@@ -1,0 +1,279 @@
+"""Figures as SVG: vector, the same bytes for the same numbers, one look.
+
+A figure is drawn in rows: a label, and under it one dot with its interval for each group.
+Labels stand inside the drawing, so that it fits a paper's column and a phone alike.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from xml.sax.saxutils import quoteattr
+
+from analysis.plain_text import clean, shown_name
+
+# Okabe & Ito (2008), those with enough contrast on white and on black first.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
+INK = "#1b1c1d"  # becomes the colour of the text around, so that a figure can stand on dark ground
+FONT = "system-ui, Noto Sans, Noto Sans CJK SC, WenQuanYi Zen Hei, Noto Sans Arabic, DejaVu Sans, Arial, sans-serif"
+PLOT_WIDTH = 230  # pixels of the axis
+TEXT_WIDTH = 175  # pixels for number and group at its right
+NUMBER_WIDTH = 72  # of these, for the number and its stars
+LINE = 16  # pixels a dot
+GAP = 10  # pixels between the rows of one label and the next label
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dot:
+    """A value with its interval, where it stands and what is written beside it."""
+
+    panel: str
+    label: str
+    group: str
+    value: float | None
+    low: float | None
+    high: float | None
+    text: str
+    open: bool = False  # hollow: no test stands behind it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Axis:
+    """The horizontal axis of a figure."""
+
+    low: float
+    high: float
+    title: str
+    unit: str = ""
+    reference: float | None = None  # where a line is drawn
+    ticks: tuple[float, ...] = ()
+
+
+def forest_plot(
+    rows: Iterable[Mapping[str, Any]],
+    *,
+    system_names: Mapping[str, str] | None = None,
+    group_names: Mapping[str, str] | None = None,
+    criterion_names: Mapping[str, str] | None = None,
+    value: str = "mean",
+    alternative: str = "Preferences with their intervals; the table beside this figure holds the same numbers.",
+) -> str:
+    """Draw shares between 0 and 1 with intervals, a line at 50 %.
+
+    Parameters
+    ----------
+    rows : iterable of mapping
+        Rows of ``preferences`` or ``choices.pairs`` of a results.json. One panel a criterion,
+        one label a pair (and exposure, where there are several), one dot a group.
+    system_names, group_names, criterion_names : mapping of str to str, optional
+        Names to show instead of ids.
+    value : str
+        Key of the share: ``"mean"`` or ``"win_rate"``.
+    alternative : str
+        What a screen reader says in place of the figure.
+
+    Returns
+    -------
+    str
+        An SVG document without scripts, ids or links. Text takes the colour of its surroundings.
+    """
+    listed = [dict(row) for row in rows]
+    several_exposures = len({row.get("exposure") for row in listed}) > 1
+    dots = []
+    for row in listed:
+        label = f"{_named(system_names, row['system_x'])} over {_named(system_names, row['system_y'])}"
+        if several_exposures:
+            label += f" ({row['exposure']} {'output' if row['exposure'] == 1 else 'outputs'} each)"
+        share = row.get(value)
+        number = "no answers" if share is None else f"{100 * share:.1f}%{row.get('stars') or ''}"
+        dots.append(
+            Dot(
+                panel=_named(criterion_names, row.get("criterion", "")),
+                label=label,
+                group=_named(group_names, row["group"]),
+                value=_times(share, 100),
+                low=_times(row.get("ci_low"), 100),
+                high=_times(row.get("ci_high"), 100),
+                text=number,
+                open=row.get("verdict") is None,
+            )
+        )
+    title = "second better  \u2190  even  \u2192  first better"
+    axis = Axis(low=0, high=100, title=title, unit="%", reference=50, ticks=(0, 25, 50, 75, 100))
+    return draw(dots, axis, alternative)
+
+
+def means_plot(
+    rows: Iterable[Mapping[str, Any]],
+    *,
+    system_names: Mapping[str, str] | None = None,
+    group_names: Mapping[str, str] | None = None,
+    criterion_names: Mapping[str, str] | None = None,
+    alternative: str = "Mean ratings with their intervals; the table beside this figure holds the same numbers.",
+) -> str:
+    """Draw mean ratings with intervals: one panel a criterion, one label a system, one dot a group.
+
+    Parameters and result are those of :func:`forest_plot`; rows are those of ``ratings.means``.
+    """
+    listed = [dict(row) for row in rows]
+    dots = [
+        Dot(
+            panel=_named(criterion_names, row.get("criterion", "")),
+            label=_named(system_names, row["system"]),
+            group=_named(group_names, row["group"]),
+            value=row.get("mean"),
+            low=row.get("ci_low"),
+            high=row.get("ci_high"),
+            text="no ratings" if row.get("mean") is None else f"{row['mean']:.2f}".replace("-", "\u2212"),
+        )
+        for row in listed
+    ]
+    ends = [end for dot in dots for end in (dot.value, dot.low, dot.high) if end is not None] or [0.0, 1.0]
+    margin = 0.05 * (max(ends) - min(ends)) or 0.5
+    return draw(dots, Axis(low=min(ends) - margin, high=max(ends) + margin, title="mean rating"), alternative)
+
+
+def draw(dots: Sequence[Dot], axis: Axis, alternative: str) -> str:
+    """Draw dots in panels, one below the other.
+
+    Returns
+    -------
+    str
+        An SVG document; empty where there is no dot.
+    """
+    if not dots:
+        return ""
+    import altair as alt
+    import vl_convert
+
+    panels = list(dict.fromkeys(dot.panel for dot in dots))
+    groups = list(dict.fromkeys(dot.group for dot in dots))
+    places = [_places([dot for dot in dots if dot.panel == panel], axis.reference) for panel in panels]
+    charts = [
+        _panel(number, place, axis, groups, panel if len(panels) > 1 else "")
+        for number, (panel, place) in enumerate(zip(panels, places, strict=True))
+    ]
+    chart = (
+        alt.vconcat(*charts, spacing=24)
+        .configure(background="transparent", font=FONT, aria=False, padding=4)
+        .configure_view(stroke=None)
+        .configure_axis(labelColor=INK, titleColor=INK, domainColor=INK, tickColor=INK, titleFontWeight="normal")
+        .configure_title(color=INK, anchor="start", fontSize=13, offset=6)
+    )
+    specification = chart.to_dict()
+    specification["datasets"] = {  # beside the drawing, which altair would copy and check value by value
+        f"{kind}{number}": values
+        for number, place in enumerate(places)
+        for kind, values in (("labels", place.labels), ("lines", place.lines))
+    }
+    svg: str = vl_convert.vegalite_to_svg(specification)
+    svg = svg.replace(INK, "currentColor")
+    return svg.replace("<svg ", f"<svg role=\"img\" aria-label={quoteattr(str(clean(alternative)))} ", 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Places:
+    """Labels and dots of one panel with their heights in pixels from the top."""
+
+    labels: list[dict[str, Any]]
+    lines: list[dict[str, Any]]
+    height: float
+
+
+def _panel(number: int, places: _Places, axis: Axis, groups: Sequence[str], title: str) -> Any:
+    import altair as alt
+
+    depth = alt.Scale(domain=[places.height, 0], nice=False, zero=False)
+    across = alt.Scale(domain=[axis.low, axis.high], nice=False, zero=False)
+    ticks = alt.Axis(
+        title=axis.title,
+        labelExpr=f"datum.label + '{axis.unit}'",
+        grid=False,
+        values=list(axis.ticks) or alt.Undefined,
+        tickCount=5,
+    )
+    down = alt.Y("y:Q", axis=None, scale=depth)
+    x = alt.X("value:Q", axis=ticks, scale=across)
+    colour = alt.Color("group:N", legend=None, scale=alt.Scale(domain=groups, range=_cycle(COLOURS, groups)))
+    shape = alt.Shape("group:N", legend=None, scale=alt.Scale(domain=groups, range=_cycle(SHAPES, groups)))
+    labels = alt.Chart(alt.NamedData(name=f"labels{number}"))
+    lines = alt.Chart(alt.NamedData(name=f"lines{number}"))
+    drawn = lines.transform_filter("isValid(datum.value)")
+    layers = [
+        labels.mark_text(color=INK, fontSize=11, fontWeight=600, align="left", baseline="middle").encode(
+            x=alt.value(0), y=down, text="label:N"
+        ),
+        lines.transform_filter("isValid(datum.low)")
+        .mark_rule(strokeWidth=2)
+        .encode(x=alt.X("low:Q", scale=across, axis=ticks), x2="high:Q", y=down, color=colour),
+        drawn.transform_filter("!datum.open")
+        .mark_point(filled=True, size=62, opacity=1)
+        .encode(x=x, y=down, color=colour, shape=shape),
+        drawn.transform_filter("datum.open")
+        .mark_point(filled=False, size=52, opacity=1, strokeWidth=1.6)
+        .encode(x=x, y=down, color=colour, shape=shape),
+        lines.mark_text(align="left", color=INK, fontSize=11, baseline="middle").encode(
+            x=alt.value(PLOT_WIDTH + 10), y=down, text="text:N"
+        ),
+        lines.mark_text(align="left", color=INK, fontSize=11, baseline="middle").encode(
+            x=alt.value(PLOT_WIDTH + NUMBER_WIDTH), y=down, text="who:N"
+        ),
+        labels.mark_rule(opacity=0).encode(  # one width for all figures, whatever the names
+            x=alt.value(0), x2=alt.value(PLOT_WIDTH + TEXT_WIDTH), y=down
+        ),
+    ]
+    if axis.reference is not None:
+        line = labels.mark_rule(color=INK, opacity=0.5)
+        layers.insert(
+            0, line.encode(x=alt.X("reference:Q", axis=ticks, scale=across), y=alt.Y("top:Q", scale=depth, axis=None), y2="bottom:Q")
+        )
+    return alt.layer(*layers).properties(width=PLOT_WIDTH, height=places.height, title=shown_name(title))
+
+
+def _places(dots: Sequence[Dot], reference: float | None) -> _Places:
+    labels: list[dict[str, Any]] = []
+    lines: list[dict[str, Any]] = []
+    by_label: dict[str, list[Dot]] = {}
+    for dot in dots:
+        by_label.setdefault(dot.label, []).append(dot)
+    several = len({dot.group for dot in dots}) > 1
+    y = 0.0
+    for label, own in by_label.items():
+        top = y + LINE
+        labels.append({"y": y + LINE / 2, "label": _cut(label, PLOT_WIDTH + TEXT_WIDTH), "top": top})
+        for number, dot in enumerate(own):
+            who = _cut(dot.group, TEXT_WIDTH - NUMBER_WIDTH) if several else ""
+            place = {"y": top + (number + 0.5) * LINE, "value": dot.value, "low": dot.low, "high": dot.high}
+            lines.append({**place, "open": dot.open, "group": dot.group, "text": dot.text, "who": who})
+        y = top + len(own) * LINE
+        labels[-1] |= {"bottom": y, "reference": reference}
+        y += GAP
+    return _Places(labels=labels, lines=lines, height=y)
+
+
+def _cut(text: str, width: float) -> str:
+    """Cut text so that it fits, reckoning with the width of Latin and of East Asian letters.
+
+    Measuring with the fonts of a machine would take most of the time and differ between machines.
+    """
+    room = width
+    for position, character in enumerate(text):
+        room -= 11.0 if unicodedata.east_asian_width(character) in "WF" else 6.4
+        if room < 0:
+            return text[: max(position - 1, 1)].rstrip() + "\u2026" + ("\u2069" if "\u2068" in text else "")
+    return text
+
+
+def _cycle(values: Sequence[str], keys: Sequence[str]) -> list[str]:
+    return [values[position % len(values)] for position in range(len(keys))]
+
+
+def _named(names: Mapping[str, str] | None, key: str) -> str:
+    return shown_name((names or {}).get(key, key))
+
+
+def _times(value: float | None, factor: float) -> float | None:
+    return None if value is None else value * factor

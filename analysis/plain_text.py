@@ -1,0 +1,43 @@
+"""Text that every format of a report may hold, whatever a table of answers contained."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from typing import Any
+
+LONGEST_NAME = 80
+NOT_TEXT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff\u202a-\u202e\u2066-\u2069]")
+
+
+def clean(value: Any) -> Any:
+    """Replace characters that no report format may hold; lists and dicts are copied.
+
+    Control characters end the drawing program, lone surrogates cannot be written, and
+    direction overrides can turn a line of a table round.
+
+    >>> clean({"system": "a\\x00b", "n": 3})
+    {'system': 'a\ufffdb', 'n': 3}
+    """
+    if isinstance(value, str):
+        return NOT_TEXT.sub("\ufffd", value)
+    if isinstance(value, Mapping):
+        return {clean(key): clean(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [clean(item) for item in value]
+    return value
+
+
+def shown_name(text: str) -> str:
+    """Return a name on one line, cut where it is very long, kept apart where it runs from right to left.
+
+    >>> shown_name("two\\n lines")
+    'two lines'
+    """
+    line = " ".join(str(clean(text)).split())
+    if len(line) > LONGEST_NAME:
+        line = line[: LONGEST_NAME - 1] + "\u2026"
+    if any(unicodedata.bidirectional(character) in ("R", "AL") for character in line):
+        return f"\u2068{line}\u2069"  # first strong isolate: neighbours keep their direction
+    return line

@@ -1,0 +1,79 @@
+"""From results.json to a report that a reader understands: HTML, Markdown, LaTeX, CSV and figures."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from analysis.plain_text import clean
+from analysis.report.csv_tables import csv_tables
+from analysis.report.document import Document, Figure, Results, every_block
+from analysis.report.html import render_html
+from analysis.report.latex import latex_tables
+from analysis.report.markdown import render_markdown
+from analysis.report.sections import build_document
+from spa.errors import AnalysisError
+
+__all__ = ["render_report", "write_report"]
+
+
+def write_report(results: Results, folder: Path) -> list[Path]:
+    """Write the report of a results.json.
+
+    Parameters
+    ----------
+    results : dict
+        A results.json as :func:`analysis.analyse` returns it.
+    folder : Path
+        Made where it does not exist. Files of a former report of the same names are replaced.
+
+    Returns
+    -------
+    list of Path
+        report.html, report.md, then figures/*.svg and tables/*.csv, tables/*.tex. The same results give
+        the same bytes.
+
+    Raises
+    ------
+    AnalysisError
+        A file cannot be written. Each file is written beside its place and then renamed.
+    """
+    rendered = render_report(results)  # all of it before the first file is touched
+    written = []
+    for name, text in rendered.items():
+        path = folder / name
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _replace(path, text.encode("utf-8"))
+        except OSError as error:
+            raise AnalysisError(
+                f"{path}: the report cannot be written ({error.strerror or error}); choose another folder with --out"
+            ) from error
+        written.append(path)
+    return written
+
+
+def render_report(results: Results) -> dict[str, str]:
+    """Return the text of every file of the report by its path within the folder."""
+    shown: Results = clean(results)
+    document = build_document(shown)
+    return {
+        "report.html": render_html(document),
+        "report.md": render_markdown(document),
+        **{f"figures/{figure.name}.svg": figure.svg for figure in _figures(document)},
+        **{f"tables/{name}": text for name, text in sorted({**csv_tables(shown), **latex_tables(document)}.items())},
+    }
+
+
+def _figures(document: Document) -> list[Figure]:
+    blocks = (block for section in document.sections for block in every_block(section.blocks))
+    return [block for block in blocks if isinstance(block, Figure)]
+
+
+def _replace(path: Path, content: bytes) -> None:
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        temporary.write_bytes(content)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -1,0 +1,143 @@
+"""What was asked, of whom, and about what."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from analysis.report.document import Block, Column, Fold, Paragraph, Results, Section, Table, Terms, build_table
+from analysis.report.words import Names, cell, count, listed, plural, shown_name
+
+ASKED = {
+    "spa": "System-level probabilistic assessment (SPA): after reading, how likely is it that one system is better?",
+    "likert": "Likert: each output is rated on a scale with a few steps.",
+    "continuous": "Each output is rated from 0 to 100.",
+    "categories": "Each output is put into one of a few categories, each with its score.",
+    "choices": "Choice: which of two outputs is better?",
+}
+SHORT = {
+    "spa": "SPA",
+    "likert": "Likert",
+    "continuous": "Ratings 0-100",
+    "categories": "Categories",
+    "choices": "Choices",
+}
+FORMS = {
+    "identical": "the same form as everybody",
+    "variant": "a variant of the form",
+}
+ROLES = {"human": "written or made by people", "reference": "reference, shown but not compared", "system": "system"}
+
+
+def asked(results: Results) -> Section | None:
+    """Describe the study, the questions and who answered."""
+    study, names = results.get("study"), Names(results)
+    blocks: list[Block] = []
+    if study:
+        blocks.append(Terms(items=tuple(_facts(study))))
+        blocks.extend(table for table in (_systems(study, names), _questions(study, names)) if table)
+    groups = _groups(results, names)
+    if groups:
+        blocks.append(groups)
+    if study and study.get("dropped_items"):
+        blocks.append(_dropped(study["dropped_items"]))
+    return Section(id="asked", title="What was asked, and of whom", blocks=tuple(blocks)) if blocks else None
+
+
+def _facts(study: dict[str, Any]) -> list[tuple[str, str]]:
+    facts = []
+    asked_ways = [ASKED.get(way, way) for way in study.get("elicitations") or ()]
+    if asked_ways:
+        facts.append(("Ways of asking", " ".join(asked_ways)))
+    exposures = [str(exposure) for exposure in study.get("exposures") or ()]
+    if exposures:
+        outputs = "output" if exposures == ["1"] else "outputs"
+        facts.append(("Exposure", f"{listed(exposures)} {outputs} of each system read before judging it"))
+    if study.get("annotators_wanted"):
+        facts.append(("Annotators wanted", count(study["annotators_wanted"])))
+    if study.get("pay") is not None:
+        facts.append(("Pay", f"{study['pay']} {study.get('currency') or ''} a completed submission".replace("  ", " ")))
+    if study.get("language"):
+        facts.append(("Language of the form", str(study["language"])))
+    return facts
+
+
+def _systems(study: dict[str, Any], names: Names) -> Table | None:
+    rows = [
+        [
+            cell(names.system(system["id"])),
+            cell(shown_name(system["id"])),
+            cell(ROLES.get(system.get("role") or "system", str(system.get("role")))),
+        ]
+        for system in study.get("systems") or ()
+    ]
+    if not rows:
+        return None
+    if all(row[0].text == row[1].text for row in rows):
+        rows = [[row[0], cell(""), row[2]] for row in rows]
+    columns = [Column(title="System"), Column(title="Identifier"), Column(title="What it is")]
+    return build_table(
+        "systems", "Systems", columns, rows, ["No form named a system; annotators saw letters such as A and B."]
+    )
+
+
+def _questions(study: dict[str, Any], names: Names) -> Table | None:
+    rows = [
+        [
+            cell(SHORT.get(question["elicitation"], question["elicitation"])),
+            cell(names.criterion(question["criterion"])),
+            cell("lower is better" if question["criterion"] in names.lower_is_better else "higher is better"),
+            cell(" ".join(str(question["text"]).split())),
+        ]
+        for question in study.get("questions") or ()
+    ]
+    if not rows:
+        return None
+    columns = [
+        Column(title="Way of asking"),
+        Column(title="Criterion"),
+        Column(title="Scale"),
+        Column(title="Question"),
+    ]
+    constant = ("Scale",) if not names.lower_is_better else ()
+    return build_table("questions", "Questions", columns, rows, constant=constant)
+
+
+def _groups(results: Results, names: Names) -> Table | None:
+    groups = results.get("groups") or ()
+    if not groups:
+        return None
+    rows = [
+        [
+            cell(names.group(entry["group"])),
+            cell(count(entry.get("annotators"))),
+            cell(count(entry.get("assignments"))),
+            cell(count(entry.get("excluded_annotators"))),
+            cell(count(entry.get("excluded_assignments"))),
+            cell(FORMS.get(entry.get("form") or "", "\u2013")),
+        ]
+        for entry in groups
+    ]
+    columns = [
+        Column(title="Group", explanation="annotators who are analysed together"),
+        Column(title="Annotators", explanation="who sent answers, before exclusions", numeric=True),
+        Column(title="Forms", explanation="forms they filled in, before exclusions", numeric=True),
+        Column(title="Annotators excluded", numeric=True),
+        Column(title="Forms excluded", numeric=True),
+        Column(title="What they saw", explanation="whether the group was asked with the very same form"),
+    ]
+    return build_table("groups", "Who answered", columns, rows)
+
+
+def _dropped(items: list[dict[str, Any]]) -> Fold:
+    rows = [
+        [cell(shown_name(item["item_id"])), cell(str(item["rule"])), cell(str(item.get("evidence") or "\u2013"))]
+        for item in items
+    ]
+    columns = [Column(title="Item"), Column(title="Rule"), Column(title="What was found")]
+    return Fold(
+        summary=f"{plural(len(items), 'item')} left out before anybody was asked",
+        blocks=(
+            Paragraph(text="The study file sets the conditions that an item must meet."),
+            build_table("dropped_items", "Items left out", columns, rows),
+        ),
+    )

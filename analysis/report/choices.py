@@ -1,0 +1,78 @@
+"""Choices between two outputs: wins, ties and their tests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from analysis.report.document import Block, Column, Heading, Paragraph, Results, Section, Table, build_table
+from analysis.report.findings import confidence_words
+from analysis.report.preferences import NO_PREFERENCE, STARS, level_words, share_figure, slug
+from analysis.report.ratings import UNITS
+from analysis.report.words import Names, cell, count, interval, p_value, percent, sentence, stars, verdict
+
+
+def choices(results: Results) -> Section | None:
+    """Report wins and their tests, one part a criterion."""
+    names, rows = Names(results), (results.get("choices") or {}).get("pairs") or []
+    if not rows:
+        return None
+    blocks: list[Block] = [
+        Paragraph(
+            text="Annotators saw two outputs of one item and chose the better one. A tie counts half for each system; "
+            f"50% means no preference. {level_words(results)}"
+        )
+    ]
+    criteria = list(dict.fromkeys(row["criterion"] for row in rows))
+    for criterion in criteria:
+        own = [row for row in rows if row["criterion"] == criterion]
+        several = len(criteria) > 1
+        if several:
+            blocks.append(Heading(text=sentence(names.criterion(criterion))))
+        blocks += [_table(results, names, own, criterion, several), share_figure(own, names, "choices", criterion, several)]
+    return Section(id="choices", title="Which output was chosen", blocks=tuple(blocks))
+
+
+def _table(results: Results, names: Names, rows: list[dict[str, Any]], criterion: str, several: bool) -> Table:
+    columns = [
+        Column(title="Pair"),
+        Column(title="Group"),
+        Column(title="Unit", explanation="what the test counts, and so what its result holds for"),
+        Column(title="n", explanation="units counted", numeric=True),
+        Column(title="Wins", explanation="choices of the first system", numeric=True),
+        Column(title="Losses", explanation="choices of the second", numeric=True),
+        Column(title="Ties", numeric=True),
+        Column(title="Win rate", explanation="share of wins averaged over units", numeric=True),
+        Column(title=f"{confidence_words(results)} interval (%)", numeric=True),
+        Column(title="Adjusted p", explanation="chance of so uneven a share if there were no preference, corrected for "
+               "testing several pairs (Holm)", numeric=True),
+        Column(title="Binomial p", explanation="the same by an exact test that takes every untied choice as "
+               "independent; uncorrected, for comparison", numeric=True),
+        Column(title="Stars"),
+        Column(title="Verdict"),
+    ]
+    cells = [
+        [
+            cell(names.over(row)),
+            cell(names.group(row["group"])),
+            cell(UNITS.get(row.get("unit") or "", str(row.get("unit") or "\u2013"))),
+            cell(count(row["n"])),
+            cell(count(row.get("wins_x"))),
+            cell(count(row.get("wins_y"))),
+            cell(count(row.get("ties"))),
+            cell(percent(row.get("win_rate"))),
+            cell(interval(row.get("ci_low"), row.get("ci_high"), as_percent=True)),
+            cell(p_value(row.get("p_adjusted"))),
+            cell(p_value(row.get("p_binomial"))),
+            cell(stars(row)),
+            verdict(row, names, "choices"),
+        ]
+        for row in rows
+    ]
+    caption = "How often the first system of a pair was chosen"
+    return build_table(
+        f"choices-{slug(criterion)}" if several else "choices",
+        f"{caption}: {names.criterion(criterion)}" if several else caption,
+        columns,
+        cells,
+        [STARS, NO_PREFERENCE],
+    )

@@ -1,0 +1,182 @@
+"""Warnings, the meaning of every term, the settings, and how to cite."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from analysis.report.document import Block, Bullets, Code, Column, Paragraph, Results, Section, Terms, build_table
+from analysis.report.findings import confidence_words
+from analysis.report.words import cell, p_value, shown_name
+
+SETTINGS = {
+    "fwer": "Familywise error rate (chance of one false alarm in a family of tests, at most)",
+    "confidence": "Confidence of intervals",
+    "consistency_tau": "Bound of self-consistency (sum of the two directions, 1 = 100%)",
+    "family": "Tests corrected together",
+    "unit": "Unit of paired tests",
+    "seed": "Seed",
+    "regularisation": "Regularisation of Bradley-Terry",
+    "max_failed_checks": "Failed attention checks allowed",
+    "repeat_submissions": "A person\u2019s second submission",
+}
+APART = ("versions", "inputs", "input_hashes", "input_files", "files")
+
+SPA_PAPER = """@inproceedings{ethayarajh-jurafsky-2022-authenticity,
+  title     = {The Authenticity Gap in Human Evaluation},
+  author    = {Ethayarajh, Kawin and Jurafsky, Dan},
+  booktitle = {Proceedings of the 2022 Conference on Empirical Methods in Natural Language Processing},
+  year      = {2022},
+  pages     = {6056--6070},
+  publisher = {Association for Computational Linguistics},
+  doi       = {10.18653/v1/2022.emnlp-main.406}
+}"""
+HOLM_PAPER = """@article{holm-1979-simple,
+  title   = {A Simple Sequentially Rejective Multiple Test Procedure},
+  author  = {Holm, Sture},
+  journal = {Scandinavian Journal of Statistics},
+  volume  = {6},
+  number  = {2},
+  pages   = {65--70},
+  year    = {1979}
+}"""
+BRADLEY_TERRY_PAPER = """@article{bradley-terry-1952-rank,
+  title   = {Rank Analysis of Incomplete Block Designs: {I}. The Method of Paired Comparisons},
+  author  = {Bradley, Ralph Allan and Terry, Milton E.},
+  journal = {Biometrika},
+  volume  = {39},
+  number  = {3/4},
+  pages   = {324--345},
+  year    = {1952}
+}"""
+SOFTWARE = """@software{spa-eval,
+  title   = {spa-eval: human evaluation of text and image generators},
+  author  = {{The spa-eval authors}},
+  version = {VERSION}
+}"""
+
+
+def warnings(results: Results) -> Section | None:
+    """List what a reader must know before using the numbers."""
+    texts = [" ".join(str(text).split()) for text in results.get("warnings") or ()]
+    if not texts:
+        return None
+    return Section(id="warnings", title="Warnings", blocks=(Bullets(items=tuple(dict.fromkeys(texts))),))
+
+
+def glossary(results: Results) -> Section | None:
+    """Explain each term in one line."""
+    terms = _terms(results)
+    known = {term.casefold() for term, _ in terms}
+    for entry in results.get("conventions") or ():
+        if entry["term"].casefold() not in known:
+            terms.append((" ".join(str(entry["term"]).split()), " ".join(str(entry["explanation"]).split())))
+    return Section(id="terms", title="Terms and conventions", blocks=(Terms(items=tuple(terms)),))
+
+
+def _terms(results: Results) -> list[tuple[str, str]]:
+    confidence = confidence_words(results)
+    rated, chosen = results.get("ratings") or {}, results.get("choices") or {}
+    terms = [
+        ("System", "a program or a person whose outputs are compared."),
+        ("n", "how many annotators (or items, or forms of an LLM) a number rests on."),
+        (
+            f"{confidence} interval",
+            f"a range made by a method that catches the true value in {confidence} of studies like this one.",
+        ),
+        (
+            "p-value",
+            "how often chance alone would give so large a difference if there were none; small means hard to explain "
+            "by chance.",
+        ),
+        (
+            "Adjusted p",
+            "the p-value made larger to allow for the number of tests (Holm, 1979); only this one decides a verdict.",
+        ),
+        ("Stars", "*** adjusted p below .01, ** below .05, * below .10."),
+        ("No clear preference", "the test found no difference; the systems may still differ by a little."),
+    ]
+    if results.get("preferences"):
+        terms.insert(
+            1,
+            (
+                "SPA",
+                "system-level probabilistic assessment: annotators read several outputs of each system, then say how "
+                "likely it is that one system is better (Ethayarajh & Jurafsky, 2022).",
+            ),
+        )
+        terms.insert(2, ("Exposure", "how many outputs of each system an annotator reads before judging."))
+    if rated.get("means") or rated.get("pairs"):
+        terms.append(("Likert rating", "a rating of one output on a few steps, such as 1 to 5."))
+    if chosen.get("pairs"):
+        terms.append(("Win rate", "share of choices that a system wins; a tie counts half."))
+    if results.get("bradley_terry"):
+        terms.append(
+            ("Strength", "a system\u2019s place on one scale fitted to all comparisons (Bradley & Terry, 1952); natural log.")
+        )
+    if results.get("ranking_agreement"):
+        terms.append(("Kendall\u2019s tau", "how alike two rankings are: 1 the same order, 0 unrelated, \u22121 reversed."))
+    return terms
+
+
+def settings(results: Results) -> Section | None:
+    """List settings, versions and the files that the numbers come from."""
+    chosen = results.get("settings") or {}
+    if not chosen:
+        return None
+    items = [
+        (SETTINGS.get(key, key.replace("_", " ").capitalize()), _setting(key, value))
+        for key, value in chosen.items()
+        if key not in APART
+    ]
+    versions = chosen.get("versions") or {}
+    if versions:
+        items.append(("Software", ", ".join(f"{name} {version}" for name, version in versions.items())))
+    blocks: list[Block] = [Terms(items=tuple(items))]
+    files = input_files(results)
+    if files:
+        columns = [Column(title="File"), Column(title="SHA-256", explanation="a fingerprint of its bytes")]
+        rows = [[cell(shown_name(name)), cell(digest)] for name, digest in files]
+        blocks.append(build_table("input_files", "Files read", columns, rows))
+    return Section(id="settings", title="Settings", blocks=tuple(blocks))
+
+
+def input_files(results: Results) -> list[tuple[str, str]]:
+    """Return names and hashes of the input files."""
+    chosen = results.get("settings") or {}
+    files = next((chosen[key] for key in APART[1:] if chosen.get(key)), {})
+    if isinstance(files, dict):
+        return [(str(name), str(digest)) for name, digest in files.items()]
+    return [(str(entry.get("file") or entry.get("name")), str(entry.get("sha256") or entry.get("hash"))) for entry in files]
+
+
+def _setting(key: str, value: Any) -> str:
+    if value is None:
+        return "not used"
+    if key == "fwer":
+        return p_value(float(value))
+    if key == "confidence":
+        return f"{100 * float(value):g}%"
+    if isinstance(value, str | int | float):
+        return str(value)
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)
+
+
+def cite(results: Results) -> Section | None:
+    """Give BibTeX for the method, the statistics used and the software."""
+    version = ((results.get("settings") or {}).get("versions") or {}).get("spa-eval")
+    software = SOFTWARE.replace("VERSION", str(version)) if version else SOFTWARE.replace(",\n  version = {VERSION}", "")
+    rated, chosen = results.get("ratings") or {}, results.get("choices") or {}
+    papers = [SPA_PAPER]
+    if results.get("preferences") or rated.get("pairs") or chosen.get("pairs"):
+        papers.append(HOLM_PAPER)
+    if any(row.get("strength") is not None for row in results.get("bradley_terry") or ()):
+        papers.append(BRADLEY_TERRY_PAPER)
+    return Section(
+        id="cite",
+        title="How to cite",
+        blocks=(
+            Paragraph(text="The method, the statistics that this report uses, and the software:"),
+            Code(text="\n\n".join([*papers, software]), language="bibtex"),
+        ),
+    )

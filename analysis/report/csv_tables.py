@@ -1,0 +1,75 @@
+"""Every array of results.json as a CSV table, in full precision."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from analysis.report.document import Results
+from analysis.report.findings import rank_of
+
+PLAIN = (
+    "groups",
+    "exclusions",
+    "missing",
+    "preferences",
+    "preference_directions",
+    "bradley_terry",
+    "ranking_agreement",
+    "agreement",
+    "correlations",
+    "expected",
+)
+
+
+def csv_tables(results: Results) -> dict[str, str]:
+    """Return the text of each table by its file name; arrays without rows are left out.
+
+    Numbers are written so that reading them gives the same number; nothing known is an empty field.
+    """
+    arrays: dict[str, Sequence[Mapping[str, Any]]] = {name: results.get(name) or [] for name in PLAIN}
+    rated = results.get("ratings") or {}
+    arrays["ratings_means"], arrays["ratings_pairs"] = rated.get("means") or [], rated.get("pairs") or []
+    arrays["choices_pairs"] = (results.get("choices") or {}).get("pairs") or []
+    arrays["rankings"] = [
+        {**_identity(entry), "rank": rank, "system": system}
+        for entry in results.get("rankings") or ()
+        for system, rank in rank_of(entry.get("order") or []).items()
+    ]
+    arrays["disagreements"] = [
+        {**{key: value for key, value in entry.items() if key != "verdicts"}, **verdict}
+        for entry in results.get("disagreements") or ()
+        for verdict in entry["verdicts"]
+    ]
+    return {f"{name}.csv": render_csv(rows) for name, rows in sorted(arrays.items()) if rows}
+
+
+def _identity(entry: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: entry[key] for key in ("source", "group", "criterion")}
+
+
+def render_csv(rows: Sequence[Mapping[str, Any]]) -> str:
+    r"""Return rows as CSV with a header of all their keys.
+
+    >>> render_csv([{"mean": 0.1, "verdict": None}])
+    'mean,verdict\n0.1,\n'
+    """
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows([_field(row.get(column)) for column in columns] for row in rows)
+    return text.getvalue()
+
+
+def _field(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return repr(value)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)

@@ -1,0 +1,196 @@
+"""What a report is made of, before it becomes HTML, Markdown or LaTeX.
+
+All texts are plain: each renderer escapes them for its own format, in one place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+Results: TypeAlias = dict[str, Any]  # results.json as it is read
+Tone = Literal["plain", "first", "second", "even", "untested", "bad"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """A column: its title, and one line that a reader from outside the field understands."""
+
+    title: str
+    explanation: str = ""
+    numeric: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One field of a table. ``known`` is false where there is no value to show."""
+
+    text: str
+    detail: str = ""  # a second, smaller line
+    brief: str = ""  # what a narrow printed column says instead
+    tone: Tone = "plain"
+    known: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """A table with a caption; the first column heads its rows."""
+
+    name: str  # stem of the LaTeX file; unique within the document
+    caption: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse a row that does not fill the columns."""
+        if any(len(row) != len(self.columns) for row in self.rows):
+            raise ValueError(f"table {self.name!r}: every row must have {len(self.columns)} cells")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heading:
+    """A heading below the section's own."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Paragraph:
+    """Running text; ``weight`` says whether it is the headline, normal, or a warning."""
+
+    text: str
+    weight: Literal["headline", "normal", "warning"] = "normal"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bullets:
+    """A plain list."""
+
+    items: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """A list of terms, each with its explanation."""
+
+    items: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """A vector figure with a caption and the words that stand in for it."""
+
+    name: str  # stem of the SVG file
+    svg: str
+    caption: str
+    alternative: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Code:
+    """Text to copy as it stands."""
+
+    text: str
+    language: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fold:
+    """Blocks that a reader opens when wanted."""
+
+    summary: str
+    blocks: tuple[Block, ...]
+
+
+Block: TypeAlias = Heading | Paragraph | Bullets | Terms | Table | Figure | Code | Fold
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """A part of the report with its own heading and place in the contents."""
+
+    id: str
+    title: str
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """The whole report."""
+
+    title: str
+    subtitle: str
+    language: str
+    sections: tuple[Section, ...]
+
+
+SectionMaker: TypeAlias = Callable[[Results], Section | None]
+
+
+def every_block(blocks: Sequence[Block]) -> list[Block]:
+    """Return all blocks in reading order, those inside folds included."""
+    found: list[Block] = []
+    for block in blocks:
+        found.append(block)
+        if isinstance(block, Fold):
+            found.extend(every_block(block.blocks))
+    return found
+
+
+def legends(sections: Sequence[Section]) -> dict[str, tuple[str, ...]]:
+    """Return what is to be read under each table: explanations of its columns and its notes.
+
+    Within a section each line is said once, under the first table that needs it.
+
+    Returns
+    -------
+    dict of str to tuple of str
+        Lines by the table's name.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    for section in sections:
+        said: set[str] = set()
+        for block in every_block(section.blocks):
+            if isinstance(block, Table):
+                columns = [f"{column.title}: {column.explanation}" for column in block.columns if column.explanation]
+                fresh = [line for line in columns if line not in said]
+                notes = [note for note in block.notes if note not in said]
+                said.update(columns, block.notes)
+                found[block.name] = (*([f"{'; '.join(fresh)}."] if fresh else []), *notes)
+    return found
+
+
+def build_table(
+    name: str,
+    caption: str,
+    columns: Sequence[Column],
+    rows: Sequence[Sequence[Cell]],
+    notes: Sequence[str] = (),
+    constant: Sequence[str] = (),
+) -> Table:
+    """Make a table without the columns that hold nothing.
+
+    Parameters
+    ----------
+    constant : sequence of str
+        Titles of columns that are left out as well where every row says the same,
+        because the caption or the section already says it.
+    """
+    kept = [
+        position
+        for position, column in enumerate(columns)
+        if not rows
+        or (
+            any(row[position].known for row in rows)
+            and not (column.title in constant and len({row[position].text for row in rows}) == 1)
+        )
+    ]
+    return Table(
+        name=name,
+        caption=caption,
+        columns=tuple(columns[position] for position in kept),
+        rows=tuple(tuple(row[position] for position in kept) for row in rows),
+        notes=tuple(notes),
+    )

@@ -1,0 +1,115 @@
+"""Whose answers do not count, why, and which answers are missing."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from analysis.report.document import Block, Column, Fold, Paragraph, Results, Section, Table, build_table
+from analysis.report.words import Names, cell, plural, shown_name
+
+RULES = {
+    "self_consistency": "the chances given to the two directions of one pair add up to more than the bound allows",
+    "screening": "gave no eligible answer to a screening question",
+    "attention_checks": "failed more attention checks than the study allows",
+    "repeat_submissions": "took part more than once",
+}
+
+
+def excluded(results: Results) -> Section | None:
+    """Count exclusions by rule and group; the evidence of each stands in a fold."""
+    names, exclusions, missing = Names(results), results.get("exclusions") or [], results.get("missing") or []
+    if not exclusions and not missing:
+        return None
+    blocks: list[Block] = []
+    if exclusions:
+        blocks += [
+            Paragraph(
+                text="An exclusion takes answers out of the analysis; it is not a decision about pay. "
+                "Every excluded answer is kept in the data."
+            ),
+            _counts(results, names),
+            Fold(summary=f"Evidence for {plural(len(exclusions), 'exclusion')}", blocks=(_evidence(results, names),)),
+        ]
+    else:
+        blocks.append(Paragraph(text="Nobody was excluded."))
+    if missing:
+        blocks.append(_missing(results, names))
+    return Section(id="excluded", title="Who was excluded, and what is missing", blocks=tuple(blocks))
+
+
+def _rule(rule: str) -> str:
+    return shown_name(rule.replace("_", " "))
+
+
+def _counts(results: Results, names: Names) -> Table:
+    tally = Counter(
+        (row["rule"], row["group"], row.get("assignment_id") is None) for row in results.get("exclusions") or ()
+    )
+    rows = [
+        [
+            cell(_rule(rule)),
+            cell(names.group(group)),
+            cell("the annotator, with all answers" if whole else "one form"),
+            cell(f"{number_of:,}"),
+        ]
+        for (rule, group, whole), number_of in tally.items()
+    ]
+    columns = [
+        Column(title="Rule"),
+        Column(title="Group"),
+        Column(title="What was excluded"),
+        Column(title="How many", numeric=True),
+    ]
+    present = {row["rule"].replace("-", "_").replace(" ", "_") for row in results.get("exclusions") or ()}
+    notes = [f"{sentence_of(rule)}: {words}." for rule, words in RULES.items() if rule in present]
+    return build_table("exclusions", "Exclusions by rule", columns, rows, notes)
+
+
+def sentence_of(rule: str) -> str:
+    """Return the name of a rule at the start of a line."""
+    words = rule.replace("_", " ")
+    return words[:1].upper() + words[1:]
+
+
+def _evidence(results: Results, names: Names) -> Table:
+    rows = [
+        [
+            cell(shown_name(row["annotator_id"])),
+            cell(shown_name(row["assignment_id"]) if row.get("assignment_id") is not None else "all"),
+            cell(names.group(row["group"])),
+            cell(_rule(row["rule"])),
+            cell(" ".join(str(row.get("evidence") or "no evidence was recorded").split())),
+        ]
+        for row in results.get("exclusions") or ()
+    ]
+    columns = [
+        Column(title="Annotator"),
+        Column(title="Form"),
+        Column(title="Group"),
+        Column(title="Rule"),
+        Column(title="Evidence"),
+    ]
+    return build_table("exclusion_evidence", "Evidence for each exclusion", columns, rows, constant=("Group",))
+
+
+def _missing(results: Results, names: Names) -> Table:
+    rows = [
+        [
+            cell(names.source(row["source"])),
+            cell(names.group(row["group"])),
+            cell(names.criterion(row["criterion"]) if row.get("criterion") else "\u2013"),
+            cell(" ".join(str(row["reason"]).split())),
+            cell(f"{row['n']:,}"),
+        ]
+        for row in results.get("missing") or ()
+    ]
+    columns = [
+        Column(title="Question type"),
+        Column(title="Group"),
+        Column(title="Criterion"),
+        Column(title="Reason"),
+        Column(title="Answers", numeric=True),
+    ]
+    return build_table(
+        "missing", "Answers that are missing", columns, rows, ["Nothing was filled in for a missing answer."]
+    )

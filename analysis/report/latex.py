@@ -1,0 +1,111 @@
+r"""Tables for a paper: booktabs, ready to be taken in with ``\input``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from analysis.report.document import Cell, Document, Table, every_block
+
+LEFT_OUT = ("exclusion_evidence", "input_files", "dropped_items")  # for checking, not for a paper
+LONGEST = 40  # rows that fit on a page
+SPECIAL = {
+    "\\": r"\textbackslash{}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"$<$",
+    ">": r"$>$",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+    "`": r"\textasciigrave{}",
+    "'": r"\textquotesingle{}",
+    "\u2212": r"$-$",
+    "\u2013": "--",
+    "\u2018": "`",
+    "\u2019": "'",
+    "\u201c": "``",
+    "\u201d": "''",
+    "\u2026": r"\ldots{}",
+    "\u2068": "",
+    "\u2069": "",
+}
+STARS = re.compile(r"(\*{1,3})$")
+
+
+def escape(text: str) -> str:
+    r"""Return text that LaTeX prints letter by letter, on one line.
+
+    >>> print(escape(r"50% of a_b \x {y}"))
+    50\% of a\_b \textbackslash{}x \{y\}
+    """
+    return "".join(SPECIAL.get(character, character) for character in " ".join(text.split()))
+
+
+def latex_tables(document: Document) -> dict[str, str]:
+    """Return the LaTeX of each table by its file name."""
+    tables = (block for section in document.sections for block in every_block(section.blocks))
+    return {
+        f"{table.name}.tex": render_latex(table)
+        for table in tables
+        if isinstance(table, Table) and table.name not in LEFT_OUT
+    }
+
+
+def render_latex(table: Table) -> str:
+    r"""Return one ``table`` environment; a ``longtable`` where the rows do not fit on a page."""
+    long = len(table.rows) > LONGEST
+    shape = "".join("r" if column.numeric else "l" for column in table.columns)
+    head = " & ".join(escape(column.title) for column in table.columns) + r" \\"
+    rows = [" & ".join(_cell(field) for field in row) + r" \\" for row in table.rows]
+    title = [rf"\caption{{{escape(table.caption)}.}}", rf"\label{{tab:{table.name}}}"]
+    notes = escape_notes(table.notes)
+    comments = [f"% needs \\usepackage{{booktabs}}{' and ' + chr(92) + 'usepackage{longtable}' if long else ''}"]
+    if any(ord(character) > 0x24F for line in (head, *rows) for character in line):
+        comments.append("% holds letters beyond Latin: compile with XeLaTeX or LuaLaTeX and a font that has them")
+    if long:
+        body = [
+            rf"\begin{{longtable}}{{{shape}}}",
+            "\n".join(title) + r" \\",
+            rf"\toprule {head} \midrule \endhead",
+            *rows,
+            r"\bottomrule",
+            r"\end{longtable}",
+            *notes,
+        ]
+    else:
+        body = [
+            r"\begin{table}",
+            r"\centering\small",
+            *title,
+            rf"\begin{{tabular}}{{{shape}}}",
+            r"\toprule",
+            head,
+            r"\midrule",
+            *rows,
+            r"\bottomrule",
+            r"\end{tabular}",
+            *notes,
+            r"\end{table}",
+        ]
+    return "\n".join([*comments, *body]) + "\n"
+
+
+def escape_notes(notes: Iterable[str]) -> list[str]:
+    """Return notes as one small paragraph under the table."""
+    text = " ".join(escape(note) for note in notes)
+    return [rf"\par\smallskip{{\footnotesize {text}\par}}"] if text else []
+
+
+def _cell(field: Cell) -> str:
+    text = field.brief or (f"{field.text} ({field.detail})" if field.detail else field.text)
+    found = STARS.search(text)
+    if found:
+        return rf"{escape(text[: found.start()])}$^{{{found[1]}}}$"
+    return escape(text)

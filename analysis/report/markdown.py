@@ -1,0 +1,80 @@
+"""The report as Markdown with pipe tables (GitHub's), figures as linked files."""
+
+from __future__ import annotations
+
+import re
+
+from analysis.report.document import (
+    Block,
+    Bullets,
+    Cell,
+    Code,
+    Document,
+    Figure,
+    Fold,
+    Heading,
+    Paragraph,
+    Table,
+    Terms,
+    legends,
+)
+
+MEANT_BY_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|$~&!^])")
+STARTS_A_LIST = re.compile(r"^(\d+)([.)])(?=\s)|^([-+=])(?=\s|$)")
+
+
+def escape(text: str) -> str:
+    r"""Return text that Markdown shows letter by letter, on one line.
+
+    >>> print(escape("<b> {{7*7}} | a_b"))
+    \<b\> \{\{7\*7\}\} \| a\_b
+    """
+    line = MEANT_BY_MARKDOWN.sub(r"\\\1", " ".join(text.split()))
+    return STARTS_A_LIST.sub(lambda found: f"{found[1] or ''}\\{found[2] or found[3]}", line)
+
+
+def render_markdown(document: Document) -> str:
+    """Return the whole report; figures are expected in the folder ``figures``."""
+    under = legends(document.sections)
+    parts = [f"# {escape(document.title)}"]
+    if document.subtitle:
+        parts.append(escape(document.subtitle))
+    for section in document.sections:
+        parts.append(f"## {escape(section.title)}")
+        parts.extend(_block(block, under) for block in section.blocks)
+    return "\n\n".join(parts) + "\n"
+
+
+def _block(block: Block, under: dict[str, tuple[str, ...]]) -> str:
+    match block:
+        case Heading():
+            return f"### {escape(block.text)}"
+        case Paragraph(weight="normal"):
+            return escape(block.text)
+        case Paragraph():
+            return f"**{escape(block.text)}**"
+        case Bullets():
+            return "\n".join(f"- {escape(item)}" for item in block.items)
+        case Terms():
+            return "\n".join(f"- **{escape(term)}**: {escape(explanation)}" for term, explanation in block.items)
+        case Table():
+            return "\n\n".join([_table(block), *(f"<sub>{escape(line)}</sub>" for line in under[block.name])])
+        case Figure():
+            return f"![{escape(block.alternative)}](figures/{block.name}.svg)\n\n{escape(block.caption)}"
+        case Code():
+            return f"```{block.language}\n{block.text}\n```"
+        case Fold():
+            inner = "\n\n".join(_block(inside, under) for inside in block.blocks)
+            return f"<details><summary>{escape(block.summary)}</summary>\n\n{inner}\n\n</details>"
+
+
+def _table(table: Table) -> str:
+    head = [escape(column.title) for column in table.columns]
+    rule = ["---:" if column.numeric else ":---" for column in table.columns]
+    rows = [[_cell(field) for field in row] for row in table.rows]
+    lines = [f"| {' | '.join(fields)} |" for fields in (head, rule, *rows)]
+    return f"**{escape(table.caption)}**\n\n" + "\n".join(lines)
+
+
+def _cell(field: Cell) -> str:
+    return escape(field.text) + (f"<br>{escape(field.detail)}" if field.detail else "")

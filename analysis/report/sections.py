@@ -1,0 +1,57 @@
+"""The order of the report: each function returns its section, or None where there is nothing to say."""
+
+from __future__ import annotations
+
+from analysis.report.asked import asked
+from analysis.report.choices import choices
+from analysis.report.closing import cite, glossary, input_files, settings, warnings
+from analysis.report.document import Document, Results, SectionMaker
+from analysis.report.excluded import excluded
+from analysis.report.expected import expected
+from analysis.report.headline import headline
+from analysis.report.preferences import preferences
+from analysis.report.ratings import ratings
+from analysis.report.side_by_side import side_by_side
+from analysis.report.strengths import strengths
+from analysis.report.words import listed, plural, shown_name
+
+SECTIONS: tuple[SectionMaker, ...] = (
+    headline,
+    asked,
+    excluded,
+    preferences,
+    ratings,
+    choices,
+    strengths,
+    side_by_side,
+    expected,
+    warnings,
+    glossary,
+    settings,
+    cite,
+)
+
+
+def build_document(results: Results) -> Document:
+    """Make the whole report from a results.json."""
+    study = results.get("study") or {}
+    made = (make(results) for make in SECTIONS)
+    files = [shown_name(name) for name, _ in input_files(results)]
+    return Document(
+        title=" ".join(str(study.get("title") or listed(files) or "Report without a study").split()),
+        subtitle=_subtitle(results),
+        language="en",
+        sections=tuple(section for section in made if section is not None),
+    )
+
+
+def _subtitle(results: Results) -> str:
+    groups = results.get("groups") or ()
+    kinds = {"human": ("person", "people"), "simulated": ("simulated annotator", None), "llm": ("LLM", None)}
+    parts = []
+    for kind, (one, many) in kinds.items():
+        members = [entry for entry in groups if entry.get("annotator_kind") == kind]
+        total = len(members) if kind == "llm" else sum(entry.get("annotators") or 0 for entry in members)
+        if total:
+            parts.append(plural(total, one, many))
+    return f"Answers of {listed(parts)}" if parts else ""

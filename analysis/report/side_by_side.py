@@ -1,0 +1,216 @@
+"""SPA, ratings, choices, people and LLMs side by side: where they agree, where not, what it means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from analysis.report.document import Block, Bullets, Cell, Column, Heading, Paragraph, Results, Section, Table, build_table
+from analysis.report.findings import SHARES, Finding, findings
+from analysis.report.preferences import LLM_NOTE, STARS, slug
+from analysis.report.words import (
+    SYMBOLS,
+    Names,
+    cell,
+    interval,
+    listed,
+    number,
+    p_words,
+    percent,
+    plural,
+    sentence,
+    signed,
+    stars,
+)
+
+REVERSAL = (
+    "Why ratings and SPA can differ: a mean rating treats the steps of a scale as equally wide and as the same for "
+    "everybody. Where that does not hold, averaging can reverse a preference that every annotator shares "
+    "(Ethayarajh & Jurafsky, 2022). SPA asks for the preference between the systems directly, so that nothing has to be "
+    "added up across outputs. Where both are clear and opposite, the SPA result is the safer answer to \u201cwhich "
+    "system is preferred?\u201d; where only one is clear, more annotators may settle it."
+)
+
+
+def side_by_side(results: Results) -> Section | None:
+    """Compare what each source and group says of each pair."""
+    names = Names(results)
+    found = [entry for source in ("preferences", "ratings", "choices") for entry in findings(results, source)]
+    columns = list(dict.fromkeys((entry.source, entry.group) for entry in found))
+    if len(columns) < 2:
+        return None
+    blocks: list[Block] = [
+        Paragraph(text="Each row is a pair of systems, each column a way of asking one group. Only corrected tests count.")
+    ]
+    criteria = list(dict.fromkeys(entry.criterion for entry in found))
+    for criterion in criteria:
+        table = matrix([entry for entry in found if entry.criterion == criterion], names, criterion, len(criteria) > 1)
+        if table is not None:
+            blocks.append(table)
+    if len(blocks) == 1:
+        return None
+    blocks += _disagreements(results, names)
+    blocks += _explanations(columns, names)
+    taus = results.get("ranking_agreement") or []
+    if taus:
+        blocks += [Heading(text="Do the rankings agree?"), _kendall(names, taus)]
+    return Section(id="comparison", title="SPA, ratings and LLMs side by side", blocks=tuple(blocks))
+
+
+def matrix(found: Sequence[Finding], names: Names, criterion: str, several: bool) -> Table | None:
+    """Return the table of pairs by sources; None where fewer than two sources judged this criterion."""
+    sources = list(dict.fromkeys((entry.source, entry.group) for entry in found))
+    if len(sources) < 2:
+        return None
+    by_pair: dict[tuple[str, str, Any], dict[tuple[str, str], Finding]] = {}
+    pairs: dict[frozenset[str], tuple[str, str]] = {}
+    exposures = [entry.row.get("exposure") for entry in found if entry.source == "preferences"]
+    for entry in found:
+        x, y = pairs.setdefault(frozenset((entry.x, entry.y)), (entry.x, entry.y))
+        for exposure in [entry.row["exposure"]] if entry.source == "preferences" else dict.fromkeys(exposures or [None]):
+            by_pair.setdefault((x, y, exposure), {})[entry.source, entry.group] = entry
+    several_exposures = len(set(exposures)) > 1
+    rows = []
+    for (x, y, exposure), judged in by_pair.items():
+        label = f"{names.system(x)} and {names.system(y)}"
+        seen = f"{plural(exposure, 'output')} read" if several_exposures and exposure is not None else ""
+        rows.append([cell(label, detail=seen), *(_judged(judged.get(source), names) for source in sources), _same(judged)])
+    columns = [Column(title="Pair"), *(Column(title=names.source_by_group(*source)) for source in sources)]
+    notes = [
+        "> the first of the pair is better, < the second is better, ~ no clear difference. Below it the mean (SPA: chance "
+        "that the first is better; ratings: difference of the means; choices: share of wins).",
+        STARS,
+    ]
+    caption = "What each way of asking says of each pair"
+    return build_table(
+        f"comparison-{slug(criterion)}" if several else "comparison",
+        f"{caption}: {names.criterion(criterion)}" if several else caption,
+        [*columns, Column(title="Do they agree?")],
+        rows,
+        notes,
+    )
+
+
+def turned(entry: Finding, x: str) -> bool:
+    """Return whether the finding names the pair the other way round."""
+    return entry.x != x
+
+
+def estimate(entry: Finding, *, turn: bool = False) -> str:
+    """Return the estimate with its stars, as in the table of the SPA paper: "68.8%***" or "+0.64***"."""
+    row = entry.row
+    if entry.source == "ratings":
+        value = row.get("mean_difference")
+        return "" if value is None else signed(-value if turn else value) + stars(row)
+    value = row.get(SHARES[entry.source])
+    return "" if value is None else percent(1 - value if turn else value) + stars(row)
+
+
+def _judged(entry: Finding | None, names: Names) -> Cell:
+    if entry is None:
+        return Cell(text="not asked", known=False)
+    return _verdict_cell(entry, names, entry.x)
+
+
+def _verdict_cell(entry: Finding, names: Names, x: str) -> Cell:
+    if entry.verdict is None:
+        return Cell(text="? not tested", detail=str(entry.row.get("reason") or "no reason was recorded"), tone="untested")
+    if entry.winner is None:
+        value = estimate(entry)
+        return Cell(text="~ no clear difference", detail=value, brief=f"~ {value}", tone="even")
+    return Cell(
+        text=f"{SYMBOLS[entry.verdict]} {names.system(entry.winner)} better",
+        detail=estimate(entry),
+        brief=f"{SYMBOLS[entry.verdict]} {estimate(entry)}",
+        tone="first" if entry.winner == x else "second",
+    )
+
+
+def _same(judged: Mapping[tuple[str, str], Finding]) -> Cell:
+    verdicts = {entry.winner or "" for entry in judged.values() if entry.verdict is not None}
+    asked = sum(entry.verdict is not None for entry in judged.values())
+    if asked < 2:
+        return Cell(text="nothing to compare", known=False)
+    if len(verdicts) == 1:
+        return Cell(text="yes")
+    if len(verdicts - {""}) == 2:
+        return Cell(text="no: opposite", tone="bad")
+    return Cell(text="in part: not all are clear", tone="untested")
+
+
+def _disagreements(results: Results, names: Names) -> list[Block]:
+    entries = results.get("disagreements") or []
+    if not entries:
+        if "disagreements" not in results:
+            return []
+        return [Heading(text="Where they disagree"), Paragraph(text="On no pair do two ways of asking differ.")]
+    several = len({entry["criterion"] for entry in entries}) > 1
+    items = tuple(_disagreement(entry, names, several) for entry in entries)
+    opposite = sum(_opposite(entry) for entry in entries)
+    summary = (
+        f"They differ on {plural(len(entries), 'pair')}; on {opposite} of them two clear results are opposite."
+        if opposite
+        else f"They differ on {plural(len(entries), 'pair')}: on each, some results are clear and others are not; no two "
+        "clear results are opposite."
+    )
+    return [Heading(text="Where they disagree"), Paragraph(text=summary), Bullets(items=items)]
+
+
+def _opposite(entry: Mapping[str, Any]) -> bool:
+    return {"x", "y"} <= {verdict["verdict"] for verdict in entry["verdicts"]}
+
+
+def _disagreement(entry: Mapping[str, Any], names: Names, several: bool) -> str:
+    said: dict[str, list[str]] = {}
+    for verdict in entry["verdicts"]:
+        source = f"{names.source_by_group(verdict['source'], verdict['group'])} ({p_words(verdict.get('p_adjusted'))})"
+        said.setdefault(verdict["verdict"], []).append(source)
+    words = {
+        "x": f"{names.system(entry['system_x'])} is better",
+        "y": f"{names.system(entry['system_y'])} is better",
+        "indifferent": "no clear difference",
+    }
+    about = f" ({names.criterion(entry['criterion'])})" if several else ""
+    parts = [f"{words[key]} by {listed(sources)}" for key, sources in said.items() if key in words]
+    return f"{names.against(entry)}{about}: {'; '.join(parts)}."
+
+
+def _explanations(columns: Sequence[tuple[str, str]], names: Names) -> list[Block]:
+    blocks: list[Block] = []
+    sources = {source for source, _ in columns}
+    llms = any(names.kind(group) == "llm" for _, group in columns)
+    if {"preferences", "ratings"} <= sources or llms:
+        blocks.append(Heading(text="What a disagreement means"))
+    if {"preferences", "ratings"} <= sources:
+        blocks.append(Paragraph(text=REVERSAL))
+    if llms:
+        blocks.append(
+            Paragraph(
+                text=f"{LLM_NOTE} Where people and an LLM differ, the study is about people\u2019s preferences, so theirs "
+                "stand; the LLM cannot replace people on that pair."
+            )
+        )
+    return blocks
+
+
+def _kendall(names: Names, rows: list[dict[str, Any]]) -> Table:
+    columns = [
+        Column(title="Ranking"),
+        Column(title="Compared with"),
+        Column(title="Criterion"),
+        Column(title="Kendall\u2019s tau", explanation="1 = same order, 0 = unrelated, \u22121 = reversed", numeric=True),
+        Column(title="Interval", numeric=True),
+        Column(title="Note"),
+    ]
+    cells = [
+        [
+            cell(sentence(names.joined(row["a"]))),
+            cell(names.joined(row["b"])),
+            cell(names.criterion(row["criterion"])),
+            cell(number(row.get("kendall_tau"))),
+            cell(interval(row.get("ci_low"), row.get("ci_high"))),
+            cell(str(row.get("reason") or ("no reason was recorded" if row.get("kendall_tau") is None else "\u2013"))),
+        ]
+        for row in rows
+    ]
+    return build_table("ranking_agreement", "Agreement between rankings", columns, cells, constant=("Criterion",))

@@ -1,0 +1,103 @@
+"""Bradley-Terry strengths, and the ranking that each way of asking gives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from analysis.report.document import Block, Cell, Column, Paragraph, Results, Section, Table, build_table
+from analysis.report.findings import confidence_words
+from analysis.report.words import Names, cell, count, interval, listed, number
+
+
+def strengths(results: Results) -> Section | None:
+    """Report strengths with intervals and all rankings."""
+    names, rows, rankings = Names(results), results.get("bradley_terry") or [], results.get("rankings") or []
+    if not rows and not rankings:
+        return None
+    blocks: list[Block] = []
+    if rows:
+        blocks += [
+            Paragraph(
+                text="The Bradley-Terry model gives each system one number, its strength, that fits all its comparisons "
+                "at once. A system 1 point stronger than another is expected to be preferred to it in 73% of "
+                "comparisons; strengths average zero, so only their differences mean something."
+            ),
+            _strengths(results, names, rows),
+        ]
+    if rankings:
+        blocks.append(_rankings(names, rankings))
+    return Section(id="strengths", title="Strengths and rankings", blocks=tuple(blocks))
+
+
+def _strengths(results: Results, names: Names, rows: list[dict[str, Any]]) -> Table:
+    columns = [
+        Column(title="System"),
+        Column(title="From", explanation="the answers that the strength is fitted to"),
+        Column(title="Criterion"),
+        Column(title="Rank", numeric=True),
+        Column(title="Rank interval", explanation="places that the answers allow", numeric=True),
+        Column(title="Strength", numeric=True),
+        Column(title=f"{confidence_words(results)} interval", numeric=True),
+        Column(title="Note", explanation="how the interval was made, or why there is no strength"),
+    ]
+    cells = [
+        [
+            cell(names.system(row["system"])),
+            cell(names.source_by_group(row["source"], row["group"])),
+            cell(names.criterion(row["criterion"])),
+            cell(count(row.get("rank"))),
+            cell(_ranks(row.get("rank_low"), row.get("rank_high"))),
+            cell(number(row.get("strength"))),
+            cell(interval(row.get("ci_low"), row.get("ci_high"))),
+            _note(row),
+        ]
+        for row in rows
+    ]
+    return build_table(
+        "bradley_terry", "Strength of each system (Bradley-Terry)", columns, cells, constant=("From", "Criterion")
+    )
+
+
+def _note(row: dict[str, Any]) -> Cell:
+    if row.get("reason"):
+        return Cell(text=f"no strength: {row['reason']}" if row.get("strength") is None else str(row["reason"]), tone="untested")
+    if row.get("strength") is None:
+        return Cell(text="no strength: no reason was recorded", tone="untested")
+    return cell(str(row.get("interval") or "\u2013"))
+
+
+def _ranks(low: float | None, high: float | None) -> str:
+    if low is None or high is None:
+        return "\u2013"
+    return count(low) if low == high else f"{count(low)} to {count(high)}"
+
+
+def _rankings(names: Names, rankings: list[dict[str, Any]]) -> Table:
+    columns = [
+        Column(title="Ranking from"),
+        Column(title="Criterion"),
+        Column(title="Best to worst", explanation="an equals sign joins systems that share a place"),
+    ]
+    cells = [
+        [
+            cell(names.source_by_group(entry["source"], entry["group"])),
+            cell(names.criterion(entry["criterion"])),
+            Cell(text=order_words(names, entry), tone="plain" if entry.get("order") else "untested"),
+        ]
+        for entry in rankings
+    ]
+    return build_table("rankings", "Rankings", columns, cells, constant=("Criterion",))
+
+
+def order_words(names: Names, entry: dict[str, Any]) -> str:
+    """Return "1. a, 2. b = c, 4. d"."""
+    if not entry.get("order"):
+        return f"no ranking: {entry.get('reason') or 'no reason was recorded'}"
+    place, parts = 1, []
+    for tied in entry["order"]:
+        parts.append(f"{place}. {' = '.join(names.system(system) for system in tied)}")
+        place += len(tied)
+    return ", ".join(parts)
+
+
+__all__ = ["listed", "order_words", "strengths"]

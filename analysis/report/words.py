@@ -1,0 +1,187 @@
+"""Numbers and names as a reader sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from analysis.plain_text import shown_name
+from analysis.report.document import Cell, Results
+
+MINUS = "\u2212"
+NONE = "\u2013"  # stands where there is no number
+SOURCES = {
+    "preferences": "SPA",
+    "ratings": "Ratings",
+    "choices": "Choices",
+    "ratings_bt": "Ratings as comparisons",
+}
+KINDS = {"human": "people", "simulated": "simulated annotators"}
+
+
+def number(value: float | None, decimals: int = 2) -> str:
+    """Return a number with a true minus sign.
+
+    >>> number(-0.822), number(-0.001), number(None)
+    ('\u22120.82', '0.00', '\u2013')
+    """
+    if value is None:
+        return NONE
+    text = f"{value:,.{decimals}f}"
+    if not text.strip("-0.,"):
+        text = text.lstrip("-")
+    return text.replace("-", MINUS)
+
+
+def signed(value: float | None, decimals: int = 2) -> str:
+    """Return a difference with its sign."""
+    text = number(value, decimals)
+    return f"+{text}" if value is not None and value > 0 and text.strip("0.,") else text
+
+
+def count(value: float | None) -> str:
+    """Return a whole number, or one decimal where it is none."""
+    if value is None:
+        return NONE
+    return number(value, 0) if float(value).is_integer() else number(value, 1)
+
+
+def percent(value: float | None) -> str:
+    """Return a share in percent.
+
+    >>> percent(0.6875), percent(None)
+    ('68.8%', '\u2013')
+    """
+    return NONE if value is None else f"{number(100 * value, 1)}%"
+
+
+def p_value(value: float | None) -> str:
+    """Return a p-value to three digits, without the zero before the point.
+
+    >>> p_value(0.0121), p_value(0.00004), p_value(1.0)
+    ('.012', '< .001', '1.000')
+    """
+    if value is None:
+        return NONE
+    return "< .001" if value < 0.001 else f"{value:.3f}".removeprefix("0")
+
+
+def p_words(value: float | None) -> str:
+    """Return "adjusted p = .012" or "adjusted p < .001"."""
+    text = p_value(value)
+    return f"adjusted p {text}" if text.startswith("<") else f"adjusted p = {text}"
+
+
+def interval(low: float | None, high: float | None, *, as_percent: bool = False, decimals: int = 2) -> str:
+    """Return "61.0 to 75.0"; no percent signs, the column says them."""
+    if low is None or high is None:
+        return NONE
+    factor, decimals = (100, 1) if as_percent else (1, decimals)
+    return f"{number(factor * low, decimals)} to {number(factor * high, decimals)}"
+
+
+def stars(row: Mapping[str, Any]) -> str:
+    """Return the stars of a result as text: they come as "***" or as their number."""
+    value = row.get("stars")
+    return "*" * value if isinstance(value, int) else (value or "")
+
+
+def plural(number_of: int, one: str, many: str | None = None) -> str:
+    """Return "1 pair", "5 pairs", "1,200 pairs"."""
+    return f"{number_of:,} {one if number_of == 1 else many or one + 's'}"
+
+
+def listed(parts: Sequence[str]) -> str:
+    """Return "a", "a and b" or "a, b and c"."""
+    return " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else "".join(parts)
+
+
+def sentence(text: str) -> str:
+    """Return the text with a capital at its start; a name in it keeps its own letters."""
+    return text[:1].upper() + text[1:]
+
+
+def cell(text: str, **more: Any) -> Cell:
+    """Return a cell that knows whether it has something to show."""
+    return Cell(text=text, known=text not in ("", NONE), **more)
+
+
+class Names:
+    """Shown names of systems, criteria, groups and sources.
+
+    Parameters
+    ----------
+    results : dict
+        A results.json. Two systems of one name get their ids as well.
+    """
+
+    def __init__(self, results: Results) -> None:
+        study = results.get("study") or {}
+        systems = {system["id"]: system.get("name") or system["id"] for system in study.get("systems") or ()}
+        shown = list(systems.values())
+        self._systems = {
+            key: name if shown.count(name) == 1 else f"{name} [{key}]" for key, name in systems.items()
+        }
+        criteria = study.get("criteria") or ()
+        self._criteria = {entry["id"]: entry.get("name") or entry["id"] for entry in criteria}
+        self.lower_is_better = {entry["id"] for entry in criteria if entry.get("lower_is_better")}
+        self._kinds = {entry["group"]: entry.get("annotator_kind") for entry in results.get("groups") or ()}
+        rated = {"likert", "continuous", "categories"} & set(study.get("elicitations") or ())
+        self._ratings = {"likert": "Likert", "continuous": "Ratings 0-100"}.get(rated.pop() if len(rated) == 1 else "")
+
+    def system(self, system_id: str) -> str:
+        """Return the shown name of a system."""
+        return shown_name(self._systems.get(system_id, system_id))
+
+    def criterion(self, criterion_id: str) -> str:
+        """Return the shown name of a criterion."""
+        return shown_name(self._criteria.get(criterion_id, criterion_id))
+
+    def kind(self, group: str) -> str:
+        """Return "human", "simulated", "llm", or "" where the results do not say."""
+        return self._kinds.get(group) or (group if group in KINDS else "")
+
+    def group(self, group: str) -> str:
+        """Return "people", "simulated annotators", "gpt-4 (LLM)" or the group's own name."""
+        if group in KINDS:
+            return KINDS[group]
+        return f"{shown_name(group)} (LLM)" if self.kind(group) == "llm" else shown_name(group)
+
+    def source(self, source: str) -> str:
+        """Return the name of a way of asking."""
+        if source == "ratings" and self._ratings:
+            return self._ratings
+        return SOURCES.get(source, shown_name(source))
+
+    def source_by_group(self, source: str, group: str) -> str:
+        """Return for instance "SPA, people"."""
+        return f"{self.source(source)}, {self.group(group)}"
+
+    def joined(self, source_and_group: str) -> str:
+        """Return the words for "source:group"."""
+        source, _, group = source_and_group.partition(":")
+        return self.source_by_group(source, group)
+
+    def over(self, row: Mapping[str, Any]) -> str:
+        """Return a pair as it was asked: "x over y"."""
+        return f"{self.system(row['system_x'])} over {self.system(row['system_y'])}"
+
+    def against(self, row: Mapping[str, Any]) -> str:
+        """Return a pair without a direction: "x and y"."""
+        return f"{self.system(row['system_x'])} and {self.system(row['system_y'])}"
+
+
+VERBS = {"preferences": "preferred", "ratings": "rated better", "choices": "chosen more often"}
+SYMBOLS = {"x": ">", "y": "<", "indifferent": "~"}
+
+
+def verdict(row: Mapping[str, Any], names: Names, source: str) -> Cell:
+    """Return the conclusion of one test in words, or why there is none."""
+    found = row.get("verdict")
+    if found == "x":
+        return Cell(text=f"{names.system(row['system_x'])} {VERBS[source]}", tone="first")
+    if found == "y":
+        return Cell(text=f"{names.system(row['system_y'])} {VERBS[source]}", tone="second")
+    if found == "indifferent":
+        return Cell(text="no clear preference" if source != "ratings" else "no clear difference", tone="even")
+    return Cell(text=f"not tested: {row.get('reason') or 'no reason was recorded'}", tone="untested")
