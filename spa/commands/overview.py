@@ -1,0 +1,217 @@
+"""What a study will ask of an annotator and cost, as ``spa check`` tells it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Decimal
+from pathlib import Path
+from statistics import fmean
+from typing import TYPE_CHECKING, Any, get_args
+
+from spa.errors import StudyError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from spa.forms.effort import Effort
+    from spa.study.outputs import Outputs
+    from spa.study.study import Study
+
+DRAWN = 12  # forms whose mean is told; annotators read different items
+CENT = Decimal("0.01")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overview:
+    """A study that is fit to use, and what it asks of one annotator on average."""
+
+    study: Study
+    outputs: Outputs
+    warnings: tuple[str, ...]
+    pages: int
+    questions: int  # people's, with screening and checks
+    words: int
+    minutes: float  # reckoned from the words
+
+    @property
+    def minutes_told(self) -> float:
+        """Minutes that annotators are told: the study's, or else the estimate."""
+        return self.study.people.minutes or self.minutes
+
+    @property
+    def cost(self) -> Decimal | None:
+        """Pay for all annotators wanted, without a platform's fee."""
+        pay = self.study.people.pay
+        return None if pay is None else (pay * self.study.people.annotators).quantize(CENT, ROUND_HALF_UP)
+
+    @property
+    def hourly_pay(self) -> Decimal | None:
+        """Pay an hour at the estimated speed."""
+        pay = self.study.people.pay
+        if pay is None or not self.minutes_told:
+            return None
+        return (pay * 60 / Decimal(str(self.minutes_told))).quantize(CENT, ROUND_HALF_UP)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return everything told, for a script."""
+        study = self.study
+        return {
+            "study": study.id,
+            "title": study.title,
+            "language": study.language,
+            "problems": [],
+            "warnings": list(self.warnings),
+            "systems": [one.id for one in study.systems],
+            "items": len(self.outputs.items),
+            "dropped_items": [
+                {"item_id": one.item_id, "rule": one.rule, "evidence": one.evidence} for one in self.outputs.dropped
+            ],
+            "comparisons": [list(pair) for pair in study.pairs],
+            "exposures": list(exposures(study)),
+            "asked": {table: list(study.asked(table)) for table in _tables() if study.asked(table)},
+            "pages": self.pages,
+            "questions": self.questions,
+            "words": self.words,
+            "minutes": self.minutes,
+            "minutes_told": self.minutes_told,
+            "annotators": study.people.annotators,
+            "pay": None if study.people.pay is None else str(study.people.pay),
+            "currency": study.people.currency,
+            "cost": None if self.cost is None else str(self.cost),
+            "hourly_pay": None if self.hourly_pay is None else str(self.hourly_pay),
+            "raters": [rater.id for rater in study.raters],
+        }
+
+
+def overview_of(path: Path) -> Overview:
+    """Load a study with all it names, draw a few forms and estimate what they ask.
+
+    Parameters
+    ----------
+    path : Path
+        The study file.
+
+    Raises
+    ------
+    StudyError
+        With every mistake in the study file, or else every mistake in outputs and texts.
+    """
+    from spa.forms.build import build_form
+    from spa.forms.effort import estimate_effort
+    from spa.forms.texts import load_texts
+    from spa.study.advice import study_warnings
+    from spa.study.load import load_study
+    from spa.study.outputs import load_outputs
+    from spa.study.sampling import sample_assignments, study_rng
+
+    study = load_study(path)
+    problems: list[str] = []
+    try:
+        outputs = load_outputs(study)
+    except StudyError as error:
+        problems += error.problems
+    try:
+        texts = load_texts(study.language, study.texts)
+    except StudyError as error:
+        problems += [f"{path}: {problem}" for problem in error.problems]
+    if problems:
+        raise StudyError(*problems)
+    count = min(DRAWN, study.people.annotators)
+    drawn = sample_assignments(study, outputs, count=count, rng=study_rng(study.seed))
+    efforts: list[Effort] = [
+        estimate_effort(build_form(study, outputs, assignment, key, texts)) for assignment, key in drawn
+    ]
+    return Overview(
+        study=study,
+        outputs=outputs,
+        warnings=study_warnings(study, outputs),
+        pages=round(fmean(one.pages for one in efforts)),
+        questions=round(fmean(one.questions for one in efforts)),
+        words=round(fmean(one.words for one in efforts)),
+        minutes=round(fmean(one.minutes for one in efforts), 1),
+    )
+
+
+def exposures(study: Study) -> tuple[int, ...]:
+    """Return how many outputs of each system are read before comparing; several in an exposure study."""
+    if study.spa is None:
+        return ()
+    return (study.spa.exposure,) if study.spa.exposure_study is None else study.spa.exposure_study.exposures
+
+
+def print_overview(overview: Overview, path: Path) -> None:
+    """Print an overview for a reader: what is compared and asked, effort, cost, warnings, dropped items."""
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    study = overview.study
+    console = Console(highlight=False)
+    console.print(f"[bold]{escape(study.title)}[/bold] ({escape(study.id)}, {study.language})")
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column()
+    for name, told in _facts(overview):
+        table.add_row(name, escape(told))
+    console.print(table)
+    _print_list(console, "Warnings", [escape(line) for line in overview.warnings], style="yellow")
+    dropped = [escape(f"{one.item_id}: {one.rule}, {one.evidence}") for one in overview.outputs.dropped]
+    _print_list(console, "Items left out", dropped, style="yellow")
+    console.print(f"[green]Everything fits.[/green] Next: spa build {escape(str(path))}", soft_wrap=True)
+
+
+def _print_list(console: Console, title: str, lines: list[str], *, style: str, most: int = 10) -> None:
+    if not lines:
+        return
+    console.print(f"[{style}]{title}[/{style}]")
+    for line in lines[:most]:
+        console.print(f"  - {line}", soft_wrap=True)
+    if len(lines) > most:
+        console.print(f"  ... and {len(lines) - most} more (--json lists all)")
+
+
+def _facts(overview: Overview) -> list[tuple[str, str]]:
+    study, people = overview.study, overview.study.people
+    facts = [
+        ("systems", ", ".join(one.id if one.role == "system" else f"{one.id} ({one.role})" for one in study.systems)),
+        ("items", str(len(overview.outputs.items))),
+    ]
+    facts += [(name, told) for name, told in _asked(study) if told]
+    facts += [
+        ("an annotator", f"{overview.pages} pages, {overview.questions} questions, {overview.words:,} words"),
+        ("takes about", f"{overview.minutes:g} minutes{_told_minutes(overview)}"),
+        ("annotators", str(people.annotators)),
+    ]
+    if overview.cost is not None and overview.hourly_pay is not None:
+        cost = f"{overview.cost:,} {people.currency} = {people.annotators} x {people.pay}, without a platform's fee"
+        facts += [("cost", cost), ("pay an hour", f"{overview.hourly_pay:,} {people.currency}")]
+    else:
+        facts.append(("cost", "unknown: [people] pay is not set"))
+    if study.raters:
+        facts.append(("raters", ", ".join(f"{rater.id} ({rater.model})" for rater in study.raters)))
+    return facts
+
+
+def _told_minutes(overview: Overview) -> str:
+    return f"; annotators are told {overview.study.people.minutes:g}" if overview.study.people.minutes else ""
+
+
+def _asked(study: Study) -> list[tuple[str, str]]:
+    pairs = f"{len(study.pairs)} pair{'s' if len(study.pairs) != 1 else ''}"
+    both = "" if study.spa is None or study.spa.directions == "one" else ", both directions"
+    seen = " and ".join(str(number) for number in exposures(study))
+    asked = {table: ", ".join(study.asked(table)) for table in _tables()}
+    choice_pairs = f"{len(study.choice_pairs)} pairs"
+    return [
+        ("spa", asked["spa"] and f"{pairs}{both}, after {seen} outputs of each system; asked: {asked['spa']}"),
+        ("likert", asked["likert"] and f"1 to {study.likert.points if study.likert else ''}; asked: {asked['likert']}"),
+        ("continuous", asked["continuous"] and f"0 to 100; asked: {asked['continuous']}"),
+        ("categories", asked["categories"] and f"asked: {asked['categories']}"),
+        ("choices", asked["choices"] and f"{choice_pairs}; asked: {asked['choices']}"),
+    ]
+
+
+def _tables() -> tuple[Any, ...]:
+    from spa.study.study import Elicitation
+
+    return get_args(Elicitation)

@@ -1,0 +1,111 @@
+"""``spa init`` and ``spa check``: begin a study, and see what it will ask before anybody is asked."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from importlib import resources
+from pathlib import Path
+
+import click
+
+EXAMPLES = ("stories", "zh", "ar", "images")
+
+
+@click.command(epilog="Example: spa init my-study --example images")
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option(
+    "--example",
+    type=click.Choice(EXAMPLES),
+    default="stories",
+    show_default=True,
+    help="Which example to start from; stories explains every key of a study file.",
+)
+def init(folder: Path, example: str) -> None:
+    """Write a commented study.toml and example outputs into FOLDER.
+
+    Nothing that is there already is overwritten.
+    """
+    written = write_example(folder, example)
+    for name in written:
+        click.echo(f"wrote {folder / name}")
+    click.echo(f"Next: spa check {folder / 'study.toml'}")
+
+
+@click.command(epilog="Example: spa check my-study/study.toml")
+@click.argument("study", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON.")
+def check(study: Path, as_json: bool) -> None:
+    """Check STUDY and everything it names, and tell what an annotator will face.
+
+    Every mistake is told at once, one line each.
+    """
+    from spa.commands.overview import overview_of, print_overview
+    from spa.errors import SpaError
+
+    try:
+        overview = overview_of(study)
+    except SpaError as error:
+        if as_json:
+            click.echo(json.dumps({"study": None, "problems": error.problems}, ensure_ascii=False, indent=2))
+        raise
+    if as_json:
+        click.echo(json.dumps(overview.as_json(), ensure_ascii=False, indent=2))
+    else:
+        print_overview(overview, study)
+
+
+def write_example(folder: Path, example: str) -> tuple[str, ...]:
+    """Copy an example study into a folder; all of it or, where a file is in the way, nothing.
+
+    Parameters
+    ----------
+    folder : Path
+        Made if it is not there.
+    example : str
+        One of ``EXAMPLES``.
+
+    Returns
+    -------
+    tuple of str
+        Names of the files and folders written.
+
+    Raises
+    ------
+    StudyError
+        If a file of that name is there, or the folder cannot be written.
+    """
+    from spa.errors import StudyError
+
+    with resources.as_file(resources.files("spa.examples").joinpath(example)) as source:
+        names = tuple(sorted((path.name for path in source.iterdir()), key=lambda name: (name == "study.toml", name)))
+        there = [folder / name for name in names if (folder / name).exists()]
+        if there:
+            raise StudyError(
+                *(
+                    f"{path}: wanted no such file, got one; it is not overwritten, choose another folder"
+                    for path in there
+                )
+            )
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            # study.toml comes last: where it is, the rest is.
+            with tempfile.TemporaryDirectory(dir=folder, prefix=".spa-init-") as temporary:
+                for name in names:
+                    _copy(source / name, Path(temporary) / name)
+                for name in names:
+                    (Path(temporary) / name).rename(folder / name)
+        except OSError as error:
+            raise StudyError(f"{folder}: wanted a folder that can be written, got: {error.strerror}") from error
+    return names
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Copy contents without the permissions, which may be read-only in an installed package."""
+    if source.is_dir():
+        target.mkdir()
+        for path in source.iterdir():
+            _copy(path, target / path.name)
+    else:
+        shutil.copyfile(source, target)
