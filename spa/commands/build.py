@@ -107,7 +107,7 @@ def _draw(
         "seed": seed,
         "assignments": store.count_assignments(),
         "new": new,
-        "tokens": len(store.tokens()),
+        "tokens": len(store.tokens(personal=True)),
         "balance": summarise_balance(store.assignments(), store.keys()),
         "links": None,
     }
@@ -145,7 +145,7 @@ def _write_links(path: Path, target: str | Path) -> None:
     from spa.responses.store import Store
 
     with Store.open(target, read_only=True) as store, written_whole(path) as temporary:
-        temporary.write_text("".join(f"/a/{token}\n" for token in store.tokens()), encoding="utf-8")
+        temporary.write_text("".join(f"/a/{token}\n" for token in store.tokens(personal=True)), encoding="utf-8")
 
 
 def _tell(facts: dict[str, Any], study: Path) -> None:

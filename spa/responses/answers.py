@@ -80,12 +80,13 @@ def parse_answer(question: Question, raw: object) -> Response | Missing:
         A ``Response`` with a preference probability, a rating or the chosen option's value; a
         ``Missing`` with its reason for anything else.
     """
-    kept = None if raw is None else verbatim(raw)
+    if raw is None:
+        return Missing(question_id=question.question_id, target=question.target, reason=NO_ANSWER, raw=None)
+    kept = verbatim(raw)
     try:
         value = _read(question.answer, raw)
     except Unreadable as reason:
         return Missing(question_id=question.question_id, target=question.target, reason=str(reason), raw=kept)
-    assert kept is not None
     return Response(question_id=question.question_id, target=question.target, value=value, raw=kept)
 
 

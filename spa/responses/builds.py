@@ -89,4 +89,4 @@ def _insert(connection: Connection, draws: Sequence[tuple[Assignment, BlindingKe
     connection.execute(
         insert(blinding), [{"assignment_id": key.assignment_id, "record": key_to_json(key)} for _, key in draws]
     )
-    connection.execute(insert(tokens), [{"token": random_token()} for _ in draws])
+    connection.execute(insert(tokens), [{"token": random_token(), "personal": True} for _ in draws])

@@ -218,13 +218,14 @@ class Store:
         """Make and record a token: one person's link."""
         token = builds.random_token()
         with self._writing() as connection:
-            connection.execute(insert(tokens).values(token=token))
+            connection.execute(insert(tokens).values(token=token, personal=False))
         return token
 
-    def tokens(self) -> tuple[str, ...]:
-        """Return all tokens, oldest first."""
+    def tokens(self, *, personal: bool = False) -> tuple[str, ...]:
+        """Return all tokens, oldest first, or only those made with the assignments, to be handed out."""
+        query = select(tokens.c.token).order_by(tokens.c.number)
         with self._reading() as connection:
-            return tuple(connection.scalars(select(tokens.c.token).order_by(tokens.c.number)))
+            return tuple(connection.scalars(query.where(tokens.c.personal) if personal else query))
 
     def has_token(self, token: str) -> bool:
         """Return whether this store gave out the token."""

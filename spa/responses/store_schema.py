@@ -7,6 +7,7 @@ database. ``payloads`` and ``attempts`` are written before anything is read from
 from __future__ import annotations
 
 from sqlalchemy import (
+    Boolean,
     Column,
     Dialect,
     Float,
@@ -68,6 +69,7 @@ tokens = Table(
     metadata,
     Column("number", Integer, primary_key=True),
     Column("token", String, nullable=False, unique=True),
+    Column("personal", Boolean, nullable=False),  # made with an assignment, to be handed out; else made at the door
 )
 
 submissions = Table(
