@@ -1,1 +1,50 @@
 """From tidy tables to corrected tests, rankings and a report."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+_HOME = {
+    "analyse": "analysis.results",
+    "AnswerTables": "analysis.tables",
+    "check_frames": "analysis.tables",
+    "facts_of": "analysis.study_facts",
+    "fit_bradley_terry": "analysis.bradley_terry",
+    "holm": "analysis.holm",
+    "parse_expectations": "analysis.plan",
+    "Plan": "analysis.plan",
+    "plan_of": "analysis.study_facts",
+    "read_tables": "analysis.tables",
+    "Reading": "analysis.tables",
+    "results_schema": "analysis.results",
+    "Scale": "analysis.columns",
+    "StudyFacts": "analysis.study_facts",
+    "to_json": "analysis.results",
+    "write_results": "analysis.writing",
+}
+__all__ = [
+    "AnswerTables",
+    "Plan",
+    "Reading",
+    "Scale",
+    "StudyFacts",
+    "analyse",
+    "check_frames",
+    "facts_of",
+    "fit_bradley_terry",
+    "holm",
+    "parse_expectations",
+    "plan_of",
+    "read_tables",
+    "results_schema",
+    "to_json",
+    "write_results",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first asked for, so that the package itself is light."""
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)

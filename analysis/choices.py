@@ -1,0 +1,161 @@
+"""Pairwise choices: which of two outputs of one item is better."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from analysis.coding import Floats, Ints, code, fold
+from analysis.order import Order
+from analysis.plan import Plan, Verdict
+from analysis.t_test import one_sample, sign_test
+from analysis.units import UnitRule, average_by_unit
+
+CHANCE = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChoiceTest:
+    """Share of choices that x won (a tie is half), averaged within the unit and tested against 0.5."""
+
+    group: str
+    criterion: str
+    system_x: str
+    system_y: str
+    unit: str
+    unit_note: str | None
+    n: int
+    wins_x: int
+    wins_y: int
+    ties: int
+    win_rate: float
+    ci_low: float | None
+    ci_high: float | None
+    t: float | None
+    df: float | None
+    p_value: float | None
+    p_adjusted: float | None = None
+    n_tests: int | None = None
+    p_binomial: float | None = None
+    stars: str = ""
+    verdict: Verdict | None = None
+    reason: str | None = None
+
+    @property
+    def effect(self) -> float:
+        """How far the win rate lies from chance; positive speaks for x."""
+        return self.win_rate - CHANCE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ChoiceCells:
+    """Choices of one group and criterion, one value a cell: the share that x won (x before y in the order)."""
+
+    group: str
+    criterion: str
+    llm: bool
+    systems: tuple[str, ...]
+    x: Ints
+    y: Ints
+    annotator: Ints
+    assignment: Ints
+    item: Ints
+    value: Floats
+
+
+def choice_cells(table: pl.DataFrame, order: Order) -> Iterator[ChoiceCells]:
+    """Yield the answered cells of each group and criterion, repeats averaged, turned to the order of systems."""
+    table = table.filter(pl.col("value").is_not_null())
+    if table.is_empty():
+        return
+    group, criterion = code(table["group"], order.groups).of, code(table["criterion"], order.criteria).of
+    x, y = code(table["system_x"], order.systems).of, code(table["system_y"], order.systems).of
+    annotator = code(table["annotator_id"]).of
+    assignment = fold(annotator, code(table["assignment_id"]).of).of
+    item, variant = code(table["item_id"]).of, code(table["variant"]).of
+    sample = fold(*(code(table[name]).of for name in ("sample", "sample_x", "sample_y"))).of
+    llm = (table["annotator_kind"] == "llm").to_numpy()
+    cells = fold(group, criterion, assignment, variant, item, sample, x, y)
+    first = cells.first
+    turned = x[first] > y[first]
+    share = cells.mean(table["value"].to_numpy())
+    share = np.where(turned, 1 - share, share)
+    ends = np.cumsum(np.bincount(fold(group[first], criterion[first]).of))
+    for number, end in enumerate(ends.tolist()):
+        rows = slice(ends[number - 1] if number else 0, end)  # folds are sorted by their columns
+        own = first[rows]
+        yield ChoiceCells(
+            group=order.groups[group[own[0]]],
+            criterion=order.criteria[criterion[own[0]]],
+            llm=bool(llm[own[0]]),
+            systems=order.systems,
+            x=np.minimum(x[own], y[own]),
+            y=np.maximum(x[own], y[own]),
+            annotator=annotator[own],
+            assignment=assignment[own],
+            item=item[own],
+            value=share[rows],
+        )
+
+
+def compare_choices(cells: ChoiceCells, plan: Plan) -> list[ChoiceTest]:
+    """Test for every pair whether x wins as often as y.
+
+    The share won is averaged within the unit and a one-sample t against 0.5 is taken over units;
+    ``p_binomial`` is the exact two-sided sign test over the untied choices, which takes them as independent.
+    """
+    k = len(cells.systems)
+    pair = cells.x * k + cells.y
+    units = average_by_unit(
+        pair,
+        cells.value,
+        annotator=cells.annotator,
+        assignment=cells.assignment,
+        item=cells.item,
+        n_parts=k * k,
+        rule=UnitRule(wanted=plan.unit, llm=cells.llm),
+        scale=1.0,
+    )
+    rows = []
+    for number, unit in enumerate(units):
+        if unit is None:
+            continue
+        own = cells.value[pair == number]
+        wins, losses = int(np.sum(own > CHANCE)), int(np.sum(own < CHANCE))
+        result = one_sample(unit.values, against=CHANCE, confidence=plan.confidence)
+        rows.append(
+            ChoiceTest(
+                group=cells.group,
+                criterion=cells.criterion,
+                system_x=cells.systems[number // k],
+                system_y=cells.systems[number % k],
+                unit=unit.unit,
+                unit_note=unit.note,
+                n=result.n,
+                wins_x=wins,
+                wins_y=losses,
+                ties=len(own) - wins - losses,
+                win_rate=result.mean,
+                ci_low=result.ci_low,
+                ci_high=result.ci_high,
+                t=result.t,
+                df=result.df,
+                p_value=result.p_value,
+                p_binomial=sign_test(wins, losses),
+                reason=result.reason,
+            )
+        )
+    return rows
+
+
+def choice_wins(cells: ChoiceCells) -> Floats:
+    """Count wins, ties half: array of shape (n_systems, n_systems), entry [i, j] is what i won of j."""
+    k = len(cells.systems)
+    key = cells.x * k + cells.y
+    wins = np.bincount(key, weights=cells.value, minlength=k * k).reshape(k, k)
+    losses = np.bincount(key, weights=1 - cells.value, minlength=k * k).reshape(k, k)
+    table: Floats = (wins + losses.T).astype(np.float64)
+    return table

@@ -1,0 +1,193 @@
+"""``spa report``: from a study's store, or from tables collected elsewhere, to a report."""
+
+from __future__ import annotations
+
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from analysis.columns import Scale
+    from analysis.plan import Plan
+    from analysis.study_facts import StudyFacts
+    from analysis.tables import AnswerTables
+
+TABLES = ("preferences", "ratings", "choices", "metrics", "annotators")
+RANKINGS_SHOWN = 24
+SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
+PLAN = ("fwer", "confidence", "family", "unit", "max_failed_checks", "repeat_submissions", "regularisation", "seed")
+FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+class Tau(click.ParamType[Decimal]):
+    """A decimal between 1 and 2."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Decimal:
+        """Read the decimal as written: 1.1 is exactly 1.1."""
+        try:
+            tau = Decimal(value)
+        except InvalidOperation:
+            self.fail(f"a number from 1 to 2 is wanted, got {value!r}", param, ctx)
+        if not 1 <= tau <= 2:
+            self.fail(f"a number from 1 to 2 is wanted, got {value!r}", param, ctx)
+        return tau
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  spa report my-study/study.toml --out report
+  spa report --ratings ratings.csv --map rater=annotator_id --llm gpt4 --scale 1:5 --out report
+"""
+)
+@click.argument("study", type=FILE, required=False)
+@click.option("--store", help="Store of the study: SQLite file or database URL.  [default: beside the study file]")
+@click.option("--preferences", type=FILE, help="Preference probabilities (CSV, Parquet or JSONL).")
+@click.option("--ratings", type=FILE, help="Ratings of single outputs.")
+@click.option("--choices", type=FILE, help="Pairwise choices.")
+@click.option("--metrics", type=FILE, help="Automatic metrics.")
+@click.option("--annotators", type=FILE, help="One row an annotator: screening, checks, submissions.")
+@click.option("--map", "mapping", multiple=True, metavar="OLD=NEW", help="Rename a column; repeatable.")
+@click.option("--llm", "llms", multiple=True, metavar="ID", help="An annotator that is an LLM; repeatable.")
+@click.option("--scale", "scales", multiple=True, metavar="[CRITERION=]LOW:HIGH", help="Check scores; repeatable.")
+@click.option("--lower-is-better", multiple=True, metavar="CRITERION", help="A low rating is good; repeatable.")
+@click.option("--expected", multiple=True, metavar='"X > Y"', help='Expected preference, or "X ~ Y"; repeatable.')
+@click.option("--fwer", type=SHARE, help="Familywise error rate.  [0.05]")
+@click.option("--tau", type=Tau(), help="Largest sum of two directions that is kept.  [1.1]")
+@click.option("--keep-inconsistent", is_flag=True, help="Exclude nobody for self-contradiction.")
+@click.option("--confidence", type=SHARE, help="Of intervals.  [0.95]")
+@click.option("--family", type=click.Choice(["criterion", "all"]), help="Tests corrected together.  [criterion]")
+@click.option("--unit", type=click.Choice(["auto", "annotator", "item"]), help="What tests generalise over.  [auto]")
+@click.option("--max-failed-checks", type=click.IntRange(min=0), help="Attention checks one may fail.  [0]")
+@click.option("--repeat-submissions", type=click.Choice(["exclude", "first"]), help="Who submitted twice.  [exclude]")
+@click.option(
+    "--regularisation", type=click.FloatRange(0, min_open=True), help="Wins added to every pair (Bradley-Terry)."
+)
+@click.option("--seed", type=click.IntRange(min=0), help="Kept with the results.  [0]")
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Folder of the report.")
+@click.option("--json", "as_json", is_flag=True, help="Print results.json instead of the ranking table.")
+def report(study: Path | None, store: str | None, out: Path | None, as_json: bool, **options: Any) -> None:
+    """Say which system is preferred: tests, strengths, rankings, and who was excluded.
+
+    Give a STUDY whose answers were collected here, or tables collected elsewhere (one row one
+    answer). The plan of a STUDY stands in its [analysis] section; options set it for tables.
+    """
+    from analysis.plan import Plan
+    from analysis.results import analyse, to_json
+
+    if out is None and not as_json:
+        raise click.UsageError("--out DIR is wanted (or --json, to print the results only)")
+    paths = {name: options.pop(name) for name in TABLES}
+    paths = {name: path for name, path in paths.items() if path is not None}
+    given = {name: value for name, value in options.items() if value not in (None, (), False)}
+    if study is not None:
+        if paths or given:
+            named = ", ".join(f"--{name.replace('_', '-')}" for name in [*paths, *given])
+            raise click.UsageError(f"{named}: not with a STUDY, whose plan stands in its [analysis] section")
+        tables, plan, facts = _from_study(study, store)
+    else:
+        if not {"preferences", "ratings", "choices"} & set(paths):
+            raise click.UsageError("a STUDY, or at least one of --preferences, --ratings, --choices is wanted")
+        tables, plan, facts = _from_files(paths, given), _plan(given), None
+    assert isinstance(plan, Plan)
+    results = analyse(tables, plan, study=facts)
+    if out is not None:
+        from analysis.writing import write_results
+
+        write_results(results, out)
+    if as_json:
+        click.echo(to_json(results), nl=False)
+        return
+    assert out is not None
+    _print(results)
+    click.echo(f"report: {out / 'report.html'}")
+
+
+def _from_study(path: Path, store: str | None) -> tuple[AnswerTables, Plan, StudyFacts]:
+    from analysis.study_facts import facts_of, plan_of
+    from analysis.tables import Reading, check_frames
+    from spa.commands.workspace import open_workspace
+    from spa.errors import AnalysisError
+    from spa.responses.export import export_tables
+
+    with open_workspace(path, store, read_only=True) as workspace:
+        exported = export_tables(workspace.store)
+        frames = {name: getattr(exported, name) for name in ("preferences", "ratings", "choices", "annotators")}
+        if all(frames[name].is_empty() for name in ("preferences", "ratings", "choices")):
+            raise AnalysisError(f"{path}: the store holds no answers yet; collect some (spa serve, rate or simulate)")
+        tables = check_frames(frames, Reading())
+        first = next(workspace.store.assignments(), None)
+        form = None if first is None else workspace.form(first.assignment_id)
+        facts = facts_of(workspace.study, form=form, dropped=workspace.outputs.dropped)
+        return tables, plan_of(workspace.study), facts
+
+
+def _from_files(paths: dict[str, Path], given: dict[str, Any]) -> AnswerTables:
+    from analysis.tables import Reading, read_tables
+
+    mapping = dict(_split(text, "--map", "OLD=NEW") for text in given.get("mapping", ()))
+    scales = tuple(_scale(text) for text in given.get("scales", ()))
+    return read_tables(paths, Reading(mapping=mapping, llms=tuple(given.get("llms", ())), scales=scales))
+
+
+def _plan(given: dict[str, Any]) -> Plan:
+    from analysis.plan import Plan, parse_expectations
+
+    chosen = {name: given[name] for name in PLAN if name in given}
+    if given.get("keep_inconsistent"):
+        if "tau" in given:
+            raise click.UsageError("--tau or --keep-inconsistent, not both")
+        chosen["consistency_tau"] = None
+    elif "tau" in given:
+        chosen["consistency_tau"] = given["tau"]
+    return Plan(
+        expected=parse_expectations(given.get("expected", ()), "--expected"),
+        lower_is_better=frozenset(given.get("lower_is_better", ())),
+        **chosen,
+    )
+
+
+def _split(text: str, option: str, form: str) -> tuple[str, str]:
+    old, sign, new = text.partition("=")
+    if not (old and sign and new):
+        raise click.UsageError(f"{option} {form} is wanted, got {text!r}")
+    return old, new
+
+
+def _scale(text: str) -> Scale:
+    from analysis.columns import Scale
+
+    criterion, sign, bounds = text.rpartition("=")
+    low, colon, high = bounds.partition(":")
+    try:
+        scale = Scale(criterion=criterion if sign else None, low=float(low), high=float(high))
+    except ValueError:
+        scale = None
+    if scale is None or not colon or not scale.low < scale.high or (sign and not criterion):
+        raise click.UsageError(f"--scale LOW:HIGH or CRITERION=LOW:HIGH is wanted, got {text!r}")
+    return scale
+
+
+def _print(results: dict[str, Any]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table("criterion", "asked by", "group", "order, best first", title="Rankings")
+    rankings = [row for row in results["rankings"] if row["source"] != "ratings_bt"]
+    for row in rankings[:RANKINGS_SHOWN]:
+        order = " > ".join(" = ".join(place) for place in row["order"]) or "none"
+        aside = ", ".join(gone["system"] for gone in row["unranked"])
+        cells = (row["criterion"], row["source"], row["group"], f"{order} (no rank: {aside})" if aside else order)
+        table.add_row(*(Text(cell) for cell in cells))
+    console = Console()
+    console.print(table)
+    more = len(rankings) - RANKINGS_SHOWN
+    if more > 0:
+        console.print(f"{more} more rankings stand in the report.")
+    excluded = len({row["annotator_id"] for row in results["exclusions"]})
+    console.print(f"{excluded} annotators with exclusions, {len(results['warnings'])} warnings: see the report.")

@@ -1,0 +1,129 @@
+"""What a tidy table holds: its columns, and the checks of one column's values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+KINDS = ("human", "llm", "simulated")
+OVERALL = "overall"
+MISSING = r"(?i)^(nan|na)$"
+SHOWN = 5  # row numbers that a message names
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """Columns of one kind of table; ``cell`` are those whose combination may be answered once."""
+
+    required: tuple[str, ...]
+    answer: str
+    cell: tuple[str, ...]
+
+
+COMMON = ("annotator_id", "assignment_id", "variant", "criterion")
+LAYOUTS = {
+    "preferences": Layout(
+        required=("annotator_id", "system_x", "system_y", "preference"),
+        answer="preference",
+        cell=(*COMMON, "exposure", "system_x", "system_y"),
+    ),
+    "ratings": Layout(
+        required=("annotator_id", "item_id", "system", "score"),
+        answer="score",
+        cell=(*COMMON, "elicitation", "item_id", "sample", "system"),
+    ),
+    "choices": Layout(
+        required=("annotator_id", "item_id", "system_x", "system_y", "winner"),
+        answer="winner",
+        cell=(*COMMON, "item_id", "sample", "sample_x", "sample_y", "system_x", "system_y"),
+    ),
+}
+METRIC_COLUMNS = ("item_id", "system", "metric", "score")
+ANSWER_COLUMNS = (*COMMON, "annotator_kind", "item_id", "sample", "repeat", "elicitation", "group", "missing_reason")
+ANNOTATOR_COLUMNS = (
+    "annotator_id",
+    "annotator_kind",
+    "group",
+    "submissions",
+    "screening_passed",
+    "checks_failed",
+    "checks_total",
+)
+KNOWN = {
+    **{kind: frozenset((*ANSWER_COLUMNS, *layout.required, *layout.cell)) for kind, layout in LAYOUTS.items()},
+    "metrics": frozenset((*METRIC_COLUMNS, "higher_is_better")),
+    "annotators": frozenset(ANNOTATOR_COLUMNS),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scale:
+    """Bounds that a score must keep, for one criterion or (``None``) for all others."""
+
+    criterion: str | None
+    low: float
+    high: float
+
+
+class Check:
+    """Collects what is wrong with one table, one line a kind of mistake."""
+
+    def __init__(self, frame: pl.DataFrame, place: str) -> None:
+        self.frame = frame
+        self.place = place
+        self.problems: list[str] = []
+
+    def refuse(self, wrong: pl.Expr, column: str, wanted: str) -> None:
+        """Name the rows in which ``wrong`` holds, what was wanted in the column, and what came."""
+        found = self.frame.filter(wrong).select("row", pl.col(column).alias("came"))
+        if found.height:
+            came = found["came"][0]
+            shown = "nothing" if came is None else repr(came)
+            self.problems.append(f"{self.place}, {rows_named(found['row'])}: {wanted}, got {shown}")
+
+    def names(self, column: str) -> None:
+        """Require something in every row of a column."""
+        self.refuse(pl.col(column).is_null(), column, f"{column} must not be empty")
+
+    def number(self, column: str, name: str, wanted: str = "") -> None:
+        """Parse a column of numbers into ``name``; empty, "NaN" and "NA" are missing, infinity is refused."""
+        text = pl.col(column)
+        number = text.cast(pl.Float64, strict=False)
+        self.frame = self.frame.with_columns(
+            pl.when(text.str.contains(MISSING)).then(None).otherwise(number).alias(name)
+        )
+        unread = text.is_not_null() & ~text.str.contains(MISSING) & (pl.col(name).is_null() | pl.col(name).is_nan())
+        self.refuse(unread, column, f"{column} must be a number with a decimal point{wanted}")
+        self.refuse(pl.col(name).is_infinite(), column, f"{column} must be finite")
+        self.frame = self.frame.with_columns(
+            pl.when(pl.col(name).is_finite()).then(pl.col(name)).otherwise(None).alias(name)
+        )
+
+    def whole(self, column: str) -> None:
+        """Turn a column into whole numbers of 0 or more; empty stays empty."""
+        text = pl.col(column)
+        plain = text.str.replace(r"\.0+$", "").cast(pl.Int64, strict=False)
+        self.refuse(text.is_not_null() & (plain.is_null() | (plain < 0)), column, f"{column} must be a whole number")
+        self.frame = self.frame.with_columns(plain.alias(column))
+
+    def truth(self, column: str) -> None:
+        """Turn true/false, yes/no or 1/0 into a truth value; empty stays empty (not asked)."""
+        text = pl.col(column).str.to_lowercase()
+        yes, no = text.is_in(["true", "yes", "1", "1.0"]), text.is_in(["false", "no", "0", "0.0"])
+        self.refuse(text.is_not_null() & ~yes & ~no, column, f"{column} must be true, false or empty")
+        self.frame = self.frame.with_columns(pl.when(yes).then(True).when(no).then(False).otherwise(None).alias(column))
+
+
+def rows_named(rows: pl.Series) -> str:
+    """Name rows in a message.
+
+    >>> rows_named(pl.Series([2, 5])), rows_named(pl.Series([7]))
+    ('rows 2 and 5', 'row 7')
+    """
+    listed = [str(row) for row in rows.head(SHOWN).to_list()]
+    if len(rows) == 1:
+        return f"row {listed[0]}"
+    if len(rows) > SHOWN:
+        return f"rows {', '.join(listed)} and {len(rows) - SHOWN} more"
+    return f"rows {', '.join(listed[:-1])} and {listed[-1]}"

@@ -1,0 +1,89 @@
+"""Self-consistency: P(x preferred to y) and P(y preferred to x) cannot both be high."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+import polars as pl
+
+NEAR = 1e-9  # sums this close to the bound are decided in exact arithmetic
+MATCH = ("group", "annotator_id", "annotator_kind", "assignment_id", "variant", "criterion", "exposure", "low", "high")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """One comparison whose two directions sum to more than the bound."""
+
+    group: str
+    annotator_id: str
+    annotator_kind: str
+    assignment_id: str | None
+    variant: str | None
+    evidence: str
+
+
+def find_failures(preferences: pl.DataFrame, consistency_tau: Decimal) -> list[Failure]:
+    """Find the comparisons whose two directions sum to more than ``consistency_tau``.
+
+    Sums are taken per criterion and exposure within one annotator's assignment, repeats averaged,
+    in the decimals that were written: 0.55 + 0.55 is 1.1 and is kept under a bound of 1.1. A
+    comparison asked in one direction cannot be checked.
+
+    Parameters
+    ----------
+    preferences : DataFrame
+        A checked table of preferences.
+    consistency_tau : Decimal
+        The largest sum that is kept (1.1 in the source).
+
+    Returns
+    -------
+    list of Failure
+        In the order of the table.
+
+    References
+    ----------
+    Ethayarajh, K. and Jurafsky, D. (2022). The Authenticity Gap in Human Evaluation. EMNLP, section 5.2.
+    """
+    forward = pl.col("system_x") < pl.col("system_y")
+    table = preferences.filter(pl.col("value").is_not_null()).with_columns(
+        pl.min_horizontal("system_x", "system_y").alias("low"),
+        pl.max_horizontal("system_x", "system_y").alias("high"),
+        forward.alias("forward"),
+    )
+    direction = pl.col("forward")
+    sums = (
+        table.group_by(MATCH, maintain_order=True)
+        .agg(
+            pl.col("text").filter(direction).alias("forth"),
+            pl.col("text").filter(~direction).alias("back"),
+            (pl.col("value").filter(direction).mean() + pl.col("value").filter(~direction).mean()).alias("sum"),
+        )
+        .filter(pl.col("sum") > float(consistency_tau) - NEAR)
+    )
+    failures = []
+    for row in sums.iter_rows(named=True):
+        forth, back = _mean(row["forth"]), _mean(row["back"])
+        if forth + back <= Fraction(consistency_tau):
+            continue
+        about = f"{row['criterion']}" + ("" if row["exposure"] is None else f" at exposure {row['exposure']}")
+        low, high = row["low"], row["high"]
+        failures.append(
+            Failure(
+                **{name: row[name] for name in ("group", "annotator_id", "annotator_kind", "assignment_id", "variant")},
+                evidence=f"{about}: P({low} > {high}) + P({high} > {low}) = "
+                f"{_shown(forth)} + {_shown(back)} = {_shown(forth + back)}, more than {consistency_tau}",
+            )
+        )
+    return failures
+
+
+def _mean(texts: list[str]) -> Fraction:
+    return sum((Fraction(Decimal(text)) for text in texts), Fraction(0)) / len(texts)
+
+
+def _shown(value: Fraction) -> str:
+    """Write a fraction as a decimal, exactly where it has up to 12 digits."""
+    return f"{float(value):.12g}"

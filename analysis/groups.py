@@ -1,0 +1,85 @@
+"""Who is analysed together: people, simulated annotators, and each LLM by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+
+from spa.errors import AnalysisError
+
+ORDER = ("human", "simulated", "llm")
+
+
+def with_groups(tables: Mapping[str, pl.DataFrame], llms: Sequence[str]) -> dict[str, pl.DataFrame]:
+    """Fill in ``annotator_kind`` and ``group`` of every table that names annotators.
+
+    A kind stands in the table itself, else in the annotators table; else ``llms`` names the LLMs
+    and everyone else is human. Groups are "human", "simulated", and an LLM's id, followed by
+    "/variant" where there is one; a ``group`` in the table goes before.
+
+    Raises
+    ------
+    AnalysisError
+        When an LLM named occurs nowhere or is called something else in a table, when an annotator
+        has two kinds, or a group holds two.
+    """
+    kinds = _kinds_by_annotator(tables)
+    done = {}
+    for name, table in tables.items():
+        if "annotator_id" not in table.columns:
+            done[name] = table
+            continue
+        named = "llm" if llms else "human"
+        guess = pl.when(pl.col("annotator_id").is_in(list(llms))).then(pl.lit(named)).otherwise(pl.lit("human"))
+        known = pl.col("annotator_id").replace_strict(kinds, default=None, return_dtype=pl.String) if kinds else None
+        given = [pl.col("annotator_kind")] if "annotator_kind" in table.columns else []
+        kind = pl.coalesce([*given, *([known] if known is not None else []), guess])
+        table = table.with_columns(kind.alias("annotator_kind"))
+        variant = pl.col("variant") if "variant" in table.columns else pl.lit(None, dtype=pl.String)
+        llm = pl.concat_str([pl.col("annotator_id"), variant], separator="/", ignore_nulls=True)
+        own = pl.when(pl.col("annotator_kind") == "llm").then(llm).otherwise(pl.col("annotator_kind"))
+        given = [pl.col("group")] if "group" in table.columns else []
+        done[name] = table.with_columns(pl.coalesce([*given, own]).alias("group"))
+    _check(done, llms)
+    return done
+
+
+def _kinds_by_annotator(tables: Mapping[str, pl.DataFrame]) -> dict[str, str]:
+    annotators = tables.get("annotators")
+    if annotators is None or "annotator_kind" not in annotators.columns:
+        return {}
+    return dict(zip(annotators["annotator_id"].to_list(), annotators["annotator_kind"].to_list(), strict=True))
+
+
+def _check(tables: Mapping[str, pl.DataFrame], llms: Sequence[str]) -> None:
+    seen = pl.concat(
+        [
+            table.select("annotator_id", "annotator_kind", "group")
+            for table in tables.values()
+            if "group" in table.columns
+        ]
+    ).unique(maintain_order=True)
+    problems = []
+    for llm in llms:
+        kinds = seen.filter(pl.col("annotator_id") == llm)["annotator_kind"].unique().to_list()
+        if not kinds:
+            problems.append(f"--llm {llm}: no table names this annotator")
+        elif kinds != ["llm"]:
+            problems.append(f"--llm {llm}: the tables say annotator_kind {' and '.join(sorted(kinds))}")
+    for column, what in (("annotator_id", "annotator"), ("group", "group")):
+        mixed = seen.group_by(column, maintain_order=True).agg(pl.col("annotator_kind").unique().sort())
+        mixed = mixed.filter(pl.col("annotator_kind").list.len() > 1)
+        problems += [
+            f"{what} {found[column]!r} is {' and '.join(found['annotator_kind'])} at once; one kind is wanted"
+            for found in mixed.to_dicts()
+        ]
+    if problems:
+        raise AnalysisError(*problems)
+
+
+def group_order(tables: Sequence[pl.DataFrame]) -> tuple[tuple[str, str], ...]:
+    """List (group, annotator_kind): people first, then simulated annotators, then LLMs as they first appear."""
+    seen = pl.concat([table.select("group", "annotator_kind") for table in tables]).unique(maintain_order=True)
+    pairs = [(group, kind) for group, kind in seen.iter_rows()]
+    return tuple(sorted(pairs, key=lambda pair: ORDER.index(pair[1])))

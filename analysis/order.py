@@ -1,0 +1,43 @@
+"""In which order groups, criteria, systems and pairs stand in the results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from analysis.study_facts import StudyFacts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """The study's order where the study is known, else that of first appearance."""
+
+    groups: tuple[str, ...]
+    criteria: tuple[str, ...]
+    systems: tuple[str, ...]
+    pairs: tuple[tuple[str, str], ...]  # each pair once, in the direction first listed
+
+
+def order_of(table: pl.DataFrame, groups: Sequence[str], study: StudyFacts | None) -> Order:
+    """Find the order for one answer table (before exclusions, so that these change no direction)."""
+    criteria = _listed([row["id"] for row in study.criteria] if study else (), table["criterion"])
+    systems = [row["id"] for row in study.systems] if study else []
+    if "system" in table.columns and not table["system"].is_null().all():
+        return Order(groups=tuple(groups), criteria=criteria, systems=_listed(systems, table["system"]), pairs=())
+    both = table.select(pl.concat_list("system_x", "system_y").alias("system")).explode("system", empty_as_null=True)
+    asked = table.select("system_x", "system_y").unique(maintain_order=True).iter_rows()
+    pairs: dict[frozenset[str], tuple[str, str]] = {}
+    for x, y in (*(study.pairs if study else ()), *asked):
+        pairs.setdefault(frozenset((x, y)), (x, y))
+    return Order(
+        groups=tuple(groups),
+        criteria=criteria,
+        systems=_listed(systems, both["system"]),
+        pairs=tuple(pairs.values()),
+    )
+
+
+def _listed(first: Sequence[str], column: pl.Series) -> tuple[str, ...]:
+    return tuple(dict.fromkeys([*first, *column.unique(maintain_order=True).to_list()]))

@@ -1,0 +1,93 @@
+"""What was fixed before the answers were seen: the analysis plan, and what a report says of the study."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Literal
+
+from spa.errors import AnalysisError
+
+Verdict = Literal["x", "y", "indifferent"]
+SIGNS: dict[str, Verdict] = {">": "x", "<": "y", "~": "indifferent"}
+EXPECTED = re.compile(r"^(?P<x>.*\S)\s+(?P<sign>[<>~])\s+(?P<y>\S.*)$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expectation:
+    """A preference expected before the study: x over y, y over x, or indifference."""
+
+    system_x: str
+    system_y: str
+    expected: Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """How answers are analysed.
+
+    Attributes
+    ----------
+    fwer : float
+        Familywise error rate of each Holm family.
+    confidence : float
+        Level of all intervals.
+    consistency_tau : Decimal or None
+        Largest sum of the two directions of one comparison that is kept; ``None`` for no such exclusion.
+    family : {"criterion", "all"}
+        Tests corrected together: of one source, group and criterion, or of all criteria.
+    unit : {"auto", "annotator", "item"}
+        What a paired test generalises over.
+    max_failed_checks : int
+        Attention checks that a person may fail.
+    repeat_submissions : {"exclude", "first"}
+        Whether a person who submitted twice leaves, or keeps the first submission.
+    regularisation : float or None
+        Wins added to both directions of every pair before Bradley-Terry is fitted.
+    expected : tuple of Expectation
+        Preferences expected before the study.
+    lower_is_better : frozenset of str
+        Criteria on which a low rating is good.
+    seed : int
+        Kept with the results; nothing random is drawn yet.
+    """
+
+    fwer: float = 0.05
+    confidence: float = 0.95
+    consistency_tau: Decimal | None = Decimal("1.1")
+    family: Literal["criterion", "all"] = "criterion"
+    unit: Literal["auto", "annotator", "item"] = "auto"
+    max_failed_checks: int = 0
+    repeat_submissions: Literal["exclude", "first"] = "exclude"
+    regularisation: float | None = None
+    expected: tuple[Expectation, ...] = ()
+    lower_is_better: frozenset[str] = frozenset()
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        for name in ("fwer", "confidence"):
+            if not 0 < getattr(self, name) < 1:
+                raise ValueError(f"{name} must lie between 0 and 1, got {getattr(self, name)!r}")
+        if self.consistency_tau is not None and not 1 <= self.consistency_tau <= 2:
+            raise ValueError(f"consistency_tau must lie in [1, 2], got {self.consistency_tau}")
+
+
+def parse_expectations(texts: Iterable[str], place: str = "expected") -> tuple[Expectation, ...]:
+    """Read "x > y" (x is preferred), "x < y" (y is preferred) and "x ~ y" (indifferent).
+
+    >>> parse_expectations(["human ~ gpt-3"])[0].expected
+    'indifferent'
+    """
+    found, problems = [], []
+    for text in texts:
+        match = EXPECTED.match(text.strip())
+        if match is None or match["x"] == match["y"]:
+            problems.append(f'{place}: wanted "x > y", "x < y" or "x ~ y" with two systems and spaces, got {text!r}')
+            continue
+        found.append(Expectation(system_x=match["x"], system_y=match["y"], expected=SIGNS[match["sign"]]))
+    if problems:
+        raise AnalysisError(*problems)
+    return tuple(found)

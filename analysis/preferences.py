@@ -1,0 +1,287 @@
+"""Preference probabilities: one number an annotator, pair and exposure, tested against chance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from analysis.coding import Floats, Ints, code, fold, snap
+from analysis.order import Order
+from analysis.plan import Verdict
+from analysis.t_test import one_sample
+
+CHANCE = 0.5
+NOBODY = "no answers are left"
+CELL = ("annotator_id", "assignment_id", "variant")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreferenceTest:
+    """Mean P(x preferred to y) of one group, criterion, exposure and pair, tested against 0.5."""
+
+    group: str
+    criterion: str
+    exposure: int | None
+    system_x: str
+    system_y: str
+    n: int
+    mean: float | None
+    sd: float | None
+    ci_low: float | None
+    ci_high: float | None
+    t: float | None
+    df: float | None
+    p_value: float | None
+    p_adjusted: float | None = None
+    n_tests: int | None = None
+    stars: str = ""
+    verdict: Verdict | None = None
+    reason: str | None = None
+
+    @property
+    def effect(self) -> float:
+        """How far the mean lies from chance; positive speaks for x."""
+        return 0.0 if self.mean is None else self.mean - CHANCE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DirectionSummary:
+    """One direction as it was asked.
+
+    ``n``, ``mean`` and ``sd`` are those of the annotators kept. ``mean_sum`` is the mean of
+    P(x > y) + P(y > x) over the ``n_symmetry`` annotators who answered both, before
+    exclusions, and ``p_symmetry`` the p-value of the t-test that it is 1.
+    """
+
+    group: str
+    criterion: str
+    exposure: int | None
+    system_x: str
+    system_y: str
+    n: int
+    mean: float | None
+    sd: float | None
+    mean_sum: float | None
+    n_symmetry: int
+    p_symmetry: float | None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Directed:
+    """Answers averaged to one number a unit and direction, before both directions are put together.
+
+    ``test`` numbers (group, criterion, exposure, pair); ``forward`` says that the answer is
+    about the pair in the direction in which it is listed.
+    """
+
+    test: Ints
+    unit: Ints
+    forward: np.ndarray[tuple[int], np.dtype[np.bool_]]
+    value: Floats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class UnitPreferences:
+    """One number a unit and test: P(x preferred to y) in the direction listed."""
+
+    test: Ints
+    unit: Ints
+    value: Floats
+
+
+class Comparisons:
+    """Numbers every (group, criterion, exposure, pair) that was asked, in the order of the results."""
+
+    def __init__(self, table: pl.DataFrame, order: Order) -> None:
+        """Take the whole table, before exclusions."""
+        self.order = order
+        self.exposures = sorted({value for value in table["exposure"].to_list() if value is not None})
+        places = {pair: place for place, pair in enumerate(order.pairs)}
+        asked = table.select("group", "criterion", "exposure", "system_x", "system_y").unique(maintain_order=True)
+        self.keys = sorted({self._key(row, places) for row in asked.iter_rows()})
+        self._numbers = {key: number for number, key in enumerate(self.keys)}
+        self._places = places
+
+    def _key(self, row: tuple[str, str, int | None, str, str], places: dict[tuple[str, str], int]) -> tuple[int, ...]:
+        group, criterion, exposure, x, y = row
+        return (
+            self.order.groups.index(group),
+            self.order.criteria.index(criterion),
+            -1 if exposure is None else self.exposures.index(exposure),
+            places[(x, y)] if (x, y) in places else places[(y, x)],
+        )
+
+    def name(self, number: int) -> tuple[str, str, int | None, str, str]:
+        """Return group, criterion, exposure, system_x and system_y of a test."""
+        group, criterion, exposure, pair = self.keys[number]
+        shown = None if exposure < 0 else self.exposures[exposure]
+        return (self.order.groups[group], self.order.criteria[criterion], shown, *self.order.pairs[pair])
+
+    def numbers(self, table: pl.DataFrame) -> tuple[Ints, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
+        """Return the test of every row, and whether the row asks in the direction listed."""
+        columns = ["group", "criterion", "exposure", "system_x", "system_y"]
+        kinds = table.select(columns).unique(maintain_order=True)
+        rows = list(kinds.iter_rows())
+        kinds = kinds.with_columns(
+            pl.Series("test", [self._numbers[self._key(row, self._places)] for row in rows], dtype=pl.Int64),
+            pl.Series("forward", [(row[3], row[4]) in self._places for row in rows], dtype=pl.Boolean),
+        )
+        joined = table.select(columns).join(kinds, on=columns, how="left", nulls_equal=True, maintain_order="left")
+        return joined["test"].to_numpy(), joined["forward"].to_numpy()
+
+
+def direct(table: pl.DataFrame, tests: Comparisons) -> Directed:
+    """Average repeats within their cell, then cells within unit and direction.
+
+    The unit is the annotator; of an LLM it is the assignment.
+    """
+    table = table.filter(pl.col("value").is_not_null())
+    test, forward = tests.numbers(table)
+    cell = [code(table[name]).of for name in CELL]
+    llm = (table["annotator_kind"] == "llm").to_numpy()
+    unit = fold(cell[0], np.where(llm, cell[1] + 1, 0), np.where(llm, cell[2] + 1, 0)).of
+    value = table["value"].to_numpy()
+    cells = fold(test, forward.astype(np.int64), unit, *cell)
+    averaged = cells.mean(value)
+    test, forward, unit = test[cells.first], forward[cells.first], unit[cells.first]
+    units = fold(test, forward.astype(np.int64), unit)
+    return Directed(
+        test=test[units.first],
+        unit=unit[units.first],
+        forward=forward[units.first],
+        value=snap(units.mean(averaged), scale=1.0, digits=14),
+    )
+
+
+def combine(directed: Directed) -> UnitPreferences:
+    """Put both directions together: the mean of P(x > y) and 1 - P(y > x), or whichever was asked."""
+    both = fold(directed.test, directed.unit)
+    value = np.where(directed.forward, directed.value, 1 - directed.value)
+    return UnitPreferences(
+        test=directed.test[both.first],
+        unit=directed.unit[both.first],
+        value=snap(both.mean(value), scale=1.0, digits=13),
+    )
+
+
+def compare_preferences(units: UnitPreferences, tests: Comparisons, *, confidence: float) -> list[PreferenceTest]:
+    """Test for every pair whether the mean preference is 0.5 (two-sided one-sample t).
+
+    Parameters
+    ----------
+    units : UnitPreferences
+        One number an annotator (LLM: assignment), pair and exposure.
+    tests : Comparisons
+        All tests that the study asked for; one without answers left is null with a reason.
+    confidence : float
+        Level of the t interval of the mean.
+
+    References
+    ----------
+    Ethayarajh, K. and Jurafsky, D. (2022). The Authenticity Gap in Human Evaluation. EMNLP, section 5.2.
+    """
+    rows = []
+    for number, values in enumerate(_split(units.test, units.value, len(tests.keys))):
+        group, criterion, exposure, x, y = tests.name(number)
+        result = one_sample(values, against=CHANCE, confidence=confidence) if len(values) else None
+        rows.append(
+            PreferenceTest(
+                group=group,
+                criterion=criterion,
+                exposure=exposure,
+                system_x=x,
+                system_y=y,
+                n=len(values),
+                mean=result.mean if result else None,
+                sd=result.sd if result else None,
+                ci_low=result.ci_low if result else None,
+                ci_high=result.ci_high if result else None,
+                t=result.t if result else None,
+                df=result.df if result else None,
+                p_value=result.p_value if result else None,
+                reason=result.reason if result else NOBODY,
+            )
+        )
+    return rows
+
+
+def summarise_directions(everybody: Directed, kept: Directed, tests: Comparisons) -> list[DirectionSummary]:
+    """Describe each direction as asked, and test whether the two directions add up to 1.
+
+    Parameters
+    ----------
+    everybody : Directed
+        All answers, before exclusions: the basis of ``mean_sum`` and ``p_symmetry``.
+    kept : Directed
+        The answers that stay: the basis of ``n``, ``mean`` and ``sd``.
+    tests : Comparisons
+        The pairs and the direction in which they are listed.
+    """
+    rows = []
+    n_tests = len(tests.keys)
+    asked = np.unique(everybody.test * 2 + ~everybody.forward)
+    values = _split(kept.test * 2 + ~kept.forward, kept.value, 2 * n_tests)
+    sums = _sums(everybody, n_tests)
+    for direction in asked.tolist():
+        group, criterion, exposure, x, y = tests.name(direction // 2)
+        if direction % 2:
+            x, y = y, x
+        own = values[direction]
+        both = sums[direction // 2]
+        summary = one_sample(own, against=CHANCE, confidence=0.95) if len(own) else None
+        symmetry = one_sample(both, against=1.0, confidence=0.95) if len(both) else None
+        rows.append(
+            DirectionSummary(
+                group=group,
+                criterion=criterion,
+                exposure=exposure,
+                system_x=x,
+                system_y=y,
+                n=len(own),
+                mean=summary.mean if summary else None,
+                sd=summary.sd if summary else None,
+                mean_sum=symmetry.mean if symmetry else None,
+                n_symmetry=len(both),
+                p_symmetry=symmetry.p_value if symmetry else None,
+                reason=symmetry.reason if symmetry else "nobody answered both directions",
+            )
+        )
+    return rows
+
+
+def _sums(directed: Directed, n_tests: int) -> list[Floats]:
+    both = fold(directed.test, directed.unit)
+    count = np.bincount(both.of, minlength=len(both))
+    total = np.bincount(both.of, weights=directed.value, minlength=len(both))
+    complete = count == 2
+    return _split(directed.test[both.first][complete], snap(total[complete], scale=1.0, digits=13), n_tests)
+
+
+def _split(of: Ints, values: Floats, n_parts: int) -> list[Floats]:
+    order = np.argsort(of, kind="stable")
+    ends = np.cumsum(np.bincount(of, minlength=n_parts))[:-1]
+    return np.split(values[order], ends)
+
+
+def win_tables(units: UnitPreferences, tests: Comparisons, systems: Sequence[str]) -> dict[tuple[str, str], Floats]:
+    """Count fractional wins by group and criterion, exposures pooled: p for x and 1 - p for y.
+
+    Returns
+    -------
+    dict
+        (group, criterion) -> array of shape (n_systems, n_systems); entry [i, j] is what i won of j.
+    """
+    place = {system: number for number, system in enumerate(systems)}
+    wins: dict[tuple[str, str], Floats] = {}
+    sums = np.bincount(units.test, weights=units.value, minlength=len(tests.keys))
+    counts = np.bincount(units.test, minlength=len(tests.keys))
+    for number in np.flatnonzero(counts).tolist():
+        group, criterion, _, x, y = tests.name(number)
+        table = wins.setdefault((group, criterion), np.zeros((len(systems), len(systems))))
+        table[place[x], place[y]] += sums[number]
+        table[place[y], place[x]] += counts[number] - sums[number]
+    return wins

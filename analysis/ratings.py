@@ -1,0 +1,304 @@
+"""Ratings of single outputs: means by system, and differences between systems on the same output's item."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from analysis.coding import Floats, Ints, code, fold, scale_of, snap
+from analysis.order import Order
+from analysis.plan import Plan, Verdict
+from analysis.t_test import NO_VARIATION, ONE_UNIT, TTest, one_sample, t_bound, welch
+from analysis.units import UnitRule, average_by_unit, count_by
+
+PAIRED, WELCH = "paired t", "Welch t"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RatingMean:
+    """Mean rating of one system; the interval is clustered by ``unit``."""
+
+    group: str
+    criterion: str
+    system: str
+    n: int
+    mean: float
+    sd: float | None
+    sd_population: float
+    ci_low: float | None
+    ci_high: float | None
+    unit: str
+    n_units: int
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RatingTest:
+    """Mean rating of x minus that of y, tested against 0."""
+
+    group: str
+    criterion: str
+    system_x: str
+    system_y: str
+    unit: str
+    unit_note: str | None
+    n: int
+    mean_difference: float
+    ci_low: float | None
+    ci_high: float | None
+    test: str
+    t: float | None
+    df: float | None
+    p_value: float | None
+    p_adjusted: float | None = None
+    n_tests: int | None = None
+    stars: str = ""
+    verdict: Verdict | None = None
+    reason: str | None = None
+
+    @property
+    def effect(self) -> float:
+        """Mean rating of x minus that of y, raw."""
+        return self.mean_difference
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RatingCells:
+    """Ratings of one group and criterion, one value a cell (repeats averaged).
+
+    ``block`` numbers what was rated side by side: one annotator's (assignment's, variant's) item.
+    """
+
+    group: str
+    criterion: str
+    llm: bool
+    systems: tuple[str, ...]
+    system: Ints
+    annotator: Ints
+    assignment: Ints
+    item: Ints
+    block: Ints
+    value: Floats
+    scale: float
+
+    def column(self, unit: str) -> Ints:
+        """Return the ids of a unit."""
+        return {"annotator": self.annotator, "assignment": self.assignment, "item": self.item}[unit]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Differences:
+    """Two ratings in one block, x minus y, for every pair of systems that met there (x before y in the order)."""
+
+    x: Ints
+    y: Ints
+    value: Floats
+    annotator: Ints
+    assignment: Ints
+    item: Ints
+
+
+def rating_cells(table: pl.DataFrame, order: Order) -> Iterator[RatingCells]:
+    """Yield the answered cells of each group and criterion, in the order of the results."""
+    table = table.filter(pl.col("value").is_not_null())
+    if table.is_empty():
+        return
+    group, criterion = code(table["group"], order.groups).of, code(table["criterion"], order.criteria).of
+    system, annotator = code(table["system"], order.systems).of, code(table["annotator_id"]).of
+    assignment = fold(annotator, code(table["assignment_id"]).of).of
+    item, variant, sample = (code(table[name]).of for name in ("item_id", "variant", "sample"))
+    llm = (table["annotator_kind"] == "llm").to_numpy()
+    value = table["value"].to_numpy()
+    cells = fold(group, criterion, assignment, variant, item, system, sample)
+    averaged, first = cells.mean(value), cells.first
+    part = fold(group[first], criterion[first])
+    block = fold(part.of, assignment[first], variant[first], item[first]).of
+    ends = np.cumsum(np.bincount(part.of))
+    for number, end in enumerate(ends.tolist()):
+        rows = slice(ends[number - 1] if number else 0, end)  # folds are sorted by their columns
+        own = first[rows]
+        yield RatingCells(
+            group=order.groups[group[own[0]]],
+            criterion=order.criteria[criterion[own[0]]],
+            llm=bool(llm[own[0]]),
+            systems=order.systems,
+            system=system[own],
+            annotator=annotator[own],
+            assignment=assignment[own],
+            item=item[own],
+            block=block[rows],
+            value=averaged[rows],
+            scale=scale_of(averaged[rows]),
+        )
+
+
+def summarise_ratings(cells: RatingCells, plan: Plan) -> list[RatingMean]:
+    """Average the ratings of each system over its cells.
+
+    The interval is mean ± t(G - 1) · SE with SE² = G / (G - 1) · Σ_g (Σ_(i in g) (y_i - mean))² / n²
+    over the G units, which is the plain standard error where every unit has one cell.
+
+    References
+    ----------
+    Liang, K.-Y. and Zeger, S. L. (1986). Longitudinal data analysis using generalized linear models.
+    Biometrika, 73(1), 13-22.
+    """
+    n_systems = len(cells.systems)
+    count = np.bincount(cells.system, minlength=n_systems)
+    safe = np.maximum(count, 1)
+    mean = snap(np.bincount(cells.system, weights=cells.value, minlength=n_systems) / safe, scale=cells.scale)
+    rest = snap(cells.value - mean[cells.system], scale=cells.scale, digits=13)
+    squares = np.bincount(cells.system, weights=rest**2, minlength=n_systems)
+    units = average_by_unit(
+        cells.system,
+        np.ones(len(rest)),
+        annotator=cells.annotator,
+        assignment=cells.assignment,
+        item=cells.item,
+        n_parts=n_systems,
+        rule=UnitRule(wanted=plan.unit, llm=cells.llm),
+        scale=1.0,
+    )
+    rows = []
+    for number, unit in enumerate(units):
+        if unit is None:
+            continue
+        n = int(count[number])
+        own = cells.system == number
+        cluster = fold(cells.column(unit.unit)[own])
+        sums = np.bincount(cluster.of, weights=rest[own]).astype(np.float64)
+        half, reason = _half_width(sums, n, float(squares[number]), plan.confidence)
+        centre = float(mean[number])
+        rows.append(
+            RatingMean(
+                group=cells.group,
+                criterion=cells.criterion,
+                system=cells.systems[number],
+                n=n,
+                mean=centre,
+                sd=float(np.sqrt(squares[number] / (n - 1))) if n > 1 else None,
+                sd_population=float(np.sqrt(squares[number] / n)),
+                ci_low=None if half is None else centre - half,
+                ci_high=None if half is None else centre + half,
+                unit=unit.unit,
+                n_units=len(cluster),
+                reason=reason,
+            )
+        )
+    return rows
+
+
+def _half_width(sums: Floats, n: int, squares: float, confidence: float) -> tuple[float | None, str | None]:
+    clusters = len(sums)
+    if clusters < 2:
+        return None, ONE_UNIT
+    if squares == 0:
+        return None, NO_VARIATION
+    se = float(np.sqrt(clusters / (clusters - 1) * np.sum(sums**2))) / n
+    return t_bound(clusters - 1, confidence) * se, None
+
+
+def rating_differences(cells: RatingCells) -> Differences:
+    """Pair the ratings that one annotator gave to two systems on one item (samples of a system averaged)."""
+    outputs = fold(cells.block, cells.system)
+    first, value = outputs.first, outputs.mean(cells.value)
+    block, system = cells.block[first], cells.system[first]
+    widest = int(np.bincount(block - block.min()).max())
+    lower, upper = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
+    for step in range(1, widest):
+        rows = np.flatnonzero(block[step:] == block[:-step])
+        lower.append(rows)
+        upper.append(rows + step)
+    x, y = np.concatenate(lower), np.concatenate(upper)
+    return Differences(
+        x=system[x],
+        y=system[y],
+        value=snap(value[x] - value[y], scale=cells.scale, digits=13),
+        annotator=cells.annotator[first][x],
+        assignment=cells.assignment[first][x],
+        item=cells.item[first][x],
+    )
+
+
+def compare_ratings(cells: RatingCells, differences: Differences, plan: Plan) -> list[RatingTest]:
+    """Test for every pair of systems whether their mean ratings differ.
+
+    x minus y is averaged within the unit over what was rated side by side, and a one-sample t over
+    units is taken (``test`` "paired t"). Where nobody rated both systems on one item, Welch's t
+    compares the units of the two systems (``test`` "Welch t").
+    """
+    k = len(cells.systems)
+    rule = UnitRule(wanted=plan.unit, llm=cells.llm)
+    paired = average_by_unit(
+        differences.x * k + differences.y,
+        differences.value,
+        annotator=differences.annotator,
+        assignment=differences.assignment,
+        item=differences.item,
+        n_parts=k * k,
+        rule=rule,
+        scale=cells.scale,
+    )
+    present = np.flatnonzero(np.bincount(cells.system, minlength=k)).tolist()
+    rows = []
+    for place, x in enumerate(present):
+        for y in present[place + 1 :]:
+            units = paired[x * k + y]
+            if units is None:
+                rows.append(_unpaired(cells, x, y, rule, plan))
+                continue
+            result = one_sample(units.values, against=0.0, confidence=plan.confidence)
+            rows.append(_row(cells, x, y, units.unit, PAIRED, result))
+    return rows
+
+
+def _unpaired(cells: RatingCells, x: int, y: int, rule: UnitRule, plan: Plan) -> RatingTest:
+    """Welch: the unit is the annotator where each system has at least 10, since nobody has both."""
+    counts = count_by(cells.system, cells.annotator, len(cells.systems))
+    unit = rule.choose(int(min(counts[x], counts[y])))
+    column = cells.column(unit)
+    sides = []
+    for system in (x, y):
+        own = cells.system == system
+        sides.append(snap(fold(column[own]).mean(cells.value[own]), scale=cells.scale, digits=13))
+    return _row(cells, x, y, unit, WELCH, welch(sides[0], sides[1], confidence=plan.confidence))
+
+
+def _row(cells: RatingCells, x: int, y: int, unit: str, test: str, result: TTest) -> RatingTest:
+    return RatingTest(
+        group=cells.group,
+        criterion=cells.criterion,
+        system_x=cells.systems[x],
+        system_y=cells.systems[y],
+        unit=unit,
+        unit_note="these annotators only" if unit == "item" else None,
+        n=result.n,
+        mean_difference=result.mean,
+        ci_low=result.ci_low,
+        ci_high=result.ci_high,
+        test=test,
+        t=result.t,
+        df=result.df,
+        p_value=result.p_value,
+        reason=result.reason,
+    )
+
+
+def ratings_wins(cells: RatingCells, differences: Differences) -> Floats:
+    """Count wins by rating: the higher of one annotator's two ratings of one item wins, equal ones are half.
+
+    Returns
+    -------
+    array of float, shape (n_systems, n_systems)
+        Entry [i, j] is what i won of j. Raw: for a lower-is-better criterion the ranking turns, not the wins.
+    """
+    k = len(cells.systems)
+    share = (np.sign(differences.value) + 1) / 2
+    key = differences.x * k + differences.y
+    wins = np.bincount(key, weights=share, minlength=k * k).reshape(k, k)
+    losses = np.bincount(key, weights=1 - share, minlength=k * k).reshape(k, k)
+    table: Floats = (wins + losses.T).astype(np.float64)
+    return table

@@ -1,0 +1,352 @@
+"""From checked tables and a plan to everything that a report says: ``results.json`` as a dict."""
+
+from __future__ import annotations
+
+import json
+import math
+import platform
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from importlib.metadata import version
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from analysis.bradley_terry import fit_bradley_terry
+from analysis.choices import ChoiceTest, choice_cells, choice_wins, compare_choices
+from analysis.coding import DIGITS, Floats
+from analysis.exclusions import Exclusion, apply_exclusions, excluded_counts, find_exclusions
+from analysis.findings import compare_with_expected, find_disagreements, findings_of
+from analysis.groups import group_order
+from analysis.holm import with_verdicts
+from analysis.order import Order, order_of
+from analysis.plan import Plan
+from analysis.preferences import (
+    Comparisons,
+    DirectionSummary,
+    PreferenceTest,
+    combine,
+    compare_preferences,
+    direct,
+    summarise_directions,
+    win_tables,
+)
+from analysis.ranking import STRENGTH_TIE, Ranking, agreement_of_rankings, order_systems, ranks
+from analysis.ratings import (
+    RatingMean,
+    RatingTest,
+    compare_ratings,
+    rating_cells,
+    rating_differences,
+    ratings_wins,
+    summarise_ratings,
+)
+from analysis.study_facts import StudyFacts
+from analysis.tables import AnswerTables
+from analysis.wording import conventions, warn
+from spa.errors import AnalysisError
+
+SCHEMA = 1
+PACKAGES = ("spa-eval", "numpy", "scipy", "polars", "choix")
+ELICITATION = re.compile(r" \([^()]+\)$")  # "fluency (continuous)": a criterion rated in a second way
+
+
+def analyse(tables: AnswerTables, plan: Plan, *, study: StudyFacts | None = None) -> dict[str, Any]:
+    """Analyse answers as planned.
+
+    Parameters
+    ----------
+    tables : AnswerTables
+        Checked tables (:func:`analysis.tables.read_tables`).
+    plan : Plan
+        Error rate, exclusions, families, unit, expectations.
+    study : StudyFacts, optional
+        What the report says of the study; its order of systems and pairs is then used.
+
+    Returns
+    -------
+    dict
+        The content of ``results.json``, as ``results.schema.json`` describes it. The same input
+        gives the same output; numbers are rounded to 12 significant digits.
+
+    Raises
+    ------
+    AnalysisError
+        When the tables do not allow what the plan asks for.
+    """
+    answers = tables.answers()
+    groups = group_order([*answers.values()])
+    names = [group for group, _ in groups]
+    exclusions = find_exclusions(tables, plan)
+    kept = {name: apply_exclusions(table, exclusions) for name, table in answers.items()}
+    orders = {name: order_of(table, names, study) for name, table in answers.items()}
+    plan = _with_lower(plan, orders)
+    preferences, directions, strengths = _preferences(answers, kept, orders, plan)
+    means, rating_tests, rated = _ratings(kept, orders, plan)
+    choice_tests, chosen = _choices(kept, orders, plan)
+    strengths += chosen + rated
+    rankings = _rankings(strengths, means, orders, plan)
+    findings = [
+        *findings_of("preferences", preferences),
+        *findings_of("ratings", rating_tests),
+        *findings_of("choices", choice_tests),
+    ]
+    results = {
+        "schema": SCHEMA,
+        "settings": _settings(tables, plan),
+        "study": study.reported() if study else None,
+        "groups": _groups(answers, groups, exclusions, study),
+        "exclusions": [_exclusion(row) for row in exclusions],
+        "missing": _missing(answers, orders),
+        "preferences": _rows(preferences),
+        "preference_directions": _rows(directions),
+        "ratings": {"means": _rows(means), "pairs": _rows(rating_tests)},
+        "choices": {"pairs": _rows(choice_tests)},
+        "bradley_terry": strengths,
+        "rankings": _rows(rankings),
+        "ranking_agreement": _rows(agreement_of_rankings(rankings)),
+        "agreement": [],
+        "correlations": [],
+        "expected": compare_with_expected(findings, plan.expected),
+        "disagreements": find_disagreements(findings),
+        "conventions": conventions(plan),
+    }
+    finished: dict[str, Any] = _plain({**results, "warnings": warn(results, plan)})
+    return finished
+
+
+def to_json(results: Mapping[str, Any]) -> str:
+    """Write results as JSON; NaN and infinity are refused."""
+    return json.dumps(results, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+
+
+def results_schema() -> dict[str, Any]:
+    """Return the JSON Schema (2020-12) of ``results.json``."""
+    schema: dict[str, Any] = json.loads(files("analysis").joinpath("results.schema.json").read_text("utf-8"))
+    return schema
+
+
+def _preferences(
+    answers: Mapping[str, pl.DataFrame], kept: Mapping[str, pl.DataFrame], orders: Mapping[str, Order], plan: Plan
+) -> tuple[list[PreferenceTest], list[DirectionSummary], list[dict[str, Any]]]:
+    if "preferences" not in answers:
+        return [], [], []
+    order = orders["preferences"]
+    comparisons = Comparisons(answers["preferences"], order)
+    everybody, directed = (direct(frames["preferences"], comparisons) for frames in (answers, kept))
+    units = combine(directed)
+    rows = compare_preferences(units, comparisons, confidence=plan.confidence)
+    wins = win_tables(units, comparisons, order.systems)
+    return (
+        with_verdicts(rows, fwer=plan.fwer, family=plan.family),
+        summarise_directions(everybody, directed, comparisons),
+        [row for key, table in wins.items() for row in _strengths("preferences", *key, table, order.systems, plan)],
+    )
+
+
+def _ratings(
+    kept: Mapping[str, pl.DataFrame], orders: Mapping[str, Order], plan: Plan
+) -> tuple[list[RatingMean], list[RatingTest], list[dict[str, Any]]]:
+    if "ratings" not in kept:
+        return [], [], []
+    order = orders["ratings"]
+    means: list[RatingMean] = []
+    tests: list[RatingTest] = []
+    strengths: list[dict[str, Any]] = []
+    for cells in rating_cells(kept["ratings"], order):
+        differences = rating_differences(cells)
+        means += summarise_ratings(cells, plan)
+        tests += compare_ratings(cells, differences, plan)
+        wins = ratings_wins(cells, differences)
+        strengths += _strengths("ratings_bt", cells.group, cells.criterion, wins, order.systems, plan)
+    tests = with_verdicts(tests, fwer=plan.fwer, family=plan.family, lower_is_better=plan.lower_is_better)
+    return means, tests, strengths
+
+
+def _choices(
+    kept: Mapping[str, pl.DataFrame], orders: Mapping[str, Order], plan: Plan
+) -> tuple[list[ChoiceTest], list[dict[str, Any]]]:
+    if "choices" not in kept:
+        return [], []
+    order = orders["choices"]
+    tests: list[ChoiceTest] = []
+    strengths: list[dict[str, Any]] = []
+    for cells in choice_cells(kept["choices"], order):
+        tests += compare_choices(cells, plan)
+        wins = choice_wins(cells)
+        strengths += _strengths("choices", cells.group, cells.criterion, wins, order.systems, plan)
+    return with_verdicts(tests, fwer=plan.fwer, family=plan.family), strengths
+
+
+def _strengths(
+    source: str, group: str, criterion: str, wins: Floats, systems: Sequence[str], plan: Plan
+) -> list[dict[str, Any]]:
+    """Fit one table over the systems that were compared at all, and rank those that have a strength."""
+    compared = np.flatnonzero((wins + wins.T).sum(axis=1) > 0)
+    names = [systems[place] for place in compared.tolist()]
+    fit = fit_bradley_terry(wins[np.ix_(compared, compared)], names, regularisation=plan.regularisation)
+    values = {names[place]: float(fit.strength[place]) for place in fit.fitted.tolist()}
+    turned = source == "ratings_bt" and criterion in plan.lower_is_better
+    places = ranks(order_systems(values, tie=STRENGTH_TIE, lower_is_better=turned))
+    return [
+        {
+            "source": source,
+            "group": group,
+            "criterion": criterion,
+            "system": name,
+            "strength": values.get(name),
+            "ci_low": None,
+            "ci_high": None,
+            "interval": None,
+            "rank": places.get(name),
+            "rank_low": None,
+            "rank_high": None,
+            "regularisation": plan.regularisation,
+            "reason": reason,
+        }
+        for name, reason in zip(names, fit.reasons, strict=True)
+    ]
+
+
+def _rankings(
+    strengths: Sequence[Mapping[str, Any]], means: Sequence[RatingMean], orders: Mapping[str, Order], plan: Plan
+) -> list[Ranking]:
+    grouped: dict[tuple[str, str, str], list[Mapping[str, Any]]] = {}
+    for row in strengths:
+        grouped.setdefault((row["source"], row["group"], row["criterion"]), []).append(row)
+    rated: dict[tuple[str, str], dict[str, float]] = {}
+    for mean in means:
+        rated.setdefault((mean.group, mean.criterion), {})[mean.system] = mean.mean
+    by_mean = [
+        Ranking(
+            source="ratings",
+            group=group,
+            criterion=criterion,
+            order=order_systems(values, tie=0.0, lower_is_better=criterion in plan.lower_is_better),
+        )
+        for (group, criterion), values in rated.items()
+    ]
+    by_strength = []
+    for (source, group, criterion), rows in grouped.items():
+        places: dict[int, list[str]] = {}
+        for row in rows:
+            if row["rank"] is not None:
+                places.setdefault(row["rank"], []).append(row["system"])
+        by_strength.append(
+            Ranking(
+                source=source,
+                group=group,
+                criterion=criterion,
+                order=tuple(tuple(places[rank]) for rank in sorted(places)),
+                unranked=tuple(
+                    {"system": row["system"], "reason": row["reason"]} for row in rows if row["rank"] is None
+                ),
+            )
+        )
+    sources = ("preferences", "ratings", "choices", "ratings_bt")
+    return sorted([*by_strength, *by_mean], key=lambda ranking: sources.index(ranking.source))
+
+
+def _with_lower(plan: Plan, orders: Mapping[str, Order]) -> Plan:
+    """Let a criterion that was rated in a second way be lower-is-better too; refuse unknown names."""
+    criteria = {criterion for order in orders.values() for criterion in order.criteria}
+    known = {ELICITATION.sub("", criterion) for criterion in criteria} | criteria
+    unknown = sorted(plan.lower_is_better - known)
+    if unknown:
+        raise AnalysisError(
+            *(
+                f"--lower-is-better {name}: no such criterion (there are: {', '.join(sorted(known))})"
+                for name in unknown
+            )
+        )
+    named = {name for name in criteria if {name, ELICITATION.sub("", name)} & plan.lower_is_better}
+    return replace(plan, lower_is_better=frozenset(named))
+
+
+def _groups(
+    answers: Mapping[str, pl.DataFrame],
+    groups: Sequence[tuple[str, str]],
+    exclusions: Sequence[Exclusion],
+    study: StudyFacts | None,
+) -> list[dict[str, Any]]:
+    columns = ["group", "annotator_id", "assignment_id", "variant"]
+    seen = pl.concat([table.select(columns) for table in answers.values()]).unique()
+    gone_annotators, gone_assignments = excluded_counts(exclusions)
+    rows = []
+    for group, kind in groups:
+        own = seen.filter(pl.col("group") == group)
+        variant = own["variant"].is_not_null().any()
+        visits = own.filter(pl.col("assignment_id").is_not_null()).select(columns[1:3]).n_unique()
+        rows.append(
+            {
+                "group": group,
+                "annotator_kind": kind,
+                "annotators": own["annotator_id"].n_unique(),
+                "assignments": visits,
+                "excluded_annotators": gone_annotators[group],
+                "excluded_assignments": gone_assignments[group],
+                "form": None if study is None else "variant" if variant else "identical",
+            }
+        )
+    return rows
+
+
+def _missing(answers: Mapping[str, pl.DataFrame], orders: Mapping[str, Order]) -> list[dict[str, Any]]:
+    rows = []
+    for source, table in answers.items():
+        order = orders[source]
+        counted = (
+            table.filter(pl.col("value").is_null())
+            .group_by("group", "criterion", pl.col("missing_reason").alias("reason"))
+            .agg(pl.len().alias("n"))
+        )
+        found = [{"source": source, **row} for row in counted.to_dicts()]
+        rows += sorted(
+            found,
+            key=lambda row: (order.groups.index(row["group"]), order.criteria.index(row["criterion"]), row["reason"]),
+        )
+    return rows
+
+
+def _exclusion(row: Exclusion) -> dict[str, Any]:
+    names = ("annotator_id", "assignment_id", "group", "rule", "evidence")
+    return {name: getattr(row, name) for name in names}
+
+
+def _settings(tables: AnswerTables, plan: Plan) -> dict[str, Any]:
+    tau = plan.consistency_tau
+    return {
+        "fwer": plan.fwer,
+        "consistency_tau": None if tau is None else float(tau),
+        "confidence": plan.confidence,
+        "seed": plan.seed,
+        "family": plan.family,
+        "unit": plan.unit,
+        "max_failed_checks": plan.max_failed_checks,
+        "repeat_submissions": plan.repeat_submissions,
+        "regularisation": plan.regularisation,
+        "lower_is_better": sorted(plan.lower_is_better),
+        "scales": [asdict(scale) for scale in tables.scales],
+        "versions": {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
+        "inputs": [asdict(file) for file in tables.inputs],
+    }
+
+
+def _rows(records: Sequence[Any]) -> list[dict[str, Any]]:
+    return [asdict(record) for record in records]
+
+
+def _plain(value: Any) -> Any:
+    """Turn tuples into lists and round floats, so that neither the order of rows nor a last bit shows."""
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise ArithmeticError("a result is not finite")
+        return float(f"{value:.{DIGITS}g}")
+    return value

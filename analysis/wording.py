@@ -1,0 +1,177 @@
+"""Warnings and conventions of a report, in plain words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from analysis.plan import Plan
+from analysis.units import ENOUGH_ANNOTATORS
+
+FEW_EXPOSURES = 4
+LARGE_SHARE = 1 / 3
+SMALL_CLUSTERS = 6
+
+
+def conventions(plan: Plan) -> list[dict[str, str]]:
+    """Explain every convention that the numbers follow, one line each."""
+    level = f"{100 * plan.confidence:g} %"
+    tau = plan.consistency_tau
+    pooled = "all criteria pooled" if plan.family == "all" else "and criterion"
+    fitted = (
+        "a system that won or lost everything has no finite strength and the others are fitted without it"
+        if plan.regularisation is None
+        else f"{plan.regularisation:g} wins were added to both directions of every pair (regularisation)"
+    )
+    lines = {
+        "verdict": f"x or y is preferred where the adjusted p-value is at most {plan.fwer:g}, else indifferent; "
+        "indifferent means that no difference was found, not that there is none.",
+        "stars": "* ** *** mark adjusted p-values below .10, .05 and .01. Table 1 of the SPA paper concludes at .10.",
+        "Holm family": f"Tests of one source and group, {pooled}, over all pairs and exposures, are corrected together "
+        f"so that the chance of any false finding is at most {plan.fwer:g}.",
+        "interval": f"Intervals of means are {level} t intervals.",
+        "preference": "P(x preferred to y) from 0 to 1. An annotator (of an LLM: an assignment) counts once a pair and "
+        "exposure: the mean of the answer and one minus the reverse answer, or whichever was asked.",
+        "indifference": "An answer of 0 % means certain that x is no better; 1 - P(x > y) - P(y > x) is the "
+        "indifference, counted half for each.",
+        "symmetry": "p_symmetry tests, before exclusions, whether the two directions of a pair add up to 1.",
+        "self-consistency": "Not applied."
+        if tau is None
+        else f"Who gives two directions of one pair that sum to more than {tau} leaves entirely; of an LLM the "
+        "assignment leaves. A sum equal to the bound stays; one direction alone cannot be checked and stays.",
+        "LLM p-values": "Tests of an LLM generalise over assignments of this LLM, not over people.",
+        "unit": "Ratings and choices are averaged within the annotator where at least "
+        f"{ENOUGH_ANNOTATORS} annotators judged both systems, else within the item; a test by item is about these "
+        "annotators only."
+        if plan.unit == "auto"
+        else f"Ratings and choices are averaged within the {plan.unit}, as planned.",
+        "cells": "A repeated answer is averaged with its repeats first; n of a mean counts such cells, n of a test "
+        "counts units.",
+        "rating test": "x minus y of one annotator's ratings of one item, averaged within the unit; one-sample t over "
+        "units (paired t). Where nobody rated both systems on one item: Welch's t. Several outputs of a system for "
+        "one item are averaged first.",
+        "rating interval": "The interval of a mean rating is clustered by unit (annotator, else item).",
+        "lower is better": "Differences, means and strengths are printed raw; on a lower-is-better criterion only the "
+        "verdict and the rank of ratings turn. Preferences and choices say directly what is preferred.",
+        "choices": "A tie is half a win for each. The test is a t over units; p_binomial is the exact sign test over "
+        "the untied choices as if they were independent.",
+        "Bradley-Terry": "Strengths are natural logs with mean zero; exposures are pooled and " + fitted + ". A table "
+        "that falls apart has no strengths.",
+        "ratings_bt": "Bradley-Terry of ratings: a comparison is one annotator's two scores of one item and criterion.",
+        "rankings": "Preferences and choices are ranked by Bradley-Terry strength, ratings by means; values equal "
+        "in exact arithmetic are tied.",
+        "ranking agreement": "Kendall's tau-b: 1 is the same order, -1 the reverse, over the systems that both rank.",
+        "missing": "Empty answers are counted (before exclusions) and never filled in.",
+    }
+    return [{"term": term, "explanation": text} for term, text in lines.items()]
+
+
+def warn(results: Mapping[str, Any], plan: Plan) -> list[str]:
+    """Say what a reader must keep in mind, from the finished results."""
+    return [*_about_groups(results), *_about_tests(results, plan), *_about_strengths(results), *_about_study(results)]
+
+
+def _about_groups(results: Mapping[str, Any]) -> list[str]:
+    lines = []
+    for row in results["groups"]:
+        group, annotators, kept = row["group"], row["annotators"], row["annotators"] - row["excluded_annotators"]
+        if row["annotator_kind"] == "llm":
+            lines.append(f"{group}: p-values of an LLM generalise over its assignments (or items), not over people.")
+            gone, share = row["excluded_assignments"], row["excluded_assignments"] / max(row["assignments"], 1)
+            if gone:
+                lines.append(
+                    f"{group}: {gone} of {row['assignments']} assignments ({100 * share:.0f} %) failed "
+                    "self-consistency and were left out."
+                )
+            if not kept:
+                lines.append(
+                    f"{group}: left out entirely (its answers name no assignment and failed self-consistency)."
+                )
+            continue
+        if row["annotator_kind"] == "simulated":
+            lines.append(f"{group}: these answers were made by a program; they say nothing about people.")
+        if 0 < kept < ENOUGH_ANNOTATORS:
+            lines.append(
+                f"{group}: only {kept} annotator{'s' if kept != 1 else ''}; what these few prefer need not be what "
+                "people prefer."
+            )
+        if kept <= 0:
+            lines.append(f"{group}: nobody is left after exclusions.")
+        elif row["excluded_annotators"] / annotators > LARGE_SHARE:
+            lines.append(
+                f"{group}: {row['excluded_annotators']} of {annotators} annotators were excluded; the rest may not "
+                "stand for all."
+            )
+    return lines
+
+
+def _about_tests(results: Mapping[str, Any], plan: Plan) -> list[str]:
+    lines = []
+    sources = {
+        "preferences": results["preferences"],
+        "ratings": results["ratings"]["pairs"],
+        "choices": results["choices"]["pairs"],
+    }
+    for source, rows in sources.items():
+        lines += _untested(source, rows)
+    asymmetric = [row for row in results["preference_directions"] if (row["p_symmetry"] or 1) < plan.fwer]
+    for group in dict.fromkeys(row["group"] for row in asymmetric):
+        pairs = {
+            (row["criterion"], row["exposure"], *sorted((row["system_x"], row["system_y"])))
+            for row in asymmetric
+            if row["group"] == group
+        }
+        lines.append(
+            f"{group}: the two directions of {len(pairs)} comparison{'s' if len(pairs) != 1 else ''} do not add up to "
+            "1 (p_symmetry, uncorrected); see preference_directions."
+        )
+    welch = sorted({row["group"] for row in results["ratings"]["pairs"] if row["test"] == "Welch t"})
+    lines += [f"{group}: some systems were never rated by one annotator on one item; Welch's t." for group in welch]
+    for name, rows in (("preferences", sources["preferences"]), ("choices", sources["choices"])):
+        few = sorted({row["group"] for row in rows if 1 < row["n"] < SMALL_CLUSTERS})
+        lines += [
+            f"{group}: some tests of {name} rest on fewer than {SMALL_CLUSTERS} values; read them with care."
+            for group in few
+        ]
+    return lines
+
+
+def _untested(source: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    counted: dict[tuple[str, str], int] = {}
+    for row in rows:
+        if row["p_value"] is None:
+            key = (row["group"], row["reason"])
+            counted[key] = counted.get(key, 0) + 1
+    return [
+        f"{group}: {n} test{'s' if n != 1 else ''} of {source} could not be run and joined no family ({reason})."
+        for (group, reason), n in counted.items()
+    ]
+
+
+def _about_strengths(results: Mapping[str, Any]) -> list[str]:
+    counted: dict[tuple[str, str, str, str], list[str]] = {}
+    for row in results["bradley_terry"]:
+        if row["strength"] is None:
+            key = (row["source"], row["group"], row["criterion"], row["reason"])
+            counted.setdefault(key, []).append(row["system"])
+    return [
+        f"{group}, {criterion}: no Bradley-Terry strength ({source}) for {', '.join(systems)}: {reason}."
+        for (source, group, criterion, reason), systems in counted.items()
+    ]
+
+
+def _about_study(results: Mapping[str, Any]) -> list[str]:
+    lines = []
+    missing = sum(row["n"] for row in results["missing"])
+    if missing:
+        lines.append(f"{missing} answer{'s are' if missing != 1 else ' is'} missing; nothing was filled in for them.")
+    exposures = sorted({row["exposure"] for row in results["preferences"] if row["exposure"] is not None})
+    if len(exposures) == 1 and exposures[0] < FEW_EXPOSURES:
+        lines.append(
+            f"Annotators read {exposures[0]} output{'s' if exposures[0] != 1 else ''} of each system before judging; "
+            f"the source advises at least {FEW_EXPOSURES}."
+        )
+    dropped = len((results["study"] or {}).get("dropped_items", ()))
+    if dropped:
+        lines.append(f"{dropped} item{'s' if dropped != 1 else ''} left the study before the draw; see dropped_items.")
+    return lines
