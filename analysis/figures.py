@@ -20,7 +20,7 @@ SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down"
 INK = "#1b1c1d"  # becomes the colour of the text around, so that a figure can stand on dark ground
 FONT = "system-ui, Noto Sans, Noto Sans CJK SC, WenQuanYi Zen Hei, Noto Sans Arabic, DejaVu Sans, Arial, sans-serif"
 PLOT_WIDTH = 230  # pixels of the axis
-TEXT_WIDTH = 175  # pixels for number and group at its right
+TEXT_WIDTH = 200  # pixels for number and group at its right
 NUMBER_WIDTH = 72  # of these, for the number and its stars
 LINE = 16  # pixels a dot
 GAP = 10  # pixels between the rows of one label and the next label
@@ -171,7 +171,7 @@ def draw(dots: Sequence[Dot], axis: Axis, alternative: str) -> str:
     }
     svg: str = vl_convert.vegalite_to_svg(specification)
     svg = svg.replace(INK, "currentColor")
-    return svg.replace("<svg ", f"<svg role=\"img\" aria-label={quoteattr(str(clean(alternative)))} ", 1)
+    return svg.replace("<svg ", f'<svg role="img" aria-label={quoteattr(str(clean(alternative)))} ', 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -228,7 +228,12 @@ def _panel(number: int, places: _Places, axis: Axis, groups: Sequence[str], titl
     if axis.reference is not None:
         line = labels.mark_rule(color=INK, opacity=0.5)
         layers.insert(
-            0, line.encode(x=alt.X("reference:Q", axis=ticks, scale=across), y=alt.Y("top:Q", scale=depth, axis=None), y2="bottom:Q")
+            0,
+            line.encode(
+                x=alt.X("reference:Q", axis=ticks, scale=across),
+                y=alt.Y("top:Q", scale=depth, axis=None),
+                y2="bottom:Q",
+            ),
         )
     return alt.layer(*layers).properties(width=PLOT_WIDTH, height=places.height, title=shown_name(title))
 
@@ -261,7 +266,7 @@ def _cut(text: str, width: float) -> str:
     """
     room = width
     for position, character in enumerate(text):
-        room -= 11.0 if unicodedata.east_asian_width(character) in "WF" else 6.4
+        room -= 11.0 if unicodedata.east_asian_width(character) in "WF" else 6.1
         if room < 0:
             return text[: max(position - 1, 1)].rstrip() + "\u2026" + ("\u2069" if "\u2068" in text else "")
     return text

@@ -12,12 +12,12 @@ NOT_TEXT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\u
 
 
 def clean(value: Any) -> Any:
-    """Replace characters that no report format may hold; lists and dicts are copied.
+    r"""Replace characters that no report format may hold; lists and dicts are copied.
 
     Control characters end the drawing program, lone surrogates cannot be written, and
     direction overrides can turn a line of a table round.
 
-    >>> clean({"system": "a\\x00b", "n": 3})
+    >>> clean({"system": "a\x00b", "n": 3})
     {'system': 'a\ufffdb', 'n': 3}
     """
     if isinstance(value, str):
@@ -30,12 +30,15 @@ def clean(value: Any) -> Any:
 
 
 def shown_name(text: str) -> str:
-    """Return a name on one line, cut where it is very long, kept apart where it runs from right to left.
+    r"""Return a name on one line, cut where it is very long, kept apart where it runs from right to left.
 
-    >>> shown_name("two\\n lines")
+    >>> shown_name("two\n lines")
     'two lines'
     """
-    line = " ".join(str(clean(text)).split())
+    text = str(text)
+    if text.startswith("\u2068") and text.endswith("\u2069"):
+        text = text[1:-1]  # shown before
+    line = " ".join(clean(text).split())
     if len(line) > LONGEST_NAME:
         line = line[: LONGEST_NAME - 1] + "\u2026"
     if any(unicodedata.bidirectional(character) in ("R", "AL") for character in line):

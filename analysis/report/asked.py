@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from analysis.plain_text import shown_name
 from analysis.report.document import Block, Column, Fold, Paragraph, Results, Section, Table, Terms, build_table
-from analysis.report.words import Names, cell, count, listed, plural, shown_name
+from analysis.report.words import Names, cell, count, listed, plural
 
 ASKED = {
     "spa": "System-level probabilistic assessment (SPA): after reading, how likely is it that one system is better?",
@@ -86,7 +87,7 @@ def _questions(study: dict[str, Any], names: Names) -> Table | None:
             cell(SHORT.get(question["elicitation"], question["elicitation"])),
             cell(names.criterion(question["criterion"])),
             cell("lower is better" if question["criterion"] in names.lower_is_better else "higher is better"),
-            cell(" ".join(str(question["text"]).split())),
+            cell(" ".join(str(question["text"]).split()), quoted=True),
         ]
         for question in study.get("questions") or ()
     ]

@@ -28,7 +28,10 @@ def choices(results: Results) -> Section | None:
         several = len(criteria) > 1
         if several:
             blocks.append(Heading(text=sentence(names.criterion(criterion))))
-        blocks += [_table(results, names, own, criterion, several), share_figure(own, names, "choices", criterion, several)]
+        blocks += [
+            _table(results, names, own, criterion, several),
+            share_figure(own, names, "choices", criterion, several),
+        ]
     return Section(id="choices", title="Which output was chosen", blocks=tuple(blocks))
 
 
@@ -43,10 +46,18 @@ def _table(results: Results, names: Names, rows: list[dict[str, Any]], criterion
         Column(title="Ties", numeric=True),
         Column(title="Win rate", explanation="share of wins averaged over units", numeric=True),
         Column(title=f"{confidence_words(results)} interval (%)", numeric=True),
-        Column(title="Adjusted p", explanation="chance of so uneven a share if there were no preference, corrected for "
-               "testing several pairs (Holm)", numeric=True),
-        Column(title="Binomial p", explanation="the same by an exact test that takes every untied choice as "
-               "independent; uncorrected, for comparison", numeric=True),
+        Column(
+            title="Adjusted p",
+            explanation="chance of so uneven a share if there were no preference, corrected for "
+            "testing several pairs (Holm)",
+            numeric=True,
+        ),
+        Column(
+            title="Binomial p",
+            explanation="the same by an exact test that takes every untied choice as "
+            "independent; uncorrected, for comparison",
+            numeric=True,
+        ),
         Column(title="Stars"),
         Column(title="Verdict"),
     ]

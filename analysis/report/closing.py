@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from analysis.plain_text import shown_name
 from analysis.report.document import Block, Bullets, Code, Column, Paragraph, Results, Section, Terms, build_table
 from analysis.report.findings import confidence_words
-from analysis.report.words import cell, p_value, shown_name
+from analysis.report.words import cell, listed
 
 SETTINGS = {
     "fwer": "Familywise error rate (chance of one false alarm in a family of tests, at most)",
@@ -20,7 +21,7 @@ SETTINGS = {
     "max_failed_checks": "Failed attention checks allowed",
     "repeat_submissions": "A person\u2019s second submission",
 }
-APART = ("versions", "inputs", "input_hashes", "input_files", "files")
+APART = ("versions", "inputs")  # shown in another way
 
 SPA_PAPER = """@inproceedings{ethayarajh-jurafsky-2022-authenticity,
   title     = {The Authenticity Gap in Human Evaluation},
@@ -112,10 +113,15 @@ def _terms(results: Results) -> list[tuple[str, str]]:
         terms.append(("Win rate", "share of choices that a system wins; a tie counts half."))
     if results.get("bradley_terry"):
         terms.append(
-            ("Strength", "a system\u2019s place on one scale fitted to all comparisons (Bradley & Terry, 1952); natural log.")
+            (
+                "Strength",
+                "a system\u2019s place on one scale fitted to all comparisons (Bradley & Terry, 1952); natural log.",
+            )
         )
     if results.get("ranking_agreement"):
-        terms.append(("Kendall\u2019s tau", "how alike two rankings are: 1 the same order, 0 unrelated, \u22121 reversed."))
+        terms.append(
+            ("Kendall\u2019s tau", "how alike two rankings are: 1 the same order, 0 unrelated, \u22121 reversed.")
+        )
     return terms
 
 
@@ -144,19 +150,19 @@ def settings(results: Results) -> Section | None:
 def input_files(results: Results) -> list[tuple[str, str]]:
     """Return names and hashes of the input files."""
     chosen = results.get("settings") or {}
-    files = next((chosen[key] for key in APART[1:] if chosen.get(key)), {})
-    if isinstance(files, dict):
-        return [(str(name), str(digest)) for name, digest in files.items()]
-    return [(str(entry.get("file") or entry.get("name")), str(entry.get("sha256") or entry.get("hash"))) for entry in files]
+    files = chosen.get("inputs") or ()
+    return [(str(entry["file"]), str(entry["sha256"])) for entry in files]
 
 
 def _setting(key: str, value: Any) -> str:
-    if value is None:
-        return "not used"
+    if value is None or value == []:
+        return "none"
     if key == "fwer":
-        return p_value(float(value))
+        return f"{100 * float(value):g}%"
     if key == "confidence":
         return f"{100 * float(value):g}%"
+    if isinstance(value, list):
+        return listed([str(part) for part in value])
     if isinstance(value, str | int | float):
         return str(value)
     return json.dumps(value, ensure_ascii=False, sort_keys=True)
@@ -165,7 +171,9 @@ def _setting(key: str, value: Any) -> str:
 def cite(results: Results) -> Section | None:
     """Give BibTeX for the method, the statistics used and the software."""
     version = ((results.get("settings") or {}).get("versions") or {}).get("spa-eval")
-    software = SOFTWARE.replace("VERSION", str(version)) if version else SOFTWARE.replace(",\n  version = {VERSION}", "")
+    software = (
+        SOFTWARE.replace("VERSION", str(version)) if version else SOFTWARE.replace(",\n  version = {VERSION}", "")
+    )
     rated, chosen = results.get("ratings") or {}, results.get("choices") or {}
     papers = [SPA_PAPER]
     if results.get("preferences") or rated.get("pairs") or chosen.get("pairs"):

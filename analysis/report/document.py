@@ -31,6 +31,7 @@ class Cell:
     brief: str = ""  # what a narrow printed column says instead
     tone: Tone = "plain"
     known: bool = True
+    quoted: bool = False  # text of the study, which may run from right to left
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
+from analysis.plain_text import shown_name
 from analysis.report.document import Block, Column, Fold, Paragraph, Results, Section, Table, build_table
-from analysis.report.words import Names, cell, plural, shown_name
+from analysis.report.words import Names, cell, plural
 
 RULES = {
     "self_consistency": "the chances given to the two directions of one pair add up to more than the bound allows",

@@ -7,7 +7,7 @@ from typing import Any
 from analysis.report.document import Cell, Column, Paragraph, Results, Section, build_table
 from analysis.report.findings import Finding, findings, first_criteria, tested_rows
 from analysis.report.side_by_side import estimate
-from analysis.report.words import SYMBOLS, Names, cell, listed
+from analysis.report.words import SYMBOLS, Names, cell, count
 
 
 def expected(results: Results) -> Section | None:
@@ -16,19 +16,24 @@ def expected(results: Results) -> Section | None:
     if not rows:
         return None
     sources = list(dict.fromkeys((row["source"], row["group"]) for row in rows))
-    pairs: dict[tuple[str, str], dict[tuple[str, str], dict[str, Any]]] = {}
+    asked: dict[tuple[Any, ...], dict[tuple[str, str], dict[str, Any]]] = {}
     for row in rows:
-        pairs.setdefault((row["system_x"], row["system_y"]), {})[row["source"], row["group"]] = row
+        key = (row["system_x"], row["system_y"], row.get("criterion"), row.get("exposure"))
+        asked.setdefault(key, {})[row["source"], row["group"]] = row
     cells = [
         [
             cell(f"{names.system(x)} and {names.system(y)}"),
+            cell(names.criterion(criterion) if criterion else "\u2013"),
+            cell(count(exposure)),
             Cell(text=_outcome(next(iter(by_source.values())), "expected", names)),
             *(_found(results, by_source.get(source), names) for source in sources),
         ]
-        for (x, y), by_source in pairs.items()
+        for (x, y, criterion, exposure), by_source in asked.items()
     ]
     columns = [
         Column(title="Pair"),
+        Column(title="Criterion"),
+        Column(title="Outputs read", numeric=True),
         Column(title="Expected", explanation="set down before the answers were seen"),
         *(Column(title=names.source_by_group(*source)) for source in sources),
     ]
@@ -43,11 +48,12 @@ def expected(results: Results) -> Section | None:
                 columns,
                 cells,
                 [
-                    "Laid out as Table 1 of Ethayarajh & Jurafsky (2022). Stars: adjusted p below .10 (*), .05 (**), .01 "
-                    "(***). The paper takes a result as found from one star on; here the level of this report decides.",
-                    "An expected indifference (~) counts as recovered where no clear difference was found, which a study "
-                    "with few annotators finds easily.",
+                    "Laid out as Table 1 of Ethayarajh & Jurafsky (2022). Stars: adjusted p below .10 (*), .05 (**), "
+                    ".01 (***). The paper takes a result as found from one star on; here the level of this report decides.",
+                    "An expected indifference (~) counts as recovered where no clear difference was found, which a "
+                    "study with few annotators finds easily.",
                 ],
+                constant=("Criterion", "Outputs read"),
             ),
         ),
     )
@@ -93,9 +99,7 @@ def _finding(results: Results, row: dict[str, Any]) -> Finding | None:
     criterion = row.get("criterion") or first_criteria(results, row["source"])[0]
     for entry in findings(results, row["source"]):
         same_pair = {entry.x, entry.y} == {row["system_x"], row["system_y"]}
-        if same_pair and entry.group == row["group"] and entry.criterion == criterion:
+        same_exposure = row.get("exposure") is None or entry.row.get("exposure") == row["exposure"]
+        if same_pair and same_exposure and entry.group == row["group"] and entry.criterion == criterion:
             return entry
     return None
-
-
-__all__ = ["expected", "listed"]

@@ -18,10 +18,15 @@ from analysis.report.findings import (
     pair_findings,
     rank_of,
 )
-from analysis.report.words import Names, cell, interval, listed, number, p_words, percent, plural, sentence
+from analysis.report.words import Names, cell, interval, number, p_words, percent, plural, sentence
 
+MOST_LINES = 8  # lines on who agrees
 MOST_RANKINGS = 12  # columns that a reader can still compare
-CLAIMS = {"preferences": "{who} prefer {best} to {other}", "choices": "{who} choose {best} over {other}"}
+CLAIMS = {
+    "preferences": "{who} prefer {best} to {other}",
+    "choices": "{who} choose {best} over {other}",
+    "ratings": "{who} rate {best} better than {other}",
+}
 
 
 def headline(results: Results) -> Section | None:
@@ -43,7 +48,7 @@ def headline(results: Results) -> Section | None:
                 )
             )
         )
-    blocks.extend(Paragraph(text=text) for text in _others(results, names, source, group, criteria))
+    blocks.extend(_others(results, names, source, group, criteria))
     if names.kind(group) == "simulated":
         blocks.append(
             Paragraph(
@@ -66,9 +71,10 @@ def _claim(results: Results, names: Names, source: str, group: str, criterion: s
     if not clear:
         closest = min(tested, key=lambda found: found.row.get("p_adjusted") or 1.0)
         return (
-            f"{who} show no clear preference in any of the {plural(len(tested), 'comparison')}; nearest to one is "
-            f"{_evidence(closest, names)}. This does not prove the systems equal."
-        ).replace("any of the 1 comparison", "the one comparison")
+            f"{who} show no clear preference in {_any_of(len(tested))}. Closest to one is "
+            f"{names.system(closest.x)} against {names.system(closest.y)}: {_numbers(closest, names, closest.x)}. "
+            "That does not prove the systems equal."
+        )
     best, runner_up = leader(results, source, group, criterion, tested)
     lines = []
     if best is not None:
@@ -76,51 +82,55 @@ def _claim(results: Results, names: Names, source: str, group: str, criterion: s
     else:
         lines.append(_evidence_sentence(max(clear, key=_margin), names, source, who))
     if len(tested) > 1:
-        lines.append(
-            f"Of the {len(tested)} comparisons, {len(clear)} {'shows' if len(clear) == 1 else 'show'} a clear difference."
-        )
+        show = "shows" if len(clear) == 1 else "show"
+        lines.append(f"Of the {len(tested)} comparisons, {len(clear)} {show} a clear difference.")
     return " ".join(lines)
+
+
+def _any_of(comparisons: int) -> str:
+    return "the one comparison" if comparisons == 1 else f"any of the {comparisons} comparisons"
 
 
 def _leading(best: str, against: Finding | None, names: Names, source: str, who: str) -> str:
     """Return the sentence on the first in the ranking, and the test that stands closest behind it."""
     first = names.system(best)
     if against is None:
-        return f"{first} comes first with {who[:1].lower() + who[1:]}, though no single test was run on it."
+        return f"{who} place {first} first, though no test was run on it."
     if against.winner == best:
         return _evidence_sentence(against, names, source, who)
-    verb = "rated best" if source == "ratings" else "preferred most"
-    return f"{first} is {verb} by {who[:1].lower() + who[1:]}, but not clearly: {_evidence(against, names)}."
+    other = names.system(against.y if against.x == best else against.x)
+    return f"{who} place {first} first, but not clearly before {other}: {_numbers(against, names, best)}."
 
 
 def _evidence_sentence(found: Finding, names: Names, source: str, who: str) -> str:
     best, other = found.winner or found.x, found.loser or found.y
-    if source == "ratings":
-        claim = f"{who} rate {names.system(best)} better than {names.system(other)}"
-    else:
-        claim = CLAIMS[source].format(who=who, best=names.system(best), other=names.system(other))
-    return f"{claim}: {_numbers(found, turned=best == found.y)}."
+    claim = CLAIMS[source].format(who=who, best=names.system(best), other=names.system(other))
+    return f"{claim}: {_numbers(found, names, best)}."
 
 
-def _evidence(found: Finding, names: Names) -> str:
-    link = "minus" if found.source == "ratings" else "over"
-    return f"{names.system(found.x)} {link} {names.system(found.y)}, {_numbers(found)}"
-
-
-def _numbers(found: Finding, *, turned: bool = False) -> str:
-    """Return estimate, interval and adjusted p; turned round where the claim names the second first."""
-    row = found.row
+def _numbers(found: Finding, names: Names, of: str) -> str:
+    """Return estimate, interval and adjusted p in words, from the side of one system of the pair."""
+    row, turn, name = found.row, of == found.y, names.system(of)
+    low, high = row.get("ci_low"), row.get("ci_high")
     if found.source == "ratings":
-        return f"a difference of {number(abs(row['mean_difference']) if turned else row['mean_difference'])} points on average, {p_words(row.get('p_adjusted'))}"
-    share, low, high = row[SHARES[found.source]], row.get("ci_low"), row.get("ci_high")
-    if turned:
-        share, low, high = 1 - share, _rest(high), _rest(low)
-    between = f" ({found.confidence} interval {interval(low, high, as_percent=True)})" if low is not None else ""
-    return f"{percent(share)}{between}, {p_words(row.get('p_adjusted'))}"
+        value = -row["mean_difference"] if turn else row["mean_difference"]
+        low, high = (_less(0, high), _less(0, low)) if turn else (low, high)
+        said = f"its ratings are {number(abs(value))} points {'higher' if value > 0 else 'lower'} on average"
+        between = interval(low, high)
+    else:
+        share = row[SHARES[found.source]]
+        share, low, high = (1 - share, _less(1, high), _less(1, low)) if turn else (share, low, high)
+        said = {
+            "preferences": f"on average they put the chance that {name} is better at {percent(share)}",
+            "choices": f"it wins {percent(share)} of the choices",
+        }[found.source]
+        between = interval(low, high, as_percent=True)
+    shown = f" ({found.confidence} interval {between})" if low is not None else ""
+    return f"{said}{shown}, {p_words(row.get('p_adjusted'))}"
 
 
-def _rest(value: float | None) -> float | None:
-    return None if value is None else 1 - value
+def _less(start: float, value: float | None) -> float | None:
+    return None if value is None else start - value
 
 
 def _margin(found: Finding) -> float:
@@ -129,8 +139,8 @@ def _margin(found: Finding) -> float:
     return abs(float(found.row[SHARES[found.source]]) - 0.5)
 
 
-def _others(results: Results, names: Names, source: str, group: str, criteria: tuple[str, ...]) -> list[str]:
-    """Return a sentence on each other source and group that judged the same pairs."""
+def _others(results: Results, names: Names, source: str, group: str, criteria: tuple[str, ...]) -> list[Block]:
+    """Return a line on each other source and group that judged the same pairs."""
     base = pair_findings(results, source, group, criteria)
     said = []
     for other_source, other_group in _columns(results):
@@ -141,8 +151,13 @@ def _others(results: Results, names: Names, source: str, group: str, criteria: t
             said.append(_agreement_words(names.source_by_group(other_source, other_group), same, opposite, pairs))
     if not said:
         return []
-    reference = names.source_by_group(source, group)
-    return [f"Do others say the same as {reference}? {' '.join(said)}"]
+    left = (
+        [f"{plural(len(said) - MOST_LINES, 'more')} under \u201cside by side\u201d."] if len(said) > MOST_LINES else []
+    )
+    return [
+        Paragraph(text=f"Do the others say the same as {names.source_by_group(source, group)}?"),
+        Bullets(items=(*said[:MOST_LINES], *left)),
+    ]
 
 
 def _agreement_words(name: str, same: int, opposite: int, pairs: int) -> str:
@@ -179,10 +194,7 @@ def _ranking_table(results: Results, names: Names, criteria: tuple[str, ...]) ->
     for entry in chosen:
         title = names.source_by_group(entry["source"], entry["group"])
         columns.append(Column(title=f"{title}: {names.criterion(entry['criterion'])}" if len(criteria) > 1 else title))
-    rows = [
-        [cell(names.system(system)), *(_rank_cell(system, order) for order in ranks)]
-        for system in systems
-    ]
+    rows = [[cell(names.system(system)), *(_rank_cell(system, order) for order in ranks)] for system in systems]
     notes = ["1 is best. An equals sign marks systems that share a place; a dash, one that has none."]
     if left_out:
         notes.append(f"{plural(left_out, 'more ranking')} under \u201cStrengths and rankings\u201d.")
@@ -195,6 +207,3 @@ def _rank_cell(system: str, order: Mapping[str, int]) -> Any:
         return cell("\u2013")
     tied = list(order.values()).count(order[system]) > 1
     return cell(f"{order[system]}{'=' if tied else ''}")
-
-
-__all__ = ["headline", "listed"]

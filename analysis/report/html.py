@@ -32,7 +32,7 @@ def render_html(document: Document) -> str:
         document=document,
         legends=legends(document.sections),
         policy=policy,
-        style=Markup(style),  # noqa: S704  read from the package
+        style=Markup(style),
         markup=Markup,
         kind=lambda block: type(block).__name__,
     )

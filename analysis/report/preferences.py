@@ -5,7 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from analysis.figures import forest_plot
-from analysis.report.document import Block, Column, Figure, Fold, Heading, Paragraph, Results, Section, Table, build_table
+from analysis.report.document import (
+    Block,
+    Column,
+    Figure,
+    Fold,
+    Heading,
+    Paragraph,
+    Results,
+    Section,
+    Table,
+    build_table,
+)
 from analysis.report.findings import confidence_words
 from analysis.report.words import (
     Names,
@@ -16,7 +27,6 @@ from analysis.report.words import (
     p_value,
     percent,
     sentence,
-    shown_name,
     stars,
     verdict,
 )
@@ -57,10 +67,15 @@ LLM_NOTE = (
 )
 
 
+def level(fwer: float) -> str:
+    """Return ".05"."""
+    return f"{fwer:g}".removeprefix("0")
+
+
 def level_words(results: Results) -> str:
     """Return the sentence on when a difference counts as clear."""
     fwer = float((results.get("settings") or {}).get("fwer") or 0.05)
-    return f"A result counts as clear where its adjusted p is at most {p_value(fwer)}."
+    return f"A result counts as clear where its adjusted p is at most {level(fwer)}."
 
 
 def share_figure(rows: list[dict[str, Any]], names: Names, source: str, criterion: str, several: bool) -> Figure | Fold:
@@ -83,7 +98,11 @@ def share_figure(rows: list[dict[str, Any]], names: Names, source: str, criterio
         "The vertical line is 50%, no preference; a hollow mark has no test behind it.",
         alternative="the table before this figure holds the same numbers",
     )
-    return Fold(summary=f"Figure of all {len(rows)} results{about}", blocks=(figure,)) if len(rows) > LONG_FIGURE else figure
+    return (
+        Fold(summary=f"Figure of all {len(rows)} results{about}", blocks=(figure,))
+        if len(rows) > LONG_FIGURE
+        else figure
+    )
 
 
 def slug(text: str) -> str:
@@ -107,12 +126,19 @@ def _table(results: Results, names: Names, rows: list[dict[str, Any]], criterion
         Column(title="Outputs read", explanation="how many of each system before judging (exposure)", numeric=True),
         Column(title="n", explanation="annotators counted; for an LLM, forms", numeric=True),
         Column(title="Mean", explanation="mean chance that the first is better", numeric=True),
-        Column(title=f"{confidence} interval (%)", explanation="the range in which the true mean may well lie",
-               numeric=True),
+        Column(
+            title=f"{confidence} interval (%)",
+            explanation="the range in which the true mean may well lie",
+            numeric=True,
+        ),
         Column(title="t", explanation="distance from 50% in standard errors (one-sample t-test)", numeric=True),
         Column(title="df", explanation="degrees of freedom of that test", numeric=True),
-        Column(title="Adjusted p", explanation="chance of so large a distance if there were no preference, "
-               "corrected for testing several pairs (Holm)", numeric=True),
+        Column(
+            title="Adjusted p",
+            explanation="chance of so large a distance if there were no preference, "
+            "corrected for testing several pairs (Holm)",
+            numeric=True,
+        ),
         Column(title="Stars"),
         Column(title="Verdict"),
     ]
@@ -183,14 +209,15 @@ def _directions(results: Results, names: Names) -> Fold:
         summary="Both directions of each question, and whether they add up to 100%",
         blocks=(
             Paragraph(
-                text="Asked both ways round, the two chances of a pair should add up to about 100%. A sum below that is "
-                "indecision, which counts half for each system; a sum well above it shows a misread question."
+                text="Asked both ways round, the two chances of a pair should add up to about 100%. A sum below that "
+                "is indecision, which counts half for each system; a sum well above it shows a misread question."
             ),
             build_table(
-                "preference_directions", "Each direction by itself", columns, cells, constant=("Criterion", "Outputs read")
+                "preference_directions",
+                "Each direction by itself",
+                columns,
+                cells,
+                constant=("Criterion", "Outputs read"),
             ),
         ),
     )
-
-
-__all__ = ["LLM_NOTE", "NO_PREFERENCE", "STARS", "level_words", "preferences", "share_figure", "shown_name", "slug"]

@@ -5,7 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from analysis.figures import means_plot
-from analysis.report.document import Block, Column, Figure, Fold, Heading, Paragraph, Results, Section, Table, build_table
+from analysis.report.document import (
+    Block,
+    Column,
+    Figure,
+    Fold,
+    Heading,
+    Paragraph,
+    Results,
+    Section,
+    Table,
+    build_table,
+)
 from analysis.report.findings import confidence_words
 from analysis.report.preferences import LONG_FIGURE, STARS, level_words, slug
 from analysis.report.words import MINUS, Names, cell, count, interval, number, p_value, sentence, signed, stars, verdict
@@ -31,9 +42,12 @@ def ratings(results: Results) -> Section | None:
         own_means = [row for row in means if row["criterion"] == criterion]
         own_pairs = [row for row in pairs if row["criterion"] == criterion]
         if own_means:
-            blocks += [_means(results, names, own_means, criterion, several), _figure(names, own_means, criterion, several)]
+            blocks += [
+                _means(results, names, own_means, criterion, several),
+                _figure(names, own_means, criterion, several),
+            ]
         if own_pairs:
-            blocks.append(_pairs(names, own_pairs, criterion, several))
+            blocks.append(_pairs(results, names, own_pairs, criterion, several))
     return Section(id="ratings", title="How single outputs were rated", blocks=tuple(blocks))
 
 
@@ -43,8 +57,12 @@ def _means(results: Results, names: Names, rows: list[dict[str, Any]], criterion
         Column(title="Group"),
         Column(title="n", explanation="ratings counted", numeric=True),
         Column(title="Mean", numeric=True),
-        Column(title=f"{confidence_words(results)} interval", explanation="the range in which the true mean may well "
-               "lie; one annotator\u2019s ratings count as belonging together", numeric=True),
+        Column(
+            title=f"{confidence_words(results)} interval",
+            explanation="the range in which the true mean may well "
+            "lie; one annotator\u2019s ratings count as belonging together",
+            numeric=True,
+        ),
         Column(title="SD", explanation="standard deviation: how far single ratings lie from the mean", numeric=True),
     ]
     cells = [
@@ -76,21 +94,28 @@ def _figure(names: Names, rows: list[dict[str, Any]], criterion: str, several: b
         caption=f"Mean ratings with their intervals{about}. The axis shows only the part of the scale that is used.",
         alternative="the table before this figure holds the same numbers",
     )
-    return Fold(summary=f"Figure of all {len(rows)} means{about}", blocks=(figure,)) if len(rows) > LONG_FIGURE else figure
+    return (
+        Fold(summary=f"Figure of all {len(rows)} means{about}", blocks=(figure,)) if len(rows) > LONG_FIGURE else figure
+    )
 
 
-def _pairs(names: Names, rows: list[dict[str, Any]], criterion: str, several: bool) -> Table:
+def _pairs(results: Results, names: Names, rows: list[dict[str, Any]], criterion: str, several: bool) -> Table:
     columns = [
         Column(title="Pair", explanation="the second system\u2019s mean is taken from the first\u2019s"),
         Column(title="Group"),
         Column(title="Unit", explanation="what the test counts, and so what its result holds for"),
         Column(title="n", explanation="units counted", numeric=True),
         Column(title="Difference", explanation="mean rating of the first minus that of the second", numeric=True),
+        Column(title=f"{confidence_words(results)} interval", numeric=True),
         Column(title="Test", explanation="paired where the same unit rated both systems"),
         Column(title="t", explanation="the difference in standard errors", numeric=True),
         Column(title="df", explanation="degrees of freedom", numeric=True),
-        Column(title="Adjusted p", explanation="chance of so large a difference if there were none, corrected for "
-               "testing several pairs (Holm)", numeric=True),
+        Column(
+            title="Adjusted p",
+            explanation="chance of so large a difference if there were none, corrected for "
+            "testing several pairs (Holm)",
+            numeric=True,
+        ),
         Column(title="Stars"),
         Column(title="Verdict"),
     ]
@@ -101,6 +126,7 @@ def _pairs(names: Names, rows: list[dict[str, Any]], criterion: str, several: bo
             cell(UNITS.get(row.get("unit") or "", str(row.get("unit") or "\u2013"))),
             cell(count(row["n"])),
             cell(signed(row.get("mean_difference"), 3)),
+            cell(interval(row.get("ci_low"), row.get("ci_high"), decimals=3)),
             cell(str(row.get("test") or "\u2013").replace("_", " ")),
             cell(number(row.get("t"))),
             cell(count(row.get("df"))),
@@ -113,7 +139,9 @@ def _pairs(names: Names, rows: list[dict[str, Any]], criterion: str, several: bo
     notes = [STARS, "\u201cNo clear difference\u201d does not mean that the two are equal."]
     if criterion in names.lower_is_better:
         notes.append("Lower is better here: a negative difference speaks for the first system.")
-    return build_table(*_titled("ratings_pairs", "Differences in mean rating", names, criterion, several), columns, cells, notes)
+    return build_table(
+        *_titled("ratings_pairs", "Differences in mean rating", names, criterion, several), columns, cells, notes
+    )
 
 
 def _titled(name: str, caption: str, names: Names, criterion: str, several: bool) -> tuple[str, str]:

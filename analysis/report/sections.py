@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from analysis.plain_text import shown_name
 from analysis.report.asked import asked
 from analysis.report.choices import choices
 from analysis.report.closing import cite, glossary, input_files, settings, warnings
@@ -13,7 +14,7 @@ from analysis.report.preferences import preferences
 from analysis.report.ratings import ratings
 from analysis.report.side_by_side import side_by_side
 from analysis.report.strengths import strengths
-from analysis.report.words import listed, plural, shown_name
+from analysis.report.words import listed, plural
 
 SECTIONS: tuple[SectionMaker, ...] = (
     headline,

@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from analysis.report.document import Block, Bullets, Cell, Column, Heading, Paragraph, Results, Section, Table, build_table
+from analysis.report.document import (
+    Block,
+    Bullets,
+    Cell,
+    Column,
+    Heading,
+    Paragraph,
+    Results,
+    Section,
+    Table,
+    build_table,
+)
 from analysis.report.findings import SHARES, Finding, findings
 from analysis.report.preferences import LLM_NOTE, STARS, slug
 from analysis.report.words import (
@@ -26,8 +37,8 @@ from analysis.report.words import (
 REVERSAL = (
     "Why ratings and SPA can differ: a mean rating treats the steps of a scale as equally wide and as the same for "
     "everybody. Where that does not hold, averaging can reverse a preference that every annotator shares "
-    "(Ethayarajh & Jurafsky, 2022). SPA asks for the preference between the systems directly, so that nothing has to be "
-    "added up across outputs. Where both are clear and opposite, the SPA result is the safer answer to \u201cwhich "
+    "(Ethayarajh & Jurafsky, 2022). SPA asks for the preference between the systems directly, so that nothing has to "
+    "be added up across outputs. Where both are clear and opposite, the SPA result is the safer answer to \u201cwhich "
     "system is preferred?\u201d; where only one is clear, more annotators may settle it."
 )
 
@@ -40,7 +51,9 @@ def side_by_side(results: Results) -> Section | None:
     if len(columns) < 2:
         return None
     blocks: list[Block] = [
-        Paragraph(text="Each row is a pair of systems, each column a way of asking one group. Only corrected tests count.")
+        Paragraph(
+            text="Each row is a pair of systems, each column a way of asking one group. Only corrected tests count."
+        )
     ]
     criteria = list(dict.fromkeys(entry.criterion for entry in found))
     for criterion in criteria:
@@ -67,18 +80,22 @@ def matrix(found: Sequence[Finding], names: Names, criterion: str, several: bool
     exposures = [entry.row.get("exposure") for entry in found if entry.source == "preferences"]
     for entry in found:
         x, y = pairs.setdefault(frozenset((entry.x, entry.y)), (entry.x, entry.y))
-        for exposure in [entry.row["exposure"]] if entry.source == "preferences" else dict.fromkeys(exposures or [None]):
+        for exposure in (
+            [entry.row["exposure"]] if entry.source == "preferences" else dict.fromkeys(exposures or [None])
+        ):
             by_pair.setdefault((x, y, exposure), {})[entry.source, entry.group] = entry
     several_exposures = len(set(exposures)) > 1
     rows = []
     for (x, y, exposure), judged in by_pair.items():
         label = f"{names.system(x)} and {names.system(y)}"
         seen = f"{plural(exposure, 'output')} read" if several_exposures and exposure is not None else ""
-        rows.append([cell(label, detail=seen), *(_judged(judged.get(source), names) for source in sources), _same(judged)])
+        rows.append(
+            [cell(label, detail=seen), *(_judged(judged.get(source), names) for source in sources), _same(judged)]
+        )
     columns = [Column(title="Pair"), *(Column(title=names.source_by_group(*source)) for source in sources)]
     notes = [
-        "> the first of the pair is better, < the second is better, ~ no clear difference. Below it the mean (SPA: chance "
-        "that the first is better; ratings: difference of the means; choices: share of wins).",
+        "> the first of the pair is better, < the second is better, ~ no clear difference. Below it the mean (SPA: "
+        "chance that the first is better; ratings: difference of the means; choices: share of wins).",
         STARS,
     ]
     caption = "What each way of asking says of each pair"
@@ -114,7 +131,9 @@ def _judged(entry: Finding | None, names: Names) -> Cell:
 
 def _verdict_cell(entry: Finding, names: Names, x: str) -> Cell:
     if entry.verdict is None:
-        return Cell(text="? not tested", detail=str(entry.row.get("reason") or "no reason was recorded"), tone="untested")
+        return Cell(
+            text="? not tested", detail=str(entry.row.get("reason") or "no reason was recorded"), tone="untested"
+        )
     if entry.winner is None:
         value = estimate(entry)
         return Cell(text="~ no clear difference", detail=value, brief=f"~ {value}", tone="even")
@@ -150,8 +169,8 @@ def _disagreements(results: Results, names: Names) -> list[Block]:
     summary = (
         f"They differ on {plural(len(entries), 'pair')}; on {opposite} of them two clear results are opposite."
         if opposite
-        else f"They differ on {plural(len(entries), 'pair')}: on each, some results are clear and others are not; no two "
-        "clear results are opposite."
+        else f"They differ on {plural(len(entries), 'pair')}: on each, some results are clear and others are not; no "
+        "two clear results are opposite."
     )
     return [Heading(text="Where they disagree"), Paragraph(text=summary), Bullets(items=items)]
 
@@ -186,8 +205,8 @@ def _explanations(columns: Sequence[tuple[str, str]], names: Names) -> list[Bloc
     if llms:
         blocks.append(
             Paragraph(
-                text=f"{LLM_NOTE} Where people and an LLM differ, the study is about people\u2019s preferences, so theirs "
-                "stand; the LLM cannot replace people on that pair."
+                text=f"{LLM_NOTE} Where people and an LLM differ, the study is about people\u2019s preferences, so "
+                "theirs stand; the LLM cannot replace people on that pair."
             )
         )
     return blocks
@@ -198,7 +217,9 @@ def _kendall(names: Names, rows: list[dict[str, Any]]) -> Table:
         Column(title="Ranking"),
         Column(title="Compared with"),
         Column(title="Criterion"),
-        Column(title="Kendall\u2019s tau", explanation="1 = same order, 0 = unrelated, \u22121 = reversed", numeric=True),
+        Column(
+            title="Kendall\u2019s tau", explanation="1 = same order, 0 = unrelated, \u22121 = reversed", numeric=True
+        ),
         Column(title="Interval", numeric=True),
         Column(title="Note"),
     ]

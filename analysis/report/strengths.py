@@ -6,7 +6,7 @@ from typing import Any
 
 from analysis.report.document import Block, Cell, Column, Paragraph, Results, Section, Table, build_table
 from analysis.report.findings import confidence_words
-from analysis.report.words import Names, cell, count, interval, listed, number
+from analysis.report.words import Names, cell, count, interval, number
 
 
 def strengths(results: Results) -> Section | None:
@@ -18,8 +18,8 @@ def strengths(results: Results) -> Section | None:
     if rows:
         blocks += [
             Paragraph(
-                text="The Bradley-Terry model gives each system one number, its strength, that fits all its comparisons "
-                "at once. A system 1 point stronger than another is expected to be preferred to it in 73% of "
+                text="The Bradley-Terry model gives each system one number, its strength, that fits all its "
+                "comparisons at once. A system 1 point stronger than another is expected to be preferred to it in 73% of "
                 "comparisons; strengths average zero, so only their differences mean something."
             ),
             _strengths(results, names, rows),
@@ -60,7 +60,9 @@ def _strengths(results: Results, names: Names, rows: list[dict[str, Any]]) -> Ta
 
 def _note(row: dict[str, Any]) -> Cell:
     if row.get("reason"):
-        return Cell(text=f"no strength: {row['reason']}" if row.get("strength") is None else str(row["reason"]), tone="untested")
+        return Cell(
+            text=f"no strength: {row['reason']}" if row.get("strength") is None else str(row["reason"]), tone="untested"
+        )
     if row.get("strength") is None:
         return Cell(text="no strength: no reason was recorded", tone="untested")
     return cell(str(row.get("interval") or "\u2013"))
@@ -98,6 +100,3 @@ def order_words(names: Names, entry: dict[str, Any]) -> str:
         parts.append(f"{place}. {' = '.join(names.system(system) for system in tied)}")
         place += len(tied)
     return ", ".join(parts)
-
-
-__all__ = ["listed", "order_words", "strengths"]

@@ -119,12 +119,11 @@ class Names:
         study = results.get("study") or {}
         systems = {system["id"]: system.get("name") or system["id"] for system in study.get("systems") or ()}
         shown = list(systems.values())
-        self._systems = {
-            key: name if shown.count(name) == 1 else f"{name} [{key}]" for key, name in systems.items()
-        }
+        self._systems = {key: name if shown.count(name) == 1 else f"{name} [{key}]" for key, name in systems.items()}
         criteria = study.get("criteria") or ()
         self._criteria = {entry["id"]: entry.get("name") or entry["id"] for entry in criteria}
         self.lower_is_better = {entry["id"] for entry in criteria if entry.get("lower_is_better")}
+        self.lower_is_better |= set((results.get("settings") or {}).get("lower_is_better") or ())
         self._kinds = {entry["group"]: entry.get("annotator_kind") for entry in results.get("groups") or ()}
         rated = {"likert", "continuous", "categories"} & set(study.get("elicitations") or ())
         self._ratings = {"likert": "Likert", "continuous": "Ratings 0-100"}.get(rated.pop() if len(rated) == 1 else "")
