@@ -52,6 +52,12 @@ class Temperament(Chosen):
 PERFECT = Temperament(
     noise_sd=0, taste_sd=0, doubt=0.5, severity_sd=0, indifference=0, tie_width=1e-9, rounding=1
 )  # reads without noise and rounds up: the best case of Remark 2 of Ethayarajh and Jurafsky (2022)
+ATTENTIVE = Temperament(
+    noise_sd=0.03, taste_sd=0, doubt=1, severity_sd=0.02
+)  # people as good as one can hope for; precise enough for likert_reversal_truth
+CROWD = Temperament(
+    carelessness=0.04, inconsistency=0.06, not_eligible=0.04, failing_checks=0.04
+)  # as in an open call, with some to exclude
 
 
 class SimulatedAnnotator:

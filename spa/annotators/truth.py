@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Sequence
 from functools import lru_cache
 from hashlib import sha256
-from pathlib import Path
 from statistics import NormalDist
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from spa.errors import StudyError
 from spa.study.study import OVERALL
@@ -155,20 +153,3 @@ def even_truth(systems: Sequence[str], *, seed: int = 0) -> Truth:
     """
     step = 1.6 / max(len(systems) - 1, 1)
     return Truth(utilities={system: round(place * step - 0.8, 6) for place, system in enumerate(systems)}, seed=seed)
-
-
-def load_truth(path: Path) -> Truth:
-    """Read a truth from a TOML file whose keys are the fields of :class:`Truth`."""
-    try:
-        raw = tomllib.loads(path.read_text(encoding="utf-8"))
-        return Truth.model_validate(raw)
-    except OSError as error:
-        raise StudyError(f"{path}: wanted a readable TOML file, got {error.strerror or error}") from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise StudyError(f"{path}: wanted TOML in UTF-8, got {error}") from error
-    except ValidationError as error:
-        problems = [
-            f"{path}: {'.'.join(map(str, problem['loc'])) or 'truth'}: {problem['msg']}, got {problem['input']!r:.80}"
-            for problem in error.errors(include_url=False)
-        ]
-        raise StudyError(*problems) from error

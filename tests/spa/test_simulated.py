@@ -12,7 +12,8 @@ from pydantic import ValidationError
 from scipy import stats
 
 from spa.annotators.simulated import PERFECT, SimulatedAnnotator, Temperament
-from spa.annotators.truth import Truth, even_truth, likert_reversal_truth, load_truth
+from spa.annotators.truth import Truth, even_truth, likert_reversal_truth
+from spa.annotators.truth_file import load_truth
 from spa.errors import StudyError
 from spa.forms.form import (
     CheckTarget,
@@ -204,7 +205,11 @@ def test_averaged_likert_reverses_the_preference_and_spa_does_not() -> None:
 def test_a_truth_file_is_read_and_its_mistakes_are_all_named(tmp_path: Path) -> None:
     path = tmp_path / "truth.toml"
     path.write_text('seed = 3\nlower_is_better = ["errors"]\n[utilities]\na = 1\nb = -1.5\n')
-    assert load_truth(path) == Truth(utilities={"a": 1, "b": -1.5}, seed=3, lower_is_better=frozenset({"errors"}))
+    read = load_truth(path)
+    assert (read.utilities, read.seed, read.lower_is_better) == ({"a": 1, "b": -1.5}, 3, frozenset({"errors"}))
+    assert read.temperament is None
+    path.write_text("[utilities]\na = 1\n[temperament]\ncarelessness = 0.5\n")
+    assert load_truth(path).temperament == Temperament(carelessness=0.5)
     path.write_text("item_sd = -1\nnoise = 3\n[utilities]\na = nan\n")
     with pytest.raises(StudyError) as caught:
         load_truth(path)

@@ -1,0 +1,178 @@
+"""``spa rate``: an LLM answers the forms that people answer."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from spa.commands.simulation import choose_truth, simulation_options
+from spa.errors import StudyError
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from spa.annotators.llm import RatingSummary
+    from spa.annotators.simulated import Temperament
+    from spa.annotators.truth import Truth
+    from spa.commands.workspace import Workspace
+    from spa.study.study import Rater, Study
+
+SIMULATED = "simulated-rater"
+
+
+@click.command(epilog="Example: spa rate my-study/study.toml --rater my-llm --limit 3")
+@click.argument("study", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--rater", "name", metavar="NAME", help="Id of one of the study's raters; needed where it has several.")
+@click.option("--base-url", metavar="URL", help="Another address of the rater's endpoint, ending in /v1 as a rule.")
+@click.option("--limit", type=click.IntRange(min=1), help="Only the first so many assignments, to try it out.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    default=180.0,
+    show_default=True,
+    help="Seconds to wait for one answer.",
+)
+@click.option("--store", metavar="PATH|URL", help="The store of `spa build`. [default: STUDY with the suffix .sqlite]")
+@click.option("--simulate", is_flag=True, help="Start an endpoint on this machine whose answers are simulated.")
+@simulation_options
+@click.option("--json", "as_json", is_flag=True, help="Print what was done as JSON.")
+def rate(
+    study: Path,
+    name: str | None,
+    base_url: str | None,
+    limit: int | None,
+    timeout: float,
+    store: str | None,
+    simulate: bool,
+    truth: Path | None,
+    utilities: dict[str, float],
+    likert_reversal: tuple[str, str] | None,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Let an LLM answer the assignments of STUDY, each form in one conversation.
+
+    What is answered is kept; the command can be run again and asks only what is open. The key is
+    read from the environment variable that the rater names. --truth, --utility, --likert-reversal
+    and --seed are for --simulate.
+    """
+    from spa.annotators.llm import rate_assignments, stop_if_unfinished
+    from spa.annotators.llm_client import ChatClient
+    from spa.annotators.llm_wording import StudyWording
+    from spa.annotators.simulated_endpoint import STEADY
+    from spa.commands.workspace import open_workspace
+
+    if simulate and base_url is not None:
+        raise click.UsageError("--simulate starts an endpoint of its own; leave --base-url out")
+    if not simulate and (truth is not None or utilities or likert_reversal):
+        raise click.UsageError("--truth, --utility and --likert-reversal are for --simulate")
+    with ExitStack() as stack:
+        workspace = stack.enter_context(open_workspace(study, store))
+        rater = choose_rater(workspace.study, study, name, simulate=simulate)
+        if simulate:
+            known, temperament, _ = choose_truth(
+                workspace, truth=truth, utilities=utilities, likert_reversal=likert_reversal, otherwise=STEADY
+            )
+            base_url = stack.enter_context(simulated_endpoint(workspace, known, temperament, seed, limit)) + "/v1"
+            rater = rater.model_copy(update={"api_key_env": "none"})
+        if base_url is not None:
+            rater = rater.model_copy(update={"base_url": check_url(base_url)})
+        client = ChatClient(rater, timeout=timeout)
+        total = min(workspace.store.count_assignments(), limit or 10**9)
+        bar = stack.enter_context(
+            click.progressbar(length=total, label=f"{rater.id} answers {total} assignments", hidden=as_json)
+        )
+        summary = rate_assignments(
+            workspace,
+            rater,
+            StudyWording(workspace.texts),
+            client=client,
+            limit=limit,
+            progress=lambda done, of: bar.update(1),
+        )
+    tell(summary, as_json=as_json)
+    stop_if_unfinished(summary)
+
+
+def choose_rater(study: Study, path: Path, name: str | None, *, simulate: bool) -> Rater:
+    """Return the rater that is meant; a simulated one need not stand in the study.
+
+    Raises
+    ------
+    StudyError
+        If the study has no such rater, or simulated answers would be kept under the name of an LLM.
+    """
+    from spa.annotators.simulated_endpoint import MODEL
+    from spa.study.study import Rater
+
+    raters = {rater.id: rater for rater in study.raters}
+    if simulate and (name or SIMULATED) == SIMULATED:
+        rater = raters.get(SIMULATED) or Rater(id=SIMULATED, model=MODEL)
+    elif name is None and len(raters) == 1:
+        rater = next(iter(raters.values()))
+    elif name is None:
+        known = ", ".join(raters) or "none; add a table [[raters]] with id and model"
+        raise StudyError(f"{path}: wanted --rater NAME, one of the study's raters: {known}")
+    elif name not in raters:
+        raise StudyError(
+            f"{path}: wanted one of the study's raters ({', '.join(raters) or 'none'}), got --rater {name}"
+        )
+    else:
+        rater = raters[name]
+    if simulate and rater.model != MODEL:
+        raise StudyError(
+            f"{path}: --simulate wanted a rater with model = {MODEL!r}, got {rater.id!r} with {rater.model!r}; "
+            f"simulated answers are never kept under the name of an LLM; leave --rater out"
+        )
+    return rater
+
+
+def check_url(url: str) -> str:
+    """Return an address of an endpoint without the slash at its end."""
+    from urllib.parse import urlsplit
+
+    if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).netloc:
+        raise click.UsageError(f"--base-url wanted an address such as http://127.0.0.1:8000/v1, got {url!r}")
+    return url.rstrip("/")
+
+
+def simulated_endpoint(
+    workspace: Workspace, truth: Truth, temperament: Temperament, seed: int, limit: int | None
+) -> AbstractContextManager[str]:
+    """Serve an endpoint that knows the forms of the study's first assignments."""
+    from itertools import islice
+
+    from spa.annotators.llm_wording import StudyWording
+    from spa.annotators.loopback import served
+    from spa.annotators.simulated_endpoint import SimulatedModel, create_endpoint
+
+    store = workspace.store
+    names = [assignment.assignment_id for assignment in islice(store.assignments(), limit)]
+    forms = ((workspace.form(name), store.key(name)) for name in names)
+    opening = StudyWording(workspace.texts).opening
+    return served(create_endpoint(SimulatedModel(forms, opening, truth, temperament=temperament, seed=seed)))
+
+
+def tell(summary: RatingSummary, *, as_json: bool) -> None:
+    """Print what the run came to."""
+    import json
+    from collections import Counter
+
+    if as_json:
+        counts = {"missing": dict(summary.missing), "unfinished": dict(summary.unfinished)}
+        facts = asdict(replace(summary, missing=Counter(), unfinished=Counter())) | counts
+        click.echo(json.dumps(facts, ensure_ascii=False, indent=2))
+        return
+    before = f", {summary.finished_before} finished before" if summary.finished_before else ""
+    click.echo(f"{summary.rater}: {summary.finished} of {summary.assignments} assignments finished{before}")
+    click.echo(f"  {summary.answered} questions answered, {sum(summary.missing.values())} missing")
+    for reason, questions in summary.missing.most_common():
+        click.echo(f"    {questions} x {reason}")
+    for outcome, assignments in summary.unfinished.most_common():
+        click.echo(f"  {assignments} assignments left for a rerun: {outcome}")
+    tokens = f"{summary.prompt_tokens} tokens read, {summary.completion_tokens} written"
+    click.echo(f"  {summary.requests} requests, {tokens}")

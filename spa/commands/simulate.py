@@ -1,0 +1,127 @@
+"""``spa simulate``: annotators of known preferences answer the study on its real survey server."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, ExitStack
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from spa.commands.simulation import choose_truth, simulation_options
+from spa.errors import ResponseError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from spa.annotators.simulated import Temperament
+    from spa.annotators.truth import Truth
+    from spa.annotators.visits import Answering
+    from spa.commands.workspace import Workspace
+    from spa.forms.form import Form
+    from spa.responses.store import Store
+
+SOURCE = "simulated"
+
+
+@click.command(epilog="Example: spa simulate my-study/study.toml --annotators 24 --seed 7")
+@click.argument("study", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--annotators", type=click.IntRange(min=1), help="Wanted in all. [default: one for each free assignment]")
+@click.option("--url", metavar="URL", help="A running survey server of this store; without it one is started.")
+@click.option("--store", metavar="PATH|URL", help="The store of `spa build`. [default: STUDY with the suffix .sqlite]")
+@simulation_options
+@click.option("--json", "as_json", is_flag=True, help="Print what was done as JSON.")
+def simulate(
+    study: Path,
+    annotators: int | None,
+    url: str | None,
+    store: str | None,
+    truth: Path | None,
+    utilities: dict[str, float],
+    likert_reversal: tuple[str, str] | None,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Let simulated annotators answer STUDY over HTTP, page by page, as a browser would.
+
+    Their answers are kept as "simulated" and are never mixed with those of people. Visits that an
+    earlier run left half done are finished first.
+    """
+    import json
+
+    from spa.annotators.simulated import CROWD
+    from spa.annotators.visits import visit_all
+    from spa.commands.workspace import open_workspace
+
+    with ExitStack() as stack:
+        workspace = stack.enter_context(open_workspace(study, store))
+        known, temperament, told = choose_truth(
+            workspace, truth=truth, utilities=utilities, likert_reversal=likert_reversal, otherwise=CROWD
+        )
+        tokens = book(workspace.store, annotators)
+        address = stack.enter_context(serving(workspace)) if url is None else url.rstrip("/")
+        bar = stack.enter_context(
+            click.progressbar(length=len(tokens), label=f"{len(tokens)} simulated annotators answer", hidden=as_json)
+        )
+        visits = visit_all(
+            address,
+            tokens,
+            answering(workspace, known, temperament, seed),
+            progress=lambda done, total: bar.update(1),
+        )
+    finished = sum(visit.completion_code is not None for visit in visits)
+    pages = sum(visit.pages for visit in visits)
+    if as_json:
+        facts = {"annotators": len(visits), "with_code": finished, "pages": pages, "truth": known.utilities}
+        click.echo(json.dumps({**facts, "seed": seed, "store": workspace.store.name}, ensure_ascii=False, indent=2))
+        return
+    click.echo(f"{len(visits)} visits, {pages} pages sent, {finished} ended with a completion code")
+    click.echo(f"  taken for true: {told}")
+    click.echo(f"Next: spa report {study} --out report")
+
+
+def book(store: Store, wanted: int | None) -> list[str]:
+    """Return links of simulated annotators: those half way first, then new ones up to ``wanted`` in all.
+
+    Each is given their assignment here, marked as simulated, so that no server that shares the
+    store takes them for people.
+    """
+    places = [lease for lease in store.leases() if lease.annotator_kind != "llm"]
+    simulated = [lease for lease in places if lease.annotator_kind == "simulated"]
+    half_way = {lease.annotator_id for lease in simulated if not lease.completed}
+    tokens = [token for token in store.tokens() if store.annotator_id(token) in half_way] if half_way else []
+    free = store.count_assignments() - len(places)
+    new = free if wanted is None else max(wanted - len(simulated), 0)
+    if new > free:
+        raise ResponseError(
+            f"{store.name}: wanted {new} free assignments for simulated annotators, got {free}; "
+            "build more of them with `spa build STUDY --annotators N`"
+        )
+    for _ in range(new):
+        token = store.new_token()
+        store.lease(store.annotator_id(token), source=SOURCE, annotator_kind="simulated")
+        tokens.append(token)
+    return tokens
+
+
+def serving(workspace: Workspace) -> AbstractContextManager[str]:
+    """Serve the study on a free port of this machine."""
+    from spa.annotators.loopback import served
+    from spa.annotators.server import create_app
+
+    return served(create_app(workspace, annotator_kind="simulated", source=SOURCE))
+
+
+def answering(workspace: Workspace, truth: Truth, temperament: Temperament, seed: int) -> Answering:
+    """Return who answers which assignment: the same annotator whoever is served first."""
+    from spa.annotators.simulated import SimulatedAnnotator
+    from spa.annotators.simulated_endpoint import assignment_rng
+
+    @lru_cache(maxsize=64)
+    def answer(assignment_id: str) -> tuple[Form, Mapping[str, str]]:
+        form = workspace.form(assignment_id)
+        annotator = SimulatedAnnotator(truth, temperament, rng=assignment_rng(seed, assignment_id))
+        return form, annotator.answers(form, workspace.store.key(assignment_id))
+
+    return answer

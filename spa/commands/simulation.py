@@ -1,0 +1,131 @@
+"""What ``spa simulate`` and ``spa rate --simulate`` share: who is simulated, and what they take for true."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from spa.errors import StudyError
+
+if TYPE_CHECKING:
+    from spa.annotators.simulated import Temperament
+    from spa.annotators.truth import Truth
+    from spa.commands.workspace import Workspace
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def parse_utilities(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> dict[str, float]:
+    """Read ``SYSTEM=NUMBER``, as often as it is given; a mistake is wrong usage."""
+    utilities: dict[str, float] = {}
+    for text in given:
+        system, equals, number = text.rpartition("=")
+        try:
+            value = float(number)
+        except ValueError:
+            value = float("nan")
+        if not equals or not system or not abs(value) < float("inf"):
+            raise click.BadParameter(f"wanted SYSTEM=NUMBER, such as davinci=0.9, got {text!r}")
+        if system in utilities:
+            raise click.BadParameter(f"wanted one number for {system!r}, got two")
+        utilities[system] = value
+    return utilities
+
+
+def simulation_options(command: Command) -> Command:
+    """Add the options that say who is simulated."""
+    for add in (
+        click.option(
+            "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the simulation."
+        ),
+        click.option(
+            "--likert-reversal",
+            nargs=2,
+            metavar="BETTER WORSE",
+            help="Simulate the case in which averaged ratings reverse the preference.",
+        ),
+        click.option(
+            "--utility",
+            "utilities",
+            multiple=True,
+            metavar="SYSTEM=NUMBER",
+            callback=parse_utilities,
+            help="How good a system is, on a scale from -2.5 to 2.5; repeat it for each system.",
+        ),
+        click.option(
+            "--truth", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="TOML file of a truth."
+        ),
+    ):
+        command = add(command)
+    return command
+
+
+def choose_truth(
+    workspace: Workspace,
+    *,
+    truth: Path | None,
+    utilities: dict[str, float],
+    likert_reversal: tuple[str, str] | None,
+    otherwise: Temperament,
+) -> tuple[Truth, Temperament, str]:
+    """Return what is taken for true, who answers, and both in words.
+
+    Without any option, each system is a little better than the one listed before it. What is in
+    an output comes from the study's seed, so that people and raters read the same outputs.
+    """
+    from spa.annotators.simulated import ATTENTIVE
+    from spa.annotators.truth import Truth, even_truth, likert_reversal_truth
+    from spa.annotators.truth_file import load_truth
+
+    if sum(map(bool, (truth, utilities, likert_reversal))) > 1:
+        raise click.UsageError("give --truth, --utility or --likert-reversal, not several of them")
+    study = workspace.study
+    systems = [system.id for system in study.compared]
+    temperament = otherwise
+    chosen: Truth
+    if truth is not None:
+        file = load_truth(truth)
+        chosen, temperament, words = file, file.temperament or otherwise, str(truth)
+    elif utilities:
+        chosen, words = Truth(utilities=utilities, seed=study.seed), "--utility"
+    elif likert_reversal:
+        items = [item.item_id for item in workspace.outputs.items]
+        samples = max(
+            len(workspace.outputs.of(item, system))
+            for item in items
+            for system in likert_reversal_of(likert_reversal, systems)
+        )
+        points = study.likert.points if study.likert is not None else 5
+        chosen = likert_reversal_truth(*likert_reversal, items, points=points, samples=samples)
+        temperament, words = ATTENTIVE, "averaged ratings reverse the preference"
+    else:
+        chosen, words = even_truth(systems, seed=study.seed), "each system a little better than the one before it"
+    check_systems(chosen, systems, words)
+    worse_when_higher = {criterion.id for criterion in study.criteria if criterion.lower_is_better}
+    chosen = chosen.model_copy(update={"lower_is_better": chosen.lower_is_better | worse_when_higher})
+    told = ", ".join(f"{system} {chosen.utilities[system]:+g}" for system in systems if system in chosen.utilities)
+    return chosen, temperament, f"{told} ({words})"
+
+
+def likert_reversal_of(given: tuple[str, str], systems: list[str]) -> tuple[str, str]:
+    """Return the two systems of ``--likert-reversal``, which must be two of the study's."""
+    if given[0] == given[1] or not set(given) <= set(systems):
+        raise StudyError(f"--likert-reversal: wanted two of the study's systems ({', '.join(systems)}), got {given}")
+    return given
+
+
+def check_systems(truth: Truth, systems: list[str], place: str) -> None:
+    """Refuse a truth that leaves a system of the study out or names one that it does not have."""
+    known = truth.utilities.keys() | truth.output_utilities.keys()
+    absent = [system for system in systems if system not in known]
+    strangers = sorted(known - set(systems))
+    problems = [f"{place}: wanted a utility for the system {system!r}, got none; add it" for system in absent]
+    problems += [
+        f"{place}: wanted only systems that the study compares ({', '.join(systems)}), got {name!r}"
+        for name in strangers
+    ]
+    if problems:
+        raise StudyError(*problems)
