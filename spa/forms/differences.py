@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from difflib import SequenceMatcher
 
 from spa.forms.form import Segment
@@ -11,7 +12,7 @@ from spa.forms.form import Segment
 # Chinese and Japanese put no spaces between words: there a character is a word. Korean does.
 CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
 _TOKEN = re.compile(rf"[{CJK}]|(?:[^\W{CJK}]+(?:['’\-][^\W{CJK}]+)*)|\s+|.", re.DOTALL)
-_EXACT = 2_000  # words up to which no word counts as too frequent to be an anchor
+_ALIGNED = 3_000  # words; aligning takes up to the square of their number: a second here, hours for a megabyte
 
 
 def mark_differences(source: str, output: str) -> tuple[tuple[Segment, ...], tuple[Segment, ...]]:
@@ -20,7 +21,8 @@ def mark_differences(source: str, output: str) -> tuple[tuple[Segment, ...], tup
     Parameters
     ----------
     source, output : str
-        Words are compared exactly, punctuation counts as a word, white space does not count.
+        Words are compared exactly, punctuation counts as a word, white space does not count. Where more than
+        3,000 words may differ, a word is marked if it occurs nowhere in the other text's stretch.
 
     Returns
     -------
@@ -34,21 +36,35 @@ def mark_differences(source: str, output: str) -> tuple[tuple[Segment, ...], tup
     of_source, of_output = _tokens(source), _tokens(output)
     in_source = [place for place, token in enumerate(of_source) if not token.isspace()]
     in_output = [place for place, token in enumerate(of_output) if not token.isspace()]
-    words_source = [of_source[place] for place in in_source]
-    words_output = [of_output[place] for place in in_output]
-    same_start = _common_start(words_source, words_output)
-    same_end = _common_start(words_source[same_start:][::-1], words_output[same_start:][::-1])
-    middle_source = words_source[same_start : len(words_source) - same_end]
-    middle_output = words_output[same_start : len(words_output) - same_end]
-    frequent_too = max(len(middle_source), len(middle_output)) <= _EXACT
-    matcher = SequenceMatcher(None, middle_source, middle_output, autojunk=not frequent_too)
     marked_source: set[int] = set()
     marked_output: set[int] = set()
-    for what, start_source, end_source, start_output, end_output in matcher.get_opcodes():
-        if what != "equal":
-            marked_source.update(_between(in_source, same_start + start_source, same_start + end_source))
-            marked_output.update(_between(in_output, same_start + start_output, same_start + end_output))
+    words_source = [of_source[place] for place in in_source]
+    words_output = [of_output[place] for place in in_output]
+    for source_run, output_run in _differing_runs(words_source, words_output):
+        marked_source.update(_between(in_source, source_run))
+        marked_output.update(_between(in_output, output_run))
     return _segments(of_source, marked_source), _segments(of_output, marked_output)
+
+
+def _differing_runs(source: list[str], output: list[str]) -> Iterator[tuple[range, range]]:
+    """Yield runs of words that have no counterpart, as places in both texts (one of the two may be empty)."""
+    start = _common_start(source, output)
+    same_end = _common_start(source[start:][::-1], output[start:][::-1])
+    middle_source = source[start : len(source) - same_end]
+    middle_output = output[start : len(output) - same_end]
+    if max(len(middle_source), len(middle_output)) > _ALIGNED:
+        known_source, known_output = set(middle_source), set(middle_output)
+        for place, word in enumerate(middle_source, start=start):
+            if word not in known_output:
+                yield range(place, place + 1), range(0)
+        for place, word in enumerate(middle_output, start=start):
+            if word not in known_source:
+                yield range(0), range(place, place + 1)
+        return
+    matcher = SequenceMatcher(None, middle_source, middle_output, autojunk=False)
+    for what, from_source, to_source, from_output, to_output in matcher.get_opcodes():
+        if what != "equal":
+            yield range(start + from_source, start + to_source), range(start + from_output, start + to_output)
 
 
 def _tokens(text: str) -> list[str]:
@@ -76,9 +92,9 @@ def _common_start(first: list[str], second: list[str]) -> int:
     return length
 
 
-def _between(places: list[int], start: int, end: int) -> range:
-    """Return the tokens from one word to another, white space between them included."""
-    return range(places[start], places[end - 1] + 1) if start < end else range(0)
+def _between(places: list[int], run: range) -> range:
+    """Return the tokens of a run of words, white space between them included."""
+    return range(places[run.start], places[run.stop - 1] + 1) if run else range(0)
 
 
 def _segments(tokens: list[str], marked: set[int]) -> tuple[Segment, ...]:

@@ -37,9 +37,9 @@ def rating_pages(showing: Showing) -> list[Page]:
             continue
         rated = [each.output for each in showing.assignment.rated if each.elicitation == elicitation]
         groups = [list(group) for _, group in groupby(rated, key=showing.row_of)]
-        made = [_page("rating", _group_blocks(showing, elicitation, group)) for group in groups]
+        made = [_page(_group_blocks(showing, elicitation, group)) for group in groups]
         if section.pages == "one" and made:
-            made = [_page("rating", tuple(block for page in made for block in page.blocks))]
+            made = [_page(tuple(block for page in made for block in page.blocks))]
         if elicitation == "likert":
             _put_identical_pairs(showing, made)
         pages += made
@@ -47,8 +47,8 @@ def rating_pages(showing: Showing) -> list[Page]:
     return [replace(page, title=title) for page, title in zip(pages, titles, strict=True)]
 
 
-def _page(kind: Literal["rating", "check"], blocks: tuple[PageBlock, ...]) -> Page:
-    return Page(page_id="", kind=kind, audience="everybody", title="", blocks=blocks)
+def _page(blocks: tuple[PageBlock, ...]) -> Page:
+    return Page(page_id="", kind="rating", audience="everybody", title="", blocks=blocks)
 
 
 def _group_blocks(showing: Showing, elicitation: RatedBy, group: list[ShownOutput]) -> tuple[PageBlock, ...]:
@@ -65,7 +65,9 @@ def _group_blocks(showing: Showing, elicitation: RatedBy, group: list[ShownOutpu
     item_above: str | None = None
     for output in group:
         if output.item_id != item_above and elicitation == "continuous":
-            blocks += _references(showing, output.item_id)
+            references = _references(showing, output.item_id)
+            blocks += references
+            item_above = output.item_id if references else item_above
         if plain:
             heading = showing.item(output.item_id) if beside or output.item_id != item_above else None
             blocks.append(ExhibitsBlock(heading=heading, exhibits=(showing.output(output),)))
@@ -171,7 +173,7 @@ def _identical_pair(showing: Showing, name: str, item_id: str, criteria: list[st
             )
         )
     notes = (TextBlock(markdown=showing.say("differences_note")),) if note else ()
-    return _page("check", (*notes, ExhibitsBlock(heading=heading, exhibits=(copy,)), *questions))
+    return _page((*notes, ExhibitsBlock(heading=heading, exhibits=(copy,)), *questions))
 
 
 def _criterion(study: Study, criterion_id: str) -> Criterion:
