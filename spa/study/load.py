@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import hashlib
 import json
+import os.path
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -93,10 +94,10 @@ def _images(outputs: Outputs) -> Iterator[Path]:
 
 
 def _read_bytes(path: Path) -> bytes:
-    if path.is_dir():
-        raise StudyError(f"{path}: wanted a file, got a directory; name the file in it")
     try:
         return path.read_bytes()
+    except IsADirectoryError:
+        raise StudyError(f"{path}: wanted a file, got a directory; name the file in it") from None
     except FileNotFoundError:
         raise StudyError(f"{path}: wanted a file, got nothing; no such file, check its name") from None
     except (OSError, ValueError) as error:
@@ -124,7 +125,10 @@ def _parse(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise StudyError(f"{path}: wanted TOML, got a mistake: {error}; put the line right") from error
+        last = text.rstrip("\n").rpartition("\n")[2]
+        end = f"at line {text.rstrip(chr(10)).count(chr(10)) + 1}, column {len(last) + 1}, the end"
+        told = str(error).replace("at end of document", end)
+        raise StudyError(f"{path}: wanted TOML, got a mistake: {told}; put the line right") from error
     except (RecursionError, ValueError) as error:
         raise StudyError(f"{path}: wanted TOML, got values too deep or too long to read: {error}") from error
 
@@ -188,8 +192,8 @@ def _read_files(study: Study, folder: Path) -> tuple[Study, list[Finding]]:
     findings: list[Finding] = []
     files = tuple((folder / file).resolve() for file in study.outputs.files)
     for given, file in zip(study.outputs.files, files, strict=True):
-        if not file.is_file():
-            got = f"{shown(str(given))}, {'a directory' if file.is_dir() else 'no such file'}"
+        if not os.path.isfile(file):  # unlike Path.is_file, it takes any name
+            got = f"{shown(str(given))}, {'a directory' if os.path.isdir(file) else 'no such file'}"
             findings.append(find("[outputs] files", "a file", got, "paths are relative to the study file"))
     changes: dict[str, Any] = {"outputs": study.outputs.model_copy(update={"files": files})}
     for name in ("instructions", "consent"):

@@ -110,6 +110,7 @@ class _Found:
         self.default: Any = PydanticUndefined
         self.tables: list[str] = []  # "spa", "exposure_study"
         self.entry = ""  # " 2" of [[systems]] 2
+        self.many = False  # whether the innermost table is an array of tables
         self.inside: list[str] = []  # key, "entry 2"
 
     @property
@@ -118,7 +119,7 @@ class _Found:
         if not self.tables:
             return ", ".join(self.inside)
         name = ".".join(self.tables)
-        table = f"[[{name}]]{self.entry}" if self.entry else f"[{name}]"
+        table = f"[[{name}]]{self.entry}" if self.entry or self.many else f"[{name}]"
         glue = ", " if self.entry else " "
         return table + (glue + ", ".join(self.inside) if self.inside else "")
 
@@ -164,6 +165,7 @@ def _enter(found: _Found, key: str) -> None:
         return
     found.tables.append(key)
     found.entry = ""
+    found.many = table is not None and get_origin(_without_none(found.annotation)) is tuple
     found.keys = tuple(table.model_fields) if table is not None else ()
 
 
@@ -268,9 +270,8 @@ def _value_at(raw: Any, path: Sequence[str | int]) -> object:
 
 
 def _advice(found: _Found, value: object) -> str:
-    key = found.path[-1]
     if value is None:
-        return f"add the key {key}"
+        return f"add the key {found.path[-1]}" if found.inside else f"add {found.place}"
     inner = _without_none(found.annotation)
     if inner in (int, float, bool) and isinstance(value, str):
         return "write it without quotes, in digits" if inner is not bool else "write it without quotes"

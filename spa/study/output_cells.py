@@ -34,7 +34,7 @@ class Cells:
 
     texts: dict[str, str | None]
     outputs: dict[Key, tuple[RawOutput, ...]]
-    places: dict[str, str]  # where an item stands first
+    first: dict[str, Row]  # the first row of each item
 
 
 def columns_wanted(study: Study) -> tuple[str, ...]:
@@ -64,7 +64,7 @@ def sort_rows(study: Study, rows: Iterable[Row]) -> tuple[Cells, list[str]]:
         One line a mistake; like mistakes are told together.
     """
     identified, problems = _identify(study, rows)
-    texts, places, more = _item_texts(study, identified)
+    texts, first, more = _item_texts(study, identified)
     problems += more
     gathered: dict[Key, list[RawOutput]] = {}
     unknown: dict[str, list[Row]] = defaultdict(list)
@@ -85,7 +85,7 @@ def sort_rows(study: Study, rows: Iterable[Row]) -> tuple[Cells, list[str]]:
         ordered[key], told = _in_order(study, key, samples)
         problems += told
     problems += _absent(texts, ordered, known)
-    return Cells(texts, ordered, places), problems
+    return Cells(texts, ordered, first), problems
 
 
 def some(lines: Sequence[str], what: str) -> list[str]:
@@ -110,7 +110,7 @@ def _identify(study: Study, rows: Iterable[Row]) -> tuple[list[tuple[str, Row]],
 
 def _item_texts(
     study: Study, identified: Iterable[tuple[str, Row]]
-) -> tuple[dict[str, str | None], dict[str, str], list[str]]:
+) -> tuple[dict[str, str | None], dict[str, Row], list[str]]:
     column = study.outputs.item_text
     texts: dict[str, str | None] = {}
     first: dict[str, Row] = {}
@@ -126,7 +126,7 @@ def _item_texts(
                 f'{row.place}: wanted the same "{column}" for all rows of item {shown(item_id)}, '
                 f"got another than in {first[item_id].place}; make them equal"
             )
-    return texts, {item_id: row.place for item_id, row in first.items()}, some(lines, "item texts that differ")
+    return texts, first, some(lines, "item texts that differ")
 
 
 def _answers(study: Study, row: Row) -> Iterator[tuple[str, str | None]]:

@@ -210,7 +210,7 @@ def _empty(study: Study, items: Sequence[Item], made: dict[Key, tuple[Output, ..
     for item in items:
         if item.text is not None and not item.text.strip():
             lines.append(
-                f"{cells.places[item.item_id]}: wanted the text of item {shown(item.item_id)}, got nothing; "
+                f"{cells.first[item.item_id].place}: wanted the text of item {shown(item.item_id)}, got nothing; "
                 f"fill it in, or {EMPTY_ADVICE.format(field='item_text')}"
             )
         for one in study.systems:

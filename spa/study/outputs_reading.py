@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os.path
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -94,8 +95,8 @@ def read_rows(path: Path, columns: Sequence[str]) -> list[Row]:
     if path.suffix.lower() not in SUFFIXES:
         got = path.suffix or "no suffix"
         raise StudyError(f"{place}: wanted a file ending in {', '.join(SUFFIXES)}, got {got}; convert it")
-    if not path.is_file():
-        got = "a directory" if path.is_dir() else "nothing"
+    if not os.path.isfile(path):  # unlike Path.is_file, it takes any name
+        got = "a directory" if os.path.isdir(path) else "nothing"
         raise StudyError(f"{place}: wanted a file, got {got}; check [outputs] files")
     try:
         if path.suffix.lower() == ".jsonl":
@@ -114,7 +115,7 @@ def read_rows(path: Path, columns: Sequence[str]) -> list[Row]:
 
 
 def _missing_columns(path: Path, missing: Sequence[str], found: Sequence[str]) -> StudyError:
-    listed = ", ".join(f'"{name}"' for name in found[:20]) + (", ..." if len(found) > 20 else "")
+    listed = ", ".join(f'"{name}"' for name in found[:20]) + (", ..." if len(found) > 20 else "") or "none"
     hint = "name the columns in [outputs] (item, system, output, sample, item_text, layout)"
     if len(found) == 1 and any(separator in found[0] for separator in ";\t|"):
         hint = "the file seems to have another separator; save it with commas"
@@ -138,11 +139,12 @@ def _read_jsonl(path: Path, columns: Sequence[str]) -> tuple[list[Row], list[str
     rows: list[Row] = []
     problems: list[str] = []
     found: dict[str, None] = {}
+    name = shown_path(path)
     content = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
     for number, line in enumerate(content.split(b"\n"), start=1):
         if not line.strip():
             continue
-        place = f"{shown_path(path)} line {number}"
+        place = f"{name} line {number}"
         try:
             entry = decoder.decode(line.decode().strip(" \t\r"))
         except UnicodeDecodeError as error:
@@ -161,7 +163,7 @@ def _read_jsonl(path: Path, columns: Sequence[str]) -> tuple[list[Row], list[str
         problems += _not_text(place, values)
         rows.append(Row(path, number, values))
         if len(problems) > 20:
-            problems.append(f"{shown_path(path)}: more mistakes follow; put these right first")
+            problems.append(f"{name}: more mistakes follow; put these right first")
             break
     if problems:
         raise StudyError(*problems)
