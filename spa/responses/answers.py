@@ -207,11 +207,11 @@ def _bare(text: str) -> str:
 
 
 def _shown(raw: object) -> str:
-    """Return what arrived, short enough for a reason of one line."""
+    """Return what arrived, short enough for a reason of one line and printable anywhere."""
     text = verbatim(raw)
     if len(text) > SHOWN_CHARACTERS:
         text = f"{text[:SHOWN_CHARACTERS]}..."
-    return repr(text) if isinstance(raw, str) else text
+    return repr(text) if isinstance(raw, str) else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def _schema_of(answer: NumberAnswer | OptionsAnswer | ConfirmAnswer) -> dict[str, Any]:

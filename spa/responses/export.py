@@ -173,7 +173,7 @@ class _Gathered:
         systems = hidden.systems
         for answer in submission.answers:
             value = answer.value if isinstance(answer, Response) else None
-            reason = answer.reason if isinstance(answer, Missing) else None
+            reason = _printable(answer.reason) if isinstance(answer, Missing) else None
             match answer.target:
                 case PreferenceTarget() as asked:
                     self.preferences.append((*who, *_preference(asked, value, systems), reason, complete))
@@ -185,7 +185,7 @@ class _Gathered:
                     annotator.checks.append(value is not None and _is_expected(value, asked.expected))
                 case ScreeningTarget() as asked if _was_asked(answer):
                     annotator.eligible.append(value in asked.eligible)
-                    annotator.screening[asked.screening_id] = answer.raw
+                    annotator.screening[asked.screening_id] = _printable(answer.raw)
                 case _:  # a confirmation is a condition of going on, not an answer to analyse
                     pass
 
@@ -275,6 +275,11 @@ def _unblind(store: Store) -> dict[str, Unblinded]:
 def _was_asked(answer: Response | Missing) -> bool:
     """Say whether an answer was waited for; a visit that ended at the screening has questions never shown."""
     return isinstance(answer, Response) or answer.raw is not None or answer.reason == NO_ANSWER
+
+
+def _printable(text: str | None) -> str | None:
+    """Spell out lone surrogates, which no file format takes."""
+    return None if text is None else text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _is_expected(value: float | str, expected: str) -> bool:

@@ -109,7 +109,7 @@ answers = Table(
     Column("raw", Verbatim),
     Column("number", Float),  # the value of a response: a number ...
     Column("choice", Text),  # ... or the chosen option
-    Column("missing_reason", Text),  # in its stead, for a missing answer
+    Column("missing_reason", Verbatim),  # in its stead, for a missing answer
 )
 
 attempts = Table(

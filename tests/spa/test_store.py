@@ -1,0 +1,435 @@
+"""The store: leases, what survives a killed process, and what is said when it cannot be used."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from spa.errors import ResponseError
+from spa.forms.form import (
+    CheckTarget,
+    ChoiceTarget,
+    ConfirmationTarget,
+    NumberAnswer,
+    PreferenceTarget,
+    Question,
+    RatingTarget,
+    ScreeningTarget,
+    Target,
+)
+from spa.responses.answers import parse_answer
+from spa.responses.leases import Lease, NoneLeft
+from spa.responses.store import Attempt, Store
+from spa.responses.submission import Missing, Response, Submission
+from spa.study.assignment import Assignment, BlindingKey, Block, ShownOutput
+
+LABELS = ("A", "B")
+
+
+def draws(count: int, *, salt: str = "") -> Iterator[tuple[Assignment, BlindingKey]]:
+    """Yield assignments of two labels; the same first ones for any count."""
+    for number in range(count):
+        shown = tuple(ShownOutput(label=label, item_id=f"i{number}{salt}", sample=1) for label in LABELS)
+        assignment = Assignment(
+            assignment_id=f"a{number + 1:05}",
+            number=number,
+            blocks=(Block(exposure=1, labels=LABELS, shown=shown),),
+        )
+        yield (
+            assignment,
+            BlindingKey(
+                assignment_id=assignment.assignment_id, systems={"A": "s1", "B": "s2"}, blocks={"A": 0, "B": 0}
+            ),
+        )
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """Return a store with five assignments."""
+    with Store.create(tmp_path / "study.sqlite") as built:
+        built.save_build("fingerprint", draws(5), seed=3)
+        yield built
+
+
+def lease(store: Store, person: str) -> Lease:
+    return store.lease(store.annotator_id(person), source="link", annotator_kind="human")
+
+
+def submission_of(lease: Lease, *answers: Response | Missing) -> Submission:
+    return Submission(
+        submission_id=lease.submission_id,
+        assignment_id=lease.assignment_id,
+        annotator_id=lease.annotator_id,
+        annotator_kind=lease.annotator_kind,
+        source=lease.source,
+        answers=answers,
+        seconds=12.5,
+    )
+
+
+def test_assignments_keys_and_tokens_come_back(store: Store) -> None:
+    assert [(each, store.key(each.assignment_id)) for each in store.assignments()] == list(draws(5))
+    assert [key for _, key in draws(5)] == list(store.keys())
+    assert store.assignment("a00003").number == 2
+    assert len(set(store.tokens())) == 5
+    token = store.new_token()
+    assert store.has_token(token)
+    assert not store.has_token("nobody")
+    assert not store.has_token("\ud800\x00")
+    assert token in store.tokens()
+    assert token not in store.tokens(personal=True)
+    assert store.meta("seed") == "3"
+    assert store.meta("nothing") is None
+
+
+def test_the_same_person_has_another_id_in_another_store(store: Store, tmp_path: Path) -> None:
+    with Store.create(tmp_path / "other.sqlite") as other:
+        assert store.annotator_id("someone") == store.annotator_id("someone")
+        assert store.annotator_id("someone") != other.annotator_id("someone")
+        assert "someone" not in store.annotator_id("someone")
+
+
+def test_building_again_changes_nothing_and_more_goes_on(store: Store) -> None:
+    tokens = store.tokens()
+    assert store.save_build("fingerprint", draws(5), seed=3) == 0
+    assert store.save_build("fingerprint", draws(3)) == 0
+    first = lease(store, "someone")
+    assert store.save_build("fingerprint", draws(8), seed=3) == 3
+    assert list(store.assignments()) == [assignment for assignment, _ in draws(8)]
+    assert store.tokens()[:5] == tokens
+    assert lease(store, "someone") == first
+
+
+def test_another_study_seed_or_draw_is_refused_and_changes_nothing(store: Store) -> None:
+    with pytest.raises(ResponseError, match="another version of the study"):
+        store.save_build("changed", draws(9))
+    with pytest.raises(ResponseError, match="seed 3, got seed 4"):
+        store.save_build("fingerprint", draws(9), seed=4)
+    with pytest.raises(ResponseError, match="a00001 of this draw differs"):
+        store.save_build("fingerprint", draws(9, salt="x"))
+    assert store.count_assignments() == 5
+    assert store.fingerprint == "fingerprint"
+
+
+def test_a_build_that_fails_on_the_way_leaves_nothing(tmp_path: Path) -> None:
+    def broken() -> Iterator[tuple[Assignment, BlindingKey]]:
+        yield from draws(700)
+        raise ResponseError("no more items")
+
+    with pytest.raises(ResponseError, match="no more items"), Store.being_created(tmp_path / "study.sqlite") as store:
+        store.save_build("fingerprint", broken())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_people_share_no_assignment_and_come_back_to_their_own(store: Store) -> None:
+    given_out = [lease(store, f"person {number}") for number in range(5)]
+    assert [each.assignment_id for each in given_out] == [f"a{number:05}" for number in range(1, 6)]
+    assert [lease(store, f"person {number}") for number in range(5)] == given_out
+    with pytest.raises(NoneLeft, match="every assignment has been given out"):
+        lease(store, "one too many")
+    assert list(store.leases()) == given_out
+
+
+def test_raters_answer_the_assignments_of_people(store: Store) -> None:
+    person = lease(store, "someone")
+    first = store.lease_for_rater("gpt", person.assignment_id)
+    assert first.submission_id == "gpt/a00001"
+    assert (first.annotator_kind, first.source) == ("llm", "rater")
+    assert store.lease_for_rater("gpt", "a00001") == first
+    assert store.lease_for_rater("llama", "a00001").submission_id == "llama/a00001"
+    assert lease(store, "another").assignment_id == "a00002"
+    with pytest.raises(ResponseError, match="no assignment 'a99999'"):
+        store.lease_for_rater("gpt", "a99999")
+
+
+def test_twenty_people_at_once_get_twenty_assignments(tmp_path: Path) -> None:
+    """Two stores on one file, as two processes would have, each used by ten threads."""
+    path = tmp_path / "study.sqlite"
+    with Store.create(path) as one, Store.open(path) as two, ThreadPoolExecutor(20) as threads:
+        one.save_build("fingerprint", draws(20))
+
+        def come(number: int) -> Lease:
+            served = lease((one, two)[number % 2], f"person {number // 2}")
+            (two, one)[number % 2].save_payload(served.submission_id, "p1", str(number))
+            return served
+
+        served = list(threads.map(come, range(40)))  # everybody comes twice
+    assert len({each.assignment_id for each in served}) == 20
+    assert all(served[number] == served[number + 1] for number in range(0, 40, 2))
+
+
+def test_payloads_are_kept_verbatim_and_never_replaced(store: Store) -> None:
+    visit = lease(store, "someone").submission_id
+    bodies = ['{"q1": "70"}', "q1=\x00\ud800\U0001f600 =1+1", "", "x" * 1_000_000, '{"q1": "30"}']
+    for body in bodies:
+        store.save_payload(visit, "p1", body)
+    assert [(payload.page_id, payload.body) for payload in store.payloads(visit)] == [("p1", body) for body in bodies]
+    with pytest.raises(ResponseError, match="no submission 'nobody'"):
+        store.save_payload("nobody", "p1", "")
+
+
+def test_completing_twice_changes_nothing(store: Store) -> None:
+    visit = lease(store, "someone")
+    target = ScreeningTarget(screening_id="native", eligible=("Yes",))
+    first = submission_of(visit, Response(question_id="q1", target=target, value="Yes", raw="Yes"))
+    second = submission_of(visit, Response(question_id="q1", target=target, value="No", raw="No"))
+    assert store.complete(first, completion_code="FIRST") == "FIRST"
+    assert store.complete(second, completion_code="SECOND") == "FIRST"
+    assert list(store.submissions()) == [first]
+    assert lease(store, "someone") == replace(visit, completed=True, completion_code="FIRST")
+
+
+def test_a_submission_must_fit_its_lease(store: Store) -> None:
+    visit = lease(store, "someone")
+    with pytest.raises(ResponseError, match="was leased for assignment 'a00001'"):
+        store.complete(replace(submission_of(visit), assignment_id="a00002"), completion_code="C")
+    with pytest.raises(ResponseError, match="no submission"):
+        store.complete(replace(submission_of(visit), submission_id="s0"), completion_code="C")
+    assert list(store.submissions()) == []
+
+
+def test_an_attempt_is_written_first_and_finished_after(store: Store) -> None:
+    started = Attempt(
+        rater_id="gpt",
+        assignment_id="a00001",
+        attempt=1,
+        requested_at=1.5,
+        request="{}",
+        response=None,
+        outcome="started",
+    )
+    finished = replace(
+        started, response='{"q1": \ud800}', outcome="ok", seconds=2.5, prompt_tokens=10, completion_tokens=3
+    )
+    store.save_attempt(started)
+    assert store.attempts("gpt", "a00001") == (started,)
+    store.save_attempt(finished)
+    store.save_attempt(replace(started, attempt=2))
+    assert store.attempts("gpt", "a00001") == (finished, replace(started, attempt=2))
+    assert store.attempts("llama", "a00001") == ()
+    with pytest.raises(ResponseError, match="another request or response"):
+        store.save_attempt(replace(finished, response="other"))
+
+
+TEXTS = st.text(st.characters(exclude_categories=())) | st.text(st.characters(categories=["Cs"]))
+NAMES = st.text(min_size=1, max_size=5)
+TARGETS: st.SearchStrategy[Target] = st.one_of(
+    st.builds(
+        PreferenceTarget,
+        label_x=NAMES,
+        label_y=NAMES,
+        exposure=st.integers(1, 9),
+        criterion=NAMES,
+        asked_first=st.booleans(),
+    ),
+    st.builds(
+        RatingTarget,
+        label=NAMES,
+        item_id=NAMES,
+        sample=st.integers(1, 9),
+        criterion=NAMES,
+        elicitation=st.sampled_from(["likert", "continuous", "category"]),
+    ),
+    st.builds(
+        ChoiceTarget,
+        label_x=NAMES,
+        label_y=NAMES,
+        item_id=NAMES,
+        sample_x=st.integers(1, 9),
+        sample_y=st.integers(1, 9),
+        criterion=NAMES,
+    ),
+    st.builds(CheckTarget, check_id=NAMES, kind=st.sampled_from(["attention", "identical_pair"]), expected=NAMES),
+    st.builds(ScreeningTarget, screening_id=NAMES, eligible=st.lists(NAMES, max_size=3).map(tuple)),
+    st.builds(ConfirmationTarget, confirmation=st.sampled_from(["consent", "instructions"])),
+)
+PERCENT = NumberAnswer(low=0, high=100, scale=100, low_text="", high_text="", unit="%")
+RAW = (
+    TEXTS | st.integers(-5, 105) | st.integers(0, 100).map(str) | st.floats() | st.none() | st.lists(TEXTS, max_size=2)
+)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(payload=st.lists(st.tuples(TARGETS, RAW), max_size=8))
+def test_from_payload_to_response_to_store_and_back_is_the_identity(
+    store: Store, payload: list[tuple[Target, object]]
+) -> None:
+    """Whatever arrived: null characters, lone surrogates, NaN."""
+    visit = store.lease_for_rater(f"rater {time.monotonic_ns()}", "a00001")
+    answers = [
+        parse_answer(Question(question_id=f"q{place}", text="?", answer=PERCENT, target=target), raw)
+        for place, (target, raw) in enumerate(payload)
+    ]
+    handed_in = submission_of(visit, *answers)
+    store.complete(handed_in, completion_code="rater")
+    assert list(store.submissions())[-1] == handed_in
+
+
+def test_submissions_come_in_order_and_in_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("spa.responses.store.CHUNK", 2)
+    with Store.create(tmp_path / "study.sqlite") as store:
+        store.save_build("fingerprint", draws(5))
+        handed_in = [submission_of(lease(store, f"person {number}")) for number in range(5)]
+        for each in (*handed_in[:2], *handed_in[3:]):
+            store.complete(each, completion_code="C")
+        assert list(store.submissions()) == [*handed_in[:2], *handed_in[3:]]
+
+
+WRITER = """
+import sys
+from spa.responses.store import Store
+from spa.responses.submission import Submission
+with Store.open(sys.argv[1]) as store:
+    print("ready", flush=True)
+    for number in range(100_000):
+        lease = store.lease_for_rater(f"{sys.argv[2]}-{number}", "a00001")
+        store.save_payload(lease.submission_id, "p1", "x" * 3000)
+        print("payload", lease.submission_id, flush=True)
+        done = Submission(submission_id=lease.submission_id, assignment_id=lease.assignment_id, source=lease.source,
+                          annotator_id=lease.annotator_id, annotator_kind=lease.annotator_kind, answers=())
+        store.complete(done, completion_code="C")
+        print("complete", lease.submission_id, flush=True)
+"""
+
+
+def test_what_was_acknowledged_survives_a_kill(tmp_path: Path) -> None:
+    """Five processes are killed in the midst of writing; the next one finds all that they had acknowledged."""
+    path = tmp_path / "study.sqlite"
+    with Store.create(path) as store:
+        store.save_build("fingerprint", draws(1))
+    chance = random.Random(5)
+    acknowledged: list[tuple[str, str]] = []
+    for trial in range(5):
+        writer = subprocess.Popen(
+            [sys.executable, "-c", WRITER, str(path), f"r{trial}"], stdout=subprocess.PIPE, text=True
+        )
+        assert writer.stdout is not None
+        assert writer.stdout.readline() == "ready\n"
+        time.sleep(chance.uniform(0.05, 0.3))
+        writer.kill()
+        said = writer.communicate()[0].split("\n")[:-1]  # a last line without its end was not said
+        acknowledged += [(line.split()[0], line.split()[1]) for line in said]
+    assert len(acknowledged) > 20
+    with Store.open(path) as store:
+        completed = {each.submission_id for each in store.submissions()}
+        for what, submission_id in acknowledged:
+            assert submission_id in completed if what == "complete" else store.payloads(submission_id)
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+def test_a_locked_store_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "study.sqlite"
+    Store.create(path).close()
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as other, Store.open(path, wait=0.05) as store:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(ResponseError, match=r"study\.sqlite: .* locked by another program; close"):
+            store.new_token()
+        other.execute("COMMIT")
+        assert store.has_token(store.new_token())
+
+
+def test_what_is_no_store_is_told(tmp_path: Path) -> None:
+    with pytest.raises(ResponseError, match="no such store; run `spa build`"):
+        Store.open(tmp_path / "none.sqlite")
+    (tmp_path / "text.sqlite").write_text("this is not a database, but it is long enough to be asked about it" * 10)
+    with pytest.raises(ResponseError, match="it is not a database"):
+        Store.open(tmp_path / "text.sqlite")
+    with contextlib.closing(sqlite3.connect(tmp_path / "other.sqlite")) as other:
+        other.execute("CREATE TABLE recipes (name TEXT)")
+    with pytest.raises(ResponseError, match="a database, but not a store"):
+        Store.open(tmp_path / "other.sqlite")
+    with pytest.raises(ResponseError, match="nothing has been built"), Store.create(tmp_path / "new.sqlite") as store:
+        _ = store.fingerprint
+    with pytest.raises(ResponseError, match="wanted a new store, but the file exists"):
+        Store.create(tmp_path / "new.sqlite")
+    with Store.open(tmp_path / "new.sqlite") as store:
+        store.set_meta("schema", "99")
+    with pytest.raises(ResponseError, match="wanted a store of version 1, got version 99"):
+        Store.open(tmp_path / "new.sqlite")
+
+
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        ("sqlite://", "kept in memory only"),
+        ("nosuch://host/name", "driver of this database is not installed"),
+        ("://", "wanted a file or an SQLAlchemy URL"),
+    ],
+)
+def test_what_no_database_can_be_found_by_is_told(target: str, said: str) -> None:
+    with pytest.raises(ResponseError, match=said):
+        Store.open(target)
+
+
+def test_an_sqlite_url_is_a_file(tmp_path: Path) -> None:
+    with Store.create(f"sqlite:///{tmp_path}/a study %41?.sqlite") as store:
+        token = store.new_token()
+    assert Store.exists(store.name)
+    with Store.open(store.name, read_only=True) as store:
+        assert store.tokens() == (token,)
+
+
+AS_NOBODY = """
+import os, sys
+import sqlalchemy.dialects.sqlite
+from spa.errors import ResponseError
+from spa.responses.store import Store
+if os.geteuid() == 0:
+    os.setgid(65534)
+    os.setuid(65534)
+def attempt(what):
+    try:
+        print(what())
+    except ResponseError as error:
+        print(error)
+path, folder = sys.argv[1:]
+attempt(lambda: Store.open(path, read_only=True).fingerprint)
+attempt(lambda: Store.open(path).new_token())
+attempt(lambda: Store.create(folder + "/new.sqlite"))
+attempt(lambda: Store.create(folder + "/none/new.sqlite"))
+"""
+
+
+def test_a_read_only_file_and_folder_are_told() -> None:
+    """Run as a user who may read but not write, since nothing is closed to root."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        path = folder / "study.sqlite"
+        with Store.create(path) as store:
+            store.save_build("fingerprint", draws(1))
+        path.chmod(0o444)
+        folder.chmod(0o555)
+        done = subprocess.run(
+            [sys.executable, "-W", "error", "-c", AS_NOBODY, str(path), name],
+            capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2],
+        )  # fmt: skip
+        folder.chmod(0o755)
+        assert os.listdir(folder) == ["study.sqlite"]
+    opened, written, created, deep = done.stdout.splitlines()
+    assert opened == "fingerprint"
+    assert written.startswith(f"{path}: wanted a store, but it is read-only; ")
+    assert created.startswith(f"{folder}/new.sqlite: cannot be written (Permission denied)")
+    assert deep.startswith(f"{folder}/none/new.sqlite: cannot be written (No such file or directory)")
+
+
+def test_ten_thousand_assignments_take_seconds(tmp_path: Path) -> None:
+    with Store.create(tmp_path / "study.sqlite") as store:
+        began = time.perf_counter()
+        assert store.save_build("fingerprint", draws(10_000)) == 10_000
+        assert time.perf_counter() - began < 10
+        assert sum(1 for _ in store.assignments()) == 10_000
