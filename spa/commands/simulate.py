@@ -76,8 +76,11 @@ def simulate(
         facts = {"annotators": len(visits), "with_code": finished, "pages": pages, "truth": known.utilities}
         click.echo(json.dumps({**facts, "seed": seed, "store": workspace.store.name}, ensure_ascii=False, indent=2))
         return
-    click.echo(f"{len(visits)} visits, {pages} pages sent, {finished} ended with a completion code")
-    click.echo(f"  taken for true: {told}")
+    if visits:
+        click.echo(f"{len(visits)} visits, {pages} pages sent, {finished} ended with a completion code")
+        click.echo(f"  taken for true: {told}")
+    else:
+        click.echo(f"{workspace.store.name}: nothing to do, the simulated annotators have answered already")
     click.echo(f"Next: spa report {study} --out report")
 
 

@@ -1,0 +1,20 @@
+"""The shipped example, copied and built: for tests that need a whole study."""
+
+from __future__ import annotations
+
+import shutil
+from importlib.resources import files
+from pathlib import Path
+
+from spa.commands.build import build_store
+from spa.study.load import load_study, study_fingerprint
+
+
+def built_example(folder: Path, *, annotators: int, example: str = "stories") -> Path:
+    """Copy an example into ``folder``, build some assignments and return the study file."""
+    shutil.copytree(str(files("spa.examples") / example), folder / example)
+    path = folder / example / "study.toml"
+    study = load_study(path)
+    fingerprint = study_fingerprint(path, study)
+    build_store(study, path.with_suffix(".sqlite"), fingerprint=fingerprint, annotators=annotators, seed=None)
+    return path
