@@ -92,12 +92,19 @@ def build_store(
 def _draw(
     store: Store, study: Study, fingerprint: str, *, annotators: int, seed: int | None, progress: bool
 ) -> dict[str, Any]:
+    from spa.forms.build import build_form
+    from spa.forms.texts import load_texts
     from spa.study.outputs import load_outputs
     from spa.study.sampling import sample_assignments, study_rng
 
+    outputs, texts = load_outputs(study), load_texts(study.language, study.texts)
     if seed is None:
         seed = int(store.meta("seed") or study.seed)
-    draws = sample_assignments(study, load_outputs(study), count=annotators, rng=study_rng(seed))
+    for assignment, key in sample_assignments(study, outputs, count=1, rng=study_rng(seed)):
+        build_form(
+            study, outputs, assignment, key, texts
+        )  # a study without a form is told before anything is kept
+    draws = sample_assignments(study, outputs, count=annotators, rng=study_rng(seed))
     hidden = not progress or annotators < BAR_FROM
     with click.progressbar(draws, length=annotators, label="Drawing assignments", hidden=hidden) as shown:
         new = store.save_build(fingerprint, shown, seed=seed)

@@ -78,6 +78,8 @@ def open_engine(target: Target, *, read_only: bool, wait: float) -> Engine:
                 'for PostgreSQL: pip install "spa-eval[postgres]"'
             ) from missing
         return engine.execution_options(postgresql_readonly=True) if read_only else engine
+    if target.path.is_dir():
+        raise ResponseError(f"{target.path}: wanted the file of a store, got a folder; name a file in it")
     if not target.path.is_file():
         raise ResponseError(f"{target.path}: no such store; run `spa build` first, or name the store with --store")
     return _sqlite_engine(target.path, read_only=read_only, wait=wait)

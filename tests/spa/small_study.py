@@ -15,9 +15,9 @@ STUDY = """
 id = "small"
 title = "A small study"
 seed = 3
-outputs.files = ["outputs.jsonl"]
+outputs = {files = ["outputs.jsonl"], item_text = "item_text"}
 systems = [{id = "alpha"}, {id = "beta"}, {id = "gamma"}]
-criteria = [{id = "fluency", name = "fluency"}]
+criteria = [{id = "meaning", name = "meaning", against_source = true}]
 people.annotators = 6
 likert.identical_pairs = 1
 
