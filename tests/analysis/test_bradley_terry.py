@@ -1,0 +1,146 @@
+"""Bradley-Terry: worked values, another optimiser, properties, and tables that determine nothing."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+
+from analysis import fit_bradley_terry
+from analysis.bradley_terry import gap_to_likelihood
+from analysis.coding import Floats
+
+NAMES = list("abcdefgh")
+
+
+def tables(k: int) -> st.SearchStrategy[Floats]:
+    cells = st.lists(st.floats(0.05, 9, allow_subnormal=False), min_size=k * k, max_size=k * k)
+    return cells.map(lambda values: np.array(values).reshape(k, k) * (1 - np.eye(k)))
+
+
+def by_likelihood(wins: Floats) -> Floats:
+    """Maximise the log-likelihood with a general optimiser."""
+
+    def negative(free: Floats) -> float:
+        strength = np.append(free, -free.sum())
+        return float(np.sum(wins * np.logaddexp(0, strength[None, :] - strength[:, None])))
+
+    free = minimize(negative, np.zeros(len(wins) - 1), method="BFGS", options={"gtol": 1e-9}).x
+    return np.append(free, -free.sum())
+
+
+def test_two_systems_lie_a_log_odds_apart() -> None:
+    strength = fit_bradley_terry(np.array([[0.0, 7.5], [2.5, 0.0]]), NAMES[:2]).strength
+    assert strength.tolist() == pytest.approx([math.log(3) / 2, -math.log(3) / 2], abs=1e-12)
+
+
+def test_agresti_baseball_1987() -> None:
+    """American League, Eastern Division, home and away pooled (Agresti, Categorical Data Analysis, table 10.10).
+
+    Agresti gives the abilities relative to Baltimore as 1.58 Milwaukee, 1.44 Detroit, 1.29 Toronto,
+    1.25 New York, 1.11 Boston, 0.68 Cleveland.
+    """
+    teams = ["Milwaukee", "Detroit", "Toronto", "New York", "Boston", "Cleveland", "Baltimore"]
+    wins = np.array(
+        [
+            [0, 7, 9, 7, 7, 9, 11],
+            [6, 0, 7, 5, 11, 9, 9],
+            [4, 6, 0, 7, 7, 8, 12],
+            [6, 8, 6, 0, 6, 7, 10],
+            [6, 2, 6, 7, 0, 7, 12],
+            [4, 4, 5, 6, 6, 0, 6],
+            [2, 4, 1, 3, 1, 7, 0],
+        ],
+        dtype=np.float64,
+    )
+    strength = fit_bradley_terry(wins, teams).strength
+    published = [1.58, 1.44, 1.29, 1.25, 1.11, 0.68, 0.0]
+    assert (strength - strength[-1]).tolist() == pytest.approx(published, abs=0.006)
+
+
+@settings(max_examples=25, deadline=None)
+@given(tables(4))
+def test_the_likelihood_equations_hold_and_another_optimiser_agrees(wins: Floats) -> None:
+    strength = fit_bradley_terry(wins, NAMES[:4]).strength
+    assert np.abs(gap_to_likelihood(wins, strength)).max() < 1e-9 * (wins + wins.T).sum()
+    assert strength.tolist() == pytest.approx(by_likelihood(wins).tolist(), abs=1e-5)
+    assert abs(strength.mean()) < 1e-12
+
+
+@settings(max_examples=25, deadline=None)
+@given(tables(5), st.permutations(range(5)))
+def test_relabelling_systems_permutes_strengths(wins: Floats, order: list[int]) -> None:
+    strength = fit_bradley_terry(wins, NAMES[:5]).strength
+    permuted = fit_bradley_terry(wins[np.ix_(order, order)], NAMES[:5]).strength
+    assert permuted.tolist() == pytest.approx(strength[order].tolist(), abs=1e-9)
+
+
+@settings(max_examples=25, deadline=None)
+@given(tables(4))
+def test_swapping_wins_and_losses_mirrors_strengths(wins: Floats) -> None:
+    strength = fit_bradley_terry(wins, NAMES[:4]).strength
+    assert fit_bradley_terry(wins.T, NAMES[:4]).strength.tolist() == pytest.approx((-strength).tolist(), abs=1e-9)
+
+
+def test_recovers_known_strengths_from_simulated_choices() -> None:
+    rng = np.random.default_rng(3)
+    truth = np.array([1.2, 0.5, 0.0, -0.6, -1.1])
+    share = 1 / (1 + np.exp(truth[None, :] - truth[:, None]))
+    won = np.triu(rng.binomial(4000, share), 1)
+    wins = (won + np.tril((4000 - won).T, -1)).astype(np.float64)
+    strength = fit_bradley_terry(wins, NAMES[:5]).strength
+    assert strength.tolist() == pytest.approx((truth - truth.mean()).tolist(), abs=0.06)
+    assert np.argsort(-strength).tolist() == [0, 1, 2, 3, 4]
+
+
+def test_a_table_that_falls_apart_has_no_strengths() -> None:
+    wins = np.zeros((4, 4))
+    wins[0, 1] = wins[1, 0] = wins[2, 3] = wins[3, 2] = 1.0
+    fit = fit_bradley_terry(wins, NAMES[:4])
+    assert np.isnan(fit.strength).all()
+    assert set(fit.reasons) == {"the comparisons fall apart into systems never compared with one another: a, b | c, d"}
+
+
+def test_a_system_that_wins_everything_stands_apart_and_the_rest_is_fitted() -> None:
+    wins = np.array([[0, 4, 5, 3], [0, 0, 3, 2], [0, 1, 0, 3], [0, 2, 1, 0]], dtype=np.float64)
+    fit = fit_bradley_terry(wins, NAMES[:4])
+    assert fit.reasons[0] is not None
+    assert fit.reasons[0].startswith("won every comparison")
+    assert np.isnan(fit.strength[0])
+    alone = fit_bradley_terry(wins[1:, 1:], NAMES[1:4])
+    assert fit.strength[1:].tolist() == pytest.approx(alone.strength.tolist(), abs=1e-12)
+
+
+def test_taking_systems_away_goes_on_until_none_is_left() -> None:
+    """A chain in which each system beat all later ones: nobody has a finite strength."""
+    fit = fit_bradley_terry(np.triu(np.ones((4, 4)), 1), NAMES[:4])
+    assert np.isnan(fit.strength).all()
+    assert None not in fit.reasons
+
+
+def test_two_sets_one_of_which_won_everything_have_no_finite_distance() -> None:
+    wins = np.zeros((4, 4))
+    wins[0, 1] = wins[1, 0] = wins[2, 3] = wins[3, 2] = 1.0
+    wins[0, 2] = 3.0
+    fit = fit_bradley_terry(wins, NAMES[:4])
+    assert np.isnan(fit.strength).all()
+    assert fit.reasons[0] is not None
+    assert "a, b | c, d" in fit.reasons[0]
+
+
+def test_regularisation_gives_everybody_a_strength() -> None:
+    wins = np.triu(np.ones((4, 4)), 1)
+    fit = fit_bradley_terry(wins, NAMES[:4], regularisation=0.1)
+    assert fit.regularisation == 0.1
+    assert np.isfinite(fit.strength).all()
+    assert np.abs(gap_to_likelihood(wins + 0.1 * (1 - np.eye(4)), fit.strength)).max() < 1e-9
+
+
+def test_lopsided_tables_converge() -> None:
+    wins = np.array([[0, 1e6, 3], [1e-3, 0, 2e4], [1e-4, 1e-2, 0]])
+    strength = fit_bradley_terry(wins, NAMES[:3]).strength
+    assert np.abs(gap_to_likelihood(wins, strength)).max() < 1e-9 * 1e6

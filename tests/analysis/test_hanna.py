@@ -1,0 +1,93 @@
+"""HANNA (Chhun et al. 2024): 72,864 ratings of people and of five LLMs asked in four ways."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from analysis import AnswerTables, Plan, Reading, analyse, read_tables
+
+LLMS = ("Beluga-13B", "Llama-13B", "Mistral-7B", "ChatGPT", "OrcaPlatypus")
+
+
+def hanna_tables(shared_data: Path, folder: Path) -> AnswerTables:
+    """Read HANNA with the prompt as item: ``story_id`` numbers a system's story of a prompt."""
+    table = pl.read_csv(shared_data / "hanna" / "ratings.csv")
+    path = folder / "ratings.csv"
+    table.with_columns((pl.col("story_id") % 96).alias("item_id")).write_csv(path)
+    mapping = {"rater": "annotator_id", "eval_prompt": "variant"}
+    return read_tables({"ratings": path}, Reading(mapping=mapping, llms=LLMS))
+
+
+@pytest.fixture(scope="module")
+def tables(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> AnswerTables:
+    return hanna_tables(shared_data, tmp_path_factory.mktemp("hanna"))
+
+
+@pytest.fixture(scope="module")
+def results(tables: AnswerTables) -> dict[str, Any]:
+    began = time.process_time()
+    found = analyse(tables, Plan())
+    assert time.process_time() - began < 20
+    return found
+
+
+@pytest.fixture(scope="module")
+def expected(shared_data: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((shared_data / "expected_visible.json").read_text())["hanna"]
+    return found
+
+
+def test_each_llm_and_way_of_asking_is_a_group(results: dict[str, Any]) -> None:
+    groups = {row["group"] for row in results["groups"]}
+    assert groups == {"human", *(f"{llm}/{way}" for llm in LLMS for way in range(1, 5))}
+    human = results["groups"][0]
+    assert (human["group"], human["annotators"]) == ("human", 3)  # slots, not people
+
+
+def test_means_by_system_match(results: dict[str, Any], expected: dict[str, Any]) -> None:
+    means = {(row["group"], row["criterion"], row["system"]): row for row in results["ratings"]["means"]}
+    for criterion, by_system in expected["human_mean_by_system"].items():
+        for system, mean in by_system.items():
+            row = means[("human", criterion, system)]
+            assert row["n"] == 3 * 96
+            assert row["mean"] == pytest.approx(mean, abs=1e-9)
+    wanted = expected["llm_mean_by_system"]
+    for llm, ways in wanted.items():
+        for way, criteria in ways.items():
+            for criterion, by_system in criteria.items():
+                found = {system: means[(f"{llm}/{way}", criterion, system)]["mean"] for system in by_system}
+                assert found == pytest.approx(by_system, abs=1e-9)
+
+
+def test_every_pair_is_tested_over_the_96_prompts(results: dict[str, Any]) -> None:
+    pairs = results["ratings"]["pairs"]
+    assert len(pairs) == 21 * 3 * 55
+    assert {(row["unit"], row["n"], row["test"]) for row in pairs} == {("item", 96, "paired t")}
+    assert {row["n_tests"] for row in pairs if row["p_value"] is not None} <= set(range(50, 56))
+
+
+def test_people_rank_human_stories_first(results: dict[str, Any]) -> None:
+    first = [
+        row["order"][0]
+        for row in results["rankings"]
+        if row["group"] == "human" and row["source"] in {"ratings", "ratings_bt"}
+    ]
+    assert first == [["Human"]] * 6
+
+
+def test_scores_of_minus_one_are_refused_on_their_scale(shared_data: Path, tmp_path: Path) -> None:
+    """The authors count an unreadable try as -1; ``--scale 1:5`` finds these."""
+    from analysis import Scale
+    from spa import AnalysisError
+
+    path = shared_data / "hanna" / "ratings.csv"
+    mapping = {"rater": "annotator_id", "eval_prompt": "variant", "story_id": "item_id"}
+    reading = Reading(mapping=mapping, llms=LLMS, scales=(Scale(criterion=None, low=1, high=5),))
+    with pytest.raises(AnalysisError, match=r"522 more: score must lie in \[1, 5\]"):
+        read_tables({"ratings": path}, reading)
