@@ -111,9 +111,9 @@ def _groups(results: Results, names: Names) -> Table | None:
         [
             cell(names.group(entry["group"])),
             cell(count(entry.get("annotators"))),
-            cell(count(entry.get("assignments"))),
+            cell(count(entry.get("assignments") or None)),
             cell(count(entry.get("excluded_annotators"))),
-            cell(count(entry.get("excluded_assignments"))),
+            cell(count(entry.get("excluded_assignments") if entry.get("assignments") else None)),
             cell(FORMS.get(entry.get("form") or "", "\u2013")),
         ]
         for entry in groups

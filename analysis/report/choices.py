@@ -7,7 +7,7 @@ from typing import Any
 from analysis.report.document import Block, Column, Heading, Paragraph, Results, Section, Table, build_table
 from analysis.report.findings import confidence_words
 from analysis.report.preferences import NO_PREFERENCE, STARS, level_words, share_figure, slug
-from analysis.report.ratings import UNITS
+from analysis.report.ratings import UNITS, how_tested
 from analysis.report.words import Names, cell, count, interval, p_value, percent, sentence, stars, verdict
 
 
@@ -79,11 +79,13 @@ def _table(results: Results, names: Names, rows: list[dict[str, Any]], criterion
         ]
         for row in rows
     ]
+    told, told_notes = how_tested(rows)
     caption = "How often the first system of a pair was chosen"
     return build_table(
         f"choices-{slug(criterion)}" if several else "choices",
         f"{caption}: {names.criterion(criterion)}" if several else caption,
         columns,
         cells,
-        [STARS, NO_PREFERENCE],
+        [*told_notes, STARS, NO_PREFERENCE],
+        constant=told,
     )

@@ -11,15 +11,22 @@ from analysis.report.findings import confidence_words
 from analysis.report.words import cell, listed
 
 SETTINGS = {
-    "fwer": "Familywise error rate (chance of one false alarm in a family of tests, at most)",
+    "fwer": "Familywise error rate",
     "confidence": "Confidence of intervals",
-    "consistency_tau": "Bound of self-consistency (sum of the two directions, 1 = 100%)",
+    "consistency_tau": "Bound of self-consistency",
     "family": "Tests corrected together",
     "unit": "Unit of paired tests",
     "seed": "Seed",
     "regularisation": "Regularisation of Bradley-Terry",
     "max_failed_checks": "Failed attention checks allowed",
     "repeat_submissions": "A person\u2019s second submission",
+}
+MEANINGS = {
+    ("family", "criterion"): "those of one source, group and criterion",
+    ("family", "all"): "those of one source and group, all criteria",
+    ("unit", "auto"): "the annotator where there are at least 10, else the item",
+    ("repeat_submissions", "exclude"): "excludes the person",
+    ("repeat_submissions", "first"): "is left out, the first counts",
 }
 APART = ("versions", "inputs")  # shown in another way
 
@@ -142,7 +149,7 @@ def settings(results: Results) -> Section | None:
     files = input_files(results)
     if files:
         columns = [Column(title="File"), Column(title="SHA-256", explanation="a fingerprint of its bytes")]
-        rows = [[cell(shown_name(name)), cell(digest)] for name, digest in files]
+        rows = [[cell(shown_name(name)), cell(digest, quoted=True)] for name, digest in files]
         blocks.append(build_table("input_files", "Files read", columns, rows))
     return Section(id="settings", title="Settings", blocks=tuple(blocks))
 
@@ -158,7 +165,11 @@ def _setting(key: str, value: Any) -> str:
     if value is None or value == []:
         return "none"
     if key == "fwer":
-        return f"{100 * float(value):g}%"
+        return f"at most {100 * float(value):g}%: the chance of one false alarm or more in a family of tests"
+    if key == "consistency_tau":
+        return f"the two directions of a pair may add up to {100 * float(value):g}%"
+    if isinstance(value, str) and (key, value) in MEANINGS:
+        return MEANINGS[key, value]
     if key == "confidence":
         return f"{100 * float(value):g}%"
     if isinstance(value, list):

@@ -6,7 +6,7 @@ from collections import Counter
 
 from analysis.plain_text import shown_name
 from analysis.report.document import Block, Column, Fold, Paragraph, Results, Section, Table, build_table
-from analysis.report.words import Names, cell, plural
+from analysis.report.words import Names, cell, plural, sentence
 
 RULES = {
     "self_consistency": "the chances given to the two directions of one pair add up to more than the bound allows",
@@ -62,14 +62,8 @@ def _counts(results: Results, names: Names) -> Table:
         Column(title="How many", numeric=True),
     ]
     present = {row["rule"].replace("-", "_").replace(" ", "_") for row in results.get("exclusions") or ()}
-    notes = [f"{sentence_of(rule)}: {words}." for rule, words in RULES.items() if rule in present]
+    notes = [f"{sentence(_rule(rule))}: {words}." for rule, words in RULES.items() if rule in present]
     return build_table("exclusions", "Exclusions by rule", columns, rows, notes)
-
-
-def sentence_of(rule: str) -> str:
-    """Return the name of a rule at the start of a line."""
-    words = rule.replace("_", " ")
-    return words[:1].upper() + words[1:]
 
 
 def _evidence(results: Results, names: Names) -> Table:
@@ -96,7 +90,7 @@ def _evidence(results: Results, names: Names) -> Table:
 def _missing(results: Results, names: Names) -> Table:
     rows = [
         [
-            cell(names.source(row["source"])),
+            cell(sentence(names.source(row["source"]))),
             cell(names.group(row["group"])),
             cell(names.criterion(row["criterion"]) if row.get("criterion") else "\u2013"),
             cell(" ".join(str(row["reason"]).split())),

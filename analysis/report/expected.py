@@ -7,7 +7,7 @@ from typing import Any
 from analysis.report.document import Cell, Column, Paragraph, Results, Section, build_table
 from analysis.report.findings import Finding, findings, first_criteria, tested_rows
 from analysis.report.side_by_side import estimate
-from analysis.report.words import SYMBOLS, Names, cell, count
+from analysis.report.words import SYMBOLS, Names, cell, count, sentence
 
 
 def expected(results: Results) -> Section | None:
@@ -35,7 +35,7 @@ def expected(results: Results) -> Section | None:
         Column(title="Criterion"),
         Column(title="Outputs read", numeric=True),
         Column(title="Expected", explanation="set down before the answers were seen"),
-        *(Column(title=names.source_by_group(*source)) for source in sources),
+        *(Column(title=sentence(names.source_by_group(*source))) for source in sources),
     ]
     return Section(
         id="expected",
@@ -49,7 +49,7 @@ def expected(results: Results) -> Section | None:
                 cells,
                 [
                     "Laid out as Table 1 of Ethayarajh & Jurafsky (2022). Stars: adjusted p below .10 (*), .05 (**), "
-                    ".01 (***). The paper takes a result as found from one star on; here the level of this report decides.",
+                    ".01 (***). The paper takes a result as found from one star on; here the level above does.",
                     "An expected indifference (~) counts as recovered where no clear difference was found, which a "
                     "study with few annotators finds easily.",
                 ],

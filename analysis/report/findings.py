@@ -112,6 +112,8 @@ def leader(
 ) -> tuple[str | None, Finding | None]:
     """Return the first of a ranking and its test against the best placed of its opponents.
 
+    Of several exposures, the largest counts.
+
     Both are None where there is no ranking or the first place is shared.
     """
     orders = [
@@ -124,8 +126,12 @@ def leader(
     best = orders[0][0][0]
     ranks = rank_of(orders[0])
     own = [found for found in tested if best in (found.x, found.y) and found.verdict is not None]
-    against = min(own, key=lambda found: ranks.get(found.y if found.x == best else found.x, len(ranks)), default=None)
-    return best, against
+
+    def nearest(found: Finding) -> tuple[int, int]:
+        other = found.y if found.x == best else found.x
+        return ranks.get(other, len(ranks) + 1), -int(found.row.get("exposure") or 0)
+
+    return best, min(own, key=nearest, default=None)
 
 
 def pair_findings(

@@ -22,10 +22,11 @@ from analysis.report.words import Names, cell, interval, number, p_words, percen
 
 MOST_LINES = 8  # lines on who agrees
 MOST_RANKINGS = 12  # columns that a reader can still compare
+# {s} is the ending of the verb where one LLM is the subject
 CLAIMS = {
-    "preferences": "{who} prefer {best} to {other}",
-    "choices": "{who} choose {best} over {other}",
-    "ratings": "{who} rate {best} better than {other}",
+    "preferences": ("{who} prefer{s} {best} to {other}", "{who} prefer{s} {best} most, clearly more than {other}"),
+    "choices": ("{who} choose{s} {best} over {other}", "{who} choose{s} {best} most, clearly more than {other}"),
+    "ratings": ("{who} rate{s} {best} better than {other}", "{who} rate{s} {best} best, clearly better than {other}"),
 }
 
 
@@ -37,7 +38,7 @@ def headline(results: Results) -> Section | None:
     group, criteria = main_group(results, source), first_criteria(results, source)
     blocks: list[Block] = []
     if len(criteria) == 1:
-        blocks.append(Paragraph(text=_claim(results, names, source, group, criteria[0]), weight="headline"))
+        blocks.append(Paragraph(text=sentence(_claim(results, names, source, group, criteria[0])), weight="headline"))
     else:
         blocks.append(Paragraph(text=f"{sentence(names.group(group))} were asked about {len(criteria)} criteria."))
         blocks.append(
@@ -56,6 +57,9 @@ def headline(results: Results) -> Section | None:
                 weight="warning",
             )
         )
+    cautions = len(set(results.get("warnings") or ()))
+    if cautions:
+        blocks.append(Paragraph(text=f"Before you use these numbers, read the {plural(cautions, 'warning')} below."))
     ranking = _ranking_table(results, names, criteria)
     return Section(id="answer", title="The answer", blocks=(*blocks, *([ranking] if ranking else [])))
 
@@ -63,49 +67,74 @@ def headline(results: Results) -> Section | None:
 def _claim(results: Results, names: Names, source: str, group: str, criterion: str) -> str:
     """Return one or two sentences on the best system of one source, group and criterion."""
     tested = [found for found in findings(results, source) if found.group == group and found.criterion == criterion]
-    who = sentence(names.group(group))
-    if not any(found.verdict for found in tested):
+    run = [found for found in tested if found.verdict is not None]
+    who = names.who(group)
+    if not run:
         reason = next((found.row.get("reason") for found in tested if found.row.get("reason")), None)
-        return f"The answers of {names.group(group)} allow no test{f' ({reason})' if reason else ''}."
-    clear = [found for found in tested if found.verdict in ("x", "y")]
+        return f"the answers of {who} allow no test{f' ({reason})' if reason else ''}."
+    clear = [found for found in run if found.winner is not None]
     if not clear:
-        closest = min(tested, key=lambda found: found.row.get("p_adjusted") or 1.0)
+        closest = min(run, key=lambda found: found.row["p_adjusted"])
         return (
-            f"{who} show no clear preference in {_any_of(len(tested))}. Closest to one is "
+            f"{who} show{_ending(names, group)} no clear preference in {_any_of(len(run))}. Closest to one is "
             f"{names.system(closest.x)} against {names.system(closest.y)}: {_numbers(closest, names, closest.x)}. "
             "That does not prove the systems equal."
         )
-    best, runner_up = leader(results, source, group, criterion, tested)
-    lines = []
-    if best is not None:
-        lines.append(_leading(best, runner_up, names, source, who))
-    else:
-        lines.append(_evidence_sentence(max(clear, key=_margin), names, source, who))
-    if len(tested) > 1:
-        show = "shows" if len(clear) == 1 else "show"
-        lines.append(f"Of the {len(tested)} comparisons, {len(clear)} {show} a clear difference.")
-    return " ".join(lines)
+    best, against = leader(results, source, group, criterion, run)
+    clearest = max(clear, key=_margin)
+    lines = [
+        _leading(best, against, clearest, names),
+        _after_reading(against if best is not None and against else clearest, run),
+        _clear_ones(len(run), len(clear)),
+    ]
+    return " ".join(line for line in lines if line)
+
+
+def _ending(names: Names, group: str) -> str:
+    return "s" if names.kind(group) == "llm" else ""
 
 
 def _any_of(comparisons: int) -> str:
     return "the one comparison" if comparisons == 1 else f"any of the {comparisons} comparisons"
 
 
-def _leading(best: str, against: Finding | None, names: Names, source: str, who: str) -> str:
-    """Return the sentence on the first in the ranking, and the test that stands closest behind it."""
+def _after_reading(told: Finding, run: list[Finding]) -> str:
+    exposure = told.row.get("exposure")
+    if exposure is None or len({found.row.get("exposure") for found in run}) == 1:
+        return ""
+    return f"This is after reading {plural(exposure, 'output')} of each."
+
+
+def _clear_ones(run: int, clear: int) -> str:
+    if run == 1:
+        return ""
+    if run == clear:
+        return f"All {run} comparisons show a clear difference."
+    return f"Of the {run} comparisons, {clear} {'shows' if clear == 1 else 'show'} a clear difference."
+
+
+def _leading(best: str | None, against: Finding | None, clearest: Finding, names: Names) -> str:
+    """Return the sentence on the first in the ranking and the test against the next that it met."""
+    who, ending = names.who(clearest.group), _ending(names, clearest.group)
+    if best is None:  # no ranking, or a shared first place: the clearest single result
+        winner, loser = str(clearest.winner), str(clearest.loser)
+        claim = CLAIMS[clearest.source][0].format(
+            who=who, s=ending, best=names.system(winner), other=names.system(loser)
+        )
+        return f"{claim}: {_numbers(clearest, names, winner)}."
     first = names.system(best)
     if against is None:
-        return f"{who} place {first} first, though no test was run on it."
-    if against.winner == best:
-        return _evidence_sentence(against, names, source, who)
+        return f"{who} place{ending} {first} first, though no test was run on it."
     other = names.system(against.y if against.x == best else against.x)
-    return f"{who} place {first} first, but not clearly before {other}: {_numbers(against, names, best)}."
-
-
-def _evidence_sentence(found: Finding, names: Names, source: str, who: str) -> str:
-    best, other = found.winner or found.x, found.loser or found.y
-    claim = CLAIMS[source].format(who=who, best=names.system(best), other=names.system(other))
-    return f"{claim}: {_numbers(found, names, best)}."
+    if against.winner == best:
+        claim = CLAIMS[against.source][1].format(who=who, s=ending, best=first, other=other)
+        return f"{claim}: {_numbers(against, names, best)}."
+    if against.winner is None:
+        return f"{who} place{ending} {first} first, but not clearly before {other}: {_numbers(against, names, best)}."
+    return (
+        f"{who} place{ending} {first} first by all comparisons together, although {other} is clearly better where the "
+        f"two were compared: {_numbers(against, names, best)}."
+    )
 
 
 def _numbers(found: Finding, names: Names, of: str) -> str:
@@ -115,14 +144,17 @@ def _numbers(found: Finding, names: Names, of: str) -> str:
     if found.source == "ratings":
         value = -row["mean_difference"] if turn else row["mean_difference"]
         low, high = (_less(0, high), _less(0, low)) if turn else (low, high)
-        said = f"its ratings are {number(abs(value))} points {'higher' if value > 0 else 'lower'} on average"
+        low, high = (_less(0, high), _less(0, low)) if value < 0 else (low, high)
+        side = "higher" if value >= 0 else "lower"
+        said = f"the ratings of {name} are {number(abs(value))} points {side} on average"
         between = interval(low, high)
     else:
         share = row[SHARES[found.source]]
         share, low, high = (1 - share, _less(1, high), _less(1, low)) if turn else (share, low, high)
+        they = "it puts" if names.kind(found.group) == "llm" else "they put"
         said = {
-            "preferences": f"on average they put the chance that {name} is better at {percent(share)}",
-            "choices": f"it wins {percent(share)} of the choices",
+            "preferences": f"on average {they} the chance that {name} is better at {percent(share)}",
+            "choices": f"{name} wins {percent(share)} of the choices",
         }[found.source]
         between = interval(low, high, as_percent=True)
     shown = f" ({found.confidence} interval {between})" if low is not None else ""
@@ -155,7 +187,7 @@ def _others(results: Results, names: Names, source: str, group: str, criteria: t
         [f"{plural(len(said) - MOST_LINES, 'more')} under \u201cside by side\u201d."] if len(said) > MOST_LINES else []
     )
     return [
-        Paragraph(text=f"Do the others say the same as {names.source_by_group(source, group)}?"),
+        Paragraph(text=f"Do the others find the same as {names.source_by_group(source, group)}?"),
         Bullets(items=(*said[:MOST_LINES], *left)),
     ]
 
@@ -192,7 +224,7 @@ def _ranking_table(results: Results, names: Names, criteria: tuple[str, ...]) ->
     )
     columns = [Column(title="System")]
     for entry in chosen:
-        title = names.source_by_group(entry["source"], entry["group"])
+        title = sentence(names.source_by_group(entry["source"], entry["group"]))
         columns.append(Column(title=f"{title}: {names.criterion(entry['criterion'])}" if len(criteria) > 1 else title))
     rows = [[cell(names.system(system)), *(_rank_cell(system, order) for order in ranks)] for system in systems]
     notes = ["1 is best. An equals sign marks systems that share a place; a dash, one that has none."]

@@ -27,6 +27,7 @@ SPECIAL = {
     "`": r"\textasciigrave{}",
     "'": r"\textquotesingle{}",
     "\u2212": r"$-$",
+    "\u00a0": "~",
     "\u2013": "--",
     "\u2018": "`",
     "\u2019": "'",
@@ -36,6 +37,7 @@ SPECIAL = {
     "\u2068": "",
     "\u2069": "",
 }
+WHITE = re.compile(r"[ \t\n\r\f\v]+")  # a non-breaking space stays
 STARS = re.compile(r"(\*{1,3})$")
 
 
@@ -45,7 +47,7 @@ def escape(text: str) -> str:
     >>> print(escape(r"50% of a_b \x {y}"))
     50\% of a\_b \textbackslash{}x \{y\}
     """
-    return "".join(SPECIAL.get(character, character) for character in " ".join(text.split()))
+    return "".join(SPECIAL.get(character, character) for character in WHITE.sub(" ", text).strip())
 
 
 def latex_tables(document: Document) -> dict[str, str]:

@@ -84,7 +84,7 @@ def share_figure(rows: list[dict[str, Any]], names: Names, source: str, criterio
     svg = forest_plot(
         [{**row, "stars": stars(row)} for row in rows],
         system_names={row[key]: names.system(row[key]) for row in rows for key in ("system_x", "system_y")},
-        group_names={row["group"]: names.group(row["group"]) for row in rows},
+        group_names={row["group"]: names.short_group(row["group"]) for row in rows},
         criterion_names={criterion: names.criterion(criterion)},
         value=value,
         alternative=f"{what} that the first system of each pair is better, with intervals; "

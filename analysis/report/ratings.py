@@ -21,7 +21,11 @@ from analysis.report.findings import confidence_words
 from analysis.report.preferences import LONG_FIGURE, STARS, level_words, slug
 from analysis.report.words import MINUS, Names, cell, count, interval, number, p_value, sentence, signed, stars, verdict
 
-UNITS = {"annotator": "annotators", "item": "items, these annotators only"}
+UNITS = {"annotator": "annotator", "item": "item"}
+UNIT_NOTES = {
+    "annotator": "Each test counts annotators, so its result holds for people like these.",
+    "item": "Each test counts items, so its result holds for these annotators only.",
+}
 
 
 def ratings(results: Results) -> Section | None:
@@ -86,7 +90,7 @@ def _figure(names: Names, rows: list[dict[str, Any]], criterion: str, several: b
         svg=means_plot(
             rows,
             system_names={row["system"]: names.system(row["system"]) for row in rows},
-            group_names={row["group"]: names.group(row["group"]) for row in rows},
+            group_names={row["group"]: names.short_group(row["group"]) for row in rows},
             criterion_names={criterion: names.criterion(criterion)},
             alternative="Mean rating of each system with its interval; the table before this figure holds the same "
             "numbers.",
@@ -139,9 +143,23 @@ def _pairs(results: Results, names: Names, rows: list[dict[str, Any]], criterion
     notes = [STARS, "\u201cNo clear difference\u201d does not mean that the two are equal."]
     if criterion in names.lower_is_better:
         notes.append("Lower is better here: a negative difference speaks for the first system.")
-    return build_table(
-        *_titled("ratings_pairs", "Differences in mean rating", names, criterion, several), columns, cells, notes
-    )
+    told, told_notes = how_tested(rows)
+    notes[:0] = told_notes
+    title = _titled("ratings_pairs", "Differences in mean rating", names, criterion, several)
+    return build_table(*title, columns, cells, notes, constant=told)
+
+
+def how_tested(rows: list[dict[str, Any]]) -> tuple[tuple[str, ...], list[str]]:
+    """Return the columns that need not be shown, and the notes that say the same once."""
+    told, notes = [], []
+    units, tests = {row.get("unit") for row in rows}, {row.get("test") for row in rows}
+    if len(units) == 1 and units <= UNIT_NOTES.keys():
+        told.append("Unit")
+        notes.append(UNIT_NOTES[str(*units)])
+    if len(tests) == 1 and tests != {None}:
+        told.append("Test")
+        notes.append(f"All are tested alike: {str(*tests).replace('_', ' ')}.")
+    return tuple(told), notes
 
 
 def _titled(name: str, caption: str, names: Names, criterion: str, several: bool) -> tuple[str, str]:

@@ -20,7 +20,6 @@ from analysis.report.document import (
 from analysis.report.findings import SHARES, Finding, findings
 from analysis.report.preferences import LLM_NOTE, STARS, slug
 from analysis.report.words import (
-    SYMBOLS,
     Names,
     cell,
     interval,
@@ -90,9 +89,9 @@ def matrix(found: Sequence[Finding], names: Names, criterion: str, several: bool
         label = f"{names.system(x)} and {names.system(y)}"
         seen = f"{plural(exposure, 'output')} read" if several_exposures and exposure is not None else ""
         rows.append(
-            [cell(label, detail=seen), *(_judged(judged.get(source), names) for source in sources), _same(judged)]
+            [cell(label, detail=seen), *(_judged(judged.get(source), names, x) for source in sources), _same(judged)]
         )
-    columns = [Column(title="Pair"), *(Column(title=names.source_by_group(*source)) for source in sources)]
+    columns = [Column(title="Pair"), *(Column(title=sentence(names.source_by_group(*source))) for source in sources)]
     notes = [
         "> the first of the pair is better, < the second is better, ~ no clear difference. Below it the mean (SPA: "
         "chance that the first is better; ratings: difference of the means; choices: share of wins).",
@@ -108,11 +107,6 @@ def matrix(found: Sequence[Finding], names: Names, criterion: str, several: bool
     )
 
 
-def turned(entry: Finding, x: str) -> bool:
-    """Return whether the finding names the pair the other way round."""
-    return entry.x != x
-
-
 def estimate(entry: Finding, *, turn: bool = False) -> str:
     """Return the estimate with its stars, as in the table of the SPA paper: "68.8%***" or "+0.64***"."""
     row = entry.row
@@ -123,10 +117,10 @@ def estimate(entry: Finding, *, turn: bool = False) -> str:
     return "" if value is None else percent(1 - value if turn else value) + stars(row)
 
 
-def _judged(entry: Finding | None, names: Names) -> Cell:
+def _judged(entry: Finding | None, names: Names, x: str) -> Cell:
     if entry is None:
         return Cell(text="not asked", known=False)
-    return _verdict_cell(entry, names, entry.x)
+    return _verdict_cell(entry, names, x)
 
 
 def _verdict_cell(entry: Finding, names: Names, x: str) -> Cell:
@@ -134,13 +128,14 @@ def _verdict_cell(entry: Finding, names: Names, x: str) -> Cell:
         return Cell(
             text="? not tested", detail=str(entry.row.get("reason") or "no reason was recorded"), tone="untested"
         )
+    value = estimate(entry, turn=entry.x != x)
     if entry.winner is None:
-        value = estimate(entry)
         return Cell(text="~ no clear difference", detail=value, brief=f"~ {value}", tone="even")
+    symbol = ">" if entry.winner == x else "<"
     return Cell(
-        text=f"{SYMBOLS[entry.verdict]} {names.system(entry.winner)} better",
-        detail=estimate(entry),
-        brief=f"{SYMBOLS[entry.verdict]} {estimate(entry)}",
+        text=f"{symbol} {names.system(entry.winner)} better",
+        detail=value,
+        brief=f"{symbol} {value}",
         tone="first" if entry.winner == x else "second",
     )
 
@@ -164,7 +159,8 @@ def _disagreements(results: Results, names: Names) -> list[Block]:
             return []
         return [Heading(text="Where they disagree"), Paragraph(text="On no pair do two ways of asking differ.")]
     several = len({entry["criterion"] for entry in entries}) > 1
-    items = tuple(_disagreement(entry, names, several) for entry in entries)
+    exposures = {row.get("exposure") for row in results.get("preferences") or ()}
+    items = tuple(_disagreement(entry, names, several, len(exposures) > 1) for entry in entries)
     opposite = sum(_opposite(entry) for entry in entries)
     summary = (
         f"They differ on {plural(len(entries), 'pair')}; on {opposite} of them two clear results are opposite."
@@ -179,11 +175,14 @@ def _opposite(entry: Mapping[str, Any]) -> bool:
     return {"x", "y"} <= {verdict["verdict"] for verdict in entry["verdicts"]}
 
 
-def _disagreement(entry: Mapping[str, Any], names: Names, several: bool) -> str:
+def _disagreement(entry: Mapping[str, Any], names: Names, several: bool, exposures: bool) -> str:
     said: dict[str, list[str]] = {}
     for verdict in entry["verdicts"]:
-        source = f"{names.source_by_group(verdict['source'], verdict['group'])} ({p_words(verdict.get('p_adjusted'))})"
-        said.setdefault(verdict["verdict"], []).append(source)
+        seen = verdict.get("exposure") if exposures else None
+        facts = [plural(seen, "output") + " read"] if seen else []
+        source = names.source_by_group(verdict["source"], verdict["group"])
+        facts.append(p_words(verdict.get("p_adjusted")))
+        said.setdefault(verdict["verdict"], []).append(f"{source} ({', '.join(facts)})")
     words = {
         "x": f"{names.system(entry['system_x'])} is better",
         "y": f"{names.system(entry['system_y'])} is better",
@@ -226,7 +225,7 @@ def _kendall(names: Names, rows: list[dict[str, Any]]) -> Table:
     cells = [
         [
             cell(sentence(names.joined(row["a"]))),
-            cell(names.joined(row["b"])),
+            cell(sentence(names.joined(row["b"]))),
             cell(names.criterion(row["criterion"])),
             cell(number(row.get("kendall_tau"))),
             cell(interval(row.get("ci_low"), row.get("ci_high"))),

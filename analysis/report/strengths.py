@@ -6,7 +6,7 @@ from typing import Any
 
 from analysis.report.document import Block, Cell, Column, Paragraph, Results, Section, Table, build_table
 from analysis.report.findings import confidence_words
-from analysis.report.words import Names, cell, count, interval, number
+from analysis.report.words import Names, cell, count, interval, number, sentence
 
 
 def strengths(results: Results) -> Section | None:
@@ -19,8 +19,8 @@ def strengths(results: Results) -> Section | None:
         blocks += [
             Paragraph(
                 text="The Bradley-Terry model gives each system one number, its strength, that fits all its "
-                "comparisons at once. A system 1 point stronger than another is expected to be preferred to it in 73% of "
-                "comparisons; strengths average zero, so only their differences mean something."
+                "comparisons at once. A system 1 point stronger than another is expected to be preferred to it in 73% "
+                "of comparisons; strengths average zero, so only their differences mean something."
             ),
             _strengths(results, names, rows),
         ]
@@ -43,7 +43,7 @@ def _strengths(results: Results, names: Names, rows: list[dict[str, Any]]) -> Ta
     cells = [
         [
             cell(names.system(row["system"])),
-            cell(names.source_by_group(row["source"], row["group"])),
+            cell(sentence(names.source_by_group(row["source"], row["group"]))),
             cell(names.criterion(row["criterion"])),
             cell(count(row.get("rank"))),
             cell(_ranks(row.get("rank_low"), row.get("rank_high"))),
@@ -82,7 +82,7 @@ def _rankings(names: Names, rankings: list[dict[str, Any]]) -> Table:
     ]
     cells = [
         [
-            cell(names.source_by_group(entry["source"], entry["group"])),
+            cell(sentence(names.source_by_group(entry["source"], entry["group"]))),
             cell(names.criterion(entry["criterion"])),
             Cell(text=order_words(names, entry), tone="plain" if entry.get("order") else "untested"),
         ]

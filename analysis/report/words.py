@@ -9,12 +9,13 @@ from analysis.plain_text import shown_name
 from analysis.report.document import Cell, Results
 
 MINUS = "\u2212"
+SPACE = "\u00a0"  # where a line must not break
 NONE = "\u2013"  # stands where there is no number
 SOURCES = {
     "preferences": "SPA",
-    "ratings": "Ratings",
-    "choices": "Choices",
-    "ratings_bt": "Ratings as comparisons",
+    "ratings": "ratings",
+    "choices": "choices",
+    "ratings_bt": "ratings as comparisons",
 }
 KINDS = {"human": "people", "simulated": "simulated annotators"}
 
@@ -56,20 +57,20 @@ def percent(value: float | None) -> str:
 
 
 def p_value(value: float | None) -> str:
-    """Return a p-value to three digits, without the zero before the point.
+    r"""Return a p-value to three digits, without the zero before the point.
 
     >>> p_value(0.0121), p_value(0.00004), p_value(1.0)
-    ('.012', '< .001', '1.000')
+    ('.012', '<\xa0.001', '1.000')
     """
     if value is None:
         return NONE
-    return "< .001" if value < 0.001 else f"{value:.3f}".removeprefix("0")
+    return f"<{SPACE}.001" if value < 0.001 else f"{value:.3f}".removeprefix("0")
 
 
 def p_words(value: float | None) -> str:
     """Return "adjusted p = .012" or "adjusted p < .001"."""
     text = p_value(value)
-    return f"adjusted p {text}" if text.startswith("<") else f"adjusted p = {text}"
+    return f"adjusted p{SPACE}{text}" if text.startswith("<") else f"adjusted p{SPACE}={SPACE}{text}"
 
 
 def interval(low: float | None, high: float | None, *, as_percent: bool = False, decimals: int = 2) -> str:
@@ -126,7 +127,9 @@ class Names:
         self.lower_is_better |= set((results.get("settings") or {}).get("lower_is_better") or ())
         self._kinds = {entry["group"]: entry.get("annotator_kind") for entry in results.get("groups") or ()}
         rated = {"likert", "continuous", "categories"} & set(study.get("elicitations") or ())
-        self._ratings = {"likert": "Likert", "continuous": "Ratings 0-100"}.get(rated.pop() if len(rated) == 1 else "")
+        self._ratings = {"likert": "Likert", "continuous": "ratings 0\u2013100"}.get(
+            rated.pop() if len(rated) == 1 else ""
+        )
 
     def system(self, system_id: str) -> str:
         """Return the shown name of a system."""
@@ -146,6 +149,16 @@ class Names:
             return KINDS[group]
         return f"{shown_name(group)} (LLM)" if self.kind(group) == "llm" else shown_name(group)
 
+    def short_group(self, group: str) -> str:
+        """Return the name of a group where room is scarce."""
+        return KINDS.get(group) or shown_name(group)
+
+    def who(self, group: str) -> str:
+        """Return the group as the subject of a sentence."""
+        if group in KINDS or self.kind(group) == "llm":
+            return self.group(group)
+        return f"the annotators of group {self.group(group)}"
+
     def source(self, source: str) -> str:
         """Return the name of a way of asking."""
         if source == "ratings" and self._ratings:
@@ -153,8 +166,8 @@ class Names:
         return SOURCES.get(source, shown_name(source))
 
     def source_by_group(self, source: str, group: str) -> str:
-        """Return for instance "SPA, people"."""
-        return f"{self.source(source)}, {self.group(group)}"
+        """Return for instance "SPA by people"."""
+        return f"{self.source(source)} by {self.group(group)}"
 
     def joined(self, source_and_group: str) -> str:
         """Return the words for "source:group"."""
