@@ -6,6 +6,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from markdown_it import MarkdownIt
 
 import spa.forms
 from spa.errors import StudyError
@@ -82,3 +83,12 @@ def test_a_language_of_ones_own_needs_every_text():
     del everything["form.choice_tie"]
     with pytest.raises(StudyError, match=r"1 are absent: form\.choice_tie"):
         load_texts("he", everything)
+
+
+@pytest.mark.parametrize("language", ["ar", "en", "zh"])
+def test_emphasis_in_instructions_is_rendered(language: str):
+    """Markdown reads ``**`` beside full-width punctuation in its own way; nothing may be left as an asterisk."""
+    texts = load_texts(language, {})
+    for key, text in texts.entries.items():
+        if key.startswith("form.instructions_"):
+            assert "*" not in MarkdownIt("commonmark").render(text), key
