@@ -1,0 +1,125 @@
+"""The simulated rater's endpoint speaks the protocol, says what it is, and knows only its own forms."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import httpx2
+import jsonschema
+import numpy as np
+import pytest
+
+from spa.annotators.loopback import served
+from spa.annotators.simulated import SimulatedAnnotator
+from spa.annotators.simulated_endpoint import (
+    MODEL,
+    STEADY,
+    Faults,
+    SimulatedModel,
+    assignment_rng,
+    create_endpoint,
+)
+from spa.annotators.truth import Truth
+from spa.forms.form import Form
+from spa.responses.answers import answer_schema, parse_answers
+from spa.responses.submission import Response
+from tests.spa.hand_made import hand_made
+
+TRUTH = Truth(utilities={"good": 0.5, "poor": -0.5})
+FORMS = [hand_made(name) for name in ("a00001", "a00002")]
+
+
+def opening(form: Form) -> list[dict[str, Any]]:
+    return [{"role": "system", "content": "Answer."}, {"role": "user", "content": f"This is {form.assignment_id}."}]
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    with served(create_endpoint(SimulatedModel(FORMS, opening, TRUTH, seed=3))) as url:
+        yield url
+
+
+def request(form: Form, names: list[str] | None = None, more: list[dict[str, Any]] | None = None) -> dict[str, Any]:
+    questions = [q for q in form.questions("everybody") if names is None or q.question_id in names]
+    schema = {
+        "type": "json_schema",
+        "json_schema": {"name": "form", "strict": True, "schema": answer_schema(questions)},
+    }
+    return {"model": "any", "messages": opening(form) + (more or []), "response_format": schema}
+
+
+def said(response: httpx2.Response) -> dict[str, Any]:
+    assert response.status_code == 200, response.text
+    content: dict[str, Any] = json.loads(response.json()["choices"][0]["message"]["content"])
+    return content
+
+
+def test_answers_fit_the_schema_and_are_those_of_the_annotator_behind(address: str) -> None:
+    for form, key in FORMS:
+        body = request(form)
+        response = httpx2.post(f"{address}/v1/chat/completions", json=body)
+        answers = said(response)
+        jsonschema.validate(answers, body["response_format"]["json_schema"]["schema"])
+        questions = list(form.questions("everybody"))
+        assert all(isinstance(answer, Response) for answer in parse_answers(questions, answers))
+        annotator = SimulatedAnnotator(TRUTH, STEADY, rng=assignment_rng(3, form.assignment_id))
+        wanted = annotator.answers(form, key)
+        assert {name: str(value) for name, value in answers.items()} == {name: wanted[name] for name in answers}
+        assert list(answers) == [question.question_id for question in questions]
+
+
+def test_a_later_turn_is_about_the_same_form_and_only_what_it_names(address: str) -> None:
+    form, _ = FORMS[0]
+    first = said(httpx2.post(f"{address}/v1/chat/completions", json=request(form)))
+    name = list(first)[-1]
+    more = [{"role": "assistant", "content": "Hm."}, {"role": "user", "content": "Again, please."}]
+    second = said(httpx2.post(f"{address}/v1/chat/completions", json=request(form, [name], more)))
+    assert second == {name: first[name]}
+
+
+def test_it_says_that_it_is_simulated(address: str) -> None:
+    completion = httpx2.post(f"{address}/v1/chat/completions", json=request(FORMS[0][0])).json()
+    assert completion["model"] == MODEL == "simulated-rater"
+    assert completion["usage"]["total_tokens"] == sum(
+        completion["usage"][name] for name in ("prompt_tokens", "completion_tokens")
+    )
+    assert [model["id"] for model in httpx2.get(f"{address}/v1/models").json()["data"]] == [MODEL]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"\xff",
+        b"[]",
+        b'{"messages": null}',
+        b'{"messages": [1, {"role": []}]}',
+        json.dumps({"messages": [{"role": "user", "content": "Which is better?"}]}).encode(),
+    ],
+)
+def test_an_unknown_prompt_is_a_bad_request(address: str, body: bytes) -> None:
+    response = httpx2.post(f"{address}/v1/chat/completions", content=body)
+    assert response.status_code == 400
+    assert response.json()["error"]["message"]
+
+
+def test_faults_come_as_ordered_and_then_pass() -> None:
+    faults = Faults(statuses=(500, 429), retry_after="3", error_code="slow_down")
+    with served(create_endpoint(SimulatedModel(FORMS, opening, TRUTH), faults=faults)) as address:
+        body = request(FORMS[0][0])
+        answers = [httpx2.post(f"{address}/v1/chat/completions", json=body) for _ in range(3)]
+    assert [answer.status_code for answer in answers] == [500, 429, 200]
+    assert answers[1].headers["retry-after"] == "3"
+    assert answers[1].json()["error"]["code"] == "slow_down"
+
+
+def test_an_assignment_draws_the_same_numbers_whoever_comes_first() -> None:
+    first, again, other, reseeded = (
+        assignment_rng(seed, name).random(3)
+        for seed, name in ((1, "a00001"), (1, "a00001"), (1, "a00002"), (2, "a00001"))
+    )
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, other)
+    assert not np.array_equal(first, reseeded)
