@@ -1,0 +1,128 @@
+"""The example studies are what their programs write, and the reference of the study file is complete."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import struct
+import tomllib
+import zlib
+from pathlib import Path
+
+import pytest
+
+import spa.examples
+from spa.examples.drawings import DRAWERS, SIZE, TASKS, png
+from spa.examples.make_examples import write_stories
+from spa.study.load import load_study
+from spa.study.mistakes import study_tables
+from spa.study.outputs import load_outputs
+
+EXAMPLES = Path(spa.examples.__file__).parent
+STUDIES = sorted(EXAMPLES.rglob("*.toml"))
+REFERENCE = Path(__file__).parents[2] / "docs" / "study-file.md"
+
+
+@pytest.mark.parametrize("path", STUDIES, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_every_example_loads(path: Path) -> None:
+    outputs = load_outputs(load_study(path))
+    assert len(outputs.items) >= 6
+    assert outputs.dropped == ()
+    assert outputs.unreadable == {}
+
+
+def test_no_example_names_a_system_in_an_output() -> None:
+    for path in STUDIES:
+        study = load_study(path)
+        for output in load_outputs(study).all():
+            for system in study.systems:
+                assert system.id not in (output.text or "").casefold().split()
+
+
+def test_the_stories_are_what_their_program_writes(tmp_path: Path) -> None:
+    write_stories(tmp_path)
+    assert (tmp_path / "outputs.jsonl").read_bytes() == (EXAMPLES / "stories" / "outputs.jsonl").read_bytes()
+
+
+def test_story_lengths_do_not_tell_the_writers_apart() -> None:
+    outputs = load_outputs(load_study(EXAMPLES / "stories" / "study.toml"))
+    words = [len((output.text or "").split()) for output in outputs.all()]
+    assert min(words) >= 40
+    assert max(words) <= 90
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_the_drawings_are_what_their_program_draws(place: int) -> None:
+    """Pixels are compared: the compressed bytes depend on the version of zlib."""
+    draw = list(DRAWERS.values())[place]
+    drawn = png(draw(TASKS[0], random.Random(1000 + 10 * place + 1)))
+    kept = (EXAMPLES / "images" / "pictures" / f"d1{'abc'[place]}1.png").read_bytes()
+    assert pixels(drawn) == pixels(kept)
+
+
+def pixels(content: bytes) -> bytes:
+    position = content.index(b"IDAT")
+    (length,) = struct.unpack(">I", content[position - 4 : position])
+    return zlib.decompress(content[position + 4 : position + 4 + length])
+
+
+def test_the_good_drawer_draws_what_was_asked() -> None:
+    for task in TASKS:
+        circles = DRAWERS["steady"](task, random.Random(0))
+        assert len(circles) == task.number
+        assert len({(circle.y, circle.radius, circle.colour) for circle in circles}) == 1
+        assert all(0 < circle.x - circle.radius and circle.x + circle.radius < SIZE for circle in circles)
+
+
+def test_the_examples_are_small() -> None:
+    assert sum(path.stat().st_size for path in (EXAMPLES / "images").rglob("*") if path.is_file()) < 300_000
+
+
+def test_picture_names_say_nothing_of_the_system() -> None:
+    rows = (EXAMPLES / "images" / "outputs.jsonl").read_text(encoding="utf-8").splitlines()
+    assert all(json.loads(row)["system"] not in json.loads(row)["image"] for row in rows)
+
+
+def test_the_commented_keys_of_the_stories_exist() -> None:
+    """Whoever takes away a "#" gets a key that is known."""
+    keys = {key for _, record in study_tables() for key in record.model_fields}
+    tables = {header for header, _ in study_tables()}
+    text = (EXAMPLES / "stories" / "study.toml").read_text(encoding="utf-8")
+    offered = re.findall(r"^# (\w+) = ", text, re.MULTILINE)
+    assert len(offered) > 25
+    assert set(offered) <= keys
+    assert set(re.findall(r"^# (\[[\w.]+\])$", text, re.MULTILINE)) <= tables
+
+
+def test_the_stories_show_every_key() -> None:
+    text = (EXAMPLES / "stories" / "study.toml").read_text(encoding="utf-8")
+    for header, record in study_tables():
+        if header != "[[criteria.options]]":
+            for key in record.model_fields:
+                assert re.search(rf"(^|\s|\[|\.|{{ ){key}(\]| =|\.)", text), f"{header} {key}"
+
+
+def test_the_reference_names_every_key_with_its_default() -> None:
+    """Each table of a study file has a heading, each key a row that gives its default."""
+    sections = re.split(r"^## ", REFERENCE.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    for header, record in study_tables():
+        name = header or "Top level"
+        section = next((part for part in sections if part.startswith((f"`{name}`", name))), "")
+        assert section, f"no section on {name}"
+        for key, field in record.model_fields.items():
+            row = next((line for line in section.splitlines() if line.startswith(f"| `{key}` |")), "")
+            assert row, f"no row on {name} {key}"
+            default = row.split(" | ")[1].strip("` ")
+            if field.is_required():
+                assert default == "needed", row
+            elif isinstance(field.default, bool | int | float | str):
+                written = str(field.default).lower() if isinstance(field.default, bool) else str(field.default)
+                assert default.strip('"') == written, row
+
+
+def test_the_examples_in_the_reference_are_toml() -> None:
+    blocks = re.findall(r"```toml\n(.*?)```", REFERENCE.read_text(encoding="utf-8"), re.DOTALL)
+    assert blocks
+    for block in blocks:
+        tomllib.loads(block)

@@ -1,0 +1,323 @@
+"""Outputs: layouts, samples, filters, hostile content; nothing dropped without a line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from spa.errors import StudyError
+from spa.study.advice import study_warnings
+from spa.study.filters import failures
+from spa.study.load import load_study
+from spa.study.outputs import load_outputs
+from spa.study.study import OutputFilter
+from tests.spa.study_files import (
+    HEAD,
+    OUTPUTS,
+    ROWS,
+    SYSTEMS,
+    long_rows,
+    output_problems,
+    outputs_of,
+    write_rows,
+    write_study,
+)
+
+PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 8
+WIDE = OUTPUTS + 'layout = "wide"\n'
+NO_EMPTY = '[[outputs.filters]]\nfield = "output"\nmin_characters = 1\n'
+
+
+def test_long_and_wide_say_the_same(tmp_path: Path) -> None:
+    long = outputs_of(tmp_path, ROWS)
+    wide_rows = [
+        {"item_id": item.item_id, "x": long.of(item.item_id, "x")[0].text, "y": long.of(item.item_id, "y")[0].text}
+        for item in long.items
+    ]
+    assert outputs_of(tmp_path, wide_rows, outputs=WIDE) == long
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_formats_say_the_same(tmp_path: Path, suffix: str) -> None:
+    rows = [{**row, "output": f'{row["output"]} "quoted", and\nmore'} for row in ROWS]
+    expected = outputs_of(tmp_path, rows)
+    getattr(pl.DataFrame(rows), f"write_{suffix}")(tmp_path / f"other.{suffix}")
+    parts = OUTPUTS.replace("outputs.jsonl", f"other.{suffix}")
+    assert load_outputs(load_study(write_study(tmp_path, outputs=parts))) == expected
+
+
+def test_ids_keep_their_spelling(tmp_path: Path) -> None:
+    (tmp_path / "o.csv").write_text("item_id,system,output\n001,x,a\n001,y,b\n1,x,c\n1,y,d\n", encoding="utf-8")
+    from_csv = load_outputs(load_study(write_study(tmp_path, outputs=OUTPUTS.replace("outputs.jsonl", "o.csv"))))
+    assert [item.item_id for item in from_csv.items] == ["001", "1"]
+    numbers = outputs_of(tmp_path, [{"item_id": 7, "system": name, "output": "a"} for name in "xy"])
+    assert [item.item_id for item in numbers.items] == ["7"]
+
+
+def test_several_columns_make_an_item(tmp_path: Path) -> None:
+    rows = [{"reader": 1, "page": page, "x": "a", "y": "b"} for page in (1, 2)]
+    made = outputs_of(tmp_path, rows, outputs=WIDE + 'item = ["reader", "page"]\n')
+    assert [item.item_id for item in made.items] == ["1/1", "1/2"]
+
+
+def test_samples_are_numbered_in_order(tmp_path: Path) -> None:
+    rows = [
+        {"item_id": "i", "system": system, "output": f"{system}{n}", "seed": n} for n in (10, 9, 2) for system in "xy"
+    ]
+    made = outputs_of(tmp_path, rows, outputs=OUTPUTS + 'sample = "seed"\n')
+    assert [(one.sample, one.text) for one in made.of("i", "x")] == [(1, "x2"), (2, "x9"), (3, "x10")]
+    assert made.output("i", "y", 2).text == "y9"
+    told = output_problems(tmp_path, [*rows, rows[0]], outputs=OUTPUTS + 'sample = "seed"\n')
+    assert told == [
+        'outputs.jsonl line 1, outputs.jsonl line 7: wanted each sample once, got "10" of "x" for item "i" again; '
+        "renumber or remove one"
+    ]
+
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "]]>",
+    "{{7*7}}",
+    "{% raw %}",
+    "a" * 1_000_000,
+    "\u202eright",
+    "a\u2028b",
+    "'\"`",
+]
+
+
+def test_hostile_texts_are_kept_as_they_are(tmp_path: Path) -> None:
+    made = outputs_of(tmp_path, long_rows({f"i{n}": {"x": text, "y": "y"} for n, text in enumerate(HOSTILE)}))
+    assert [made.of(item.item_id, "x")[0].text for item in made.items] == HOSTILE
+    assert made.unreadable == {}
+
+
+def test_what_no_page_can_show_is_replaced_and_counted(tmp_path: Path) -> None:
+    texts = long_rows({"i": {"x": "a\x00b\x1b[0m", "y": "\ud800 \ufffe\r\nend"}})
+    made = outputs_of(tmp_path, texts)
+    assert made.of("i", "x")[0].text == "a\ufffdb\ufffd[0m"
+    assert made.of("i", "y")[0].text == "\ufffd \ufffd\nend"
+    assert made.unreadable == {("i", "x"): 2, ("i", "y"): 2}
+    study = load_study(tmp_path / "study.toml")
+    assert any("output of x: 2 characters that no page can show" in line for line in study_warnings(study, made))
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(text=st.text(st.characters(), min_size=1, max_size=30))
+def test_any_text_loads_or_is_told(tmp_path: Path, text: str) -> None:
+    """Whatever a system wrote, it can be encoded afterwards, and only line ends and controls differ."""
+    rows = long_rows({"i": {"x": text, "y": "y"}})
+    if not text.strip():
+        assert "got an empty text" in output_problems(tmp_path, rows)[0]
+        return
+    made = outputs_of(tmp_path, rows).of("i", "x")[0].text
+    assert made is not None
+    assert made.encode()
+    assert len(made) == len(text.replace("\r\n", "\n"))
+
+
+def test_empty_outputs_name_the_row_and_the_way_out(tmp_path: Path) -> None:
+    rows = [*ROWS, *long_rows({"empty": {"x": " \n", "y": "y"}})]
+    assert output_problems(tmp_path, rows) == [
+        'outputs.jsonl line 13: wanted an output of "x", got an empty text; fill it in, or [[outputs.filters]] '
+        'field = "output" min_characters = 1 leaves such items out'
+    ]
+    made = outputs_of(tmp_path, rows, outputs=OUTPUTS + NO_EMPTY)
+    assert [(one.item_id, one.rule) for one in made.dropped] == [("empty", "min_characters")]
+    assert made.dropped[0].evidence == "output of x: 0 characters, wanted at least 1"
+    assert len(made.items) == 6
+
+
+def test_mistakes_in_rows_are_told_together(tmp_path: Path) -> None:
+    rows = [
+        *ROWS,
+        {"item_id": "i0", "system": "x", "output": "again"},
+        {"item_id": "i9", "system": "X1", "output": "?"},
+    ]
+    told = "\n".join(output_problems(tmp_path, rows))
+    assert 'outputs.jsonl line 14: wanted the id of a system, got "X1" (1 row); did you mean "x"?' in told
+    assert 'outputs.jsonl line 1, outputs.jsonl line 13: wanted one output of "x" for item "i0", got 2' in told
+    assert 'got none for item "i9" by "x", "i9" by "y"' in told
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ({"item_id": "", "system": "x", "output": "a"}, 'wanted an item id in column "item_id", got nothing'),
+        ({"item_id": True, "system": "x", "output": "a"}, '"item_id": wanted text, got true or false'),
+        ({"item_id": "q", "system": "x", "output": ["a"]}, '"output": wanted text, got a list'),
+        ({"item_id": "q", "system": "x", "output": 5}, 'wanted the output of "x" as text, got the number 5'),
+        ({"item_id": "q", "system": "", "output": "a"}, "wanted the id of a system, got nothing"),
+    ],
+)
+def test_a_bad_row_is_told_by_its_line(tmp_path: Path, row: dict[str, object], said: str) -> None:
+    told = output_problems(tmp_path, [*ROWS, row])
+    assert any(line.startswith("outputs.jsonl line 13") and said in line for line in told)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("o.jsonl", b"", "wanted rows of outputs, got none"),
+        ("o.jsonl", b"[1]\n", "line 1: wanted one JSON object"),
+        ("o.jsonl", b"\n{\n", "line 2: wanted one JSON object, got a mistake"),
+        ("o.jsonl", b'{"a": 1, "a": 2}\n', "the key 'a' stands twice"),
+        ("o.jsonl", b"[" * 100_000, "line 1: wanted one JSON object"),
+        ("o.jsonl", b'{"a": "\xff"}\n', "line 1: wanted UTF-8, got the byte 0xff"),
+        (
+            "o.jsonl",
+            b'{"id": "1", "text": "a"}\n',
+            'wanted column "item_id", "system", "output", got columns "id", "te',
+        ),
+        ("o.csv", b"item_id;system;output\n1;x;a\n", "another separator"),
+        ("o.csv", b"item_id,system,output,output\n1,x,a,b\n", "wanted each column once, got output twice"),
+        ("o.csv", b"item_id,system,output\n1,x,a,b\n", "wanted CSV, got a mistake"),
+        ("o.csv", b"item_id,system,output\n1,x,\xe9\n", "line 2: wanted UTF-8"),
+        ("o.csv", b"", "wanted CSV, got a mistake"),
+        ("o.csv", b"item_id,system,output\n", "wanted rows of outputs, got none"),
+        ("o.parquet", b"PAR1", "wanted Parquet, got a mistake"),
+        ("o.txt", b"a", "wanted a file ending in .jsonl, .csv, .parquet, got .txt"),
+    ],
+)
+def test_unreadable_files_are_one_line(tmp_path: Path, name: str, content: bytes, said: str) -> None:
+    (tmp_path / name).write_bytes(content)
+    study = load_study(write_study(tmp_path, outputs=OUTPUTS.replace("outputs.jsonl", name)))
+    with pytest.raises(StudyError) as caught:
+        load_outputs(study)
+    assert len(caught.value.problems) == 1
+    assert said in caught.value.problems[0]
+
+
+def test_item_texts_must_agree(tmp_path: Path) -> None:
+    with_source = OUTPUTS + 'item_text = "source"\n'
+    assert outputs_of(tmp_path, ROWS, outputs=with_source).item("i0").text == "source of i0"
+    told = output_problems(tmp_path, [*ROWS[:-1], {**ROWS[-1], "source": "other"}], outputs=with_source)
+    assert told == [
+        'outputs.jsonl line 12: wanted the same "source" for all rows of item "i5", got another than in '
+        "outputs.jsonl line 11; make them equal"
+    ]
+
+
+IMAGES = OUTPUTS + 'kind = "image"\n'
+
+
+def test_images_are_found_beside_their_outputs_file(tmp_path: Path) -> None:
+    for name in "xy":
+        (tmp_path / f"{name}.png").write_bytes(PNG)
+    rows = [{"item_id": "i", "system": name, "output": f"{name}.png"} for name in "xy"]
+    made = outputs_of(tmp_path, rows, outputs=IMAGES)
+    assert made.of("i", "x")[0].image == tmp_path.resolve() / "x.png"
+    assert made.of("i", "x")[0].text is None
+
+
+@pytest.mark.parametrize("file", ["none.png", ".", "n" * 300, "a\0b", "svg.png", ""])
+def test_what_is_no_image_is_one_line(tmp_path: Path, file: str) -> None:
+    (tmp_path / "x.png").write_bytes(PNG)
+    (tmp_path / "svg.png").write_text("<svg onload='alert(1)'/>", encoding="utf-8")
+    rows = [{"item_id": "i", "system": "x", "output": "x.png"}, {"item_id": "i", "system": "y", "output": file}]
+    (problem,) = output_problems(tmp_path, rows, outputs=IMAGES)
+    assert problem.startswith("outputs.jsonl line 2: wanted ")
+
+
+@pytest.mark.parametrize(
+    ("condition", "text", "rule"),
+    [
+        ({"starts_with": "[WP]"}, "[WP] A prompt.", None),
+        ({"starts_with": "[WP]"}, "A prompt.", "starts_with"),
+        ({"contains_none_of": ["</p>", "http"]}, "see http://x", "contains_none_of"),
+        ({"ends_in_punctuation": True}, "He said “no.”  ", None),
+        ({"ends_in_punctuation": True}, "没有句号", "ends_in_punctuation"),
+        ({"ends_in_punctuation": True}, "有句号。", None),
+        ({"min_words": 3}, "one two", "min_words"),
+        ({"min_words": 3}, "三个字", None),
+        ({"max_words": 3}, "It's a well-known fact.", "max_words"),
+        ({"max_characters": 3}, "  abc  ", None),
+        ({"min_characters": 1}, " \n", "min_characters"),
+    ],
+)
+def test_filters(condition: dict[str, object], text: str, rule: str | None) -> None:
+    found = failures(OutputFilter.model_validate(condition), text)
+    assert next((name for name, _ in found), None) == rule
+
+
+@pytest.mark.parametrize(
+    ("rest", "wanted"),
+    [
+        ("[spa]\nexposure = 7\n", 7),
+        ("[spa]\nexposure = 4\nsame_items = false\n", 8),
+        ('[spa.exposure_study]\nsystem_x = "x"\nsystem_y = "y"\n', 15),
+        ("[likert]\n[design]\nitems = 9\n", 9),
+    ],
+)
+def test_there_must_be_enough_items(tmp_path: Path, rest: str, wanted: int) -> None:
+    (problem,) = output_problems(tmp_path, ROWS, rest=rest)
+    assert problem.startswith(f"wanted at least {wanted} items, as many as an annotator reads, got 6;")
+
+
+def test_advice(tmp_path: Path) -> None:
+    """Each warning once, on a study that is allowed and odd in every way."""
+    rows = long_rows(
+        {f"i{n}": {"alpha": "alpha says this and a lot more " * 3, "y": f"short {n % 5}"} for n in range(6)}
+    )
+    rows += long_rows({"same": {"alpha": "same", "y": "same"}, "gone": {"alpha": "", "y": "y"}})
+    write_rows(tmp_path / "outputs.jsonl", rows)
+    systems = '[[systems]]\nid = "alpha"\n[[systems]]\nid = "y"\n'
+    rest = (
+        '[spa]\nexposure = 2\ndirections = "one"\n[people]\nannotators = 3\n[design]\nlabels = "fixed"\nitems = 3\n'
+        '[[criteria]]\nid = "count"\nname = "count"\noptions = [{text = "a", score = 1}, {text = "b", score = 2}]\n'
+    )
+    study = load_study(write_study(tmp_path, outputs=OUTPUTS + NO_EMPTY, systems=systems, rest=rest))
+    told = "\n".join(study_warnings(study, load_outputs(study)))
+    for part in (
+        "exposure = 2: the SPA paper advises at least 4",
+        'directions = "one": self-consistency cannot be checked',
+        "annotators = 3",
+        'labels = "fixed"',
+        "[[criteria]] count: no section asks it",
+        "[design] items: not used",
+        "1 of 8 items left out: 1 by min_characters",
+        'match_length_of = "alpha"',
+        "alpha and y gave the same text for 1 of 7 items",
+        '"alpha", the name of a system, stands in 6 outputs',
+    ):
+        assert part in told
+    assert len(told.splitlines()) == 10
+
+
+def test_nothing_to_warn_about(tmp_path: Path) -> None:
+    made = outputs_of(tmp_path, long_rows({f"i{n}": {"x": f"He {n}.", "y": f"She {n}."} for n in range(6)}))
+    study = load_study(write_study(tmp_path, rest="[spa]\n"))
+    assert study_warnings(study, made) == ()
+
+
+def test_stories_of_the_published_study(tmp_path: Path, shared_data: Path) -> None:
+    """750 pages of five writers; one human text is empty and takes its page with it."""
+    systems = "".join(f'[[systems]]\nid = "{name}"\n' for name in ("ada", "babbage", "curie", "davinci", "human"))
+    files = f'[outputs]\nfiles = ["{shared_data / "spa_gpt3" / "stories.jsonl"}"]\nlayout = "wide"\n'
+    columns = 'item = ["reader_id", "prompt_index"]\nitem_text = "prompt"\n'
+    study = load_study(write_study(tmp_path, outputs=files + columns, systems=systems, rest="[spa]\n"))
+    with pytest.raises(StudyError, match=r'stories.jsonl line 552: wanted an output of "human", got an empty text'):
+        load_outputs(study)
+    study = load_study(write_study(tmp_path, outputs=files + columns + NO_EMPTY, systems=systems, rest="[spa]\n"))
+    made = load_outputs(study)
+    assert len(made.items) == 749
+    assert [one.item_id for one in made.dropped] == ["110/2"]
+    first = json.loads((shared_data / "spa_gpt3" / "stories.jsonl").read_text(encoding="utf-8").split("\n")[0])
+    assert made.of("0/1", "human")[0].text == first["human"].replace("\r\n", "\n")
+
+
+def test_images_of_the_published_study(tmp_path: Path, shared_data: Path) -> None:
+    files = f'[outputs]\nfiles = ["{shared_data / "spa_dalle" / "manifest.jsonl"}"]\nkind = "image"\n'
+    columns = 'item = "prompt_id"\noutput = "file"\nsample = "sample"\nitem_text = "prompt"\n'
+    rest = '[spa.exposure_study]\nsystem_x = "raw"\nsystem_y = "scrambled"\n'
+    systems = SYSTEMS.replace('"x"', '"raw"').replace('"y"', '"scrambled"')
+    study = load_study(write_study(tmp_path, head=HEAD, outputs=files + columns, systems=systems, rest=rest))
+    made = load_outputs(study)
+    assert len(made.items) == 15
+    assert all(len(made.of(item.item_id, one.id)) == 4 for item in made.items for one in study.systems)
+    assert all(output.image is not None and output.image.is_file() for output in made.all())
