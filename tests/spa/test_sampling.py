@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import random
+import tracemalloc
 from collections import Counter
 from itertools import islice, pairwise
 from typing import Any
@@ -89,6 +90,19 @@ def test_drawing_is_lazy():
     study = small_study()
     draws = sample_assignments(study, outputs_of(study), count=10**12, rng=study_rng(0))
     assert [assignment.assignment_id for assignment, _ in islice(draws, 2)] == ["a00001", "a00002"]
+
+
+def test_memory_stays_flat():
+    study = small_study(choices={}, likert={"outputs": 1})
+    draws = sample_assignments(study, outputs_of(study, samples=3), count=2_000, rng=study_rng(0))
+    for _ in islice(draws, 500):  # every deck has come up
+        pass
+    tracemalloc.start()
+    for _ in draws:
+        pass
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 200_000  # bytes; the 1,500 assignments would take some 8 million
 
 
 @given(studies(), st.integers(1, 25))
