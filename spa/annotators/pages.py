@@ -21,10 +21,10 @@ def page_response(form: Form, page: Page, texts: Texts, *, addresses: Addresses,
     return HTMLResponse(html, status_code=422 if state.gaps else 200)
 
 
-def send_notice(texts: Texts, name: str, *, status: int) -> HTMLResponse:
-    """Say something that is no part of a form; ``name`` is that of its texts."""
+def send_notice(texts: Texts, name: str, *, status: int, link: str | None = None) -> HTMLResponse:
+    """Say something that is no part of a form; ``name`` is that of its texts, ``link`` leads back."""
     title, text = texts.say(f"page.{name}_title"), texts.say(f"page.{name}_text")
-    return HTMLResponse(render_notice("notice", texts, title=title, text=text), status_code=status)
+    return HTMLResponse(render_notice("notice", texts, title=title, text=text, link=link), status_code=status)
 
 
 def send_asset(name: str) -> Response:

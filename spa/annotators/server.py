@@ -212,8 +212,11 @@ def explain_failures(app: FastAPI, texts: Texts) -> None:
 
     def failed(request: Request, error: Exception) -> Response:
         status = error.status_code if isinstance(error, HTTPException) else HTTPStatus.BAD_REQUEST
-        names = {404: "unknown", 413: "large"}
-        return send_notice(texts, names.get(status, "refused"), status=status)
+        if status == HTTPStatus.NOT_FOUND:
+            return send_notice(texts, "unknown", status=status)
+        token = request.path_params.get("token")
+        name = "large" if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE else "refused"
+        return send_notice(texts, name, status=status, link=f"/a/{token}" if token else "/")
 
     def full(request: Request, error: Exception) -> Response:
         return send_notice(texts, "full", status=HTTPStatus.GONE)

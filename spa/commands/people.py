@@ -115,7 +115,7 @@ def load_form(study_path: Path, assignment_id: str) -> tuple[Form, Texts]:
 
 def _write_whole(path: Path, text: str) -> None:
     """Write a file under another name and rename it, so that it is there whole or not at all."""
-    from spa.responses.export import written_whole
+    from spa.files import written_whole
 
     with written_whole(path) as temporary:
         temporary.write_text(text, encoding="utf-8")

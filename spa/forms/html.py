@@ -16,10 +16,11 @@ from functools import cache
 from typing import Literal, Protocol
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from spa.forms.assets import asset_name, asset_text
 from spa.forms.form import (
+    AnswerOption,
     Exhibit,
     ExhibitsBlock,
     Form,
@@ -35,6 +36,7 @@ from spa.forms.markdown import render_markdown
 Gap = Literal["empty", "unusable"]
 UNWRITABLE = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f\ud800-\udfff]")  # not allowed in HTML, or not in UTF-8
 MOST_TABS = 8
+SHORT_CAPTION = 12  # characters; up to three of these stand beside one another on a phone
 LONG_ITEM = 700  # characters; a longer item text stands beside a single output instead of above it
 SHORT_OPTION = 32  # characters; a Likert scale with longer words is a list, not a row
 
@@ -90,7 +92,12 @@ class Stage:
     @property
     def tabs(self) -> tuple[str, ...]:
         """Names of the columns for the switch of narrow screens; empty where there is nothing to switch."""
-        return self.columns if 1 < len(self.columns) <= MOST_TABS else ()
+        if not 1 < len(self.columns) <= MOST_TABS:
+            return ()
+        captions = {exhibit.caption for block in self.exhibits for exhibit in block.exhibits}
+        if len(captions) == len(self.columns) <= 3 and all(len(caption) <= SHORT_CAPTION for caption in captions):
+            return tuple(next(caption for caption in captions if name in caption) for name in self.columns)
+        return self.columns
 
     @property
     def apart(self) -> bool:
@@ -236,6 +243,14 @@ def _in_a_row(answer: OptionsAnswer) -> bool:
     return answer.half_points is not None and all(len(option.text) <= SHORT_OPTION for option in answer.options)
 
 
+def _option_words(option: AnswerOption) -> Markup:
+    """Return an option's text; the words after a number stand smaller below it."""
+    number, space, words = option.text.partition(" ")
+    if number != option.value or not space:
+        return escape(option.text)
+    return Markup("{} <small>{}</small>").format(number, words)
+
+
 def _image_as_data(exhibit: Exhibit) -> str:
     if exhibit.image is None:
         raise ValueError(f"exhibit {exhibit.exhibit_id} has no image")
@@ -266,6 +281,7 @@ def _environment() -> Environment:
         "markdown": render_markdown,
         "kind": _kind_of,
         "in_a_row": _in_a_row,
+        "words": _option_words,
         "is_long": lambda exhibit: len(exhibit.text) > LONG_ITEM,
     }
     return environment
