@@ -22,11 +22,12 @@ def written_whole(path: Path, *, error_type: type[SpaError] = ResponseError) -> 
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        yield temporary
-        temporary.replace(path)
+        try:
+            yield temporary
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
     except OSError as error:
         raise error_type(
             f"{path}: cannot be written ({error.strerror or error}); name a place that you may write to"
         ) from error
-    finally:
-        temporary.unlink(missing_ok=True)

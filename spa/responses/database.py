@@ -78,9 +78,9 @@ def open_engine(target: Target, *, read_only: bool, wait: float) -> Engine:
                 'for PostgreSQL: pip install "spa-eval[postgres]"'
             ) from missing
         return engine.execution_options(postgresql_readonly=True) if read_only else engine
-    if target.path.is_dir():
+    if os.path.isdir(target.path):  # these two are False, not an error, for a name that no file can have
         raise ResponseError(f"{target.path}: wanted the file of a store, got a folder; name a file in it")
-    if not target.path.is_file():
+    if not os.path.isfile(target.path):
         raise ResponseError(f"{target.path}: no such store; run `spa build` first, or name the store with --store")
     return _sqlite_engine(target.path, read_only=read_only, wait=wait)
 
@@ -99,28 +99,42 @@ def created_file(path: Path) -> Iterator[Path]:
     ResponseError
         If ``path`` exists, now or when the file is ready, or its folder cannot be written to.
     """
-    exists = ResponseError(f"{path}: wanted a new store, but the file exists; name another with --store, or remove it")
-    if path.exists():
-        raise exists
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    try:
+    with _file_errors(path):
+        if path.exists():
+            raise FileExistsError
         temporary.touch(exist_ok=False)
+    try:
         yield temporary
-        try:
-            os.link(temporary, path)  # refuses to replace a store that somebody else made in the meantime
-        except FileExistsError:
-            raise exists from None
-        except OSError as error:
-            if error.errno not in (errno.EPERM, errno.ENOTSUP):
-                raise
-            temporary.rename(path)  # a file system without links, such as a memory stick's
+        with _file_errors(path):
+            _rename(temporary, path)
+    finally:
+        for leftover in (temporary, *(temporary.with_name(temporary.name + end) for end in ("-wal", "-shm"))):
+            leftover.unlink(missing_ok=True)
+
+
+def _rename(temporary: Path, path: Path) -> None:
+    """Rename, but never over a store that somebody else made in the meantime."""
+    try:
+        os.link(temporary, path)
+    except OSError as error:
+        if error.errno not in (errno.EPERM, errno.ENOTSUP):
+            raise
+        temporary.rename(path)  # a file system without links, such as a memory stick's
+
+
+@contextmanager
+def _file_errors(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except FileExistsError:
+        raise ResponseError(
+            f"{path}: wanted a new store, but the file exists; name another with --store, or remove it"
+        ) from None
     except OSError as error:
         raise ResponseError(
             f"{path}: cannot be written ({error.strerror or error}); name a folder that you may write to"
         ) from error
-    finally:
-        for leftover in (temporary, *(temporary.with_name(temporary.name + end) for end in ("-wal", "-shm"))):
-            leftover.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import os
 import secrets
 import threading
 import time
@@ -111,7 +112,7 @@ class Store:
         """Return whether there is a file, or a database with a store's tables, at ``target``."""
         where = database.parse_target(target)
         if where.path is not None:
-            return where.path.exists()
+            return os.path.exists(where.path)  # False also for a name that no file can have
         engine = database.open_engine(where, read_only=True, wait=database.LOCK_WAIT)
         try:
             with database.told(where.name):

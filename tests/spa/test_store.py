@@ -363,6 +363,16 @@ def test_what_is_no_store_is_told(tmp_path: Path) -> None:
         Store.open(tmp_path / "new.sqlite")
 
 
+@pytest.mark.parametrize("name", ["none/s.sqlite", "taken/s.sqlite", "x" * 300])
+def test_a_place_where_no_file_can_be_is_told(tmp_path: Path, name: str) -> None:
+    (tmp_path / "taken").write_text("")
+    assert not Store.exists(tmp_path / name)
+    with pytest.raises(ResponseError, match="cannot be written"):
+        Store.create(tmp_path / name)
+    with pytest.raises(ResponseError, match="no such store"):
+        Store.open(tmp_path / name)
+
+
 @pytest.mark.parametrize(
     ("target", "said"),
     [

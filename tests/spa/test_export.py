@@ -1,0 +1,350 @@
+"""From answers in the store to the tidy tables."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+from click.testing import CliRunner
+
+from spa.cli import main
+from spa.commands.workspace import Workspace, open_workspace
+from spa.errors import ResponseError
+from spa.forms.form import (
+    CheckTarget,
+    ChoiceTarget,
+    Form,
+    PreferenceTarget,
+    Question,
+    RatingTarget,
+    ScreeningTarget,
+    Target,
+)
+from spa.responses.export import Tables, export_tables, write_tables
+from spa.responses.store import Store
+from spa.responses.submission import Missing, Response, Submission
+from spa.study.assignment import Assignment, BlindingKey, Block, ShownOutput
+from tests.spa.small_study import answer_form, raw_answer, write_study
+
+HIDDEN = {"A": "poor", "B": "good"}
+
+
+def build_by_hand(path: Path, *, count: int = 1) -> Store:
+    """Build a store with assignments of two labels, whose columns stand B, A."""
+    store = Store.create(path)
+
+    def draws() -> Iterator[tuple[Assignment, BlindingKey]]:
+        for number in range(count):
+            name = f"a{number + 1:05}"
+            shown = tuple(ShownOutput(label=label, item_id="i1", sample=2) for label in "BA")
+            block = Block(exposure=1, labels=("B", "A"), shown=shown)
+            yield (
+                Assignment(assignment_id=name, number=number, blocks=(block,)),
+                BlindingKey(assignment_id=name, systems=HIDDEN, blocks={"A": 0, "B": 0}),
+            )
+
+    store.save_build("fingerprint", draws())
+    return store
+
+
+def answered(target: Target, value: float | str, raw: str = "") -> Response:
+    return Response(question_id="q1", target=target, value=value, raw=raw or str(value))
+
+
+def missing(target: Target, reason: str = "no answer", raw: str | None = None) -> Missing:
+    return Missing(question_id="q1", target=target, reason=reason, raw=raw)
+
+
+PREFERENCE = PreferenceTarget(label_x="A", label_y="B", exposure=5, criterion="overall", asked_first=True)
+REVERSE = replace(PREFERENCE, label_x="B", label_y="A", asked_first=False)
+RATING = RatingTarget(label="A", item_id="i1", sample=2, criterion="fluency", elicitation="likert")
+CHOICE = ChoiceTarget(label_x="B", label_y="A", item_id="i1", sample_x=2, sample_y=1, criterion="overall")
+SCREENING = ScreeningTarget(screening_id="native", eligible=("Yes",))
+ATTENTION = CheckTarget(check_id="colour", kind="attention", expected="green")
+IDENTICAL = CheckTarget(check_id="i1/meaning", kind="identical_pair", expected="5")
+
+
+def hand_in(store: Store, person: str, *answers: Response | Missing, kind: str = "human") -> Submission:
+    if kind == "llm":
+        lease = store.lease_for_rater(person, "a00001")
+    else:
+        lease = store.lease(person, source="link", annotator_kind="human")
+    submission = Submission(
+        submission_id=lease.submission_id,
+        assignment_id=lease.assignment_id,
+        annotator_id=person,
+        annotator_kind=lease.annotator_kind,
+        source=lease.source,
+        answers=answers,
+        seconds=30.0,
+    )
+    store.complete(submission, completion_code="C")
+    return submission
+
+
+def test_every_answer_is_one_unblinded_row(tmp_path: Path) -> None:
+    """Worked by hand: A hides "poor" and stands in the second column, B hides "good" and stands in the first."""
+    with build_by_hand(tmp_path / "s.sqlite") as store:
+        hand_in(
+            store,
+            "ann",
+            answered(PREFERENCE, 0.2, "20"),
+            missing(REVERSE, "wanted a whole number", "many"),
+            answered(RATING, 4.5),
+            answered(CHOICE, "tie"),
+        )
+        tables = export_tables(store)
+    who = {"annotator_id": "ann", "annotator_kind": "human", "assignment_id": "a00001"}
+    asked = {"criterion": "overall", "exposure": 5, "elicitation": "spa"}
+    x_y = {"system_x": "poor", "system_y": "good", "label_x": "A", "label_y": "B"}
+    y_x = {"system_x": "good", "system_y": "poor", "label_x": "B", "label_y": "A"}
+    assert tables.preferences.to_dicts() == [
+        {**who, **asked, **x_y, "preference": 0.2, "asked_first": 1, "missing_reason": None},
+        {**who, **asked, **y_x, "preference": None, "asked_first": 0, "missing_reason": "wanted a whole number"},
+    ]
+    rated = {"item_id": "i1", "system": "poor", "criterion": "fluency", "score": 4.5, "elicitation": "likert"}
+    place = {"sample": 2, "label": "A", "position": 2, "missing_reason": None}
+    assert tables.ratings.to_dicts() == [{**who, **rated, **place}]
+    chosen = {"item_id": "i1", "criterion": "overall", "winner": "tie", "elicitation": "choice"}
+    samples = {"sample_x": 2, "sample_y": 1, "missing_reason": None}
+    assert tables.choices.to_dicts() == [{**who, **chosen, **y_x, **samples}]
+
+
+@pytest.mark.parametrize(
+    ("answers", "expected"),
+    [
+        ([], (None, None, None)),
+        ([answered(SCREENING, "Yes")], (1, None, None)),
+        ([answered(SCREENING, "No"), missing(ATTENTION, "screened out")], (0, None, None)),
+        ([answered(ATTENTION, "green"), answered(IDENTICAL, 5.0)], (None, 0, 2)),
+        ([answered(ATTENTION, "table"), answered(IDENTICAL, 4.0)], (None, 2, 2)),
+        ([missing(ATTENTION), answered(IDENTICAL, 5.0)], (None, 1, 2)),
+        ([missing(ATTENTION, "wanted one of", "purple")], (None, 1, 1)),
+    ],
+)
+def test_screening_and_checks_of_people(
+    tmp_path: Path, answers: list[Response | Missing], expected: tuple[int | None, ...]
+) -> None:
+    with build_by_hand(tmp_path / "s.sqlite") as store:
+        hand_in(store, "ann", *answers)
+        (row,) = export_tables(store).annotators.to_dicts()
+    assert (row["screening_passed"], row["checks_failed"], row["checks_total"]) == expected
+    assert (row["annotator_id"], row["source"], row["submissions"], row["seconds"]) == ("ann", "link", 1, 30.0)
+
+
+def test_checks_say_nothing_of_an_llm(tmp_path: Path) -> None:
+    with build_by_hand(tmp_path / "s.sqlite") as store:
+        hand_in(store, "gpt", answered(IDENTICAL, 1.0), answered(RATING, 3.0), kind="llm")
+        tables = export_tables(store)
+    (row,) = tables.annotators.to_dicts()
+    assert (row["annotator_kind"], row["source"]) == ("llm", "rater")
+    assert (row["screening_passed"], row["checks_failed"], row["checks_total"]) == (None, None, None)
+    assert tables.ratings["annotator_kind"].to_list() == ["llm"]
+
+
+def test_an_llm_is_one_annotator_with_many_submissions(tmp_path: Path) -> None:
+    with build_by_hand(tmp_path / "s.sqlite", count=3) as store:
+        for name in ("a00001", "a00002", "a00003"):
+            lease = store.lease_for_rater("gpt", name)
+            store.complete(
+                Submission(
+                    submission_id=lease.submission_id,
+                    assignment_id=name,
+                    annotator_id="gpt",
+                    annotator_kind="llm",
+                    source="rater",
+                    answers=(answered(PREFERENCE, 0.5),),
+                    seconds=2.0,
+                ),
+                completion_code="rater",
+            )
+        tables = export_tables(store)
+    assert tables.annotators.select("submissions", "seconds").rows() == [(3, 6.0)]
+    assert tables.preferences["assignment_id"].to_list() == ["a00001", "a00002", "a00003"]
+
+
+def test_an_empty_store_gives_empty_tables_with_all_columns(tmp_path: Path) -> None:
+    with build_by_hand(tmp_path / "s.sqlite") as store:
+        tables = export_tables(store)
+    assert {"annotator_id", "system_x", "preference", "missing_reason"} <= set(tables.preferences.columns)
+    assert tables.ratings.height == tables.choices.height == tables.annotators.height == 0
+
+
+@pytest.mark.parametrize("nasty", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", 'a "b", c\nd', "\x00", "\ud800", "'=1"])
+def test_screening_answers_are_no_formulas_and_come_back(tmp_path: Path, nasty: str) -> None:
+    with build_by_hand(tmp_path / "s.sqlite") as store:
+        hand_in(store, "ann", missing(SCREENING, "wanted one of", nasty), answered(PREFERENCE, 0.0))
+        tables = export_tables(store)
+    write_tables(tables, tmp_path / "csv")
+    (cell,) = pl.read_csv(tmp_path / "csv" / "annotators.csv", infer_schema=False)["screening:native"]
+    printable = nasty.replace("\ud800", "\\ud800")
+    assert cell == ("'" + nasty if nasty[0] in "=+-@\t" else printable)
+    write_tables(tables, tmp_path / "parquet", format="parquet")
+    assert pl.read_parquet(tmp_path / "parquet" / "annotators.parquet")["screening:native"].item() == printable
+    write_tables(tables, tmp_path / "jsonl", format="jsonl")
+    (line,) = (tmp_path / "jsonl" / "annotators.jsonl").read_text().splitlines()
+    assert json.loads(line)["screening:native"] == printable
+
+
+def test_numbers_are_left_alone(tmp_path: Path) -> None:
+    table = pl.DataFrame({"annotator_id": ["-1"], "preference": [-0.5], "screening:x": ["-1"]})
+    empty = pl.DataFrame()
+    write_tables(Tables(preferences=table, ratings=empty, choices=empty, annotators=empty), tmp_path)
+    assert (tmp_path / "preferences.csv").read_text() == "annotator_id,preference,screening:x\n-1,-0.5,'-1\n"
+
+
+def test_tables_that_cannot_be_written_are_told(tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("")
+    with build_by_hand(tmp_path / "s.sqlite") as store, pytest.raises(ResponseError, match="cannot be written"):
+        write_tables(export_tables(store), tmp_path / "taken")
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Iterator[Workspace]:
+    """Return the small study, built."""
+    path = write_study(tmp_path)
+    assert CliRunner().invoke(main, ["build", str(path)]).exit_code == 0
+    with open_workspace(path) as opened:
+        yield opened
+
+
+def visit(workspace: Workspace, person: str) -> tuple[Submission, Form]:
+    lease = workspace.store.lease(person, source="link", annotator_kind="human")
+    form = workspace.form(lease.assignment_id)
+    return answer_form(lease, form), form
+
+
+def test_a_whole_study_comes_out_as_it_went_in(workspace: Workspace) -> None:
+    """Every question of six people and a rater is a row, and every label gives the system that it hid."""
+    for number in range(6):
+        workspace.store.complete(visit(workspace, f"person {number}")[0], completion_code="C")
+    lease = workspace.store.lease_for_rater("gpt", "a00001")
+    workspace.store.complete(answer_form(lease, workspace.form("a00001")), completion_code="rater")
+    tables = export_tables(workspace.store)
+    submissions = list(workspace.store.submissions())
+    for target, table in (
+        (PreferenceTarget, tables.preferences),
+        (RatingTarget, tables.ratings),
+        (ChoiceTarget, tables.choices),
+    ):
+        asked = [
+            (each.assignment_id, answer.target)
+            for each in submissions
+            for answer in each.answers
+            if isinstance(answer.target, target)
+        ]
+        assert table.height == len(asked) > 0
+        for row, (assignment_id, about) in zip(table.to_dicts(), asked, strict=True):
+            hidden = workspace.store.key(assignment_id).systems
+            for mark in ("", "_x", "_y"):
+                if f"label{mark}" in row:
+                    assert row[f"system{mark}"] == hidden[getattr(about, f"label{mark}")]
+    assert set(tables.ratings["position"]) == {1, 2, 3}
+    assert set(tables.preferences["preference"]) == {0.7}
+    assert tables.annotators["screening_passed"].to_list() == [1] * 6 + [None]
+    assert tables.annotators["checks_total"].to_list() == [2] * 6 + [None]
+    assert tables.annotators["checks_failed"].to_list() == [0] * 6 + [None]
+    assert tables.annotators["screening:native"].to_list() == ["Yes"] * 6 + [None]
+
+
+def answers_of(questions: tuple[Question, ...]) -> str:
+    return json.dumps({question.question_id: raw_answer(question) for question in questions})
+
+
+def test_visits_broken_off_come_only_when_asked_for(workspace: Workspace, tmp_path: Path) -> None:
+    """The finished pages; the page with a gap is left out."""
+    workspace.store.complete(visit(workspace, "whole")[0], completion_code="C")
+    half, form = visit(workspace, "half")
+    pages = [page for page in form.pages if page.questions]
+    compared = [page for page in pages if page.kind == "comparison"]
+    for page in pages[: pages.index(compared[1])]:
+        workspace.store.save_payload(half.submission_id, page.page_id, answers_of(page.questions))
+    workspace.store.save_payload(half.submission_id, compared[1].page_id, "{}")
+    study, out = str(tmp_path / "study.toml"), str(tmp_path / "tables")
+
+    def exported(*options: str) -> pl.DataFrame:
+        result = CliRunner().invoke(main, ["export", study, "--out", out, *options])
+        assert result.exit_code == 0, result.output
+        return pl.read_csv(tmp_path / "tables" / "preferences.csv")
+
+    assert "complete" not in exported().columns
+    assert exported()["annotator_id"].unique().to_list() == ["whole"]
+    with_halves = exported("--incomplete")
+    assert with_halves.group_by("annotator_id", maintain_order=True).agg("complete", pl.len()).rows() == [
+        ("whole", [True] * 8, 8),
+        ("half", [False] * len(compared[0].questions), len(compared[0].questions)),
+    ]
+    annotators = pl.read_csv(tmp_path / "tables" / "annotators.csv")
+    assert annotators.select("annotator_id", "submissions", "complete").rows() == [
+        ("whole", 1, True),
+        ("half", 1, False),
+    ]
+
+
+def test_the_command_writes_each_format(workspace: Workspace, tmp_path: Path) -> None:
+    workspace.store.complete(visit(workspace, "whole")[0], completion_code="C")
+    for suffix in ("csv", "parquet", "jsonl"):
+        out = tmp_path / suffix
+        arguments = ["export", str(tmp_path / "study.toml"), "--out", str(out), "--format", suffix, "--json"]
+        result = CliRunner().invoke(main, arguments)
+        assert result.exit_code == 0, result.output
+        names = [f"{name}.{suffix}" for name in ("preferences", "ratings", "choices", "annotators")]
+        assert sorted(each.name for each in out.iterdir()) == sorted(names)
+        assert [each["file"] for each in json.loads(result.output)] == [str(out / name) for name in names]
+
+
+def test_two_thousand_submissions_take_a_second(tmp_path: Path) -> None:
+    with build_by_hand(tmp_path / "s.sqlite", count=2_000) as store:
+        submissions = [
+            Submission(
+                submission_id="",
+                assignment_id=f"a{number + 1:05}",
+                annotator_id=f"person {number}",
+                annotator_kind="human",
+                source="link",
+                answers=(answered(PREFERENCE, 0.2, "20"), answered(RATING, 4.0)) * 10,
+            )
+            for number in range(2_000)
+        ]
+        save_all(store, submissions)
+        began = time.perf_counter()
+        tables = export_tables(store)
+        assert time.perf_counter() - began < 5
+    assert tables.preferences.height == tables.ratings.height == 20_000
+
+
+def save_all(store: Store, submissions: list[Submission]) -> None:
+    """Save completed submissions in one transaction; one each, as people come, would take most of the test."""
+    from sqlalchemy import insert
+
+    from spa.responses.answer_rows import answer_to_row
+    from spa.responses.store_schema import answers
+    from spa.responses.store_schema import submissions as table
+
+    with store._writing() as connection:
+        connection.execute(
+            insert(table),
+            [
+                {
+                    "number": number,
+                    "submission_id": f"s{number}",
+                    "assignment_id": each.assignment_id,
+                    "seat": "person",
+                    "annotator_id": each.annotator_id,
+                    "annotator_kind": "human",
+                    "source": "link",
+                    "leased_at": 0.0,
+                    "completed_at": 1.0,
+                    "completion_code": "C",
+                }
+                for number, each in enumerate(submissions, start=1)
+            ],
+        )
+        for number, each in enumerate(submissions, start=1):
+            rows = [answer_to_row(answer, submission=number, place=p) for p, answer in enumerate(each.answers)]
+            connection.execute(insert(answers), rows)
