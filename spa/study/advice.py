@@ -32,7 +32,7 @@ def study_warnings(study: Study, outputs: Outputs) -> tuple[str, ...]:
     tuple of str
         One line each; empty where nothing is odd.
     """
-    checks = (_exposure, _annotators, _never_used, _checks, _expected_pairs, _items)
+    checks = (_exposure, _annotators, _never_used, _checks, _expected_pairs)
     of_outputs = (_dropped, _unreadable, _lengths, _equal_outputs, _names_in_outputs)
     told = [line for check in checks for line in check(study)]
     return (*told, *(line for check in of_outputs for line in check(study, outputs)))
@@ -87,11 +87,6 @@ def _expected_pairs(study: Study) -> Iterator[str]:
         parsed = parse_expected(text, [system.id for system in study.compared])
         if compared and parsed is not None and frozenset((parsed[0], parsed[2])) not in compared:
             yield f'[analysis] expected "{text}": no annotator is asked about this pair directly'
-
-
-def _items(study: Study) -> Iterator[str]:
-    if study.spa is not None and study.choices is not None and not study.spa.same_items:
-        yield "[spa] same_items = false: choices need outputs of the same item; few items will be left for them"
 
 
 def _dropped(study: Study, outputs: Outputs) -> Iterator[str]:

@@ -114,6 +114,9 @@ def _spa(study: Study) -> Iterator[Finding]:
 
 def _choices(study: Study) -> Iterator[Finding]:
     if study.choices is not None:
+        if study.spa is not None and not study.spa.same_items:
+            got = "false, which shows no item twice"
+            yield find("[spa] same_items", "true beside [choices]", got, "set it to true or leave out one", "choices")
         yield from _pairs(study, "[choices]", study.choices.comparisons, study.choices.baseline)
 
 

@@ -110,6 +110,7 @@ SINGLE_MISTAKES = [
     ({"rest": SPA + CRITERIA.replace("clear", "overall")}, "[[criteria]] overall, id: wanted another name"),
     ({"rest": SPA + CRITERIA + "against_source = true\n"}, "against_source: wanted [outputs] item_text"),
     ({"rest": SPA + '[continuous]\nbest_reference = "x"\n'}, 'best_reference: wanted a system of role "reference"'),
+    ({"rest": SPA + "same_items = false\n[choices]\n"}, "[spa] same_items: wanted true beside [choices], got false"),
     ({"rest": SPA + '[choices]\ncomparisons = [["x", "z"]]\n'}, "[choices] comparisons, entry 1: wanted the id"),
     ({"rest": SPA + '[instructions]\ntext = "a"\nfile = "b"\n'}, "[instructions]: wanted text or file, got both"),
     ({"rest": SPA + '[consent]\nfile = "none.md"\n'}, "[consent] file: none.md: wanted a file, got nothing"),
