@@ -60,7 +60,7 @@ base_url = "http://127.0.0.1:9/v1"
 
 [analysis]
 fwer = 0.10
-expected = ["ada < human", "babbage > ada", "curie > babbage", "davinci > curie", "human ~ davinci"]
+expected = ["human > ada", "babbage > ada", "curie > babbage", "davinci > curie", "human ~ davinci"]
 """
 
 IMAGES = """
