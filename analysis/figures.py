@@ -260,16 +260,24 @@ def _places(dots: Sequence[Dot], reference: float | None) -> _Places:
 
 
 def _cut(text: str, width: float) -> str:
-    """Cut text so that it fits, reckoning with the width of Latin and of East Asian letters.
+    """Cut text so that it fits, reckoning with usual widths of letters.
 
     Measuring with the fonts of a machine would take most of the time and differ between machines.
     """
     room = width
     for position, character in enumerate(text):
-        room -= 11.0 if unicodedata.east_asian_width(character) in "WF" else 6.1
+        room -= _width(character)
         if room < 0:
             return text[: max(position - 1, 1)].rstrip() + "\u2026" + ("\u2069" if "\u2068" in text else "")
     return text
+
+
+def _width(character: str) -> float:
+    if unicodedata.east_asian_width(character) in "WF":
+        return 11.5
+    if character in "iljtfrI.,:;'|!()[]/ ":
+        return 4.2
+    return 8.6 if character.isupper() or character in "mwMW@%&" else 6.6
 
 
 def _cycle(values: Sequence[str], keys: Sequence[str]) -> list[str]:

@@ -40,7 +40,7 @@ def shown_name(text: str) -> str:
         text = text[1:-1]  # shown before
     line = " ".join(clean(text).split())
     if len(line) > LONGEST_NAME:
-        line = line[: LONGEST_NAME - 1] + "\u2026"
+        line = f"{line[: LONGEST_NAME - 20]}\u2026{line[-19:]}"  # long names often differ at their end
     if any(unicodedata.bidirectional(character) in ("R", "AL") for character in line):
         return f"\u2068{line}\u2069"  # first strong isolate: neighbours keep their direction
     return line

@@ -6,9 +6,10 @@ from typing import Any
 
 from analysis.report.document import Block, Column, Heading, Paragraph, Results, Section, Table, build_table
 from analysis.report.findings import confidence_words
-from analysis.report.preferences import NO_PREFERENCE, STARS, level_words, share_figure, slug
+from analysis.report.plots import share_figure
+from analysis.report.preferences import NO_PREFERENCE, STARS, level_words
 from analysis.report.ratings import UNITS, how_tested
-from analysis.report.words import Names, cell, count, interval, p_value, percent, sentence, stars, verdict
+from analysis.report.words import Names, cell, count, interval, p_value, percent, sentence, slug, stars, verdict
 
 
 def choices(results: Results) -> Section | None:

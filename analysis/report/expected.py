@@ -6,6 +6,7 @@ from typing import Any
 
 from analysis.report.document import Cell, Column, Paragraph, Results, Section, build_table
 from analysis.report.findings import Finding, findings, first_criteria, tested_rows
+from analysis.report.preferences import level
 from analysis.report.side_by_side import estimate
 from analysis.report.words import SYMBOLS, Names, cell, count, sentence
 
@@ -49,7 +50,7 @@ def expected(results: Results) -> Section | None:
                 cells,
                 [
                     "Laid out as Table 1 of Ethayarajh & Jurafsky (2022). Stars: adjusted p below .10 (*), .05 (**), "
-                    ".01 (***). The paper takes a result as found from one star on; here the level above does.",
+                    f".01 (***). The paper takes a preference as found below .10, this report at {level(results)} or below.",
                     "An expected indifference (~) counts as recovered where no clear difference was found, which a "
                     "study with few annotators finds easily.",
                 ],

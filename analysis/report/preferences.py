@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from analysis.figures import forest_plot
 from analysis.report.document import (
     Block,
     Column,
-    Figure,
     Fold,
     Heading,
     Paragraph,
@@ -18,6 +16,7 @@ from analysis.report.document import (
     build_table,
 )
 from analysis.report.findings import confidence_words
+from analysis.report.plots import share_figure
 from analysis.report.words import (
     Names,
     cell,
@@ -27,12 +26,12 @@ from analysis.report.words import (
     p_value,
     percent,
     sentence,
+    slug,
     stars,
     verdict,
 )
 
 STARS = "Stars: *** adjusted p below .01, ** below .05, * below .10."
-LONG_FIGURE = 60  # dots; a longer figure is opened when wanted
 
 
 def preferences(results: Results) -> Section | None:
@@ -67,55 +66,15 @@ LLM_NOTE = (
 )
 
 
-def level(fwer: float) -> str:
-    """Return ".05"."""
+def level(results: Results) -> str:
+    """Return the familywise error rate as ".05"."""
+    fwer = float((results.get("settings") or {}).get("fwer") or 0.05)
     return f"{fwer:g}".removeprefix("0")
 
 
 def level_words(results: Results) -> str:
     """Return the sentence on when a difference counts as clear."""
-    fwer = float((results.get("settings") or {}).get("fwer") or 0.05)
-    return f"A result counts as clear where its adjusted p is at most {level(fwer)}."
-
-
-def share_figure(rows: list[dict[str, Any]], names: Names, source: str, criterion: str, several: bool) -> Figure | Fold:
-    """Return the forest plot of preferences or choices, folded where it is long."""
-    value, what = ("mean", "Mean chance") if source == "preferences" else ("win_rate", "Share of wins")
-    svg = forest_plot(
-        [{**row, "stars": stars(row)} for row in rows],
-        system_names={row[key]: names.system(row[key]) for row in rows for key in ("system_x", "system_y")},
-        group_names={row["group"]: names.short_group(row["group"]) for row in rows},
-        criterion_names={criterion: names.criterion(criterion)},
-        value=value,
-        alternative=f"{what} that the first system of each pair is better, with intervals; "
-        "the table before this figure holds the same numbers.",
-    )
-    about = f": {names.criterion(criterion)}" if several else ""
-    figure = Figure(
-        name=f"{source}-{slug(criterion)}" if several else source,
-        svg=svg,
-        caption=f"{what} that the first system of a pair is better, with its interval{about}. "
-        "The vertical line is 50%, no preference; a hollow mark has no test behind it.",
-        alternative="the table before this figure holds the same numbers",
-    )
-    return (
-        Fold(summary=f"Figure of all {len(rows)} results{about}", blocks=(figure,))
-        if len(rows) > LONG_FIGURE
-        else figure
-    )
-
-
-def slug(text: str) -> str:
-    """Return a part of a file name: ASCII letters and digits, never empty, told apart by a short number.
-
-    >>> slug("fluency"), slug("fluency!").startswith("fluency-")
-    ('fluency', True)
-    """
-    import hashlib
-
-    kept = "".join(character if character.isascii() and character.isalnum() else "_" for character in text)[:40]
-    same = kept == text.lower()
-    return kept if same else f"{kept.strip('_')}-{hashlib.sha256(text.encode()).hexdigest()[:4]}".lstrip("-")
+    return f"A result counts as clear where its adjusted p is at most {level(results)}."
 
 
 def _table(results: Results, names: Names, rows: list[dict[str, Any]], criterion: str, several: bool) -> Table:

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from analysis.figures import means_plot
 from analysis.report.document import (
     Block,
     Column,
-    Figure,
-    Fold,
     Heading,
     Paragraph,
     Results,
@@ -18,8 +15,22 @@ from analysis.report.document import (
     build_table,
 )
 from analysis.report.findings import confidence_words
-from analysis.report.preferences import LONG_FIGURE, STARS, level_words, slug
-from analysis.report.words import MINUS, Names, cell, count, interval, number, p_value, sentence, signed, stars, verdict
+from analysis.report.plots import means_figure
+from analysis.report.preferences import STARS, level_words
+from analysis.report.words import (
+    MINUS,
+    Names,
+    cell,
+    count,
+    interval,
+    number,
+    p_value,
+    sentence,
+    signed,
+    slug,
+    stars,
+    verdict,
+)
 
 UNITS = {"annotator": "annotator", "item": "item"}
 UNIT_NOTES = {
@@ -48,7 +59,7 @@ def ratings(results: Results) -> Section | None:
         if own_means:
             blocks += [
                 _means(results, names, own_means, criterion, several),
-                _figure(names, own_means, criterion, several),
+                means_figure(own_means, names, criterion, several),
             ]
         if own_pairs:
             blocks.append(_pairs(results, names, own_pairs, criterion, several))
@@ -81,26 +92,6 @@ def _means(results: Results, names: Names, rows: list[dict[str, Any]], criterion
         for row in rows
     ]
     return build_table(*_titled("ratings_means", "Mean ratings", names, criterion, several), columns, cells)
-
-
-def _figure(names: Names, rows: list[dict[str, Any]], criterion: str, several: bool) -> Figure | Fold:
-    about = f": {names.criterion(criterion)}" if several else ""
-    figure = Figure(
-        name=f"ratings-{slug(criterion)}" if several else "ratings",
-        svg=means_plot(
-            rows,
-            system_names={row["system"]: names.system(row["system"]) for row in rows},
-            group_names={row["group"]: names.short_group(row["group"]) for row in rows},
-            criterion_names={criterion: names.criterion(criterion)},
-            alternative="Mean rating of each system with its interval; the table before this figure holds the same "
-            "numbers.",
-        ),
-        caption=f"Mean ratings with their intervals{about}. The axis shows only the part of the scale that is used.",
-        alternative="the table before this figure holds the same numbers",
-    )
-    return (
-        Fold(summary=f"Figure of all {len(rows)} means{about}", blocks=(figure,)) if len(rows) > LONG_FIGURE else figure
-    )
 
 
 def _pairs(results: Results, names: Names, rows: list[dict[str, Any]], criterion: str, several: bool) -> Table:

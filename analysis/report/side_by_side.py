@@ -18,7 +18,7 @@ from analysis.report.document import (
     build_table,
 )
 from analysis.report.findings import SHARES, Finding, findings
-from analysis.report.preferences import LLM_NOTE, STARS, slug
+from analysis.report.preferences import LLM_NOTE, STARS
 from analysis.report.words import (
     Names,
     cell,
@@ -30,6 +30,7 @@ from analysis.report.words import (
     plural,
     sentence,
     signed,
+    slug,
     stars,
 )
 

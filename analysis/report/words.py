@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from hashlib import sha256
 from typing import Any
 
 from analysis.plain_text import shown_name
@@ -85,6 +86,17 @@ def stars(row: Mapping[str, Any]) -> str:
     """Return the stars of a result as text: they come as "***" or as their number."""
     value = row.get("stars")
     return "*" * value if isinstance(value, int) else (value or "")
+
+
+def slug(text: str) -> str:
+    """Return a part of a file name: ASCII letters and digits, never empty, told apart by a short number.
+
+    >>> slug("fluency"), slug("fluency!").startswith("fluency-")
+    ('fluency', True)
+    """
+    kept = "".join(character if character.isascii() and character.isalnum() else "_" for character in text)[:40]
+    same = kept == text.lower()
+    return kept if same else f"{kept.strip('_')}-{sha256(text.encode()).hexdigest()[:4]}".lstrip("-")
 
 
 def plural(number_of: int, one: str, many: str | None = None) -> str:

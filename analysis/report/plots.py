@@ -1,0 +1,71 @@
+"""Figures with their captions, as blocks of a section."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from analysis.figures import COLOURS, forest_plot, means_plot
+from analysis.report.document import Figure, Fold
+from analysis.report.findings import KIND_ORDER
+from analysis.report.words import Names, slug, stars
+
+LONG_FIGURE = 60  # dots; a longer figure is opened when wanted
+MOST_GROUPS = len(COLOURS)  # groups that colour and shape can tell apart
+BESIDE = "the table before this figure holds the same numbers"
+Rows = list[dict[str, Any]]
+
+
+def share_figure(rows: Rows, names: Names, source: str, criterion: str, several: bool) -> Figure | Fold:
+    """Return the forest plot of preferences or choices, folded where it is long."""
+    value, what = ("mean", "Mean chance") if source == "preferences" else ("win_rate", "Share of wins")
+    drawn, left_out = _drawn(rows, names)
+    svg = forest_plot(
+        [{**row, "stars": stars(row)} for row in drawn],
+        system_names={row[key]: names.system(row[key]) for row in drawn for key in ("system_x", "system_y")},
+        group_names={row["group"]: names.short_group(row["group"]) for row in drawn},
+        criterion_names={criterion: names.criterion(criterion)},
+        value=value,
+        alternative=f"{what} that the first system of each pair is better, with intervals; {BESIDE}.",
+    )
+    caption = (
+        f"{what} that the first system of a pair is better, with its interval{_about(names, criterion, several)}. "
+        f"The vertical line is 50%, no preference; a hollow mark has no test behind it.{left_out}"
+    )
+    return _figure(f"{source}-{slug(criterion)}" if several else source, svg, caption, len(drawn))
+
+
+def means_figure(rows: Rows, names: Names, criterion: str, several: bool) -> Figure | Fold:
+    """Return the figure of mean ratings, folded where it is long."""
+    drawn, left_out = _drawn(rows, names)
+    svg = means_plot(
+        drawn,
+        system_names={row["system"]: names.system(row["system"]) for row in drawn},
+        group_names={row["group"]: names.short_group(row["group"]) for row in drawn},
+        criterion_names={criterion: names.criterion(criterion)},
+        alternative=f"Mean rating of each system with its interval; {BESIDE}.",
+    )
+    caption = (
+        f"Mean ratings with their intervals{_about(names, criterion, several)}. "
+        f"The axis shows only the part of the scale that is used.{left_out}"
+    )
+    return _figure(f"ratings-{slug(criterion)}" if several else "ratings", svg, caption, len(drawn))
+
+
+def _figure(name: str, svg: str, caption: str, dots: int) -> Figure | Fold:
+    figure = Figure(name=name, svg=svg, caption=caption, alternative=BESIDE)
+    return Fold(summary=f"Figure of {dots} results", blocks=(figure,)) if dots > LONG_FIGURE else figure
+
+
+def _about(names: Names, criterion: str, several: bool) -> str:
+    return f": {names.criterion(criterion)}" if several else ""
+
+
+def _drawn(rows: Sequence[dict[str, Any]], names: Names) -> tuple[Rows, str]:
+    """Return the rows of as many groups as can be told apart, people first, and a word on the others."""
+    groups = sorted(dict.fromkeys(row["group"] for row in rows), key=lambda group: KIND_ORDER.get(names.kind(group), 2))
+    kept = set(groups[:MOST_GROUPS])
+    drawn = [row for row in rows if row["group"] in kept]
+    if len(groups) == len(kept):
+        return drawn, ""
+    return drawn, f" Only the first {len(kept)} of {len(groups)} groups are drawn; the table has all."

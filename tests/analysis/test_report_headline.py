@@ -1,0 +1,107 @@
+"""What the first lines of the report say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from analysis.report.document import Bullets, Paragraph
+from analysis.report.headline import headline
+from tests.analysis.sample_results import empty_results, many_results, pair_results, preference, rating_pair
+
+
+def told(results: dict[str, Any]) -> str:
+    """Return all sentences of the headline, with plain spaces."""
+    section = headline(results)
+    assert section is not None
+    lines = []
+    for block in section.blocks:
+        if isinstance(block, Paragraph):
+            lines.append(block.text)
+        if isinstance(block, Bullets):
+            lines.extend(block.items)
+    return "\n".join(lines).replace("\u00a0", " ")
+
+
+def ranked(*rows: dict[str, Any], order: list[list[str]], source: str = "preferences") -> dict[str, Any]:
+    ranking = {"source": source, "group": "human", "criterion": "overall", "order": order}
+    return {**empty_results(), "preferences": list(rows), "rankings": [ranking]}
+
+
+def test_one_pair():
+    assert told(pair_results()) == (
+        "People prefer A & B to B: on average they put the chance that A & B is better at 68.0% "
+        "(95% interval 63.3 to 72.7), adjusted p < .001."
+    )
+
+
+def test_a_pair_that_was_asked_the_other_way_round_is_turned():
+    results = {**empty_results(), "preferences": [preference("human", "A", "B", 0.32, p_adjusted=0.004)]}
+    assert told(results) == (
+        "People prefer B to A: on average they put the chance that B is better at 68.0% "
+        "(95% interval 63.3 to 72.7), adjusted p = .004."
+    )
+
+
+def test_a_first_place_that_the_test_does_not_confirm():
+    results = ranked(
+        preference("human", "A", "B", 0.54, p_adjusted=0.3),
+        preference("human", "B", "C", 0.7),
+        order=[["A"], ["B"], ["C"]],
+    )
+    assert told(results).startswith("People place A first, but not clearly before B: ")
+    assert told(results).endswith("Of the 2 comparisons, 1 shows a clear difference.")
+
+
+def test_a_first_place_that_its_own_test_contradicts():
+    results = ranked(
+        preference("human", "A", "B", 0.4), preference("human", "A", "C", 0.9), order=[["A"], ["B"], ["C"]]
+    )
+    assert told(results).startswith(
+        "People place A first by all comparisons together, although B is clearly better where the two were compared: "
+    )
+
+
+def test_no_preference_is_not_called_equality():
+    results = {**empty_results(), "preferences": [preference("human", "A", "B", 0.51, p_adjusted=0.6)]}
+    assert told(results).startswith("People show no clear preference in the one comparison.")
+    assert told(results).endswith("That does not prove the systems equal.")
+
+
+def test_others_that_find_the_opposite_are_named():
+    results = pair_results()
+    results["ratings"]["pairs"] = [rating_pair("human", "B", "A & B", 0.4, 0.001)]
+    assert "Ratings by people: the same on 0 of 1 shared pair, and the opposite on 1." in told(results)
+
+
+def test_an_llm_is_one_subject():
+    results = {**pair_results(), "groups": [{"group": "gpt-4", "annotator_kind": "llm"}]}
+    results["preferences"] = [preference("gpt-4", "A", "B", 0.68)]
+    assert told(results).startswith("Gpt-4 (LLM) prefers A to B: on average it puts") or told(results).startswith(
+        "gpt-4 (LLM) prefers A to B: on average it puts"
+    )
+
+
+def test_ratings_speak_in_points():
+    results = {**empty_results(), "ratings": {"means": [], "pairs": [rating_pair("human", "A", "B", -0.4, 0.001)]}}
+    assert told(results) == (
+        "People rate B better than A: the ratings of B are 0.40 points higher on average, adjusted p = .001."
+    )
+
+
+def test_criteria_are_told_apart_where_there_is_no_overall_question():
+    lines = told(many_results(3)).splitlines()
+    assert lines[0] == "People were asked about 2 criteria."
+    assert [line.split(":")[0] for line in lines[1:3]] == ["Coherence", "Relevance"]
+
+
+@pytest.mark.parametrize("kinds", [("human", "simulated"), ("simulated", "llm"), ("human", "llm")])
+def test_people_come_first(kinds: tuple[str, str]):
+    first, second = kinds
+    results = {
+        **empty_results(),
+        "groups": [{"group": kind, "annotator_kind": kind} for kind in kinds],
+        "preferences": [preference(second, "A", "B", 0.3), preference(first, "A", "B", 0.7)],
+    }
+    assert "A to B" in told(results).splitlines()[0]

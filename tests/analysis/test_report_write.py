@@ -1,0 +1,49 @@
+"""Writing the report: the same bytes, all or nothing, one line when it cannot be done."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from analysis.report import render_report, write_report
+from spa.errors import AnalysisError
+from tests.analysis.sample_results import full_results, pair_results
+
+
+def test_the_same_results_give_the_same_bytes():
+    assert render_report(full_results()) == render_report(full_results())
+
+
+def test_results_are_left_as_they_were():
+    results = full_results()
+    render_report(results)
+    assert results == full_results()
+
+
+def test_every_named_file_is_written_and_nothing_else(tmp_path: Path):
+    written = write_report(pair_results(), tmp_path / "new" / "report")
+    found = {path for path in (tmp_path / "new" / "report").rglob("*") if path.is_file()}
+    assert set(written) == found
+    assert {path.name for path in written} >= {"report.html", "report.md", "preferences.svg", "preferences.tex"}
+
+
+def test_a_second_report_replaces_the_first(tmp_path: Path):
+    write_report(full_results(), tmp_path)
+    write_report(pair_results(), tmp_path)
+    assert "Which output was chosen" not in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_folder_that_cannot_be_made_is_told_in_one_line(tmp_path: Path):
+    (tmp_path / "report").write_text("a file stands here")
+    with pytest.raises(AnalysisError, match="choose another folder with --out") as told:
+        write_report(pair_results(), tmp_path / "report")
+    assert len(told.value.problems) == 1
+
+
+def test_a_broken_result_writes_nothing(tmp_path: Path):
+    results = pair_results()
+    del results["preferences"][0]["system_x"]
+    with pytest.raises(KeyError):
+        write_report(results, tmp_path / "report")
+    assert not (tmp_path / "report").exists()
