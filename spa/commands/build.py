@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -101,12 +102,10 @@ def _draw(
     if seed is None:
         seed = int(store.meta("seed") or study.seed)
     for assignment, key in sample_assignments(study, outputs, count=1, rng=study_rng(seed)):
-        build_form(
-            study, outputs, assignment, key, texts
-        )  # a study without a form is told before anything is kept
+        build_form(study, outputs, assignment, key, texts)  # a study without a form is told before anything is kept
     draws = sample_assignments(study, outputs, count=annotators, rng=study_rng(seed))
-    hidden = not progress or annotators < BAR_FROM
-    with click.progressbar(draws, length=annotators, label="Drawing assignments", hidden=hidden) as shown:
+    hidden = not progress or annotators < BAR_FROM or not sys.stderr.isatty()
+    with click.progressbar(draws, length=annotators, label="Drawing", hidden=hidden, file=sys.stderr) as shown:
         new = store.save_build(fingerprint, shown, seed=seed)
     return {
         "store": store.name,

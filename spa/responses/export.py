@@ -1,6 +1,6 @@
 """From the store to the tidy tables: unblinded, one row an answer, missing ones included.
 
-The columns are those of ``docs``: what an analysis needs, and beside it what the annotator saw
+Beside what an analysis needs, a row says what the annotator saw
 (label, column), so that an effect of the place on the page can be looked for.
 """
 

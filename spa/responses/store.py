@@ -230,7 +230,7 @@ class Store:
 
     def has_token(self, token: str) -> bool:
         """Return whether this store gave out the token."""
-        if not token.isascii():  # no token of ours, and some databases refuse what it may hold
+        if not (token.isascii() and token.isprintable()):  # none of ours, and some databases refuse null characters
             return False
         with self._reading() as connection:
             return connection.scalar(select(tokens.c.number).where(tokens.c.token == token)) is not None
