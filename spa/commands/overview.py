@@ -197,18 +197,23 @@ def _told_minutes(overview: Overview) -> str:
 
 
 def _asked(study: Study) -> list[tuple[str, str]]:
-    pairs = f"{len(study.pairs)} pair{'s' if len(study.pairs) != 1 else ''}"
     both = "" if study.spa is None or study.spa.directions == "one" else ", both directions"
     seen = " and ".join(str(number) for number in exposures(study))
     asked = {table: ", ".join(study.asked(table)) for table in _tables()}
-    choice_pairs = f"{len(study.choice_pairs)} pairs"
     return [
-        ("spa", asked["spa"] and f"{pairs}{both}, after {seen} outputs of each system; asked: {asked['spa']}"),
+        (
+            "spa",
+            asked["spa"] and f"{_pairs(study.pairs)}{both}, after {seen} outputs of each system; asked: {asked['spa']}",
+        ),
         ("likert", asked["likert"] and f"1 to {study.likert.points if study.likert else ''}; asked: {asked['likert']}"),
         ("continuous", asked["continuous"] and f"0 to 100; asked: {asked['continuous']}"),
         ("categories", asked["categories"] and f"asked: {asked['categories']}"),
-        ("choices", asked["choices"] and f"{choice_pairs}; asked: {asked['choices']}"),
+        ("choices", asked["choices"] and f"{_pairs(study.choice_pairs)}; asked: {asked['choices']}"),
     ]
+
+
+def _pairs(pairs: tuple[tuple[str, str], ...]) -> str:
+    return f"{len(pairs)} pair{'s' if len(pairs) != 1 else ''}"
 
 
 def _tables() -> tuple[Any, ...]:

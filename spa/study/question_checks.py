@@ -125,6 +125,13 @@ def _identical_pairs(study: Study) -> Iterator[Finding]:
         yield find(place, "[outputs] item_text as the source", "none", do, "outputs")
     if study.outputs.kind == "image":
         yield find(place, "text outputs", "images", "set it to 0", "outputs")
+    against = [one.id for one in study.criteria if one.against_source and one.id in study.asked("likert")]
+    if not against and study.outputs.item_text is not None:
+        do = "set against_source on the criterion that asks about the source"
+        yield find(place, "a criterion of [likert] with against_source = true", "none", do, "criteria")
+    if study.likert.identical_pairs > items_read(study):
+        wanted = f"at most the {items_read(study)} items that an annotator reads"
+        yield find(place, wanted, str(study.likert.identical_pairs), "lower it", "spa", "design")
 
 
 def _references(study: Study) -> Iterator[Finding]:

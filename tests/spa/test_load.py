@@ -100,6 +100,17 @@ SINGLE_MISTAKES = [
     ({"rest": SPA + CRITERIA + "[likert]\n[continuous]\noverall = false\n"}, "set criteria = [...] without it"),
     ({"rest": SPA + "[likert]\noutputs = 2\n"}, "[likert] outputs: wanted at most the 1 items"),
     ({"rest": SPA + "[likert]\nidentical_pairs = 1\n"}, "[likert] identical_pairs: wanted [outputs] item_text"),
+    (
+        {"outputs": OUTPUTS + TEXT, "rest": SPA + "[likert]\nidentical_pairs = 1\n"},
+        "[likert] identical_pairs: wanted a criterion of [likert] with against_source = true, got none",
+    ),
+    (
+        {
+            "outputs": OUTPUTS + TEXT,
+            "rest": SPA + "[likert]\nidentical_pairs = 2\n" + CRITERIA + "against_source = true\n",
+        },
+        "[likert] identical_pairs: wanted at most the 1 items that an annotator reads, got 2",
+    ),
     ({"rest": SPA + "[categories]\n"}, "[categories]: wanted something to ask, got no criterion; give"),
     ({"rest": SPA + CRITERIA + '[categories]\ncriteria = ["clear"]\n'}, 'wanted criteria with options, got "clear"'),
     ({"rest": SPA + CRITERIA + 'options = [{text = "0", score = 1}]\n'}, "options: wanted at least 2, got 1"),
