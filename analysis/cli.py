@@ -76,7 +76,6 @@ def report(study: Path | None, store: str | None, out: Path | None, as_json: boo
     Give a STUDY whose answers were collected here, or tables collected elsewhere (one row one
     answer). The plan of a STUDY stands in its [analysis] section; options set it for tables.
     """
-    from analysis.plan import Plan
     from analysis.results import analyse, to_json
 
     if out is None and not as_json:
@@ -92,8 +91,8 @@ def report(study: Path | None, store: str | None, out: Path | None, as_json: boo
     else:
         if not {"preferences", "ratings", "choices"} & set(paths):
             raise click.UsageError("a STUDY, or at least one of --preferences, --ratings, --choices is wanted")
-        tables, plan, facts = _from_files(paths, given), _plan(given), None
-    assert isinstance(plan, Plan)
+        plan, facts = _plan(given), None
+        tables = _from_files(paths, given)
     results = analyse(tables, plan, study=facts)
     if out is not None:
         from analysis.writing import write_results

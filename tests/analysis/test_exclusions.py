@@ -1,0 +1,152 @@
+"""Who leaves: exact sums, one direction only, people and LLMs, the annotators table."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analysis import Plan
+from analysis.exclusions import apply_exclusions, find_exclusions
+from spa import AnalysisError
+from tests.analysis.answers import check, preferences, ratings, run
+
+HUNDREDTHS = st.integers(0, 100)
+
+
+def rules(tables: object, plan: Plan | None = None) -> list[tuple[str, str | None, str]]:
+    found = find_exclusions(tables, plan or Plan())  # type: ignore[arg-type]
+    return [(row.annotator_id, row.assignment_id, row.rule) for row in found]
+
+
+@settings(max_examples=60, deadline=None)
+@given(HUNDREDTHS, HUNDREDTHS, st.integers(100, 200))
+def test_a_sum_in_hundredths_is_compared_exactly(p: int, q: int, bound: int) -> None:
+    """0.1 + 0.2 style noise must not exclude: whole percents decide."""
+    table = preferences([("a", "x", "y", p / 100), ("a", "y", "x", q / 100)])
+    plan = Plan(consistency_tau=Decimal(bound) / 100)
+    assert bool(rules(check(preferences=table), plan)) == (p + q > bound)
+
+
+@pytest.mark.parametrize(
+    ("forth", "back", "fails"),
+    [
+        ("0.55", "0.55", False),
+        ("0.7", "0.4", False),
+        ("0.8", "0.3", False),
+        ("0.55000000000000000001", "0.55", True),
+        ("1", "1", True),
+        ("1e-1", "1.0", False),
+    ],
+)
+def test_sums_at_the_bound_are_decided_in_the_decimals_written(forth: str, back: str, fails: bool) -> None:
+    table = preferences([("a", "x", "y", forth), ("a", "y", "x", back)])
+    assert rules(check(preferences=table)) == ([("a", None, "self_consistency")] if fails else [])
+
+
+def test_the_evidence_shows_the_sum() -> None:
+    table = preferences([("a", "x", "y", 0.7), ("a", "y", "x", 0.6)], exposure=5)
+    (row,) = find_exclusions(check(preferences=table), Plan())
+    assert row.evidence == "overall at exposure 5: P(x > y) + P(y > x) = 0.7 + 0.6 = 1.3, more than 1.1"
+
+
+def test_one_direction_missing_answers_and_other_comparisons_are_not_summed() -> None:
+    table = preferences(
+        [("a", "x", "y", 0.9), ("a", "y", "x", ""), ("b", "x", "y", 0.9), ("b", "y", "x", 0.9)],
+        exposure=[5, 5, 1, 2],
+    )
+    assert rules(check(preferences=table)) == []
+    by_criterion = preferences([("b", "x", "y", 0.9), ("b", "y", "x", 0.9)], criterion=["style", "sense"])
+    assert rules(check(preferences=by_criterion)) == []
+
+
+def test_repeats_are_averaged_before_the_sum() -> None:
+    table = preferences([("a", "x", "y", 0.9), ("a", "x", "y", 0.5), ("a", "y", "x", 0.4)], repeat=["1", "2", "1"])
+    assert rules(check(preferences=table)) == []  # 0.7 + 0.4 is the bound
+
+
+def test_a_failing_person_leaves_every_table() -> None:
+    pairs = [("a", "x", "y", 0.9), ("a", "y", "x", 0.9), ("b", "x", "y", 0.6), ("b", "y", "x", 0.4)]
+    results = run(
+        preferences=preferences(pairs), ratings=ratings([("a", "i", "x", 5), ("b", "i", "x", 4), ("b", "i", "y", 2)])
+    )
+    assert [row["annotator_id"] for row in results["exclusions"]] == ["a"]
+    assert [row["mean"] for row in results["ratings"]["means"]] == [4, 2]
+    assert results["preferences"][0]["n"] == 1
+    assert results["groups"][0]["excluded_annotators"] == 1
+    forward, back = results["preference_directions"]
+    assert (forward["n"], forward["n_symmetry"], forward["mean_sum"]) == (1, 2, pytest.approx(1.4))
+    assert (back["system_x"], back["system_y"]) == ("y", "x")
+
+
+def test_of_an_llm_the_assignment_leaves_for_its_way_of_asking() -> None:
+    table = preferences(
+        [("g", "x", "y", 0.9), ("g", "y", "x", 0.9), ("g", "x", "y", 0.6), ("g", "x", "y", 0.7)],
+        assignment_id=["a1", "a1", "a2", "a1"],
+        variant=["v", "v", "v", "w"],
+    )
+    scores = ratings([("g", "i", "x", 5), ("g", "i", "x", 3), ("g", "i", "x", 2)]).with_columns(
+        pl.Series("assignment_id", ["a1", "a2", "a1"]), pl.Series("variant", ["v", "v", "w"])
+    )
+    results = run(preferences=table, ratings=scores, llms=("g",))
+    assert [(row["assignment_id"], row["group"]) for row in results["exclusions"]] == [("a1", "g/v")]
+    kept = {(row["group"], row["n"], row["mean"]) for row in results["ratings"]["means"]}
+    assert kept == {("g/v", 1, 3), ("g/w", 1, 2)}
+    assert any(
+        line.startswith("g/v: 1 of 2 assignments (50 %) failed self-consistency") for line in results["warnings"]
+    )
+
+
+def test_screening_checks_and_submissions_come_from_the_annotators_table() -> None:
+    people = pl.DataFrame(
+        {
+            "annotator_id": ["a", "b", "c", "d", "g"],
+            "annotator_kind": ["human", "human", "human", "human", "llm"],
+            "screening_passed": ["false", "true", None, "yes", "false"],
+            "checks_failed": [0, 2, 1, None, 9],
+            "checks_total": [2, 2, 2, None, 9],
+            "submissions": [1, 1, 1, 2, 90],
+        }
+    )
+    answers = ratings([(name, "i", "x", 3) for name in "abcdg"])
+    tables = check(ratings=answers, annotators=people)
+    assert rules(tables, Plan(max_failed_checks=1)) == [
+        ("a", None, "screening"),
+        ("b", None, "attention_checks"),
+        ("d", None, "repeat_submissions"),
+    ]
+    assert [row[0] for row in rules(tables)] == ["a", "b", "c", "d"]
+    results = run(ratings=answers, annotators=people, plan=Plan(max_failed_checks=1))
+    assert {row["group"]: row["n"] for row in results["ratings"]["means"]} == {"human": 1, "g": 1}
+
+
+def test_the_first_submission_can_be_kept() -> None:
+    people = pl.DataFrame({"annotator_id": ["a"], "submissions": [2]})
+    answers = ratings([("a", "i", "x", 3), ("a", "j", "x", 5)], assignment_id=["a9", "a1"])
+    tables = check(ratings=answers, annotators=people)
+    plan = Plan(repeat_submissions="first")
+    assert rules(tables, plan) == [("a", "a1", "repeat_submissions")]
+    assert apply_exclusions(tables.answers()["ratings"], find_exclusions(tables, plan))["value"].to_list() == [3]
+    unnamed = check(ratings=ratings([("a", "i", "x", 3)]), annotators=people)
+    with pytest.raises(AnalysisError, match="cannot be told"):
+        find_exclusions(unnamed, plan)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from("abc"), HUNDREDTHS, HUNDREDTHS), min_size=1, max_size=3, unique_by=lambda row: row[0]
+    )
+)
+def test_kept_and_excluded_make_up_the_whole(people: list[tuple[str, int, int]]) -> None:
+    rows = [row for who, p, q in people for row in ((who, "x", "y", p / 100), (who, "y", "x", q / 100))]
+    tables = check(preferences=preferences(rows))
+    table = tables.answers()["preferences"]
+    gone = find_exclusions(tables, Plan())
+    kept = apply_exclusions(table, gone)
+    leavers = table.filter(pl.col("annotator_id").is_in([row.annotator_id for row in gone]))
+    assert kept.height + leavers.height == table.height
+    assert {row.annotator_id for row in gone} == {who for who, p, q in people if p + q > 110}

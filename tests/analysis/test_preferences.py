@@ -1,0 +1,202 @@
+"""Preferences: hand-worked tests, both directions, exposures, units, symmetry, properties."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from analysis import Plan, StudyFacts, parse_expectations
+from analysis.holm import holm
+from tests.analysis.answers import Results, preferences, ratings, run
+
+PERCENT = st.integers(0, 100).map(lambda value: value / 100)
+
+
+def only(results: Results, **wanted: object) -> dict[str, Any]:
+    (row,) = [row for row in results["preferences"] if all(row[key] == value for key, value in wanted.items())]
+    found: dict[str, Any] = row
+    return found
+
+
+def test_a_hand_worked_test() -> None:
+    """0.6, 0.7, 0.8, 0.5: mean 0.65, sd 0.1291, t = 0.15 / 0.06455 = 2.3238 with 3 degrees of freedom."""
+    row = only(
+        run(preferences=preferences([(who, "x", "y", p) for who, p in zip("abcd", (0.6, 0.7, 0.8, 0.5), strict=True)]))
+    )
+    assert (row["n"], row["mean"], row["df"]) == (4, 0.65, 3)
+    assert row["t"] == pytest.approx(0.15 / (math.sqrt(1 / 60) / 2))
+    assert row["p_value"] == pytest.approx(stats.ttest_1samp([0.6, 0.7, 0.8, 0.5], 0.5).pvalue, rel=1e-9)
+    low, high = stats.ttest_1samp([0.6, 0.7, 0.8, 0.5], 0.5).confidence_interval(0.95)
+    assert (row["ci_low"], row["ci_high"]) == (pytest.approx(low), pytest.approx(high))
+    assert (row["p_adjusted"], row["n_tests"], row["verdict"], row["stars"]) == (row["p_value"], 1, "indifferent", "")
+
+
+def test_both_directions_become_one_number_an_annotator() -> None:
+    """A: (0.8 + 1 - 0.1) / 2 = 0.85; b: only the reverse, 1 - 0.4 = 0.6; c: 0.5."""
+    rows = [("a", "x", "y", 0.8), ("a", "y", "x", 0.1), ("b", "y", "x", 0.4), ("c", "x", "y", 0.5)]
+    row = only(run(preferences=preferences(rows)))
+    assert (row["system_x"], row["n"], row["mean"]) == ("x", 3, 0.65)
+
+
+def test_pairs_stand_in_the_direction_first_listed_or_that_of_the_study() -> None:
+    rows = [("a", "y", "x", 0.8), ("b", "x", "y", 0.1)]
+    assert only(run(preferences=preferences(rows)))["mean"] == pytest.approx(0.85)
+    study = StudyFacts(
+        id="s",
+        title="S",
+        language="en",
+        systems=tuple({"id": name, "name": name, "role": "system"} for name in "xy"),
+        criteria=(),
+        pairs=(("x", "y"),),
+    )
+    row = only(run(preferences=preferences(rows), study=study))
+    assert (row["system_x"], row["mean"]) == ("x", pytest.approx(0.15))
+
+
+@pytest.mark.parametrize(
+    ("answers", "why"), [([0.7], "n = 1"), ([0.7] * 5, "no variation"), ([0.5] * 4, "no variation")]
+)
+def test_what_cannot_be_tested_is_null_with_a_reason_and_joins_no_family(answers: list[float], why: str) -> None:
+    rows = [(str(place), "x", "y", p) for place, p in enumerate(answers)]
+    rows += [(str(place), "x", "z", p) for place, p in enumerate((0.9, 0.8, 0.7, 0.8))]
+    results = run(preferences=preferences(rows))
+    row = only(results, system_y="y")
+    assert (row["p_value"], row["p_adjusted"], row["verdict"], row["t"], row["stars"]) == (None, None, None, None, "")
+    assert why in row["reason"]
+    assert only(results, system_y="z")["n_tests"] == 1
+
+
+def test_the_same_number_reached_in_two_ways_is_no_variation() -> None:
+    """0.9 and the mean of 0.9 and 1 - 0.1 differ in the last bit of floating point only."""
+    rows = [("a", "x", "y", 0.9), ("b", "y", "x", 0.1), ("c", "x", "y", 0.9), ("c", "y", "x", 0.1)]
+    assert only(run(preferences=preferences(rows)))["reason"].startswith("no variation")
+
+
+def test_the_family_is_all_pairs_and_exposures_of_a_group_and_criterion() -> None:
+    rng = np.random.default_rng(1)
+    rows, exposure, criterion = [], [], []
+    for who in range(12):
+        for m in (1, 2):
+            for name in ("overall", "style"):
+                for pair in (("x", "y"), ("x", "z")):
+                    rows.append((str(who), *pair, round(float(rng.uniform(0.4, 0.9)), 2)))
+                    exposure.append(m)
+                    criterion.append(name)
+    table = preferences(rows, exposure=exposure, criterion=criterion)
+    apart, pooled = run(preferences=table), run(preferences=table, plan=Plan(family="all"))
+    assert {row["n_tests"] for row in apart["preferences"]} == {4}
+    assert {row["n_tests"] for row in pooled["preferences"]} == {8}
+    own = [row for row in apart["preferences"] if row["criterion"] == "overall"]
+    adjusted = holm([row["p_value"] for row in own]).p_adjusted.tolist()
+    assert [row["p_adjusted"] for row in own] == pytest.approx(adjusted, rel=1e-9)
+
+
+def test_of_an_llm_an_assignment_counts_once() -> None:
+    rows = [
+        ("g", "x", "y", 0.8),
+        ("g", "x", "y", 0.6),
+        ("g", "y", "x", 0.3),
+        ("p", "x", "y", 0.9),
+        ("p", "x", "y", 0.7),
+    ]
+    table = preferences(rows, assignment_id=["a1", "a2", "a2", "a1", "a2"])
+    results = run(preferences=table, llms=("g",))
+    assert (only(results, group="g")["n"], only(results, group="g")["mean"]) == (2, 0.725)
+    assert (only(results, group="human")["n"], only(results, group="human")["mean"]) == (1, 0.8)
+    assert any("generalise over its assignments" in line for line in results["warnings"])
+
+
+def test_symmetry_is_tested_before_exclusions() -> None:
+    sums = [(0.9, 0.9), (0.6, 0.4), (0.5, 0.55), (0.7, 0.2)]
+    rows = [row for place, (p, q) in enumerate(sums) for row in ((str(place), "x", "y", p), (str(place), "y", "x", q))]
+    forward, back = run(preferences=preferences(rows))["preference_directions"]
+    wanted = stats.ttest_1samp([p + q for p, q in sums], 1.0).pvalue
+    assert forward["p_symmetry"] == back["p_symmetry"] == pytest.approx(wanted, rel=1e-9)
+    assert (forward["n"], forward["mean"]) == (3, pytest.approx(0.6))
+    assert (back["n"], back["mean"]) == (3, pytest.approx((0.4 + 0.55 + 0.2) / 3))
+
+
+def test_a_comparison_that_loses_everybody_stays_as_a_row() -> None:
+    rows = [("a", "x", "y", 1), ("a", "y", "x", 1), ("b", "x", "z", 0.5), ("c", "x", "z", 0.7)]
+    results = run(preferences=preferences(rows))
+    row = only(results, system_y="y")
+    assert (row["n"], row["mean"], row["reason"]) == (0, None, "no answers are left")
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.tuples(PERCENT, PERCENT), min_size=3, max_size=8))
+def test_swapping_a_pair_turns_x_into_one_minus_x(answers: list[tuple[float, float]]) -> None:
+    plan = Plan(consistency_tau=None)
+    rows = [(str(who), "x", pair, p) for who, both in enumerate(answers) for pair, p in zip("yz", both, strict=True)]
+    swapped = [(who, y, x, round(1 - p, 2)) for who, x, y, p in rows]
+    one, two = run(preferences=preferences(rows), plan=plan), run(preferences=preferences(swapped), plan=plan)
+    for row, mirror in zip(one["preferences"], two["preferences"], strict=True):
+        assert mirror["mean"] == pytest.approx(1 - row["mean"], abs=1e-9)
+        assert mirror["p_value"] == (None if row["p_value"] is None else pytest.approx(row["p_value"], rel=1e-6))
+        assert mirror["verdict"] == {"x": "y", "y": "x"}.get(row["verdict"], row["verdict"])
+    strength = {row["system"]: row["strength"] for row in one["bradley_terry"]}
+    assert strength == pytest.approx({row["system"]: row["strength"] for row in two["bradley_terry"]}, abs=1e-9)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(PERCENT, min_size=4, max_size=10), st.randoms(use_true_random=False))
+def test_the_order_of_rows_changes_nothing(answers: list[float], random: Any) -> None:
+    rows = [(str(who), "x", "y", p) for who, p in enumerate(answers)]
+    rest = rows[1:]
+    random.shuffle(rest)
+    one, two = (run(preferences=preferences(order)) for order in (rows, [rows[0], *rest]))
+    for key in ("preferences", "preference_directions", "bradley_terry", "rankings"):
+        assert one[key] == two[key]
+
+
+def test_strengths_of_two_systems_are_the_log_odds_of_the_mean_preference() -> None:
+    rows = [(str(who), "x", "y", p) for who, p in enumerate((0.9, 0.7, 0.65))]
+    results = run(preferences=preferences(rows))
+    strength = {row["system"]: row["strength"] for row in results["bradley_terry"]}
+    assert strength["x"] - strength["y"] == pytest.approx(math.log(0.75 / 0.25))
+    assert results["rankings"] == [
+        {"source": "preferences", "group": "human", "criterion": "overall", "order": [["x"], ["y"]], "unranked": []}
+    ]
+
+
+TABLE_1 = {  # Ethayarajh and Jurafsky (2022), Table 1: expected, SPA mean and stars, Likert difference and stars
+    ("ada", "human"): ("ada < human", 0.420, "*", -0.822, "***"),
+    ("babbage", "ada"): ("babbage > ada", 0.688, "***", 0.644, "***"),
+    ("curie", "babbage"): ("curie > babbage", 0.630, "***", 0.322, ""),
+    ("davinci", "curie"): ("davinci > curie", 0.575, "***", 0.244, ""),
+    ("human", "davinci"): ("human ~ davinci", 0.544, "", -0.389, "*"),
+}
+
+
+def spread(mean: float, t: float, null: float) -> list[float]:
+    """Give 90 values of this mean whose t against ``null`` is ``t``."""
+    sd = abs(mean - null) * math.sqrt(90) / t
+    return [mean + sign * sd * math.sqrt(89 / 90) for sign in (-1, 1) for _ in range(45)]
+
+
+def test_table_1_recovers_five_of_five_by_spa_and_two_of_five_by_likert() -> None:
+    """The published means and stars (spreads chosen to give these stars) lead to the published conclusion.
+
+    The ratings are spread less: here the family holds the five pairs that the paper did not test, too.
+    """
+    t_of = {"***": 6.0, "*": 2.2, "": 1.2}
+    rows: list[tuple[str, str, str, object]] = []
+    scores: list[tuple[str, str, str, object]] = []
+    for pair, (_, preference, stars_spa, likert, stars_likert) in TABLE_1.items():
+        for who, value in enumerate(spread(preference, t_of[stars_spa], 0.5)):
+            rows.append((f"p{who}", *pair, value))
+        for who, value in enumerate(spread(likert, t_of[stars_likert] * 1.3, 0.0)):
+            scores += [(f"p{who}", " ".join(pair), pair[0], 3 + value), (f"p{who}", " ".join(pair), pair[1], 3.0)]
+    plan = Plan(fwer=0.10, expected=parse_expectations([row[0] for row in TABLE_1.values()]))
+    results = run(preferences=preferences(rows), ratings=ratings(scores), plan=plan)
+    found = {(row["system_x"], row["system_y"]): row["stars"] for row in results["preferences"]}
+    assert found == {pair: row[2] for pair, row in TABLE_1.items()}
+    recovered = pl.DataFrame(results["expected"]).group_by("source").agg(pl.col("recovered").sum())
+    assert dict(recovered.iter_rows()) == {"preferences": 5, "ratings": 2}

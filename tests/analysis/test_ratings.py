@@ -1,0 +1,155 @@
+"""Ratings: means with clustered intervals, paired and Welch tests, units, direction, exact ties."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+from scipy import stats
+
+from analysis import Plan
+from tests.analysis.answers import Results, ratings, run
+
+
+def pair(results: Results, **wanted: object) -> dict[str, Any]:
+    (row,) = [row for row in results["ratings"]["pairs"] if all(row[key] == value for key, value in wanted.items())]
+    found: dict[str, Any] = row
+    return found
+
+
+def crossed(
+    annotators: int, items: int, seed: int = 0
+) -> tuple[list[tuple[str, str, str, object]], np.ndarray[Any, Any]]:
+    scores = np.random.default_rng(seed).integers(1, 6, size=(annotators, items, 2))
+    rows: list[tuple[str, str, str, object]] = [
+        (f"p{a}", f"i{i}", "xy"[s], scores[a, i, s]) for a in range(annotators) for i in range(items) for s in range(2)
+    ]
+    return rows, scores
+
+
+def test_ten_annotators_are_the_unit_and_nine_are_not() -> None:
+    rows, scores = crossed(10, 7)
+    ten = pair(run(ratings=ratings(rows)))
+    assert (ten["unit"], ten["n"], ten["unit_note"]) == ("annotator", 10, None)
+    by_annotator = (scores[..., 0] - scores[..., 1]).mean(axis=1)
+    assert ten["p_value"] == pytest.approx(stats.ttest_1samp(by_annotator, 0).pvalue, rel=1e-9)
+    nine = pair(run(ratings=ratings([row for row in rows if row[0] != "p9"])))
+    assert (nine["unit"], nine["n"], nine["unit_note"]) == ("item", 7, "these annotators only")
+    by_item = (scores[:9, :, 0] - scores[:9, :, 1]).mean(axis=0)
+    assert nine["p_value"] == pytest.approx(stats.ttest_1samp(by_item, 0).pvalue, rel=1e-9)
+
+
+def test_annotators_are_counted_for_the_pair_that_they_rated() -> None:
+    """Twelve annotators rated x, only nine of them y: the nine decide."""
+    rows, _ = crossed(12, 3)
+    rows = [row for row in rows if not (row[2] == "y" and row[0] in {"p9", "p10", "p11"})]
+    row = pair(run(ratings=ratings(rows)))
+    assert (row["unit"], row["n"]) == ("item", 3)
+
+
+def test_the_plan_may_fix_the_unit() -> None:
+    rows, _ = crossed(4, 5)
+    assert pair(run(ratings=ratings(rows), plan=Plan(unit="annotator")))["n"] == 4
+    rows, _ = crossed(12, 5)
+    assert pair(run(ratings=ratings(rows), plan=Plan(unit="item")))["n"] == 5
+
+
+def test_where_nothing_pairs_the_test_is_welch_and_says_so() -> None:
+    x, y = [1, 2, 4, 5, 3], [4, 4, 5, 2]
+    rows: list[tuple[str, str, str, object]] = [(f"a{i}", f"i{i}", "x", v) for i, v in enumerate(x)]
+    rows += [(f"b{i}", f"j{i}", "y", v) for i, v in enumerate(y)]
+    results = run(ratings=ratings(rows))
+    row = pair(results)
+    wanted = stats.ttest_ind(x, y, equal_var=False)
+    assert (row["test"], row["unit"], row["n"]) == ("Welch t", "item", 9)
+    assert (row["t"], row["p_value"], row["df"]) == tuple(
+        pytest.approx(value, rel=1e-9) for value in (wanted.statistic, wanted.pvalue, wanted.df)
+    )
+    assert any("Welch" in line for line in results["warnings"])
+
+
+def test_only_what_one_annotator_rated_on_both_sides_counts_in_a_paired_test() -> None:
+    rows: list[tuple[str, str, str, object]] = [
+        ("a", "i", "x", 5), ("a", "i", "y", 3), ("a", "j", "x", 1), ("b", "j", "y", 5), ("b", "k", "x", 2), ("b", "k", "y", 1),
+    ]  # fmt: skip
+    row = pair(run(ratings=ratings(rows)))
+    assert (row["test"], row["n"], row["mean_difference"]) == ("paired t", 2, 1.5)
+
+
+def test_repeats_are_averaged_before_anything_else() -> None:
+    rows: list[tuple[str, str, str, object]] = [("a", "i", "x", 1), ("a", "i", "x", 2), ("a", "j", "x", 5)]
+    (mean,) = run(ratings=ratings(rows, repeat=["1", "2", "1"]))["ratings"]["means"]
+    assert (mean["n"], mean["mean"]) == (2, 3.25)
+
+
+def test_the_interval_of_a_mean_is_clustered_by_unit() -> None:
+    """Equal to statsmodels' cluster-robust covariance with the factor G/(G-1) and t(G-1)."""
+    rows, scores = crossed(12, 6, seed=3)
+    results = run(ratings=ratings(rows))
+    for place, row in enumerate(results["ratings"]["means"]):
+        values = scores[..., place].reshape(-1).astype(float)
+        clusters = np.repeat(np.arange(12), 6)
+        fit = sm.OLS(values, np.ones(len(values))).fit(
+            cov_type="cluster", cov_kwds={"groups": clusters, "use_correction": False}
+        )
+        half = stats.t.ppf(0.975, 11) * fit.bse[0] * np.sqrt(12 / 11)
+        assert (row["unit"], row["n_units"], row["n"]) == ("annotator", 12, 72)
+        assert (row["ci_low"], row["ci_high"]) == (
+            pytest.approx(values.mean() - half, rel=1e-9),
+            pytest.approx(values.mean() + half, rel=1e-9),
+        )
+        assert row["sd"] == pytest.approx(values.std(ddof=1), rel=1e-9)
+        assert row["sd_population"] == pytest.approx(values.std(), rel=1e-9)
+
+
+def test_one_rating_a_unit_gives_the_plain_t_interval() -> None:
+    values = [1, 2, 4, 5, 3, 3]
+    (row,) = run(ratings=ratings([("a", f"i{i}", "x", v) for i, v in enumerate(values)]))["ratings"]["means"]
+    low, high = stats.ttest_1samp(values, 0).confidence_interval(0.95)
+    assert (row["ci_low"], row["ci_high"]) == (pytest.approx(low, rel=1e-9), pytest.approx(high, rel=1e-9))
+
+
+def test_lower_is_better_turns_verdict_and_rank_and_nothing_else() -> None:
+    rng = np.random.default_rng(2)
+    rows: list[tuple[str, str, str, object]] = []
+    for item in range(30):
+        rows += [("a", f"i{item}", "x", int(rng.integers(2, 6))), ("a", f"i{item}", "y", int(rng.integers(1, 5)))]
+    plain = run(ratings=ratings(rows))
+    turned = run(ratings=ratings(rows), plan=Plan(lower_is_better=frozenset({"overall"})))
+    assert (pair(plain)["verdict"], pair(turned)["verdict"]) == ("x", "y")
+    same = ("mean_difference", "t", "p_value", "p_adjusted", "stars")
+    assert [pair(plain)[key] for key in same] == [pair(turned)[key] for key in same]
+    assert plain["ratings"]["means"] == turned["ratings"]["means"]
+    orders = {row["source"]: row["order"] for row in turned["rankings"]}
+    assert orders == {"ratings": [["y"], ["x"]], "ratings_bt": [["y"], ["x"]]}
+    strengths = [{row["system"]: row["strength"] for row in results["bradley_terry"]} for results in (plain, turned)]
+    assert strengths[0] == strengths[1]
+
+
+def test_means_equal_in_exact_arithmetic_are_tied() -> None:
+    """0.1 + 0.2 against 0.3 + 0: equal on paper, not in floating point."""
+    rows: list[tuple[str, str, str, object]] = [
+        ("a", "i", "x", 0.1), ("a", "j", "x", 0.2), ("a", "k", "x", 0.3),
+        ("a", "i", "y", 0.3), ("a", "j", "y", 0.3), ("a", "k", "y", 0),
+        ("a", "i", "z", 0.3), ("a", "j", "z", 0.2), ("a", "k", "z", 0.1),
+    ]  # fmt: skip
+    results = run(ratings=ratings(rows))
+    ranking = next(row for row in results["rankings"] if row["source"] == "ratings")
+    assert ranking["order"] == [["x", "y", "z"]]
+    assert pair(results, system_x="x", system_y="z")["mean_difference"] == 0
+
+
+def test_ratings_bt_counts_who_was_rated_higher() -> None:
+    rows: list[tuple[str, str, str, object]] = []
+    for place, (x, y) in enumerate([(5, 1), (4, 4), (3, 2), (1, 5)]):
+        rows += [("a", f"i{place}", "x", x), ("a", f"i{place}", "y", y)]
+    strength = {row["system"]: row["strength"] for row in run(ratings=ratings(rows))["bradley_terry"]}
+    assert strength["x"] - strength["y"] == pytest.approx(np.log(2.5 / 1.5))
+
+
+def test_people_who_rate_nothing_usable_leave_no_row() -> None:
+    results = run(ratings=ratings([("a", "i", "x", ""), ("a", "i", "y", "NA")]))
+    assert results["ratings"] == {"means": [], "pairs": []}
+    assert [(row["reason"], row["n"]) for row in results["missing"]] == [("NA", 1), ("empty", 1)]

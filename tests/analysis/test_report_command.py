@@ -1,0 +1,112 @@
+"""``spa report`` on tables: options, one line a mistake, nothing half written."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from spa.cli import main
+
+PREFERENCES = "rater,system_x,system_y,preference\n" + "".join(
+    f"p{who},x,y,{0.6 + who % 3 / 10:.1f}\np{who},y,x,{0.2 + who % 2 / 10:.1f}\n" for who in range(12)
+)
+
+
+def spa(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(main, ["report", *(str(argument) for argument in arguments)])
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "preferences.csv"
+    path.write_text(PREFERENCES)
+    return path
+
+
+def test_a_report_from_a_table(table: Path, tmp_path: Path) -> None:
+    shown = spa(
+        "--preferences", table, "--map", "rater=annotator_id", "--out", tmp_path / "report", "--expected", "x > y"
+    )
+    assert shown.exit_code == 0, shown.output
+    assert "x > y" in shown.output
+    assert str(tmp_path / "report" / "report.html") in shown.output.replace("\n", "")
+    results = json.loads((tmp_path / "report" / "results.json").read_text())
+    assert results["expected"][0]["recovered"] is True
+    assert (tmp_path / "report" / "report.html").stat().st_size > 1000
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+
+def test_json_prints_the_results_and_needs_no_folder(table: Path) -> None:
+    arguments = ("--preferences", table, "--map", "rater=annotator_id", "--json", "--fwer", "0.1", "--tau", "1.05")
+    shown = spa(*arguments, "--family", "all", "--unit", "item", "--seed", "3", "--confidence", "0.9")
+    settings = json.loads(shown.output)["settings"]
+    chosen = {key: settings[key] for key in ("fwer", "consistency_tau", "family", "unit", "seed", "confidence")}
+    assert chosen == {
+        "fwer": 0.1, "consistency_tau": 1.05, "family": "all", "unit": "item", "seed": 3, "confidence": 0.9,
+    }  # fmt: skip
+    assert settings["inputs"][0]["file"] == "preferences.csv"
+    kept = json.loads(
+        spa("--preferences", table, "--map", "rater=annotator_id", "--json", "--keep-inconsistent").output
+    )
+    assert kept["settings"]["consistency_tau"] is None
+
+
+def test_a_mistake_is_one_line_and_writes_nothing(table: Path, tmp_path: Path) -> None:
+    shown = spa("--preferences", table, "--out", tmp_path / "report")
+    assert shown.exit_code == 1
+    (line,) = shown.stderr.splitlines()
+    assert line.startswith(f"spa: {table}: column annotator_id is missing")
+    assert not (tmp_path / "report").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "--out DIR is wanted"),
+        (("--out", "r"), "a STUDY, or at least one of"),
+        (("--out", "r", "--metrics", "m.csv"), "at least one of"),
+        (("--out", "r", "--ratings", "r.csv", "--map", "a"), "--map OLD=NEW is wanted"),
+        (("--out", "r", "--ratings", "r.csv", "--scale", "5:1"), "--scale LOW:HIGH"),
+        (("--out", "r", "--ratings", "r.csv", "--scale", "15"), "--scale LOW:HIGH"),
+        (("--out", "r", "--ratings", "r.csv", "--tau", "3"), "a number from 1 to 2 is wanted"),
+        (("--out", "r", "--ratings", "r.csv", "--tau", "1.1", "--keep-inconsistent"), "not both"),
+        (("study.toml", "--out", "r", "--fwer", "0.1"), "--fwer: not with a STUDY"),
+    ],
+)
+def test_wrong_usage_exits_with_2(arguments: tuple[str, ...], said: str) -> None:
+    shown = spa(*arguments)
+    assert shown.exit_code == 2
+    assert said in shown.stderr
+
+
+def test_files_of_other_people_in_the_folder_stay(table: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "report"
+    folder.mkdir()
+    (folder / "notes.txt").write_text("mine")
+    for _ in range(2):
+        assert spa("--preferences", table, "--map", "rater=annotator_id", "--out", folder).exit_code == 0
+    assert (folder / "notes.txt").read_text() == "mine"
+
+
+def test_a_folder_that_cannot_be_written_is_one_line(table: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    shown = spa("--preferences", table, "--map", "rater=annotator_id", "--out", tmp_path / "file" / "report")
+    assert shown.exit_code == 1
+    assert "cannot be written" in shown.stderr
+    assert len(shown.stderr.splitlines()) == 1
+
+
+def test_hostile_names_reach_no_script(tmp_path: Path) -> None:
+    names = ("<script>alert(1)</script>", "{{7*7}}", "a]]>b", "null\x00char")
+    rows = ["annotator_id,item_id,system,score"]
+    rows += [f'p,i{item},"{name}",{1 + (item + place) % 5}' for item in range(6) for place, name in enumerate(names)]
+    path = tmp_path / "ratings.csv"
+    path.write_text("\n".join(rows) + "\n")
+    shown = spa("--ratings", path, "--out", tmp_path / "report")
+    assert shown.exit_code == 0, shown.output
+    assert "<script>alert" not in (tmp_path / "report" / "report.html").read_text()
+    results = json.loads((tmp_path / "report" / "results.json").read_text())
+    assert {row["system"] for row in results["ratings"]["means"]} == set(names)

@@ -1,0 +1,180 @@
+"""results.json: its schema, what it says of groups, missing answers, expectations and disagreements."""
+
+from __future__ import annotations
+
+import json
+
+import jsonschema
+import pytest
+
+from analysis import Plan, Scale, StudyFacts, parse_expectations, results_schema, to_json
+from analysis.results import _plain
+from spa import AnalysisError
+from tests.analysis.answers import Results, choices, preferences, ratings, run
+
+KEYS = {  # the fixed keys of each array
+    "exclusions": "annotator_id assignment_id group rule evidence",
+    "missing": "source group criterion reason n",
+    "preferences": "group criterion exposure system_x system_y n mean sd ci_low ci_high t df p_value p_adjusted stars verdict",
+    "preference_directions": "group criterion exposure system_x system_y n mean sd mean_sum p_symmetry",
+    "bradley_terry": "source group criterion system strength ci_low ci_high interval rank rank_low rank_high",
+    "rankings": "source group criterion order",
+    "ranking_agreement": "a b criterion kendall_tau ci_low ci_high",
+    "expected": "source group system_x system_y expected found recovered",
+    "groups": "group annotator_kind annotators assignments excluded_annotators excluded_assignments form",
+    "disagreements": "criterion system_x system_y verdicts",
+    "conventions": "term explanation",
+}
+NESTED = {
+    ("ratings", "means"): "group criterion system n mean sd sd_population ci_low ci_high",
+    (
+        "ratings",
+        "pairs",
+    ): "group criterion system_x system_y unit n mean_difference test t df p_value p_adjusted stars verdict",
+    ("choices", "pairs"): "group criterion system_x system_y unit n wins_x wins_y ties win_rate ci_low ci_high p_value "
+    "p_adjusted p_binomial stars verdict",
+}
+FACTS = StudyFacts(
+    id="s",
+    title="A study",
+    language="en",
+    systems=tuple({"id": name, "name": name.upper(), "role": "system"} for name in "xyz"),
+    criteria=({"id": "style", "name": "style", "lower_is_better": False},),
+    exposures=(5,),
+    dropped_items=({"item_id": "i9", "rule": "min_words", "evidence": "2 words"},),
+)
+
+
+@pytest.fixture(scope="module")
+def results() -> Results:
+    """People prefer x to y and rate y higher; an LLM says the opposite; someone contradicts herself."""
+    likes: list[tuple[str, str, str, object]] = []
+    kinds: list[str] = []
+    for who in range(12):
+        likes += [(f"p{who}", "x", "y", 0.7 + who % 3 / 10), (f"p{who}", "y", "x", 0.1 + who % 2 / 10)]
+        kinds += ["human", "human"]
+    likes += [("p99", "x", "y", 0.9), ("p99", "y", "x", 0.8), ("p98", "y", "z", ""), ("p98", "x", "z", 0.5)]
+    likes += [("g", "x", "y", 0.1 + who / 100) for who in range(8)]
+    kinds += ["human"] * 4 + ["llm"] * 8
+    scores: list[tuple[str, str, str, object]] = []
+    for who in range(12):
+        scores += [(f"p{who}", "i", "x", 2 + who % 2), (f"p{who}", "i", "y", 4)]
+    picks = [(f"p{who}", "i", "x", "y", "x" if who % 4 else "tie") for who in range(12)]
+    visits = [f"a{who}" for who in range(len(likes))]
+    return run(
+        preferences=preferences(likes, annotator_kind=kinds, exposure=5, assignment_id=visits),
+        ratings=ratings(scores),
+        choices=choices(picks),
+        plan=Plan(expected=parse_expectations(["x > y", "y < x", "y ~ z"]), consistency_tau=None),
+        study=FACTS,
+    )
+
+
+def test_the_schema_is_a_schema_and_describes_the_results(results: Results) -> None:
+    jsonschema.Draft202012Validator.check_schema(results_schema())
+    jsonschema.validate(json.loads(to_json(results)), results_schema(), cls=jsonschema.Draft202012Validator)
+
+
+def test_every_fixed_key_is_there(results: Results) -> None:
+    assert results["schema"] == 1
+    for name, keys in KEYS.items():
+        for row in results[name]:
+            assert set(keys.split()) <= set(row), name
+        assert results[name] or name == "exclusions"
+    for (outer, inner), keys in NESTED.items():
+        assert results[outer][inner]
+        for row in results[outer][inner]:
+            assert set(keys.split()) <= set(row), inner
+    settings = {"fwer", "consistency_tau", "confidence", "seed", "versions", "inputs"}
+    assert settings <= set(results["settings"])
+    assert results["agreement"] == results["correlations"] == []
+
+
+def test_the_schema_refuses_a_null_without_a_reason(results: Results) -> None:
+    broken = json.loads(to_json(results))
+    broken["preferences"][0] |= {"p_value": None, "verdict": None, "p_adjusted": None, "reason": None}
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(broken, results_schema(), cls=jsonschema.Draft202012Validator)
+
+
+def test_the_same_answers_give_the_same_bytes() -> None:
+    table = preferences([("a", "x", "y", 0.7), ("b", "x", "y", 0.9)])
+    assert to_json(run(preferences=table)) == to_json(run(preferences=table))
+
+
+def test_no_number_that_json_lacks() -> None:
+    with pytest.raises(ArithmeticError):
+        _plain({"a": [float("nan")]})
+    with pytest.raises(ValueError, match="JSON"):
+        to_json({"a": float("inf")})
+
+
+def test_groups_say_who_and_which_form(results: Results) -> None:
+    human, llm = results["groups"]
+    assert (human["group"], human["annotators"], human["form"]) == ("human", 14, "identical")
+    assert (llm["group"], llm["annotator_kind"], llm["assignments"]) == ("g", "llm", 8)
+
+
+def test_missing_answers_are_counted(results: Results) -> None:
+    assert results["missing"] == [
+        {"source": "preferences", "group": "human", "criterion": "overall", "reason": "empty", "n": 1}
+    ]
+
+
+def test_expected_preferences_are_compared_with_what_was_found(results: Results) -> None:
+    found = {
+        (row["source"], row["group"], row["system_x"], row["expected"]): (row["found"], row["recovered"])
+        for row in results["expected"]
+    }
+    assert found[("preferences", "human", "x", "x")] == ("x", True)
+    assert found[("preferences", "g", "x", "x")] == ("y", False)
+    assert found[("preferences", "human", "y", "y")] == ("y", True)  # "y < x": x is preferred
+    assert found[("ratings", "human", "x", "x")] == ("y", False)
+    assert found[("choices", "human", "y", "indifferent")] == (None, False)  # y and z were not compared
+
+
+def test_disagreements_list_who_says_what(results: Results) -> None:
+    (row,) = results["disagreements"]
+    said = {(verdict["source"], verdict["group"]): verdict["verdict"] for verdict in row["verdicts"]}
+    assert (row["system_x"], row["system_y"]) == ("x", "y")
+    assert said == {
+        ("preferences", "human"): "x",
+        ("preferences", "g"): "y",
+        ("ratings", "human"): "y",
+        ("choices", "human"): "x",
+    }
+
+
+def test_an_expectation_that_names_no_system_is_refused() -> None:
+    table = preferences([("a", "x", "y", 0.7), ("b", "x", "y", 0.9)])
+    with pytest.raises(AnalysisError, match="systems compared are x, y"):
+        run(preferences=table, plan=Plan(expected=parse_expectations(["x > q"])))
+    with pytest.raises(AnalysisError) as caught:
+        parse_expectations(["x>y", "x > x"])
+    assert len(caught.value.problems) == 2
+
+
+def test_an_unknown_criterion_is_refused() -> None:
+    table = ratings([("a", "i", "x", 3), ("a", "i", "y", 2)])
+    with pytest.raises(AnalysisError, match="--lower-is-better speed: no such criterion"):
+        run(ratings=table, plan=Plan(lower_is_better=frozenset({"speed"})))
+
+
+def test_simulated_answers_and_dropped_items_are_pointed_out(results: Results) -> None:
+    assert any("1 item left the study" in line for line in results["warnings"])
+    table = preferences([("a", "x", "y", 0.7)], annotator_kind="simulated")
+    assert any("say nothing about people" in line for line in run(preferences=table)["warnings"])
+
+
+def test_settings_name_the_scales() -> None:
+    from analysis import Reading, analyse, check_frames
+
+    table = ratings([("a", "i", "x", 3)])
+    tables = check_frames({"ratings": table}, Reading(scales=(Scale(criterion=None, low=1, high=5),)))
+    assert analyse(tables, Plan())["settings"]["scales"] == [{"criterion": None, "low": 1.0, "high": 5.0}]
+
+
+@pytest.mark.parametrize("wrong", [{"fwer": 0.0}, {"confidence": 1.0}])
+def test_a_plan_is_checked_at_birth(wrong: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        Plan(**wrong)  # type: ignore[arg-type]
