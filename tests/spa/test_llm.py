@@ -10,12 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import fastapi
 import pytest
+from fastapi import FastAPI
+from fastapi.responses import JSONResponse
 from hypothesis import given
 from hypothesis import strategies as st
 
 from spa.annotators.llm import RatingSummary, rate_assignments, stop_if_unfinished
-from spa.annotators.llm_client import ChatClient, find_key, read_reply
+from spa.annotators.llm_client import ChatClient, ChatReply, find_key, read_reply
 from spa.annotators.llm_reading import Turn, UnreadableReply, find_payload, settle
 from spa.annotators.loopback import served
 from spa.annotators.simulated_endpoint import Faults, Seen, SimulatedModel, create_endpoint
@@ -134,6 +137,40 @@ def test_the_key_reaches_the_endpoint_and_nothing_else(bench: Bench, tmp_path: P
     assert {headers["authorization"] for headers in seen.headers} == {f"Bearer {KEY}"}
     bench.store.close()
     assert all(KEY.encode() not in path.read_bytes() for path in tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("status", [200, 401, 500])
+def test_a_key_that_the_server_repeats_is_blotted_out(bench: Bench, tmp_path: Path, status: int) -> None:
+    app = FastAPI()
+
+    @app.post("/v1/chat/completions")
+    def echo(request: fastapi.Request) -> JSONResponse:
+        said = f"You sent {request.headers['authorization']}"
+        body = {"choices": [{"message": {"content": said}}]} if status == 200 else {"error": {"message": said}}
+        return JSONResponse(body, status_code=status)
+
+    summary = bench.rate(bench.stack.enter_context(served(app)) + "/v1", limit=1, attempts=1)
+    assert KEY not in (summary.problem or "")
+    assert "[key]" in (bench.attempts()[0].response or "")
+    bench.store.close()
+    assert all(KEY.encode() not in path.read_bytes() for path in tmp_path.iterdir())
+
+
+def test_a_request_is_on_record_before_it_is_sent(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Killed(Exception):
+        """The process ends while the request is under way."""
+
+    async def ask(client: ChatClient, messages: object, parameters: object) -> ChatReply:
+        raise Killed
+
+    with monkeypatch.context() as patched:
+        patched.setattr(ChatClient, "ask", ask)
+        with pytest.raises(Killed):
+            bench.rate("http://127.0.0.1:9/v1", limit=1)
+    assert [(attempt.outcome, attempt.response) for attempt in bench.attempts()] == [("started", None)]
+    url, seen = bench.endpoint()
+    assert (bench.rate(url, limit=1).finished, seen.requests) == (1, 1)
+    assert [attempt.outcome for attempt in bench.attempts()] == ["started", "ok"]
 
 
 @pytest.mark.parametrize("fault", ["unreadable_first", "partial_first"])

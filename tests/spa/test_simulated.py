@@ -153,6 +153,16 @@ def test_thresholds_replace_the_ceiling_and_ties_need_closeness() -> None:
     assert answers[question_ids(form, ChoiceTarget)[0]] == "tie"
 
 
+@pytest.mark.parametrize(
+    ("utility", "rating"), [(-9.0, "1"), (-2.5, "1"), (-1.5, "1"), (-1.49, "2"), (0.5, "3"), (0.51, "4"), (9.0, "5")]
+)
+def test_a_likert_rating_is_the_ceiling_of_the_scaled_utility(utility: float, rating: str) -> None:
+    """Remark 2 of Ethayarajh and Jurafsky (2022): [0, 1] -> 1, (1, 2] -> 2, ...; here the scale begins at -2.5."""
+    form, _ = hand_made()
+    truth = FLAT.model_copy(update={"utilities": {"good": utility, "poor": 0.0}})
+    assert answered(truth, PERFECT)[question_ids(form, RatingTarget)[0]] == rating
+
+
 def test_a_criterion_of_something_bad_turns_the_rating() -> None:
     form, _ = hand_made()
     truth = FLAT.model_copy(update={"lower_is_better": frozenset({"overall"})})
