@@ -36,7 +36,8 @@ def write_results(results: Mapping[str, Any], folder: Path) -> list[Path]:
     """
     from analysis.report import write_report
 
-    jsonschema.validate(results, results_schema(), cls=jsonschema.Draft202012Validator)
+    for error in jsonschema.Draft202012Validator(results_schema()).iter_errors(results):
+        raise error
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as aside:

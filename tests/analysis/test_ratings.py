@@ -72,7 +72,8 @@ def test_where_nothing_pairs_the_test_is_welch_and_says_so() -> None:
 
 def test_only_what_one_annotator_rated_on_both_sides_counts_in_a_paired_test() -> None:
     rows: list[tuple[str, str, str, object]] = [
-        ("a", "i", "x", 5), ("a", "i", "y", 3), ("a", "j", "x", 1), ("b", "j", "y", 5), ("b", "k", "x", 2), ("b", "k", "y", 1),
+        ("a", "i", "x", 5), ("a", "i", "y", 3), ("a", "j", "x", 1),
+        ("b", "j", "y", 5), ("b", "k", "x", 2), ("b", "k", "y", 1),
     ]  # fmt: skip
     row = pair(run(ratings=ratings(rows)))
     assert (row["test"], row["n"], row["mean_difference"]) == ("paired t", 2, 1.5)

@@ -15,7 +15,8 @@ from tests.analysis.answers import Results, choices, preferences, ratings, run
 KEYS = {  # the fixed keys of each array
     "exclusions": "annotator_id assignment_id group rule evidence",
     "missing": "source group criterion reason n",
-    "preferences": "group criterion exposure system_x system_y n mean sd ci_low ci_high t df p_value p_adjusted stars verdict",
+    "preferences": "group criterion exposure system_x system_y n mean sd ci_low ci_high t df p_value p_adjusted stars "
+    "verdict",
     "preference_directions": "group criterion exposure system_x system_y n mean sd mean_sum p_symmetry",
     "bradley_terry": "source group criterion system strength ci_low ci_high interval rank rank_low rank_high",
     "rankings": "source group criterion order",
