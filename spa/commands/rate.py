@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from spa.commands.simulation import choose_truth, simulation_options
+from spa.commands.simulation import check_url, choose_truth, simulation_options
 from spa.errors import StudyError
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def rate(
             base_url = stack.enter_context(simulated_endpoint(workspace, known, temperament, seed, limit)) + "/v1"
             rater = rater.model_copy(update={"api_key_env": "none"})
         if base_url is not None:
-            rater = rater.model_copy(update={"base_url": check_url(base_url)})
+            rater = rater.model_copy(update={"base_url": check_url("--base-url", base_url)})
         client = ChatClient(rater, timeout=timeout)
         total = min(workspace.store.count_assignments(), limit or 10**9)
         bar = stack.enter_context(
@@ -129,15 +129,6 @@ def choose_rater(study: Study, path: Path, name: str | None, *, simulate: bool) 
             f"simulated answers are never kept under the name of an LLM; leave --rater out"
         )
     return rater
-
-
-def check_url(url: str) -> str:
-    """Return an address of an endpoint without the slash at its end."""
-    from urllib.parse import urlsplit
-
-    if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).netloc:
-        raise click.UsageError(f"--base-url wanted an address such as http://127.0.0.1:8000/v1, got {url!r}")
-    return url.rstrip("/")
 
 
 def simulated_endpoint(

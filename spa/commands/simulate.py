@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from spa.commands.simulation import choose_truth, simulation_options
+from spa.commands.simulation import check_url, choose_truth, simulation_options
 from spa.errors import ResponseError
 
 if TYPE_CHECKING:
@@ -59,8 +59,9 @@ def simulate(
         known, temperament, told = choose_truth(
             workspace, truth=truth, utilities=utilities, likert_reversal=likert_reversal, otherwise=CROWD
         )
+        address = stack.enter_context(serving(workspace)) if url is None else check_url("--url", url)
+        check_server(address, workspace.store)
         tokens = book(workspace.store, annotators)
-        address = stack.enter_context(serving(workspace)) if url is None else url.rstrip("/")
         bar = stack.enter_context(
             click.progressbar(length=len(tokens), label=f"{len(tokens)} simulated annotators answer", hidden=as_json)
         )
@@ -82,6 +83,24 @@ def simulate(
     else:
         click.echo(f"{workspace.store.name}: nothing to do, the simulated annotators have answered already")
     click.echo(f"Next: spa report {study} --out report")
+
+
+def check_server(address: str, store: Store) -> None:
+    """Refuse a server that is not there or serves another study, before anything is booked."""
+    import httpx2
+
+    try:
+        health = httpx2.get(f"{address}/health", timeout=10, trust_env=False).json()
+    except (httpx2.HTTPError, ValueError) as error:
+        raise ResponseError(
+            f"{address}: wanted a running survey server, got {error}; start it with `spa serve`"
+        ) from error
+    served = health.get("fingerprint") if isinstance(health, dict) else None
+    if served != store.fingerprint:
+        raise ResponseError(
+            f"{address}: wanted the survey server of {store.name}, got one of another study; "
+            "start it with the same STUDY and --store"
+        )
 
 
 def book(store: Store, wanted: int | None) -> list[str]:

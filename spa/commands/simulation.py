@@ -129,3 +129,17 @@ def check_systems(truth: Truth, systems: list[str], place: str) -> None:
     ]
     if problems:
         raise StudyError(*problems)
+
+
+def check_url(option: str, url: str) -> str:
+    """Return an address without the slash at its end; anything else is wrong usage."""
+    from urllib.parse import urlsplit
+
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port that is no number, a bracket that is not closed
+        usable = False
+    if not usable:
+        raise click.UsageError(f"{option} wanted an address such as http://127.0.0.1:8000, got {url!r}")
+    return url.rstrip("/")

@@ -14,6 +14,7 @@ from scipy import stats
 from spa.annotators.simulated_endpoint import STEADY
 from spa.cli import main
 from spa.commands.rate import simulated_endpoint
+from spa.commands.simulate import serving
 from spa.commands.workspace import open_workspace
 from spa.responses.export import export_tables
 from spa.responses.submission import Response
@@ -119,6 +120,23 @@ def test_a_mistake_is_told_and_nothing_is_asked(
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     assert problem in spa("rate", answered, *arguments, code=code).output
+
+
+@pytest.mark.parametrize(
+    ("url", "problem", "code"),
+    [("http://127.0.0.1:9", "wanted a running survey server", 1), ("nowhere", "wanted an address", 2)],
+)
+def test_a_survey_server_that_is_not_there_books_nothing(tmp_path: Path, url: str, problem: str, code: int) -> None:
+    study = built_example(tmp_path, annotators=2)
+    assert problem in spa("simulate", study, "--url", url, code=code).output
+    with open_workspace(study) as workspace:
+        assert list(workspace.store.leases()) == []
+
+
+def test_the_server_of_another_study_books_nothing(tmp_path: Path) -> None:
+    study = built_example(tmp_path, annotators=2)
+    with open_workspace(built_example(tmp_path, annotators=2, example="zh")) as other, serving(other) as address:
+        assert "another study" in spa("simulate", study, "--url", address, code=1).output
 
 
 def test_simulated_answers_are_never_kept_under_the_name_of_an_llm(tmp_path: Path) -> None:
