@@ -19,10 +19,10 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 INK = "#1b1c1d"  # becomes the colour of the text around, so that a figure can stand on dark ground
 FONT = "system-ui, Noto Sans, Noto Sans CJK SC, WenQuanYi Zen Hei, Noto Sans Arabic, DejaVu Sans, Arial, sans-serif"
-PLOT_WIDTH = 230  # pixels of the axis
-TEXT_WIDTH = 200  # pixels for number and group at its right
-NUMBER_WIDTH = 72  # of these, for the number and its stars
-LINE = 16  # pixels a dot
+PLOT_WIDTH = 210  # pixels of the axis
+TEXT_WIDTH = 185  # pixels for number and group at its right
+NUMBER_WIDTH = 76  # of these, for the number and its stars
+LINE = 17  # pixels a dot
 GAP = 10  # pixels between the rows of one label and the next label
 
 
@@ -160,7 +160,15 @@ def draw(dots: Sequence[Dot], axis: Axis, alternative: str) -> str:
         alt.vconcat(*charts, spacing=24)
         .configure(background="transparent", font=FONT, aria=False, padding=4)
         .configure_view(stroke=None)
-        .configure_axis(labelColor=INK, titleColor=INK, domainColor=INK, tickColor=INK, titleFontWeight="normal")
+        .configure_axis(
+            labelColor=INK,
+            titleColor=INK,
+            domainColor=INK,
+            tickColor=INK,
+            titleFontWeight="normal",
+            labelFontSize=11,
+            titleFontSize=12,
+        )
         .configure_title(color=INK, anchor="start", fontSize=13, offset=6)
     )
     specification = chart.to_dict()
@@ -203,7 +211,7 @@ def _panel(number: int, places: _Places, axis: Axis, groups: Sequence[str], titl
     lines = alt.Chart(alt.NamedData(name=f"lines{number}"))
     drawn = lines.transform_filter("isValid(datum.value)")
     layers = [
-        labels.mark_text(color=INK, fontSize=11, fontWeight=600, align="left", baseline="middle").encode(
+        labels.mark_text(color=INK, fontSize=12, fontWeight=600, align="left", baseline="middle").encode(
             x=alt.value(0), y=down, text="label:N"
         ),
         lines.transform_filter("isValid(datum.low)")
@@ -215,10 +223,10 @@ def _panel(number: int, places: _Places, axis: Axis, groups: Sequence[str], titl
         drawn.transform_filter("datum.open")
         .mark_point(filled=False, size=52, opacity=1, strokeWidth=1.6)
         .encode(x=x, y=down, color=colour, shape=shape),
-        lines.mark_text(align="left", color=INK, fontSize=11, baseline="middle").encode(
+        lines.mark_text(align="left", color=INK, fontSize=12, baseline="middle").encode(
             x=alt.value(PLOT_WIDTH + 10), y=down, text="text:N"
         ),
-        lines.mark_text(align="left", color=INK, fontSize=11, baseline="middle").encode(
+        lines.mark_text(align="left", color=INK, fontSize=12, baseline="middle").encode(
             x=alt.value(PLOT_WIDTH + NUMBER_WIDTH), y=down, text="who:N"
         ),
         labels.mark_rule(opacity=0).encode(  # one width for all figures, whatever the names
@@ -274,10 +282,10 @@ def _cut(text: str, width: float) -> str:
 
 def _width(character: str) -> float:
     if unicodedata.east_asian_width(character) in "WF":
-        return 11.5
+        return 12.5
     if character in "iljtfrI.,:;'|!()[]/ ":
-        return 4.2
-    return 8.6 if character.isupper() or character in "mwMW@%&" else 6.6
+        return 4.6
+    return 9.4 if character.isupper() or character in "mwMW@%&" else 7.2
 
 
 def _cycle(values: Sequence[str], keys: Sequence[str]) -> list[str]:

@@ -23,7 +23,7 @@ SHORT = {
     "choices": "Choices",
 }
 FORMS = {
-    "identical": "the same form as everybody",
+    "identical": "the identical form",
     "variant": "a variant of the form",
 }
 ROLES = {"human": "written or made by people", "reference": "reference, shown but not compared", "system": "system"}

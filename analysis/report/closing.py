@@ -6,9 +6,20 @@ import json
 from typing import Any
 
 from analysis.plain_text import shown_name
-from analysis.report.document import Block, Bullets, Code, Column, Paragraph, Results, Section, Terms, build_table
+from analysis.report.document import (
+    Block,
+    Bullets,
+    Code,
+    Column,
+    Heading,
+    Paragraph,
+    Results,
+    Section,
+    Terms,
+    build_table,
+)
 from analysis.report.findings import confidence_words
-from analysis.report.words import cell, listed
+from analysis.report.words import cell, listed, sentence
 
 SETTINGS = {
     "fwer": "Familywise error rate",
@@ -76,10 +87,15 @@ def glossary(results: Results) -> Section | None:
     """Explain each term in one line."""
     terms = _terms(results)
     known = {term.casefold() for term, _ in terms}
-    for entry in results.get("conventions") or ():
-        if entry["term"].casefold() not in known:
-            terms.append((" ".join(str(entry["term"]).split()), " ".join(str(entry["explanation"]).split())))
-    return Section(id="terms", title="Terms and conventions", blocks=(Terms(items=tuple(terms)),))
+    conventions = tuple(
+        (sentence(" ".join(str(entry["term"]).split())), " ".join(str(entry["explanation"]).split()))
+        for entry in results.get("conventions") or ()
+        if entry["term"].casefold() not in known
+    )
+    more: tuple[Block, ...] = (
+        (Heading(text="How the numbers are made"), Terms(items=conventions)) if conventions else ()
+    )
+    return Section(id="terms", title="Terms and conventions", blocks=(Terms(items=tuple(terms)), *more))
 
 
 def _terms(results: Results) -> list[tuple[str, str]]:
@@ -101,7 +117,10 @@ def _terms(results: Results) -> list[tuple[str, str]]:
             "Adjusted p",
             "the p-value made larger to allow for the number of tests (Holm, 1979); only this one decides a verdict.",
         ),
-        ("Stars", "*** adjusted p below .01, ** below .05, * below .10."),
+        (
+            "Stars",
+            "*** adjusted p below .01, ** below .05, * below .10. The SPA paper\u2019s Table 1 concludes at .10.",
+        ),
         ("No clear preference", "the test found no difference; the systems may still differ by a little."),
     ]
     if results.get("preferences"):

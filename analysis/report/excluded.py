@@ -39,7 +39,7 @@ def excluded(results: Results) -> Section | None:
 
 
 def _rule(rule: str) -> str:
-    return shown_name(rule.replace("_", " "))
+    return "self-consistency" if rule == "self_consistency" else shown_name(rule.replace("_", " "))
 
 
 def _counts(results: Results, names: Names) -> Table:

@@ -50,7 +50,7 @@ def expected(results: Results) -> Section | None:
                 cells,
                 [
                     "Laid out as Table 1 of Ethayarajh & Jurafsky (2022). Stars: adjusted p below .10 (*), .05 (**), "
-                    f".01 (***). The paper takes a preference as found below .10, this report at {level(results)} or below.",
+                    f".01 (***). The paper takes a preference as found below .10, this report up to {level(results)}.",
                     "An expected indifference (~) counts as recovered where no clear difference was found, which a "
                     "study with few annotators finds easily.",
                 ],
@@ -80,9 +80,10 @@ def _outcome(row: dict[str, Any], key: str, names: Names) -> str:
 def _found(results: Results, row: dict[str, Any] | None, names: Names) -> Cell:
     if row is None:
         return Cell(text="not asked", known=False)
-    if row.get("found") is None:
-        return Cell(text="not tested", detail=str(row.get("reason") or "see the table of this source"), tone="untested")
     entry = _finding(results, row)
+    if row.get("found") is None:
+        reason = row.get("reason") or (entry.row.get("reason") if entry else "this pair was not asked about")
+        return Cell(text="not tested", detail=str(reason or "no reason was recorded"), tone="untested")
     value = estimate(entry, turn=entry.x != row["system_x"]) if entry else ""
     recovered = "recovered" if row.get("recovered") else "not recovered"
     return Cell(

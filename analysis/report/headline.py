@@ -184,7 +184,7 @@ def _others(results: Results, names: Names, source: str, group: str, criteria: t
     if not said:
         return []
     left = (
-        [f"{plural(len(said) - MOST_LINES, 'more')} under \u201cside by side\u201d."] if len(said) > MOST_LINES else []
+        [f"{plural(len(said) - MOST_LINES, 'more')} under \u201cSide by side\u201d."] if len(said) > MOST_LINES else []
     )
     return [
         Paragraph(text=f"Do the others find the same as {names.source_by_group(source, group)}?"),

@@ -23,9 +23,8 @@ SPECIAL = {
     "<": r"$<$",
     ">": r"$>$",
     "|": r"\textbar{}",
-    '"': r"\textquotedbl{}",
+    '"': "''",
     "`": r"\textasciigrave{}",
-    "'": r"\textquotesingle{}",
     "\u2212": r"$-$",
     "\u00a0": "~",
     "\u2013": "--",
@@ -108,6 +107,5 @@ def escape_notes(notes: Iterable[str]) -> list[str]:
 def _cell(field: Cell) -> str:
     text = field.brief or (f"{field.text} ({field.detail})" if field.detail else field.text)
     found = STARS.search(text)
-    if found:
-        return rf"{escape(text[: found.start()])}$^{{{found[1]}}}$"
-    return escape(text)
+    shown = rf"{escape(text[: found.start()])}$^{{{found[1]}}}$" if found else escape(text)
+    return f"{{}}{shown}" if shown.startswith(("[", "*")) else shown  # else taken for an argument of the line break

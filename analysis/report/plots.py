@@ -7,18 +7,22 @@ from typing import Any
 
 from analysis.figures import COLOURS, forest_plot, means_plot
 from analysis.report.document import Figure, Fold
-from analysis.report.findings import KIND_ORDER
+from analysis.report.findings import KIND_ORDER, SHARES
 from analysis.report.words import Names, slug, stars
 
 LONG_FIGURE = 60  # dots; a longer figure is opened when wanted
 MOST_GROUPS = len(COLOURS)  # groups that colour and shape can tell apart
 BESIDE = "the table before this figure holds the same numbers"
+WHAT = {
+    "preferences": "Mean chance that the first system of a pair is better",
+    "choices": "Share of choices that the first system of a pair won",
+}
 Rows = list[dict[str, Any]]
 
 
 def share_figure(rows: Rows, names: Names, source: str, criterion: str, several: bool) -> Figure | Fold:
     """Return the forest plot of preferences or choices, folded where it is long."""
-    value, what = ("mean", "Mean chance") if source == "preferences" else ("win_rate", "Share of wins")
+    value, what = SHARES[source], WHAT[source]
     drawn, left_out = _drawn(rows, names)
     svg = forest_plot(
         [{**row, "stars": stars(row)} for row in drawn],
@@ -26,10 +30,10 @@ def share_figure(rows: Rows, names: Names, source: str, criterion: str, several:
         group_names={row["group"]: names.short_group(row["group"]) for row in drawn},
         criterion_names={criterion: names.criterion(criterion)},
         value=value,
-        alternative=f"{what} that the first system of each pair is better, with intervals; {BESIDE}.",
+        alternative=f"{what}, with intervals; {BESIDE}.",
     )
     caption = (
-        f"{what} that the first system of a pair is better, with its interval{_about(names, criterion, several)}. "
+        f"{what}, with its interval{_about(names, criterion, several)}. "
         f"The vertical line is 50%, no preference; a hollow mark has no test behind it.{left_out}"
     )
     return _figure(f"{source}-{slug(criterion)}" if several else source, svg, caption, len(drawn))

@@ -34,7 +34,7 @@ from analysis.report.words import (
 
 UNITS = {"annotator": "annotator", "item": "item"}
 UNIT_NOTES = {
-    "annotator": "Each test counts annotators, so its result holds for people like these.",
+    "annotator": "Each test counts annotators, so its result holds for annotators like these.",
     "item": "Each test counts items, so its result holds for these annotators only.",
 }
 
@@ -75,7 +75,7 @@ def _means(results: Results, names: Names, rows: list[dict[str, Any]], criterion
         Column(
             title=f"{confidence_words(results)} interval",
             explanation="the range in which the true mean may well "
-            "lie; one annotator\u2019s ratings count as belonging together",
+            "lie; ratings of one annotator (or item) count as belonging together",
             numeric=True,
         ),
         Column(title="SD", explanation="standard deviation: how far single ratings lie from the mean", numeric=True),
@@ -149,7 +149,7 @@ def how_tested(rows: list[dict[str, Any]]) -> tuple[tuple[str, ...], list[str]]:
         notes.append(UNIT_NOTES[str(*units)])
     if len(tests) == 1 and tests != {None}:
         told.append("Test")
-        notes.append(f"All are tested alike: {str(*tests).replace('_', ' ')}.")
+        notes.append(f"Test: {str(*tests).replace('_', ' ')}.")
     return tuple(told), notes
 
 

@@ -64,10 +64,11 @@ def side_by_side(results: Results) -> Section | None:
         return None
     blocks += _disagreements(results, names)
     blocks += _explanations(columns, names)
+    blocks += _variants(results, names)
     taus = results.get("ranking_agreement") or []
     if taus:
         blocks += [Heading(text="Do the rankings agree?"), _kendall(names, taus)]
-    return Section(id="comparison", title="SPA, ratings and LLMs side by side", blocks=tuple(blocks))
+    return Section(id="comparison", title="Side by side: do they agree?", blocks=tuple(blocks))
 
 
 def matrix(found: Sequence[Finding], names: Names, criterion: str, several: bool) -> Table | None:
@@ -210,6 +211,18 @@ def _explanations(columns: Sequence[tuple[str, str]], names: Names) -> list[Bloc
             )
         )
     return blocks
+
+
+def _variants(results: Results, names: Names) -> list[Block]:
+    groups = [names.group(entry["group"]) for entry in results.get("groups") or () if entry.get("form") == "variant"]
+    if not groups:
+        return []
+    return [
+        Paragraph(
+            text=f"{listed(groups)} answered a variant of the form, so the questions were not word for word those of "
+            "the others. A difference may come from the wording."
+        )
+    ]
 
 
 def _kendall(names: Names, rows: list[dict[str, Any]]) -> Table:

@@ -163,7 +163,7 @@ class Names:
 
     def short_group(self, group: str) -> str:
         """Return the name of a group where room is scarce."""
-        return KINDS.get(group) or shown_name(group)
+        return "people" if group == "human" else shown_name(group)
 
     def who(self, group: str) -> str:
         """Return the group as the subject of a sentence."""

@@ -37,7 +37,7 @@ HEADINGS = [
     "How single outputs were rated",
     "Which output was chosen",
     "Strengths and rankings",
-    "SPA, ratings and LLMs side by side",
+    "Side by side: do they agree?",
     "Expected preferences",
     "Warnings",
     "Terms and conventions",
