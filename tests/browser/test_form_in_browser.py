@@ -217,6 +217,23 @@ def test_an_untouched_slider_is_no_answer_and_the_gap_is_framed_listed_and_focus
     tab.wait_for_url("**/p/p5")
 
 
+def test_a_gap_that_is_filled_moves_nothing_so_that_the_next_click_counts(
+    context: BrowserContext, survey: tuple[HandMade, str]
+) -> None:
+    made, address = survey
+    tab, _ = watched(context)
+    go_to(tab, made, address, "p4")
+    tab.click(".next")
+    tab.wait_for_selector(".gaps")
+    tab.fill("#q3", "70")
+    before = tab.locator(".next").bounding_box()
+    tab.fill("#q4", "20")
+    assert tab.locator(".has-gap").count() == 0
+    assert tab.locator(".next").bounding_box() == before
+    tab.click(".next")
+    tab.wait_for_url("**/p/p5")
+
+
 def test_an_emptied_box_makes_the_slider_untouched_again(context: BrowserContext, survey: tuple[HandMade, str]) -> None:
     made, address = survey
     tab, _ = watched(context)

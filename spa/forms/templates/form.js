@@ -28,8 +28,7 @@ function addSlider(question) {
   };
   const take = () => {
     box.value = slider.value;
-    box.dispatchEvent(new Event("change", { bubbles: true }));
-    show();
+    box.dispatchEvent(new Event("input", { bubbles: true }));
   };
   slider.addEventListener("input", take);
   slider.addEventListener("click", take); // a click on the very middle moves nothing, and is an answer all the same
@@ -47,12 +46,12 @@ function addSlider(question) {
   show();
 }
 
-// A frame that has done its work goes away.
+// A frame that has done its work goes away. Nothing moves: a button that slips from under the pointer is not pressed.
 function clearGap(event) {
   const question = event.target.closest(".has-gap");
   if (!question) return;
   question.classList.remove("has-gap");
-  question.querySelector(".gap")?.remove();
+  question.classList.add("mended");
   for (const input of question.querySelectorAll("[aria-invalid]")) input.removeAttribute("aria-invalid");
 }
 
@@ -92,7 +91,7 @@ function keepDrafts() {
 
 if (form) {
   form.querySelectorAll(".question.number").forEach(addSlider);
-  form.addEventListener("change", clearGap);
+  form.addEventListener("input", clearGap);
   foldRepeated();
   narrow.addEventListener("change", foldRepeated);
   keepCaptionsInSight();
