@@ -82,7 +82,7 @@ def exhibits(
                 caption=f"Writer {label}, text {item}",
                 label=label,
                 item_id=f"i{item}",
-                segments=() if image is not None else (Segment(text=text or f"What {label} wrote about prompt {item}."),),
+                segments=() if image else (Segment(text=text or f"What {label} wrote about prompt {item}."),),
                 image=image,
             )
             for place, label in enumerate(labels, start=1)
