@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from analysis.coding import Floats, Ints, code, fold
+from analysis.coding import Floats, Ints, code, fold, split_by
 from analysis.order import Order
 from analysis.plan import Plan, Verdict
 from analysis.t_test import one_sample, sign_test
@@ -120,10 +120,9 @@ def compare_choices(cells: ChoiceCells, plan: Plan) -> list[ChoiceTest]:
         scale=1.0,
     )
     rows = []
-    for number, unit in enumerate(units):
+    for number, (unit, own) in enumerate(zip(units, split_by(pair, cells.value, k * k), strict=True)):
         if unit is None:
             continue
-        own = cells.value[pair == number]
         wins, losses = int(np.sum(own > CHANCE)), int(np.sum(own < CHANCE))
         result = one_sample(unit.values, against=CHANCE, confidence=plan.confidence)
         rows.append(

@@ -121,7 +121,12 @@ def _from_study(path: Path, store: str | None) -> tuple[AnswerTables, Plan, Stud
         tables = check_frames(frames, Reading())
         first = next(workspace.store.assignments(), None)
         form = None if first is None else workspace.form(first.assignment_id)
-        facts = facts_of(workspace.study, form=form, dropped=workspace.outputs.dropped)
+        facts = facts_of(
+            workspace.study,
+            form=form,
+            dropped=workspace.outputs.dropped,
+            fingerprint=workspace.store.fingerprint,
+        )
         return tables, plan_of(workspace.study), facts
 
 

@@ -76,6 +76,16 @@ def fold(*columns: Ints) -> Folded:
     return Folded(of=of.astype(np.int64), first=first.astype(np.int64))
 
 
+def split_by(of: Ints, values: Floats, n_parts: int) -> list[Floats]:
+    """Sort values into ``n_parts`` lists; ``of`` numbers the list of each value.
+
+    >>> [part.tolist() for part in split_by(np.array([1, 0, 1]), np.array([5.0, 6.0, 7.0]), 3)]
+    [[6.0], [5.0, 7.0], []]
+    """
+    ends = np.cumsum(np.bincount(of, minlength=n_parts))[:-1]
+    return np.split(values[np.argsort(of, kind="stable")], ends)
+
+
 def snap(values: Floats, *, scale: float, digits: int = DIGITS) -> Floats:
     """Round to ``digits`` significant digits of ``scale``, so that values equal in exact arithmetic are equal.
 

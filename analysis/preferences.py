@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from analysis.coding import Floats, Ints, code, fold, snap
+from analysis.coding import Floats, Ints, code, fold, snap, split_by
 from analysis.order import Order
 from analysis.plan import Verdict
 from analysis.t_test import one_sample
@@ -185,7 +185,7 @@ def compare_preferences(units: UnitPreferences, tests: Comparisons, *, confidenc
     Ethayarajh, K. and Jurafsky, D. (2022). The Authenticity Gap in Human Evaluation. EMNLP, section 5.2.
     """
     rows = []
-    for number, values in enumerate(_split(units.test, units.value, len(tests.keys))):
+    for number, values in enumerate(split_by(units.test, units.value, len(tests.keys))):
         group, criterion, exposure, x, y = tests.name(number)
         result = one_sample(values, against=CHANCE, confidence=confidence) if len(values) else None
         rows.append(
@@ -224,7 +224,7 @@ def summarise_directions(everybody: Directed, kept: Directed, tests: Comparisons
     rows = []
     n_tests = len(tests.keys)
     asked = np.unique(everybody.test * 2 + ~everybody.forward)
-    values = _split(kept.test * 2 + ~kept.forward, kept.value, 2 * n_tests)
+    values = split_by(kept.test * 2 + ~kept.forward, kept.value, 2 * n_tests)
     sums = _sums(everybody, n_tests)
     for direction in asked.tolist():
         group, criterion, exposure, x, y = tests.name(direction // 2)
@@ -258,13 +258,7 @@ def _sums(directed: Directed, n_tests: int) -> list[Floats]:
     count = np.bincount(both.of, minlength=len(both))
     total = np.bincount(both.of, weights=directed.value, minlength=len(both))
     complete = count == 2
-    return _split(directed.test[both.first][complete], snap(total[complete], scale=1.0, digits=13), n_tests)
-
-
-def _split(of: Ints, values: Floats, n_parts: int) -> list[Floats]:
-    order = np.argsort(of, kind="stable")
-    ends = np.cumsum(np.bincount(of, minlength=n_parts))[:-1]
-    return np.split(values[order], ends)
+    return split_by(directed.test[both.first][complete], snap(total[complete], scale=1.0, digits=13), n_tests)
 
 
 def win_tables(units: UnitPreferences, tests: Comparisons, systems: Sequence[str]) -> dict[tuple[str, str], Floats]:

@@ -56,6 +56,7 @@ def read_raw(path: Path, mapping: Mapping[str, str], known: frozenset[str]) -> R
         with path.open("rb") as stream:
             sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
         frame = _read(path, suffix)
+        tidy = tidy_frame(frame, str(path), mapping, known)
     except OSError as error:
         raise AnalysisError(f"{path}: cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
@@ -68,7 +69,7 @@ def read_raw(path: Path, mapping: Mapping[str, str], known: frozenset[str]) -> R
     return RawTable(
         place=str(path),
         columns=tuple(frame.columns),
-        frame=tidy_frame(frame, str(path), mapping, known),
+        frame=tidy,
         first_row=first_row,
         sha256=sha256,
     )

@@ -29,6 +29,7 @@ class StudyFacts:
     pay: str | None = None  # major units of the currency
     currency: str | None = None
     dropped_items: tuple[dict[str, str], ...] = ()  # item_id, rule, evidence
+    fingerprint: str | None = None  # of the study as built: file, texts, outputs, images
     pairs: tuple[tuple[str, str], ...] = ()
 
     def reported(self) -> dict[str, Any]:
@@ -36,7 +37,9 @@ class StudyFacts:
         return {name: value for name, value in asdict(self).items() if name not in NOT_REPORTED}
 
 
-def facts_of(study: Study, *, form: Form | None, dropped: Iterable[Any] = ()) -> StudyFacts:
+def facts_of(
+    study: Study, *, form: Form | None, dropped: Iterable[Any] = (), fingerprint: str | None = None
+) -> StudyFacts:
     """Collect what a report says of a study.
 
     Parameters
@@ -47,6 +50,8 @@ def facts_of(study: Study, *, form: Form | None, dropped: Iterable[Any] = ()) ->
         One of its forms: its questions are quoted as asked, one of each kind and criterion.
     dropped : iterable of DroppedItem
         Items that left before the draw.
+    fingerprint : str, optional
+        Hash of the study as it was built.
     """
     spa = study.spa
     exposures: tuple[int, ...] = ()
@@ -74,6 +79,7 @@ def facts_of(study: Study, *, form: Form | None, dropped: Iterable[Any] = ()) ->
         dropped_items=tuple(
             {"item_id": item.item_id, "rule": item.rule, "evidence": item.evidence} for item in dropped
         ),
+        fingerprint=fingerprint,
         pairs=tuple(dict.fromkeys((*study.pairs, *study.choice_pairs))),
     )
 

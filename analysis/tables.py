@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -92,10 +93,10 @@ def read_tables(paths: Mapping[str, Path], reading: Reading) -> AnswerTables:
     return _check_all(raw, reading, problems)
 
 
-def check_frames(frames: Mapping[str, pl.DataFrame], reading: Reading, *, sha256: str | None = None) -> AnswerTables:
+def check_frames(frames: Mapping[str, pl.DataFrame], reading: Reading) -> AnswerTables:
     """Check frames that are in memory already, by the same rules as files.
 
-    Empty frames are left out: a study need not ask in every way.
+    Empty frames are left out: a study need not ask in every way. The hash kept is that of the rows as CSV.
     """
     raw: dict[str, RawTable] = {}
     problems: list[str] = []
@@ -108,7 +109,7 @@ def check_frames(frames: Mapping[str, pl.DataFrame], reading: Reading, *, sha256
         except AnalysisError as error:
             problems += error.problems
             continue
-        columns = tuple(frame.columns)
+        columns, sha256 = tuple(frame.columns), hashlib.sha256(tidy.write_csv().encode()).hexdigest()
         raw[kind] = RawTable(place=place, columns=columns, frame=tidy, first_row=1, sha256=sha256)
     return _check_all(raw, reading, problems)
 
@@ -201,12 +202,12 @@ def _check_scales(check: Check, scales: Sequence[Scale]) -> None:
 def _check_cells(check: Check, cell: Sequence[str]) -> None:
     """Refuse a cell answered twice; a missing answer beside an accepted one is not a second answer."""
     key = [*cell, "repeat"]
-    twice = (
-        check.frame.filter(pl.col("value").is_not_null())
-        .group_by(key, maintain_order=True)
-        .agg(pl.col("row"))
-        .filter(pl.col("row").list.len() > 1)
-    )
+    answered = check.frame.filter(pl.col("value").is_not_null()).select("row", *key)
+    doubled = answered.group_by(key).len().filter(pl.col("len") > 1)
+    if doubled.is_empty():
+        return
+    twice = answered.join(doubled, on=key, how="semi", nulls_equal=True, maintain_order="left")
+    twice = twice.group_by(key, maintain_order=True).agg(pl.col("row"))
     for found in twice.head(3).to_dicts():
         where = ", ".join(f"{name} {found[name]}" for name in cell if found[name] is not None)
         check.problems.append(
