@@ -11,7 +11,7 @@ import polars as pl
 from analysis.coding import Floats, Ints, code, fold, split_by
 from analysis.order import Order
 from analysis.plan import Plan, Verdict
-from analysis.t_test import one_sample, sign_test
+from analysis.t_tests import one_sample, sign_test
 from analysis.units import UnitRule, average_by_unit
 
 CHANCE = 0.5

@@ -65,7 +65,7 @@ def holm(p_values: Sequence[float], *, fwer: float = 0.05) -> HolmResult:
     return HolmResult(p_adjusted=adjusted, rejected=adjusted <= fwer, fwer=fwer)
 
 
-class Testable(Protocol):
+class RowWithTest(Protocol):
     """A row of results with one test."""
 
     @property
@@ -81,7 +81,7 @@ class Testable(Protocol):
     def effect(self) -> float: ...  # noqa: D102
 
 
-Row = TypeVar("Row", bound=Testable)
+Row = TypeVar("Row", bound=RowWithTest)
 
 
 def with_verdicts(

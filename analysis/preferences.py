@@ -11,7 +11,7 @@ import polars as pl
 from analysis.coding import Floats, Ints, code, fold, snap, split_by
 from analysis.order import Order
 from analysis.plan import Verdict
-from analysis.t_test import one_sample
+from analysis.t_tests import one_sample
 
 CHANCE = 0.5
 NOBODY = "no answers are left"

@@ -11,7 +11,7 @@ import polars as pl
 from analysis.coding import Floats, Ints, code, fold, scale_of, snap
 from analysis.order import Order
 from analysis.plan import Plan, Verdict
-from analysis.t_test import NO_VARIATION, ONE_UNIT, TTest, one_sample, t_bound, welch
+from analysis.t_tests import NO_VARIATION, ONE_UNIT, TTest, one_sample, t_bound, welch
 from analysis.units import UnitRule, average_by_unit, count_by
 
 PAIRED, WELCH = "paired t", "Welch t"

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import json
 import math
-import platform
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
-from importlib.metadata import version
 from importlib.resources import files
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+from analysis import overview
 from analysis.bradley_terry import fit_bradley_terry
 from analysis.choices import ChoiceTest, choice_cells, choice_wins, compare_choices
 from analysis.coding import DIGITS, Floats
-from analysis.exclusions import Exclusion, apply_exclusions, excluded_counts, find_exclusions
+from analysis.exclusions import apply_exclusions, find_exclusions
 from analysis.findings import compare_with_expected, find_disagreements, findings_of
 from analysis.groups import group_order
 from analysis.holm import with_verdicts
@@ -50,7 +49,6 @@ from analysis.wording import conventions, warn
 from spa.errors import AnalysisError
 
 SCHEMA = 1
-PACKAGES = ("spa-eval", "numpy", "scipy", "polars", "choix")
 ELICITATION = re.compile(r" \([^()]+\)$")  # "fluency (continuous)": a criterion rated in a second way
 
 
@@ -96,11 +94,11 @@ def analyse(tables: AnswerTables, plan: Plan, *, study: StudyFacts | None = None
     ]
     results = {
         "schema": SCHEMA,
-        "settings": _settings(tables, plan),
+        "settings": overview.settings(tables, plan),
         "study": study.reported() if study else None,
-        "groups": _groups(answers, groups, exclusions, study),
-        "exclusions": [_exclusion(row) for row in exclusions],
-        "missing": _missing(answers, orders),
+        "groups": overview.groups(answers, groups, exclusions, study),
+        "exclusions": [overview.exclusion_row(row) for row in exclusions],
+        "missing": overview.missing(answers, orders),
         "preferences": _rows(preferences),
         "preference_directions": _rows(directions),
         "ratings": {"means": _rows(means), "pairs": _rows(rating_tests)},
@@ -264,75 +262,6 @@ def _with_lower(plan: Plan, orders: Mapping[str, Order]) -> Plan:
         )
     named = {name for name in criteria if {name, ELICITATION.sub("", name)} & plan.lower_is_better}
     return replace(plan, lower_is_better=frozenset(named))
-
-
-def _groups(
-    answers: Mapping[str, pl.DataFrame],
-    groups: Sequence[tuple[str, str]],
-    exclusions: Sequence[Exclusion],
-    study: StudyFacts | None,
-) -> list[dict[str, Any]]:
-    columns = ["group", "annotator_id", "assignment_id", "variant"]
-    seen = pl.concat([table.select(columns) for table in answers.values()]).unique()
-    gone_annotators, gone_assignments = excluded_counts(exclusions)
-    rows = []
-    for group, kind in groups:
-        own = seen.filter(pl.col("group") == group)
-        variant = own["variant"].is_not_null().any()
-        visits = own.filter(pl.col("assignment_id").is_not_null()).select(columns[1:3]).n_unique()
-        rows.append(
-            {
-                "group": group,
-                "annotator_kind": kind,
-                "annotators": own["annotator_id"].n_unique(),
-                "assignments": visits,
-                "excluded_annotators": gone_annotators[group],
-                "excluded_assignments": gone_assignments[group],
-                "form": None if study is None else "variant" if variant else "identical",
-            }
-        )
-    return rows
-
-
-def _missing(answers: Mapping[str, pl.DataFrame], orders: Mapping[str, Order]) -> list[dict[str, Any]]:
-    rows = []
-    for source, table in answers.items():
-        order = orders[source]
-        counted = (
-            table.filter(pl.col("value").is_null())
-            .group_by("group", "criterion", pl.col("missing_reason").alias("reason"))
-            .agg(pl.len().alias("n"))
-        )
-        found = [{"source": source, **row} for row in counted.to_dicts()]
-        rows += sorted(
-            found,
-            key=lambda row: (order.groups.index(row["group"]), order.criteria.index(row["criterion"]), row["reason"]),
-        )
-    return rows
-
-
-def _exclusion(row: Exclusion) -> dict[str, Any]:
-    names = ("annotator_id", "assignment_id", "group", "rule", "evidence")
-    return {name: getattr(row, name) for name in names}
-
-
-def _settings(tables: AnswerTables, plan: Plan) -> dict[str, Any]:
-    tau = plan.consistency_tau
-    return {
-        "fwer": plan.fwer,
-        "consistency_tau": None if tau is None else float(tau),
-        "confidence": plan.confidence,
-        "seed": plan.seed,
-        "family": plan.family,
-        "unit": plan.unit,
-        "max_failed_checks": plan.max_failed_checks,
-        "repeat_submissions": plan.repeat_submissions,
-        "regularisation": plan.regularisation,
-        "lower_is_better": sorted(plan.lower_is_better),
-        "scales": [asdict(scale) for scale in tables.scales],
-        "versions": {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
-        "inputs": [asdict(file) for file in tables.inputs],
-    }
 
 
 def _rows(records: Sequence[Any]) -> list[dict[str, Any]]:

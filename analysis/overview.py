@@ -1,0 +1,92 @@
+"""What stands in results.json beside the tests: settings, groups, missing answers."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from importlib.metadata import version
+from typing import Any
+
+import polars as pl
+
+from analysis.exclusions import Exclusion, excluded_counts
+from analysis.order import Order
+from analysis.plan import Plan
+from analysis.study_facts import StudyFacts
+from analysis.tables import AnswerTables
+
+PACKAGES = ("spa-eval", "numpy", "scipy", "polars", "choix")
+
+
+def groups(
+    answers: Mapping[str, pl.DataFrame],
+    order: Sequence[tuple[str, str]],
+    exclusions: Sequence[Exclusion],
+    study: StudyFacts | None,
+) -> list[dict[str, Any]]:
+    """Describe each group: who, how many, how many left, and whether the form was the identical one."""
+    columns = ["group", "annotator_id", "assignment_id", "variant"]
+    seen = pl.concat([table.select(columns) for table in answers.values()]).unique()
+    gone_annotators, gone_assignments = excluded_counts(exclusions)
+    rows = []
+    for group, kind in order:
+        own = seen.filter(pl.col("group") == group)
+        variant = own["variant"].is_not_null().any()
+        visits = own.filter(pl.col("assignment_id").is_not_null()).select(columns[1:3]).n_unique()
+        rows.append(
+            {
+                "group": group,
+                "annotator_kind": kind,
+                "annotators": own["annotator_id"].n_unique(),
+                "assignments": visits,
+                "excluded_annotators": gone_annotators[group],
+                "excluded_assignments": gone_assignments[group],
+                "form": None if study is None else "variant" if variant else "identical",
+            }
+        )
+    return rows
+
+
+def missing(answers: Mapping[str, pl.DataFrame], orders: Mapping[str, Order]) -> list[dict[str, Any]]:
+    """Count the answers that could not be used, by source, group, criterion and reason."""
+    rows = []
+    for source, table in answers.items():
+        order = orders[source]
+        counted = (
+            table.filter(pl.col("value").is_null())
+            .group_by("group", "criterion", pl.col("missing_reason").alias("reason"))
+            .agg(pl.len().alias("n"))
+        )
+        found = [{"source": source, **row} for row in counted.to_dicts()]
+        rows += sorted(
+            found,
+            key=lambda row: (order.groups.index(row["group"]), order.criteria.index(row["criterion"]), row["reason"]),
+        )
+    return rows
+
+
+def exclusion_row(row: Exclusion) -> dict[str, Any]:
+    """Return the row of an exclusion."""
+    names = ("annotator_id", "assignment_id", "group", "rule", "evidence")
+    return {name: getattr(row, name) for name in names}
+
+
+def settings(tables: AnswerTables, plan: Plan) -> dict[str, Any]:
+    """Name everything that the numbers depend on."""
+    tau = plan.consistency_tau
+    return {
+        "fwer": plan.fwer,
+        "consistency_tau": None if tau is None else float(tau),
+        "confidence": plan.confidence,
+        "seed": plan.seed,
+        "family": plan.family,
+        "unit": plan.unit,
+        "max_failed_checks": plan.max_failed_checks,
+        "repeat_submissions": plan.repeat_submissions,
+        "regularisation": plan.regularisation,
+        "lower_is_better": sorted(plan.lower_is_better),
+        "scales": [asdict(scale) for scale in tables.scales],
+        "versions": {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
+        "inputs": [asdict(file) for file in tables.inputs],
+    }
