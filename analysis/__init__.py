@@ -22,20 +22,20 @@ _HOME = {
     "to_json": "analysis.results",
     "write_results": "analysis.writing",
 }
-__all__ = [
-    "AnswerTables",
-    "Plan",
-    "Reading",
-    "Scale",
-    "StudyFacts",
+__all__ = [  # noqa: RUF022 - as an index is sorted, capitals among the others
     "analyse",
+    "AnswerTables",
     "check_frames",
     "facts_of",
     "fit_bradley_terry",
     "parse_expectations",
+    "Plan",
     "plan_of",
     "read_tables",
+    "Reading",
     "results_schema",
+    "Scale",
+    "StudyFacts",
     "to_json",
     "write_results",
 ]
