@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from analysis.report.document import Block, Bullets, Column, Paragraph, Results, Section, Table, build_table
+from analysis.report.document import Block, Bullets, Column, Fold, Paragraph, Results, Section, Table, build_table
 from analysis.report.findings import (
     SHARES,
     Finding,
@@ -38,9 +38,13 @@ def headline(results: Results) -> Section | None:
     group, criteria = main_group(results, source), first_criteria(results, source)
     blocks: list[Block] = []
     if len(criteria) == 1:
-        blocks.append(Paragraph(text=sentence(_claim(results, names, source, group, criteria[0])), weight="headline"))
+        blocks.append(
+            Paragraph(
+                text=_opening(_claim(results, names, source, group, criteria[0]), names, group), weight="headline"
+            )
+        )
     else:
-        blocks.append(Paragraph(text=f"{sentence(names.group(group))} were asked about {len(criteria)} criteria."))
+        blocks.append(Paragraph(text=f"{len(criteria)} criteria were judged, here by {names.who(group)}:"))
         blocks.append(
             Bullets(
                 items=tuple(
@@ -88,6 +92,11 @@ def _claim(results: Results, names: Names, source: str, group: str, criterion: s
         _clear_ones(len(run), len(clear)),
     ]
     return " ".join(line for line in lines if line)
+
+
+def _opening(claim: str, names: Names, group: str) -> str:
+    """Begin with a capital, but leave the id of an LLM as it is."""
+    return claim if names.kind(group) == "llm" else sentence(claim)
 
 
 def _ending(names: Names, group: str) -> str:
@@ -183,13 +192,14 @@ def _others(results: Results, names: Names, source: str, group: str, criteria: t
             said.append(_agreement_words(names.source_by_group(other_source, other_group), same, opposite, pairs))
     if not said:
         return []
-    left = (
-        [f"{plural(len(said) - MOST_LINES, 'more')} under \u201cSide by side\u201d."] if len(said) > MOST_LINES else []
-    )
-    return [
+    first, rest = tuple(said[:MOST_LINES]), tuple(said[MOST_LINES:])
+    blocks: list[Block] = [
         Paragraph(text=f"Do the others find the same as {names.source_by_group(source, group)}?"),
-        Bullets(items=(*said[:MOST_LINES], *left)),
+        Bullets(items=first),
     ]
+    if rest:
+        blocks.append(Fold(summary=f"The other {len(rest)}", blocks=(Bullets(items=rest),)))
+    return blocks
 
 
 def _agreement_words(name: str, same: int, opposite: int, pairs: int) -> str:

@@ -10,7 +10,7 @@ from importlib.resources import files
 from jinja2 import DictLoader, Environment, StrictUndefined, Template
 from markupsafe import Markup
 
-from analysis.report.document import Document, legends
+from analysis.report.document import Cell, Column, Document, legends
 
 
 @cache
@@ -34,5 +34,11 @@ def render_html(document: Document) -> str:
         policy=policy,
         style=Markup(style),
         markup=Markup,
+        classes_of=_classes,
         kind=lambda block: type(block).__name__,
     )
+
+
+def _classes(column: Column, field: Cell) -> list[str]:
+    known = {"number": column.numeric, field.tone: field.tone != "plain", "unknown": not field.known}
+    return [name for name, holds in known.items() if holds]

@@ -48,7 +48,11 @@ def build_document(results: Results) -> Document:
 
 def _subtitle(results: Results) -> str:
     groups = results.get("groups") or ()
-    kinds = {"human": ("person", "people"), "simulated": ("simulated annotator", None), "llm": ("LLM", None)}
+    kinds = {
+        "human": ("person", "people"),
+        "simulated": ("simulated annotator", None),
+        "llm": ("LLM", "LLMs or variants"),
+    }
     parts = []
     for kind, (one, many) in kinds.items():
         members = [entry for entry in groups if entry.get("annotator_kind") == kind]

@@ -10,6 +10,7 @@ from analysis.report.document import (
     Bullets,
     Cell,
     Column,
+    Fold,
     Heading,
     Paragraph,
     Results,
@@ -34,6 +35,7 @@ from analysis.report.words import (
     stars,
 )
 
+MOST_LINES = 12  # disagreements shown at once
 REVERSAL = (
     "Why ratings and SPA can differ: a mean rating treats the steps of a scale as equally wide and as the same for "
     "everybody. Where that does not hold, averaging can reverse a preference that every annotator shares "
@@ -170,7 +172,10 @@ def _disagreements(results: Results, names: Names) -> list[Block]:
         else f"They differ on {plural(len(entries), 'pair')}: on each, some results are clear and others are not; no "
         "two clear results are opposite."
     )
-    return [Heading(text="Where they disagree"), Paragraph(text=summary), Bullets(items=items)]
+    told: Block = Bullets(items=items)
+    if len(items) > MOST_LINES:
+        told = Fold(summary=f"Each of the {plural(len(items), 'pair')}", blocks=(told,))
+    return [Heading(text="Where they disagree"), Paragraph(text=summary), told]
 
 
 def _opposite(entry: Mapping[str, Any]) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from analysis.report.document import Bullets, Paragraph
+from analysis.report.document import Bullets, Fold, Paragraph
 from analysis.report.headline import headline
 from tests.analysis.sample_results import empty_results, many_results, pair_results, preference, rating_pair
 
@@ -78,9 +78,7 @@ def test_others_that_find_the_opposite_are_named():
 def test_an_llm_is_one_subject():
     results = {**pair_results(), "groups": [{"group": "gpt-4", "annotator_kind": "llm"}]}
     results["preferences"] = [preference("gpt-4", "A", "B", 0.68)]
-    assert told(results).startswith("Gpt-4 (LLM) prefers A to B: on average it puts") or told(results).startswith(
-        "gpt-4 (LLM) prefers A to B: on average it puts"
-    )
+    assert told(results).startswith("gpt-4 (LLM) prefers A to B: on average it puts the chance")
 
 
 def test_ratings_speak_in_points():
@@ -92,7 +90,7 @@ def test_ratings_speak_in_points():
 
 def test_criteria_are_told_apart_where_there_is_no_overall_question():
     lines = told(many_results(3)).splitlines()
-    assert lines[0] == "People were asked about 2 criteria."
+    assert lines[0] == "2 criteria were judged, here by people:"
     assert [line.split(":")[0] for line in lines[1:3]] == ["Coherence", "Relevance"]
 
 
@@ -105,3 +103,12 @@ def test_people_come_first(kinds: tuple[str, str]):
         "preferences": [preference(second, "A", "B", 0.3), preference(first, "A", "B", 0.7)],
     }
     assert "A to B" in told(results).splitlines()[0]
+
+
+def test_many_groups_do_not_bury_the_answer():
+    results = pair_results()
+    results["preferences"] += [preference(f"llm-{number:02d}", "A & B", "B", 0.68) for number in range(20)]
+    section = headline(results)
+    assert section is not None
+    folds = [block for block in section.blocks if isinstance(block, Fold)]
+    assert [fold.summary for fold in folds] == ["The other 12"]
