@@ -37,16 +37,17 @@ SPECIAL = {
     "\u2069": "",
 }
 WHITE = re.compile(r"[ \t\n\r\f\v]+")  # a non-breaking space stays
-STARS = re.compile(r"(\*{1,3})$")
+STARS = re.compile(r"((?<=[%\d])\*{1,3}|^\*{1,3}$)")  # of a number, or alone in their column
 
 
-def escape(text: str) -> str:
+def escape(text: str, *, keep_ends: bool = False) -> str:
     r"""Return text that LaTeX prints letter by letter, on one line.
 
     >>> print(escape(r"50% of a_b \x {y}"))
     50\% of a\_b \textbackslash{}x \{y\}
     """
-    return "".join(SPECIAL.get(character, character) for character in WHITE.sub(" ", text).strip())
+    line = WHITE.sub(" ", text)
+    return "".join(SPECIAL.get(character, character) for character in (line if keep_ends else line.strip()))
 
 
 def latex_tables(document: Document) -> dict[str, str]:
@@ -106,6 +107,8 @@ def escape_notes(notes: Iterable[str]) -> list[str]:
 
 def _cell(field: Cell) -> str:
     text = field.brief or (f"{field.text} ({field.detail})" if field.detail else field.text)
-    found = STARS.search(text)
-    shown = rf"{escape(text[: found.start()])}$^{{{found[1]}}}$" if found else escape(text)
+    parts = STARS.split(text)  # text, stars, text, ...
+    shown = "".join(
+        f"$^{{{part}}}$" if position % 2 else escape(part, keep_ends=True) for position, part in enumerate(parts)
+    )
     return f"{{}}{shown}" if shown.startswith(("[", "*")) else shown  # else taken for an argument of the line break

@@ -93,6 +93,7 @@ def test_latex_holds_no_special_character_of_a_name(files: dict[str, str]):
 def test_latex_stars_are_raised(files: dict[str, str]):
     assert r"68.8\%$^{***}$" in files["tables/comparison.tex"]
     assert "$^{***}$" in files["tables/preferences.tex"]
+    assert r"68.8\%$^{***}$, recovered" in files["tables/expected.tex"]
 
 
 def test_long_latex_tables_break_over_pages():
