@@ -63,11 +63,8 @@ def headline(results: Results) -> Section | None:
         )
     cautions = len(set(results.get("warnings") or ()))
     if cautions:
-        blocks.append(
-            Paragraph(
-                text=f"Before you use these numbers, read the {'warning' if cautions == 1 else f'{cautions} warnings'} below."
-            )
-        )
+        what = "warning" if cautions == 1 else f"{cautions} warnings"
+        blocks.append(Paragraph(text=f"Before you use these numbers, read the {what} below."))
     ranking = _ranking_table(results, names, criteria)
     return Section(id="answer", title="The answer", blocks=(*blocks, *([ranking] if ranking else [])))
 
