@@ -20,7 +20,7 @@ from analysis.coding import DIGITS, Floats
 from analysis.exclusions import apply_exclusions, find_exclusions
 from analysis.findings import compare_with_expected, find_disagreements, findings_of
 from analysis.groups import group_order
-from analysis.holm import with_verdicts
+from analysis.corrections import with_verdicts
 from analysis.order import Order, order_of
 from analysis.plan import Plan
 from analysis.preferences import (

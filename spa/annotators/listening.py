@@ -39,6 +39,7 @@ def listen(host: str, port: int) -> Iterator[Listener]:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             bound.bind(place)
+            bound.listen()  # whoever is told the address may connect at once and waits until the server runs
         except OSError as error:
             raise ResponseError(
                 f"{host}:{port}: cannot listen here ({error.strerror}); choose another --port, or 0 for any free one"

@@ -36,7 +36,9 @@ def choices(rows: Iterable[tuple[str, str, str, str, str]], **columns: object) -
 def with_columns(frame: pl.DataFrame, columns: dict[str, object]) -> pl.DataFrame:
     """Add constant columns, or lists as they are."""
     return frame.with_columns(
-        pl.Series(name, value) if isinstance(value, Sequence) and not isinstance(value, str) else pl.lit(value).alias(name)
+        pl.Series(name, value)
+        if isinstance(value, Sequence) and not isinstance(value, str)
+        else pl.lit(value).alias(name)
         for name, value in columns.items()
     )
 

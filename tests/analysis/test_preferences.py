@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from analysis import Plan, StudyFacts, parse_expectations
-from analysis.holm import holm
+from analysis.corrections import holm
 from tests.analysis.answers import Results, preferences, ratings, run
 
 PERCENT = st.integers(0, 100).map(lambda value: value / 100)

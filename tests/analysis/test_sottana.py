@@ -78,7 +78,9 @@ def test_means_and_population_sd_of_each_rater_match(
                 assert row["n"] == 100
                 assert row["mean"] == close(mean)
                 assert row["sd_population"] == close(block["sd_population"][rater][system])
-    own = {(row["criterion"], row["system"]): row["mean"] for row in results["ratings"]["means"] if row["group"] == "gpt4"}
+    own = {
+        (row["criterion"], row["system"]): row["mean"] for row in results["ratings"]["means"] if row["group"] == "gpt4"
+    }
     assert all(row["mean"] == own[key[1:]] for key, row in found.items() if key[0] == "gpt4")
 
 

@@ -504,7 +504,6 @@ def test_a_port_in_use_is_told_in_one_line(built: Path) -> None:
     from spa.annotators.listening import listen
 
     with listen("127.0.0.1", 0) as taken:
-        taken.socket.listen()
         port = taken.address.rpartition(":")[2]
         code, output = run("serve", str(built), "--port", port)
     assert code == 1
@@ -543,16 +542,18 @@ def test_serve_prints_its_links_and_ends_cleanly_with_ctrl_c(built: Path, tmp_pa
         str(links),
     ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as served:
-        assert served.stdout is not None
-        lines = [served.stdout.readline() for _ in range(4)]
-        served.stdout.flush()
-        address = lines[1].removeprefix("open link: ").strip()
-        personal = links.read_text().splitlines()
-        assert len(personal) == 6
-        assert all(link.startswith(f"{address}a/") for link in personal)
-        page = httpx2.get(personal[0], follow_redirects=True, trust_env=False, timeout=20)
-        assert ReadPage(page.text).all("form")
-        assert "server" not in page.headers
-        served.send_signal(signal.SIGINT)
-        _, errors = served.communicate(timeout=20)
+        try:
+            assert served.stdout is not None
+            lines = [served.stdout.readline() for _ in range(4)]
+            address = lines[1].removeprefix("open link: ").strip()
+            personal = links.read_text().splitlines()
+            assert len(personal) == 6
+            assert all(link.startswith(f"{address}a/") for link in personal)
+            page = httpx2.get(personal[0], follow_redirects=True, trust_env=False, timeout=20)
+            assert ReadPage(page.text).all("form")
+            assert "server" not in page.headers
+            served.send_signal(signal.SIGINT)
+            _, errors = served.communicate(timeout=20)
+        finally:
+            served.kill()  # a failed assertion must not wait for a server that nobody stops
     assert (served.returncode, errors) == (0, "")

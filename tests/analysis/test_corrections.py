@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 
 from analysis import Plan
-from analysis.holm import holm, stars
+from analysis.corrections import holm, stars
 from tests.analysis.answers import preferences, run
 
 P_VALUES = st.lists(st.floats(0, 1, allow_subnormal=False), min_size=1, max_size=30)
