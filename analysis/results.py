@@ -17,10 +17,10 @@ from analysis import overview
 from analysis.bradley_terry import fit_bradley_terry
 from analysis.choices import ChoiceTest, choice_cells, choice_wins, compare_choices
 from analysis.coding import DIGITS, Floats
+from analysis.corrections import with_verdicts
 from analysis.exclusions import apply_exclusions, find_exclusions
 from analysis.findings import compare_with_expected, find_disagreements, findings_of
 from analysis.groups import group_order
-from analysis.corrections import with_verdicts
 from analysis.order import Order, order_of
 from analysis.plan import Plan
 from analysis.preferences import (
