@@ -4,6 +4,7 @@ BIN := $(VENV)/bin
 .PHONY: demo test check fix bench clean
 
 demo: $(VENV)/.installed
+	rm -rf demo-out
 	$(BIN)/spa demo --out demo-out
 
 test: $(VENV)/.installed-test
