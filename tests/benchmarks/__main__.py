@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from rich.console import Console
 from rich.table import Table
 
-from tests.benchmarks import bench_forms, bench_report
+from tests.benchmarks import bench_forms, bench_report, bench_store
 from tests.benchmarks.measure import Figure
 
 
@@ -30,6 +30,8 @@ def benchmarks() -> Iterator[Callable[[], Figure | None]]:
     yield help_time
     yield bench_forms.assignments_per_second
     yield bench_forms.forms_per_second
+    yield bench_store.assignments_stored_per_second
+    yield bench_store.answers_exported_per_second
     yield bench_report.report_on_hanna
 
 

@@ -1,0 +1,42 @@
+"""How fast a draw is stored and how fast completed submissions become tidy tables."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from time import perf_counter
+
+from spa.responses.export import export_tables
+from spa.responses.store import Store
+from tests.benchmarks.measure import Figure
+from tests.spa.test_export import PREFERENCE, RATING, answered, build_by_hand, save_all
+from tests.spa.test_store import draws
+
+
+def assignments_stored_per_second(count: int = 10_000) -> Figure:
+    """Store a draw of two labels in one transaction."""
+    drawn = list(draws(count))
+    with tempfile.TemporaryDirectory() as folder, Store.create(Path(folder) / "study.sqlite") as store:
+        started = perf_counter()
+        store.save_build("fingerprint", drawn)
+        seconds = perf_counter() - started
+    return Figure(name="assignments stored", value=count / seconds, unit="1/s", note=f"{count:,} in one transaction")
+
+
+def answers_exported_per_second(submissions: int = 2_000, each: int = 20) -> Figure:
+    """Export completed submissions of preferences and ratings in equal parts."""
+    answers = (answered(PREFERENCE, 0.2, "20"), answered(RATING, 4.0)) * (each // 2)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        build_by_hand(Path(folder) / "study.sqlite", count=submissions) as store,
+    ):
+        save_all(store, [answers] * submissions)
+        started = perf_counter()
+        export_tables(store)
+        seconds = perf_counter() - started
+    return Figure(
+        name="answers exported",
+        value=submissions * len(answers) / seconds,
+        unit="1/s",
+        note=f"{submissions:,} submissions of {len(answers)} answers",
+    )
