@@ -8,9 +8,10 @@ from typing import Any
 _HOME = {
     "analyse": "analysis.results",
     "AnswerTables": "analysis.tables",
+    "bradley_terry": "analysis.strengths",
     "check_frames": "analysis.tables",
     "facts_of": "analysis.study_facts",
-    "fit_bradley_terry": "analysis.bradley_terry",
+    "fit_bradley_terry": "analysis.strengths",
     "holm": "analysis.corrections",
     "parse_expectations": "analysis.plan",
     "Plan": "analysis.plan",
@@ -26,6 +27,7 @@ _HOME = {
 __all__ = [  # noqa: RUF022 - as an index is sorted, capitals among the others
     "analyse",
     "AnswerTables",
+    "bradley_terry",
     "check_frames",
     "facts_of",
     "fit_bradley_terry",

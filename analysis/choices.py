@@ -11,6 +11,7 @@ import polars as pl
 from analysis.coding import Floats, Ints, code, fold, split_by
 from analysis.order import Order
 from analysis.plan import Plan, Verdict
+from analysis.strength_rows import Judgements
 from analysis.t_tests import one_sample, sign_test
 from analysis.units import UnitRule, average_by_unit
 
@@ -150,11 +151,13 @@ def compare_choices(cells: ChoiceCells, plan: Plan) -> list[ChoiceTest]:
     return rows
 
 
-def choice_wins(cells: ChoiceCells) -> Floats:
-    """Count wins, ties half: array of shape (n_systems, n_systems), entry [i, j] is what i won of j."""
-    k = len(cells.systems)
-    key = cells.x * k + cells.y
-    wins = np.bincount(key, weights=cells.value, minlength=k * k).reshape(k, k)
-    losses = np.bincount(key, weights=1 - cells.value, minlength=k * k).reshape(k, k)
-    table: Floats = (wins + losses.T).astype(np.float64)
-    return table
+def choice_judgements(cells: ChoiceCells) -> Judgements:
+    """Return each cell as one comparison for Bradley-Terry; a tie is half for each."""
+    return Judgements(
+        x=cells.x,
+        y=cells.y,
+        won=cells.value,
+        unit="assignment" if cells.llm else "annotator",
+        of_unit=cells.assignment if cells.llm else cells.annotator,
+        item=cells.item,
+    )

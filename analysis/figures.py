@@ -112,11 +112,13 @@ def means_plot(
     system_names: Mapping[str, str] | None = None,
     group_names: Mapping[str, str] | None = None,
     criterion_names: Mapping[str, str] | None = None,
+    title: str = "mean rating",
     alternative: str = "Mean ratings with their intervals; the table beside this figure holds the same numbers.",
 ) -> str:
     """Draw mean ratings with intervals: one panel a criterion, one label a system, one dot a group.
 
-    Parameters and result are those of :func:`forest_plot`; rows are those of ``ratings.means``.
+    Parameters and result are those of :func:`forest_plot`; rows are those of ``ratings.means``
+    or anything else with a ``mean``, which ``title`` then names.
     """
     listed = [dict(row) for row in rows]
     dots = [
@@ -133,7 +135,7 @@ def means_plot(
     ]
     ends = [end for dot in dots for end in (dot.value, dot.low, dot.high) if end is not None] or [0.0, 1.0]
     margin = 0.05 * (max(ends) - min(ends)) or 0.5
-    return draw(dots, Axis(low=min(ends) - margin, high=max(ends) + margin, title="mean rating"), alternative)
+    return draw(dots, Axis(low=min(ends) - margin, high=max(ends) + margin, title=title), alternative)
 
 
 def draw(dots: Sequence[Dot], axis: Axis, alternative: str) -> str:

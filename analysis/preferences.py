@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +11,7 @@ import polars as pl
 from analysis.coding import Floats, Ints, code, fold, snap, split_by
 from analysis.order import Order
 from analysis.plan import Verdict
+from analysis.strength_rows import Judgements
 from analysis.t_tests import one_sample
 
 CHANCE = 0.5
@@ -261,21 +262,34 @@ def _sums(directed: Directed, n_tests: int) -> list[Floats]:
     return split_by(directed.test[both.first][complete], snap(total[complete], scale=1.0, digits=13), n_tests)
 
 
-def win_tables(units: UnitPreferences, tests: Comparisons, systems: Sequence[str]) -> dict[tuple[str, str], Floats]:
-    """Count fractional wins by group and criterion, exposures pooled: p for x and 1 - p for y.
+def preference_judgements(
+    units: UnitPreferences, tests: Comparisons, systems: Sequence[str], llms: Collection[str]
+) -> Iterator[tuple[str, str, Judgements]]:
+    """Yield group, criterion and their comparisons, exposures pooled: x wins P(x preferred to y), y the rest.
 
-    Returns
-    -------
-    dict
-        (group, criterion) -> array of shape (n_systems, n_systems); entry [i, j] is what i won of j.
+    Parameters
+    ----------
+    llms : collection of str
+        Groups that are LLMs, whose unit is the assignment.
     """
     place = {system: number for number, system in enumerate(systems)}
-    wins: dict[tuple[str, str], Floats] = {}
-    sums = np.bincount(units.test, weights=units.value, minlength=len(tests.keys))
-    counts = np.bincount(units.test, minlength=len(tests.keys))
-    for number in np.flatnonzero(counts).tolist():
-        group, criterion, _, x, y = tests.name(number)
-        table = wins.setdefault((group, criterion), np.zeros((len(systems), len(systems))))
-        table[place[x], place[y]] += sums[number]
-        table[place[y], place[x]] += counts[number] - sums[number]
-    return wins
+    names = [tests.name(number) for number in range(len(tests.keys))]
+    x = np.array([place[name[3]] for name in names], dtype=np.int64)
+    y = np.array([place[name[4]] for name in names], dtype=np.int64)
+    parts: dict[tuple[str, str], int] = {}
+    part = np.array([parts.setdefault(name[:2], len(parts)) for name in names], dtype=np.int64)[units.test]
+    for (group, criterion), number in parts.items():
+        own = part == number
+        if own.any():
+            yield (
+                group,
+                criterion,
+                Judgements(
+                    x=x[units.test[own]],
+                    y=y[units.test[own]],
+                    won=units.value[own],
+                    unit="assignment" if group in llms else "annotator",
+                    of_unit=units.unit[own],
+                    item=None,
+                ),
+            )

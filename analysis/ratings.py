@@ -11,6 +11,7 @@ import polars as pl
 from analysis.coding import Floats, Ints, code, fold, scale_of, snap
 from analysis.order import Order
 from analysis.plan import Plan, Verdict
+from analysis.strength_rows import Judgements
 from analysis.t_tests import NO_VARIATION, ONE_UNIT, TTest, one_sample, t_bound, welch
 from analysis.units import UnitRule, average_by_unit, count_by
 
@@ -287,18 +288,16 @@ def _row(cells: RatingCells, x: int, y: int, unit: str, test: str, result: TTest
     )
 
 
-def ratings_wins(cells: RatingCells, differences: Differences) -> Floats:
-    """Count wins by rating: the higher of one annotator's two ratings of one item wins, equal ones are half.
+def rating_judgements(cells: RatingCells, differences: Differences) -> Judgements:
+    """Return each pair of ratings as one comparison: the higher of one annotator's two ratings of one item wins.
 
-    Returns
-    -------
-    array of float, shape (n_systems, n_systems)
-        Entry [i, j] is what i won of j. Raw: for a lower-is-better criterion the ranking turns, not the wins.
+    Equal ratings are half for each. Raw: for a lower-is-better criterion the ranks turn, not the wins.
     """
-    k = len(cells.systems)
-    share = (np.sign(differences.value) + 1) / 2
-    key = differences.x * k + differences.y
-    wins = np.bincount(key, weights=share, minlength=k * k).reshape(k, k)
-    losses = np.bincount(key, weights=1 - share, minlength=k * k).reshape(k, k)
-    table: Floats = (wins + losses.T).astype(np.float64)
-    return table
+    return Judgements(
+        x=differences.x,
+        y=differences.y,
+        won=(np.sign(differences.value) + 1) / 2,
+        unit="assignment" if cells.llm else "annotator",
+        of_unit=differences.assignment if cells.llm else differences.annotator,
+        item=differences.item,
+    )

@@ -10,13 +10,11 @@ from dataclasses import asdict, replace
 from importlib.resources import files
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from analysis import overview
-from analysis.bradley_terry import fit_bradley_terry
-from analysis.choices import ChoiceTest, choice_cells, choice_wins, compare_choices
-from analysis.coding import DIGITS, Floats
+from analysis.choices import ChoiceTest, choice_cells, choice_judgements, compare_choices
+from analysis.coding import DIGITS
 from analysis.corrections import with_verdicts
 from analysis.exclusions import apply_exclusions, find_exclusions
 from analysis.findings import compare_with_expected, find_disagreements, findings_of
@@ -30,19 +28,20 @@ from analysis.preferences import (
     combine,
     compare_preferences,
     direct,
+    preference_judgements,
     summarise_directions,
-    win_tables,
 )
-from analysis.ranking import STRENGTH_TIE, Ranking, agreement_of_rankings, order_systems, ranks
+from analysis.ranking import Ranking, agreement_of_rankings, order_systems
 from analysis.ratings import (
     RatingMean,
     RatingTest,
     compare_ratings,
     rating_cells,
     rating_differences,
-    ratings_wins,
+    rating_judgements,
     summarise_ratings,
 )
+from analysis.strength_rows import strength_rows
 from analysis.study_facts import StudyFacts
 from analysis.tables import AnswerTables
 from analysis.wording import conventions, warn
@@ -137,11 +136,15 @@ def _preferences(
     everybody, directed = (direct(frames["preferences"], comparisons) for frames in (answers, kept))
     units = combine(directed)
     rows = compare_preferences(units, comparisons, confidence=plan.confidence)
-    wins = win_tables(units, comparisons, order.systems)
+    llms = set(answers["preferences"].filter(pl.col("annotator_kind") == "llm")["group"].to_list())
     return (
         with_verdicts(rows, fwer=plan.fwer, family=plan.family),
         summarise_directions(everybody, directed, comparisons),
-        [row for key, table in wins.items() for row in _strengths("preferences", *key, table, order.systems, plan)],
+        [
+            row
+            for group, criterion, judged in preference_judgements(units, comparisons, order.systems, llms)
+            for row in strength_rows("preferences", group, criterion, judged, order.systems, plan)
+        ],
     )
 
 
@@ -158,8 +161,8 @@ def _ratings(
         differences = rating_differences(cells)
         means += summarise_ratings(cells, plan)
         tests += compare_ratings(cells, differences, plan)
-        wins = ratings_wins(cells, differences)
-        strengths += _strengths("ratings_bt", cells.group, cells.criterion, wins, order.systems, plan)
+        judged = rating_judgements(cells, differences)
+        strengths += strength_rows("ratings_bt", cells.group, cells.criterion, judged, order.systems, plan)
     tests = with_verdicts(tests, fwer=plan.fwer, family=plan.family, lower_is_better=plan.lower_is_better)
     return means, tests, strengths
 
@@ -174,39 +177,9 @@ def _choices(
     strengths: list[dict[str, Any]] = []
     for cells in choice_cells(kept["choices"], order):
         tests += compare_choices(cells, plan)
-        wins = choice_wins(cells)
-        strengths += _strengths("choices", cells.group, cells.criterion, wins, order.systems, plan)
+        judged = choice_judgements(cells)
+        strengths += strength_rows("choices", cells.group, cells.criterion, judged, order.systems, plan)
     return with_verdicts(tests, fwer=plan.fwer, family=plan.family), strengths
-
-
-def _strengths(
-    source: str, group: str, criterion: str, wins: Floats, systems: Sequence[str], plan: Plan
-) -> list[dict[str, Any]]:
-    """Fit one table over the systems that were compared at all, and rank those that have a strength."""
-    compared = np.flatnonzero((wins + wins.T).sum(axis=1) > 0)
-    names = [systems[place] for place in compared.tolist()]
-    fit = fit_bradley_terry(wins[np.ix_(compared, compared)], names, regularisation=plan.regularisation)
-    values = {names[place]: float(fit.strength[place]) for place in fit.fitted.tolist()}
-    turned = source == "ratings_bt" and criterion in plan.lower_is_better
-    places = ranks(order_systems(values, tie=STRENGTH_TIE, lower_is_better=turned))
-    return [
-        {
-            "source": source,
-            "group": group,
-            "criterion": criterion,
-            "system": name,
-            "strength": values.get(name),
-            "ci_low": None,
-            "ci_high": None,
-            "interval": None,
-            "rank": places.get(name),
-            "rank_low": None,
-            "rank_high": None,
-            "regularisation": plan.regularisation,
-            "reason": reason,
-        }
-        for name, reason in zip(names, fit.reasons, strict=True)
-    ]
 
 
 def _rankings(

@@ -56,6 +56,25 @@ def means_figure(rows: Rows, names: Names, criterion: str, several: bool) -> Fig
     return _figure(f"ratings-{slug(criterion)}" if several else "ratings", svg, caption, len(drawn))
 
 
+def strengths_figure(rows: Rows, names: Names, source: str, criterion: str) -> Figure | Fold:
+    """Return the figure of Bradley-Terry strengths of one source, folded where it is long."""
+    fitted = [row for row in rows if row.get("strength") is not None]
+    drawn, left_out = _drawn(fitted, names)
+    svg = means_plot(
+        [{**row, "mean": row["strength"]} for row in drawn],
+        system_names={row["system"]: names.system(row["system"]) for row in drawn},
+        group_names={row["group"]: names.short_group(row["group"]) for row in drawn},
+        criterion_names={criterion: names.criterion(criterion)},
+        title="strength",
+        alternative=f"Strength of each system with its interval; {BESIDE}.",
+    )
+    caption = (
+        f"Bradley-Terry strengths with their intervals: {names.source(source)}, {names.criterion(criterion)}. "
+        f"Only differences between systems of one group mean something.{left_out}"
+    )
+    return _figure(f"strengths-{source}-{slug(criterion)}", svg, caption, len(drawn))
+
+
 def _figure(name: str, svg: str, caption: str, dots: int) -> Figure | Fold:
     figure = Figure(name=name, svg=svg, caption=caption, alternative=BESIDE)
     return Fold(summary=f"Figure of {dots} results", blocks=(figure,)) if dots > LONG_FIGURE else figure

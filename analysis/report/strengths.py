@@ -6,6 +6,7 @@ from typing import Any
 
 from analysis.report.document import Block, Cell, Column, Paragraph, Results, Section, Table, build_table
 from analysis.report.findings import confidence_words
+from analysis.report.plots import strengths_figure
 from analysis.report.words import Names, cell, count, interval, number, sentence
 
 
@@ -23,6 +24,7 @@ def strengths(results: Results) -> Section | None:
                 "of comparisons; strengths average zero, so only their differences mean something."
             ),
             _strengths(results, names, rows),
+            *_figures(names, rows),
         ]
     if rankings:
         blocks.append(_rankings(names, rankings))
@@ -35,7 +37,11 @@ def _strengths(results: Results, names: Names, rows: list[dict[str, Any]]) -> Ta
         Column(title="From", explanation="the answers that the strength is fitted to"),
         Column(title="Criterion"),
         Column(title="Rank", numeric=True),
-        Column(title="Rank interval", explanation="places that the answers allow", numeric=True),
+        Column(
+            title="Rank interval",
+            explanation="places that the answers allow, for all systems of a table together",
+            numeric=True,
+        ),
         Column(title="Strength", numeric=True),
         Column(title=f"{confidence_words(results)} interval", numeric=True),
         Column(title="Note", explanation="how the interval was made, or why there is no strength"),
@@ -58,6 +64,18 @@ def _strengths(results: Results, names: Names, rows: list[dict[str, Any]]) -> Ta
     )
 
 
+def _figures(names: Names, rows: list[dict[str, Any]]) -> list[Block]:
+    """Draw each source and criterion with at least one interval."""
+    parts: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for row in rows:
+        parts.setdefault((row["source"], row["criterion"]), []).append(row)
+    return [
+        strengths_figure(own, names, source, criterion)
+        for (source, criterion), own in parts.items()
+        if any(row.get("ci_low") is not None for row in own)
+    ]
+
+
 def _note(row: dict[str, Any]) -> Cell:
     if row.get("reason"):
         return Cell(
@@ -65,7 +83,8 @@ def _note(row: dict[str, Any]) -> Cell:
         )
     if row.get("strength") is None:
         return Cell(text="no strength: no reason was recorded", tone="untested")
-    return cell(str(row.get("interval") or "\u2013"))
+    made, n = row.get("interval"), row.get("n_clusters")
+    return cell(f"{made} ({n})" if made and n else str(made or "\u2013"))
 
 
 def _ranks(low: float | None, high: float | None) -> str:

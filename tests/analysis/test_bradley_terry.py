@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from analysis import fit_bradley_terry
-from analysis.bradley_terry import gap_to_likelihood
 from analysis.coding import Floats
+from analysis.strengths import gap_to_likelihood
 
 NAMES = list("abcdefgh")
 

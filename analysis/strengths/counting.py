@@ -1,0 +1,202 @@
+"""Comparisons to counts: one pass over whole-number codes, and everything later costs by systems, not by rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from analysis.coding import Floats, Ints
+
+CHUNK = 1 << 16  # rows counted at a time, so that their keys stay in the cache
+DENSE = 1 << 22  # largest table of clusters times pairs that is counted without sorting
+
+Codes = npt.NDArray[np.integer[Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class WinCounts:
+    """What the rows say of each ordered pair, all of shape (n_systems, n_systems).
+
+    ``wins[i, j]`` is the (weighted) sum of the shares that i won of j, ``squares[i, j]`` the sum of
+    their squares: enough for the fit and for the sandwich over rows.
+    """
+
+    wins: Floats
+    squares: Floats
+
+    @property
+    def played(self) -> Floats:
+        """Comparisons of each pair, symmetric."""
+        return self.wins + self.wins.T
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CellCounts:
+    """Sums by cluster and unordered pair (x < y), one entry a cell that occurs.
+
+    ``played`` and ``won`` are (weighted) sums: comparisons, and the shares that x won of them.
+    ``n_clusters`` counts the clusters that occur; ``cluster`` runs from 0.
+    """
+
+    cluster: Ints
+    x: Ints
+    y: Ints
+    played: Floats
+    won: Floats
+    n_systems: int
+    n_clusters: int
+
+    def __len__(self) -> int:
+        """Return the number of cells."""
+        return len(self.cluster)
+
+
+def count_wins(x: Codes, y: Codes, won: Floats, n_systems: int, weights: Floats | None = None) -> WinCounts:
+    """Count what each system won of each other.
+
+    Parameters
+    ----------
+    x, y : array of int, shape (n,)
+        Systems compared, 0 .. n_systems - 1.
+    won : array of float, shape (n,)
+        Share that x won, in [0, 1]; a tie is 0.5.
+    n_systems : int
+        Number of systems.
+    weights : array of float, shape (n,), optional
+        How often each row counts (frequency weights), at least 0.
+
+    Returns
+    -------
+    WinCounts
+        O(n + n_systems²) time, O(n_systems²) memory beside the input.
+
+    Raises
+    ------
+    ValueError
+        A code out of range, a system compared with itself, a share outside [0, 1], a weight below 0.
+
+    >>> count_wins(np.array([0, 1]), np.array([1, 0]), np.array([1.0, 0.25]), 2).wins.tolist()
+    [[0.0, 1.75], [0.25, 0.0]]
+    """
+    check_rows(x, y, won, n_systems, weights)
+    size = n_systems**2
+    played, sums, squares = np.zeros(size), np.zeros(size), np.zeros(size)
+    for rows in _chunks(len(x), max(CHUNK, 8 * size)):
+        key = _key(x[rows], y[rows], n_systems)
+        share = won[rows].astype(np.float64, copy=False)
+        weight = None if weights is None else weights[rows]
+        halves = _halves(share) if weight is None else None
+        if halves is not None:
+            key *= 3
+            key += halves
+            found = np.bincount(key, minlength=3 * size).reshape(size, 3)
+            played += found.sum(axis=1)
+            sums += found[:, 1] / 2 + found[:, 2]
+            squares += found[:, 1] / 4 + found[:, 2]
+            continue
+        weighted = share if weight is None else share * weight
+        played += np.bincount(key, weights=weight, minlength=size)
+        sums += np.bincount(key, weights=weighted, minlength=size)
+        squares += np.bincount(key, weights=weighted * share, minlength=size)
+    shape = (n_systems, n_systems)
+    played, sums, squares = played.reshape(shape), sums.reshape(shape), squares.reshape(shape)
+    if np.any(np.diagonal(played)):
+        raise ValueError("a system is compared with itself")
+    return WinCounts(wins=sums + (played - sums).T, squares=squares + (played - 2 * sums + squares).T)
+
+
+def count_cells(
+    x: Codes, y: Codes, won: Floats, n_systems: int, cluster: Codes, weights: Floats | None = None
+) -> CellCounts:
+    """Sum comparisons and wins by cluster and unordered pair.
+
+    Parameters are those of :func:`count_wins`; ``cluster`` (whole numbers from 0, gaps allowed)
+    says who or what each row belongs to.
+
+    Returns
+    -------
+    CellCounts
+        O(n) time where clusters times pairs are few, else O(n log n); memory by the cells that occur.
+    """
+    check_rows(x, y, won, n_systems, weights)
+    present, of = compact(cluster)
+    lower, upper = np.minimum(x, y).astype(np.int64), np.maximum(x, y).astype(np.int64)
+    share = np.where(x < y, won, 1 - won)
+    key = (of * n_systems + lower) * n_systems + upper
+    size = present * n_systems**2
+    if size <= max(DENSE, 2 * len(key)):
+        rows = np.bincount(key, minlength=size)
+        cells = np.flatnonzero(rows)
+        count = rows[cells] if weights is None else np.bincount(key, weights=weights, minlength=size)[cells]
+        sums = np.bincount(key, weights=share if weights is None else share * weights, minlength=size)[cells]
+    else:
+        cells, place = np.unique(key, return_inverse=True)
+        count = np.bincount(place, weights=weights, minlength=len(cells))
+        sums = np.bincount(place, weights=share if weights is None else share * weights, minlength=len(cells))
+    pair = cells % n_systems**2
+    return CellCounts(
+        cluster=(cells // n_systems**2).astype(np.int64),
+        x=(pair // n_systems).astype(np.int64),
+        y=(pair % n_systems).astype(np.int64),
+        played=count.astype(np.float64),
+        won=sums.astype(np.float64),
+        n_systems=n_systems,
+        n_clusters=present,
+    )
+
+
+def compact(codes: Codes) -> tuple[int, Ints]:
+    """Return how many codes occur, and the codes renumbered without gaps in their order."""
+    if not len(codes):
+        return 0, np.zeros(0, dtype=np.int64)
+    if codes.min() >= 0 and codes.max() < 4 * len(codes) + 1024:
+        occurs = np.bincount(codes) > 0
+        return int(occurs.sum()), (np.cumsum(occurs) - 1)[codes]
+    ids, of = np.unique(codes, return_inverse=True)
+    return len(ids), of.astype(np.int64)
+
+
+def cross(first: Codes, second: Codes) -> Ints:
+    """Give each combination of two clusterings a number."""
+    _, one = compact(first)
+    n_second, two = compact(second)
+    return one * n_second + two
+
+
+def check_rows(x: Codes, y: Codes, won: Floats, n_systems: int, weights: Floats | None) -> None:
+    """Refuse rows that cannot be counted."""
+    lengths = {len(x), len(y), len(won), *(() if weights is None else (len(weights),))}
+    if len(lengths) != 1:
+        raise ValueError(f"columns of one length are wanted, got {sorted(lengths)}")
+    if not len(x):
+        return
+    for codes in (x, y):
+        if codes.min() < 0 or codes.max() >= n_systems:
+            raise ValueError(f"systems must be numbered 0 to {n_systems - 1}, got {codes.min()} to {codes.max()}")
+    if not (won.min() >= 0 and won.max() <= 1):  # false for NaN too
+        raise ValueError(f"shares won must lie in [0, 1], got {won.min()} to {won.max()} (percent: divide by 100)")
+    if weights is not None and not (weights.min() >= 0 and weights.max() < np.inf):
+        raise ValueError(f"weights must be finite and at least 0, got {weights.min()} to {weights.max()}")
+
+
+def _chunks(n: int, size: int) -> Iterator[slice]:
+    for start in range(0, n, size):
+        yield slice(start, start + size)
+
+
+def _halves(share: Floats) -> npt.NDArray[np.int8] | None:
+    """Return twice the share where it is 0, 1/2 or 1 everywhere: counting such rows is faster than summing."""
+    twice = share * 2
+    whole = twice.astype(np.int8)
+    return whole if np.array_equal(whole, twice) else None
+
+
+def _key(x: Codes, y: Codes, n_systems: int) -> Ints:
+    key: Ints = x.astype(np.int64)
+    key *= n_systems
+    key += y
+    return key
