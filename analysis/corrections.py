@@ -65,6 +65,63 @@ def holm(p_values: Sequence[float], *, fwer: float = 0.05) -> HolmResult:
     return HolmResult(p_adjusted=adjusted, rejected=adjusted <= fwer, fwer=fwer)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BenjaminiHochbergResult:
+    """Adjusted p-values in the order given, ``None`` for a member without a test; ``n_tests`` counts the others."""
+
+    p_adjusted: tuple[float | None, ...]
+    rejected: tuple[bool | None, ...]
+    n_tests: int
+    fdr: float
+
+
+def benjamini_hochberg(p_values: Sequence[float | None], *, fdr: float = 0.05) -> BenjaminiHochbergResult:
+    """Adjust p-values so that the expected share of false rejections is at most ``fdr``.
+
+    The k-th smallest of n p-values is multiplied by n / k; an adjusted value is never larger than
+    one after it, nor than 1. Holds for independent tests and for positively dependent ones.
+
+    Parameters
+    ----------
+    p_values : sequence of float or None, shape (n,)
+        The family, raw p-values in [0, 1]; ``None`` is a member that could not be tested: it is left
+        out and does not count. NaN is refused.
+    fdr : float
+        False discovery rate.
+
+    Returns
+    -------
+    BenjaminiHochbergResult
+        A hypothesis is rejected when its adjusted value is at most ``fdr``.
+
+    Raises
+    ------
+    ValueError
+        When a value does not lie in [0, 1].
+
+    References
+    ----------
+    Benjamini, Y. and Hochberg, Y. (1995). Controlling the false discovery rate. Journal of the Royal
+    Statistical Society B, 57(1), 289-300.
+
+    >>> benjamini_hochberg([0.01, None, 0.04, 0.03]).p_adjusted
+    (0.03, None, 0.04, 0.04)
+    """
+    tested = [place for place, p_value in enumerate(p_values) if p_value is not None]
+    values = np.array([p_value for p_value in p_values if p_value is not None], dtype=np.float64)
+    if not np.all((values >= 0) & (values <= 1)):
+        raise ValueError(f"p-values must lie in [0, 1], got {values.tolist()}")
+    n = len(values)
+    order = np.argsort(values, kind="stable")
+    steps = values[order] * n / np.arange(1, n + 1)
+    adjusted = np.empty_like(values)
+    adjusted[order] = np.minimum(np.minimum.accumulate(steps[::-1])[::-1], 1.0)
+    by_place = dict(zip(tested, adjusted.tolist(), strict=True))
+    listed = tuple(by_place.get(place) for place in range(len(p_values)))
+    rejected = tuple(None if value is None else value <= fdr for value in listed)
+    return BenjaminiHochbergResult(p_adjusted=listed, rejected=rejected, n_tests=n, fdr=fdr)
+
+
 class RowWithTest(Protocol):
     """A row of results with one test."""
 
