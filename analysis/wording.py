@@ -57,6 +57,12 @@ def conventions(plan: Plan) -> list[dict[str, str]]:
         "the untied choices as if they were independent.",
         "Bradley-Terry": "Strengths are natural logs with mean zero; exposures are pooled and " + fitted + ". A table "
         "that falls apart has no strengths.",
+        "Bradley-Terry interval": f"{level} sandwich intervals, right for fractional wins, clustered by annotator (of "
+        f"an LLM: by assignment) from {ENOUGH_ANNOTATORS} of them on, else by item where there are items; factor "
+        "G/(G-1), t with G-1 degrees of freedom over G clusters.",
+        "rank interval": f"Places that the answers allow, for all systems of a table jointly at {level}: a system "
+        "stands below those whose strength is clearly higher, by the largest |t| over all differences (simulated from "
+        "the seed).",
         "ratings_bt": "Bradley-Terry of ratings: a comparison is one annotator's two scores of one item and criterion.",
         "rankings": "Preferences and choices are ranked by Bradley-Terry strength, ratings by means; values equal "
         "in exact arithmetic are tied.",
@@ -114,7 +120,8 @@ def _about_tests(results: Mapping[str, Any], plan: Plan) -> list[str]:
     }
     for source, rows in sources.items():
         lines += _untested(source, rows)
-    asymmetric = [row for row in results["preference_directions"] if (row["p_symmetry"] or 1) < plan.fwer]
+    asymmetric = [row for row in results["preference_directions"] if row["p_symmetry"] is not None]
+    asymmetric = [row for row in asymmetric if row["p_symmetry"] < plan.fwer]
     for group in dict.fromkeys(row["group"] for row in asymmetric):
         pairs = {
             (row["criterion"], row["exposure"], *sorted((row["system_x"], row["system_y"])))
@@ -150,13 +157,25 @@ def _untested(source: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def _about_strengths(results: Mapping[str, Any]) -> list[str]:
     counted: dict[tuple[str, str, str, str], list[str]] = {}
+    few: dict[tuple[str, str, str, int], list[str]] = {}
     for row in results["bradley_terry"]:
         if row["strength"] is None:
             key = (row["source"], row["group"], row["criterion"], row["reason"])
             counted.setdefault(key, []).append(row["system"])
+        elif row["n_clusters"] is not None and row["n_clusters"] < SMALL_CLUSTERS:
+            made = few.setdefault((row["source"], row["group"], row["interval"], row["n_clusters"]), [])
+            if row["criterion"] not in made:
+                made.append(row["criterion"])
     return [
-        f"{group}, {criterion}: no Bradley-Terry strength ({source}) for {', '.join(systems)}: {reason}."
-        for (source, group, criterion, reason), systems in counted.items()
+        *(
+            f"{group}, {criterion}: no Bradley-Terry strength ({source}) for {', '.join(systems)}: {reason}."
+            for (source, group, criterion, reason), systems in counted.items()
+        ),
+        *(
+            f"{group}, {', '.join(criteria)}: intervals of strengths ({source}) are {interval} and there are only "
+            f"{n}; they may be far too narrow."
+            for (source, group, interval, n), criteria in few.items()
+        ),
     ]
 
 
