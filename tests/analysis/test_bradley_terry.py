@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import choix
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,6 +14,7 @@ from scipy.optimize import minimize
 from analysis import fit_bradley_terry
 from analysis.coding import Floats
 from analysis.strengths import gap_to_likelihood
+from tests.analysis.baseball import PUBLISHED, TEAMS, WINS
 
 NAMES = list("abcdefgh")
 
@@ -39,27 +41,15 @@ def test_two_systems_lie_a_log_odds_apart() -> None:
 
 
 def test_agresti_baseball_1987() -> None:
-    """American League, Eastern Division, home and away pooled (Agresti, Categorical Data Analysis, table 10.10).
+    strength = fit_bradley_terry(WINS, TEAMS).strength
+    assert (strength - strength[-1]).tolist() == pytest.approx(PUBLISHED, abs=0.006)
 
-    Agresti gives the abilities relative to Baltimore as 1.58 Milwaukee, 1.44 Detroit, 1.29 Toronto,
-    1.25 New York, 1.11 Boston, 0.68 Cleveland.
-    """
-    teams = ["Milwaukee", "Detroit", "Toronto", "New York", "Boston", "Cleveland", "Baltimore"]
-    wins = np.array(
-        [
-            [0, 7, 9, 7, 7, 9, 11],
-            [6, 0, 7, 5, 11, 9, 9],
-            [4, 6, 0, 7, 7, 8, 12],
-            [6, 8, 6, 0, 6, 7, 10],
-            [6, 2, 6, 7, 0, 7, 12],
-            [4, 4, 5, 6, 6, 0, 6],
-            [2, 4, 1, 3, 1, 7, 0],
-        ],
-        dtype=np.float64,
-    )
-    strength = fit_bradley_terry(wins, teams).strength
-    published = [1.58, 1.44, 1.29, 1.25, 1.11, 0.68, 0.0]
-    assert (strength - strength[-1]).tolist() == pytest.approx(published, abs=0.006)
+
+@settings(max_examples=25, deadline=None)
+@given(tables(5))
+def test_choix_finds_the_same_strengths(wins: Floats) -> None:
+    ours = fit_bradley_terry(wins, NAMES[:5]).strength
+    assert ours.tolist() == pytest.approx(choix.ilsr_pairwise_dense(wins).tolist(), abs=1e-6)
 
 
 @settings(max_examples=25, deadline=None)
