@@ -22,6 +22,7 @@ from analysis.t_tests import one_sample
 Level = Literal["overall", "system", "per_item", "within_system"]
 LEVELS: tuple[Level, ...] = get_args(Level)
 BY_SIGNS = 128  # values a row up to which sign products beat sorting
+AT_ONCE = 2**18  # signs that are held in one array
 NOISE = 1e-13  # a sum smaller than this share of its terms is 0 in exact arithmetic
 SHARED_ITEMS = "no test: the systems share their items, so their correlations are not independent"
 NONE_DEFINED = "nowhere defined: no {row} holds two {entries} that both sides tell apart"
@@ -160,31 +161,66 @@ def correlate_rows(a: npt.ArrayLike, b: npt.ArrayLike) -> RowCorrelations:
 
 
 def _rows_by_signs(a: Floats, b: Floats, both: npt.NDArray[np.bool_]) -> RowCorrelations:
-    n_rows, width = a.shape
     x, y = np.ascontiguousarray(a.T), np.ascontiguousarray(b.T)
-    agreement, untied_x, untied_y = (np.zeros(n_rows, dtype=np.int64) for _ in range(3))
+    counted = _count_at_once(x, y) if x.size * len(x) <= AT_ONCE else _count_in_steps(x, y)
+    defined = (counted.untied_x > 0) & (counted.untied_y > 0)
+    untied = np.sqrt(counted.untied_x.astype(np.float64)) * np.sqrt(counted.untied_y.astype(np.float64))
+    return RowCorrelations(
+        kendall=_ratio(counted.agreement.astype(np.float64), untied, defined),
+        spearman=_moments(counted.rank_x.astype(np.float64), counted.rank_y.astype(np.float64), defined),
+        pearson=_moments(_centred(x, both), _centred(y, both), defined),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Signs:
+    """Sums over pairs of columns, one a row, and twice the centred ranks (columns x rows)."""
+
+    agreement: npt.NDArray[np.integer]
+    untied_x: npt.NDArray[np.integer]
+    untied_y: npt.NDArray[np.integer]
+    rank_x: npt.NDArray[np.integer]
+    rank_y: npt.NDArray[np.integer]
+
+
+def _count_at_once(x: Floats, y: Floats) -> _Signs:
+    """Take all ordered pairs in one array; every sum but the ranks is doubled, which no ratio shows."""
+    width, n_rows = x.shape
+    if n_rows < width:  # the longer of the two runs innermost
+        one, other = (slice(None), slice(None), None), (slice(None), None, slice(None))
+        pairs, x, y = (1, 2), np.ascontiguousarray(x.T), np.ascontiguousarray(y.T)
+    else:
+        one, other, pairs = (slice(None), None), (None, slice(None)), (0, 1)
+    signs_x, signs_y = (_sign_of(side[one], side[other]) for side in (x, y))
+    ranks = [signs.sum(axis=pairs[1], dtype=np.int32) for signs in (signs_x, signs_y)]
+    return _Signs(
+        agreement=(signs_x * signs_y).sum(axis=pairs, dtype=np.int32),
+        untied_x=(signs_x != 0).sum(axis=pairs, dtype=np.int32),
+        untied_y=(signs_y != 0).sum(axis=pairs, dtype=np.int32),
+        rank_x=ranks[0].T if n_rows < width else ranks[0],
+        rank_y=ranks[1].T if n_rows < width else ranks[1],
+    )
+
+
+def _count_in_steps(x: Floats, y: Floats) -> _Signs:
+    """Compare one column with those after it at a time, so that the signs stay in the cache."""
+    width, n_rows = x.shape
+    agreement, untied_x, untied_y = (np.zeros(n_rows, dtype=np.int32) for _ in range(3))
     rank_x, rank_y = (np.zeros((width, n_rows), dtype=np.int32) for _ in range(2))
     for i in range(width - 1):
-        signs_x, signs_y = _signs(x, i), _signs(y, i)
+        signs_x, signs_y = _sign_of(x[i + 1 :], x[i]), _sign_of(y[i + 1 :], y[i])
         agreement += (signs_x * signs_y).sum(axis=0, dtype=np.int16)
         untied_x += (signs_x != 0).sum(axis=0, dtype=np.int16)
         untied_y += (signs_y != 0).sum(axis=0, dtype=np.int16)
         for rank, signs in ((rank_x, signs_x), (rank_y, signs_y)):
             rank[i + 1 :] += signs
             rank[i] -= signs.sum(axis=0, dtype=np.int16)
-    defined = (untied_x > 0) & (untied_y > 0)
-    untied = np.sqrt(untied_x.astype(np.float64)) * np.sqrt(untied_y.astype(np.float64))
-    return RowCorrelations(
-        kendall=_ratio(agreement.astype(np.float64), untied, defined),
-        spearman=_moments(rank_x.astype(np.float64), rank_y.astype(np.float64), defined),
-        pearson=_moments(_centred(x, both), _centred(y, both), defined),
-    )
+    return _Signs(agreement=agreement, untied_x=untied_x, untied_y=untied_y, rank_x=rank_x, rank_y=rank_y)
 
 
-def _signs(values: Floats, i: int) -> npt.NDArray[np.int8]:
-    """Compare value i of every row with those after it: 1 where the later one is higher; 0 beside a gap."""
-    later, own = values[i + 1 :], values[i]
-    signs: npt.NDArray[np.int8] = (later > own).view(np.int8) - (later < own).view(np.int8)
+def _sign_of(one: Floats, other: Floats) -> npt.NDArray[np.int8]:
+    """Return 1 where ``one`` is higher, -1 where it is lower, 0 for a tie and beside a gap (NaN)."""
+    signs: npt.NDArray[np.int8] = (one > other).view(np.int8) - (one < other).view(np.int8)
     return signs
 
 

@@ -48,7 +48,7 @@ class Tally:
             same = found is wanted
         else:
             subnormal = "CIDEr" in where and "per_prompt pearson" in where
-            absolute = 1e-300 if where.endswith(" p") else 2e-9 if subnormal else 1e-13
+            absolute = 1e-300 if where.endswith(" p") else 1e-8 if subnormal else 1e-13
             same = found == pytest.approx(wanted, rel=1e-9, abs=absolute)
         if same:
             self.agreeing[block] += 1

@@ -1,0 +1,146 @@
+"""Which of two measures is closer to people: Williams's test on Kendall's tau with the same people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Literal
+
+from analysis.coding import Ints
+from analysis.correlations.coefficients import Series, correlate_series, prepare
+from analysis.correlations.levels import Level, group_means
+from analysis.correlations.scores import Scores, common_outputs
+from analysis.correlations.williams import williams
+
+EVERY_PAIR_UP_TO = 12  # measures; beyond, each is compared with the first, so that pairs do not outgrow the data
+COMPARED_LEVELS: tuple[Level, ...] = ("overall", "system")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparisonRow:
+    """One row of ``comparisons_of_correlations``.
+
+    ``value_a`` and ``value_b`` are the raw correlations with ``target``, ``value_ab`` that of a with
+    b; ``turned`` names the sides whose sign was turned for the test. ``t`` is positive where a is
+    closer to the target. ``p_one_sided`` is for a closer than b, ``p_value`` two-sided.
+    """
+
+    a: str
+    b: str
+    target: str
+    criterion: str
+    level: Level
+    method: str
+    value_a: float | None
+    value_b: float | None
+    value_ab: float | None
+    turned: tuple[Literal["a", "b"], ...]
+    n: int
+    t: float | None
+    df: int | None
+    p_one_sided: float | None
+    p_value: float | None
+    p_adjusted: float | None = None
+    n_tests: int | None = None
+    verdict: Literal["a", "b", "indifferent"] | None = None
+    reason: str | None = None
+
+    def judged(self, level: float) -> ComparisonRow:
+        """Say which side is closer to the target where the adjusted p-value is at most ``level``."""
+        if self.p_adjusted is None or self.t is None:
+            return self
+        verdict: Literal["a", "b", "indifferent"] = "a" if self.t > 0 else "b"
+        return replace(self, verdict=verdict if self.p_adjusted <= level and self.t != 0 else "indifferent")
+
+
+class Kendalls:
+    """Kendall's tau of any two of several measures on one level, each prepared and computed once."""
+
+    def __init__(self, level: Level, n_systems: int) -> None:
+        self.level = level
+        self.n_systems = n_systems
+        self.sides: dict[tuple[str, bytes], Series] = {}
+        self.values: dict[tuple[str, str, bytes], tuple[float | None, str | None]] = {}
+
+    def tau(self, first: Scores, second: Scores, outputs: Ints, key: bytes) -> tuple[float | None, str | None]:
+        """Return tau-b over the outputs, or why there is none; ``key`` identifies the outputs."""
+        known = (first.name, second.name, key)
+        if known not in self.values:
+            sides = (self._side(first, outputs, key), self._side(second, outputs, key))
+            found = correlate_series(*sides, "kendall")
+            self.values[known] = found.value, found.reason
+        return self.values[known]
+
+    def n(self, outputs: Ints) -> int:
+        """Count what is correlated."""
+        return len(outputs) if self.level == "overall" else len(set((outputs % self.n_systems).tolist()))
+
+    def _side(self, scores: Scores, outputs: Ints, key: bytes) -> Series:
+        if (scores.name, key) not in self.sides:
+            values = scores.at(outputs)
+            means = values if self.level == "overall" else group_means(outputs % self.n_systems, values)
+            self.sides[scores.name, key] = prepare(means)
+        return self.sides[scores.name, key]
+
+
+def compare_measures(measures: Sequence[Scores], target: Scores, criterion: str, n_systems: int) -> list[ComparisonRow]:
+    """Test for pairs of measures whether one correlates higher with the target.
+
+    All pairs of up to 12 measures; of more, the first one (the first LLM where there is one) against
+    every other, as Chhun et al. (2024) do. The choice does not look at the correlations, so the
+    p-values need no allowance for it. All three correlations are taken over the outputs that both
+    measures and the target have.
+
+    A measure declared as lower-is-better is turned; a metric of which nobody said is turned where it
+    runs against the target, so its size counts, as in Chhun et al.; an LLM is never turned.
+    """
+    every = len(measures) <= EVERY_PAIR_UP_TO
+    pairs = list(combinations(measures, 2)) if every else [(measures[0], other) for other in measures[1:]]
+    rows = []
+    for level in COMPARED_LEVELS:
+        taus = Kendalls(level, n_systems)
+        rows += [_compare(a, b, target, criterion, taus) for a, b in pairs]
+    return rows
+
+
+def _compare(a: Scores, b: Scores, target: Scores, criterion: str, taus: Kendalls) -> ComparisonRow:
+    outputs = common_outputs(target, a, b)
+    key = outputs.tobytes()
+    (value_a, why_a), (value_b, why_b) = (taus.tau(side, target, outputs, key) for side in (a, b))
+    value_ab, why_ab = taus.tau(a, b, outputs, key)
+    row = ComparisonRow(
+        a=a.name,
+        b=b.name,
+        target=target.name,
+        criterion=criterion,
+        level=taus.level,
+        method="kendall",
+        value_a=value_a,
+        value_b=value_b,
+        value_ab=value_ab,
+        turned=(),
+        n=taus.n(outputs),
+        t=None,
+        df=None,
+        p_one_sided=None,
+        p_value=None,
+    )
+    if value_a is None or value_b is None or value_ab is None:
+        return replace(row, reason=why_a or why_b or why_ab)
+    sign_a, sign_b = _sign(a, value_a), _sign(b, value_b)
+    test = williams(sign_a * value_a, sign_b * value_b, sign_a * sign_b * value_ab, row.n)
+    turned: tuple[Literal["a", "b"], ...] = (*(("a",) if sign_a < 0 else ()), *(("b",) if sign_b < 0 else ()))
+    return replace(
+        row,
+        turned=turned,
+        t=test.t,
+        df=test.df,
+        p_one_sided=test.p_one_sided,
+        p_value=test.p_two_sided,
+        reason=test.reason,
+    )
+
+
+def _sign(scores: Scores, value: float) -> int:
+    return scores.direction or (-1 if value < 0 else 1)

@@ -1,0 +1,192 @@
+"""The rows of results.json: each LLM, other group and metric against people, and one person against the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import numpy as np
+import polars as pl
+
+from analysis.coding import code
+from analysis.corrections import benjamini_hochberg
+from analysis.correlations.compared import ComparisonRow, compare_measures
+from analysis.correlations.levels import LEVELS, Level, LevelCorrelation, PairedScores, correlate_levels
+from analysis.correlations.scores import Scores, group_scores, metric_scores, outputs_of, pair_scores
+from analysis.correlations.upper_bounds import one_against_others
+from analysis.order import Order
+from analysis.plan import Plan
+from analysis.ratings import RatingCells, rating_cells
+
+LISTED = 20  # people up to whom each one has rows of his own
+AVERAGED = "an average over people, not a test"
+PEOPLE = ("human", "simulated")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorrelationRow:
+    """One row of ``correlations``; with ``upper_bound``, ``b`` is the mean of the other annotators of that group."""
+
+    a: str
+    b: str
+    criterion: str
+    level: Level
+    method: str
+    value: float | None
+    p_value: float | None
+    n: int
+    n_undefined: int
+    upper_bound: bool
+    p_adjusted: float | None = None
+    n_tests: int | None = None
+    n_annotators: int | None = None
+    reason: str | None = None
+
+
+def correlate_groups(
+    ratings: pl.DataFrame | None,
+    metrics: pl.DataFrame | None,
+    groups: Sequence[tuple[str, str]],
+    order: Order | None,
+    plan: Plan,
+) -> tuple[list[CorrelationRow], list[ComparisonRow]]:
+    """Correlate mean scores with those of people, by criterion and level.
+
+    Parameters
+    ----------
+    ratings : DataFrame or None
+        Checked ratings after exclusions.
+    metrics : DataFrame or None
+        Checked metrics.
+    groups : sequence of (group, annotator_kind)
+        In the order of the results. People are the groups of kind human, or simulated where there
+        is none; every other group and every metric is correlated with them.
+    order : Order or None
+        Systems and criteria of the ratings.
+    plan : Plan
+        Rate at which Benjamini-Hochberg controls false discoveries (``fwer``).
+
+    Returns
+    -------
+    correlations : list of CorrelationRow
+        A family of adjusted p-values is all measures against one group, for one criterion, level and
+        method; upper bounds are no members.
+    compared : list of ComparisonRow
+        Which of two measures is closer to people (:func:`compare_measures`).
+    """
+    targets = next((named for kind in PEOPLE if (named := [group for group, of in groups if of == kind])), [])
+    if ratings is None or order is None or not targets:
+        return [], []
+    answered = ratings.filter(pl.col("value").is_not_null())
+    people = answered.filter(pl.col("group").is_in(targets))
+    if len(groups) < 2 and metrics is None and people["annotator_id"].n_unique() > LISTED:
+        return [], []
+    by_criterion: dict[str, list[RatingCells]] = {}
+    for cells in rating_cells(answered, order):
+        by_criterion.setdefault(cells.criterion, []).append(cells)
+    ids = code(answered["annotator_id"]).ids
+    items = {name: place for place, name in enumerate(code(answered["item_id"]).ids)}
+    measured = [] if metrics is None else metric_scores(metrics, items, order.systems)
+    rows: list[CorrelationRow] = []
+    compared: list[ComparisonRow] = []
+    for criterion in order.criteria:
+        rated = {cells.group: cells for cells in by_criterion.get(criterion, ())}
+        scores = {group: group_scores(cells) for group, cells in rated.items()}
+        for place, target in enumerate(targets):
+            if target not in rated:
+                continue
+            others = [own for group, own in scores.items() if group not in targets[: place + 1]]
+            measures = [*others, *measured]
+            for measure in measures:
+                found = correlate_levels(pair_scores(measure, scores[target], len(order.systems)))
+                rows += _rows(measure.name, scores[target].name, criterion, found)
+            rows += _upper_bounds(rated[target], scores[target].name, ids)
+            compared += compare_measures(measures, scores[target], criterion, len(order.systems))
+    family = _by_level if plan.family == "all" else _by_criterion_and_level
+    return (
+        adjusted(rows, lambda row: None if row.upper_bound else (family(row), row.method), plan),
+        [row.judged(plan.fwer) for row in adjusted(compared, family, plan)],
+    )
+
+
+Row = TypeVar("Row", CorrelationRow, ComparisonRow)
+
+
+def adjusted(rows: Sequence[Row], family: Callable[[Row], Hashable | None], plan: Plan) -> list[Row]:
+    """Correct the p-values of each family by Benjamini-Hochberg; a row whose family is ``None`` is in none."""
+    families: dict[Hashable, list[int]] = {}
+    for place, row in enumerate(rows):
+        if (key := family(row)) is not None:
+            families.setdefault(key, []).append(place)
+    done = list(rows)
+    for members in families.values():
+        result = benjamini_hochberg([rows[place].p_value for place in members], fdr=plan.fwer)
+        for place, p_adjusted in zip(members, result.p_adjusted, strict=True):
+            if p_adjusted is not None:
+                done[place] = replace(rows[place], p_adjusted=p_adjusted, n_tests=result.n_tests)
+    return done
+
+
+def _by_level(row: CorrelationRow | ComparisonRow) -> Hashable:
+    return row.b if isinstance(row, CorrelationRow) else row.target, row.level
+
+
+def _by_criterion_and_level(row: CorrelationRow | ComparisonRow) -> Hashable:
+    return _by_level(row), row.criterion
+
+
+def _rows(
+    a: str, b: str, criterion: str, found: Sequence[LevelCorrelation], *, upper_bound: bool = False
+) -> Iterator[CorrelationRow]:
+    for row in found:
+        yield CorrelationRow(
+            a=a,
+            b=b,
+            criterion=criterion,
+            level=row.level,
+            method=row.method,
+            value=row.value,
+            p_value=row.p_value,
+            n=row.n,
+            n_undefined=row.n_undefined,
+            upper_bound=upper_bound,
+            reason=row.reason,
+        )
+
+
+def _upper_bounds(cells: RatingCells, name: str, ids: Sequence[str]) -> list[CorrelationRow]:
+    """Correlate each person with the mean of the others, and average over people (``a`` is then ``b``).
+
+    Beyond 20 people only the average is kept, of single outputs.
+    """
+    several = len(np.unique(cells.annotator)) > LISTED
+    levels: tuple[Level, ...] = ("overall",) if several else LEVELS
+    rows: list[CorrelationRow] = []
+    n_systems = len(cells.systems)
+    for one in one_against_others(cells.annotator, outputs_of(cells), cells.value):
+        paired = PairedScores(item=one.output // n_systems, system=one.output % n_systems, a=one.own, b=one.others)
+        found = correlate_levels(paired, levels)
+        rows += _rows(f"ratings:{ids[one.annotator]}", name, cells.criterion, found, upper_bound=True)
+    by_kind: dict[tuple[Level, str], list[CorrelationRow]] = {}
+    for row in rows:
+        by_kind.setdefault((row.level, row.method), []).append(row)
+    averages = [_average(members, name) for members in by_kind.values()]
+    return averages if several else [*rows, *averages]
+
+
+def _average(members: Sequence[CorrelationRow], name: str) -> CorrelationRow:
+    values = [row.value for row in members if row.value is not None]
+    return replace(
+        members[0],
+        a=name,
+        value=float(np.mean(values)) if values else None,
+        p_value=None,
+        n=len(values),
+        n_undefined=len(members) - len(values),
+        n_annotators=len(values),
+        reason=AVERAGED if values else members[0].reason,
+    )
+
+
+__all__ = ["ComparisonRow", "CorrelationRow", "Scores", "correlate_groups"]
