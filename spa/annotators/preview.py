@@ -54,6 +54,7 @@ def create_preview(form: Form, texts: Texts) -> FastAPI:
         ("/image/{exhibit_id}", "GET", image),
         ("/static/{name}", "GET", send_asset),
     ):
-        app.add_api_route(path, route, methods=[method], response_class=HTMLResponse, response_model=None)
+        methods = ["GET", "HEAD"] if method == "GET" else [method]
+        app.add_api_route(path, route, methods=methods, response_class=HTMLResponse, response_model=None)
     app.add_exception_handler(HTTPException, failed)
     return app

@@ -85,7 +85,8 @@ def create_app(workspace: Served, *, annotator_kind: AnnotatorKind = "human", so
         ("/a/{token}/p/{page_id}", "GET", survey.show_page),
         ("/a/{token}/p/{page_id}", "POST", survey.take_page),
     ):
-        app.add_api_route(path, route, methods=[method], response_class=HTMLResponse, response_model=None)
+        methods = ["GET", "HEAD"] if method == "GET" else [method]
+        app.add_api_route(path, route, methods=methods, response_class=HTMLResponse, response_model=None)
     explain_failures(app, workspace.texts)
     return app
 

@@ -13,18 +13,22 @@ _LINK = re.compile(r"https?://|mailto:", re.IGNORECASE)
 
 
 def render_markdown(markdown: str) -> Markup:
-    """Render Markdown without raw HTML, images, or links that could run a script.
+    r"""Render Markdown without raw HTML, images, or links that could run a script.
 
-    Headings are lowered by one level, since the page's title is the first.
+    The page's title is the first heading, so the highest of these is the second, whatever its author wrote.
 
     >>> print(render_markdown("# One <b>word</b>"), end="")
     <h2>One &lt;b&gt;word&lt;/b&gt;</h2>
+    >>> print(render_markdown("## One\n### Two"), end="")
+    <h2>One</h2>
+    <h3>Two</h3>
     """
     reader = _reader()
     tokens = reader.parse(markdown)
+    highest = min((int(token.tag[1]) for token in tokens if token.type == "heading_open"), default=1)
     for token in chain(tokens, *(token.children or () for token in tokens)):
         if token.type in ("heading_open", "heading_close"):
-            token.tag = f"h{min(6, int(token.tag[1]) + 1)}"
+            token.tag = f"h{min(6, int(token.tag[1]) - highest + 2)}"
         elif token.type == "link_open":
             token.attrSet("target", "_blank")  # in the same tab, answers not sent yet would be lost
             token.attrSet("rel", "noopener noreferrer")

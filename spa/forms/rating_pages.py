@@ -54,22 +54,22 @@ def _page(blocks: tuple[PageBlock, ...]) -> Page:
 def _group_blocks(showing: Showing, elicitation: RatedBy, group: list[ShownOutput]) -> tuple[PageBlock, ...]:
     """Return the blocks for the outputs of one row.
 
-    The item text stands above the first output of its item, and above each that is compared with it.
+    The item text stands above each output: where the second one is read, the first is out of sight.
     """
     study = showing.study
     criteria = overall_first(study.asked(_TABLES[elicitation]))
     marking = [criterion for criterion in criteria if _marks(study, criterion)]
     plain = [criterion for criterion in criteria if criterion not in marking]
-    beside = any(_criterion(study, criterion).against_source for criterion in plain if criterion != OVERALL)
     blocks: list[PageBlock] = []
-    item_above: str | None = None
+    referred: str | None = None  # item whose references stand above
     for output in group:
-        if output.item_id != item_above and elicitation == "continuous":
+        heading = showing.item(output.item_id)
+        if elicitation == "continuous" and output.item_id != referred:
             references = _references(showing, output.item_id)
             blocks += references
-            item_above = output.item_id if references else item_above
+            heading = None if references else heading  # it stands above the references, in the same view
+            referred = output.item_id
         if plain:
-            heading = showing.item(output.item_id) if beside or output.item_id != item_above else None
             blocks.append(ExhibitsBlock(heading=heading, exhibits=(showing.output(output),)))
             blocks += [_rating(showing, elicitation, output, criterion) for criterion in plain]
         if marking:
@@ -77,7 +77,6 @@ def _group_blocks(showing: Showing, elicitation: RatedBy, group: list[ShownOutpu
             blocks.append(TextBlock(markdown=showing.say("differences_note")))
             blocks.append(ExhibitsBlock(heading=source, exhibits=(marked,)))
             blocks += [_rating(showing, elicitation, output, criterion) for criterion in marking]
-        item_above = output.item_id
     return tuple(blocks)
 
 

@@ -161,7 +161,7 @@ def test_reading_with_the_questions_shows_the_texts_on_the_page_of_the_compariso
     form = forms_of(study)[0]
     assert not [page for page in form.pages if page.kind == "reading"]
     first = next(page for page in form.pages if page.kind == "comparison")
-    assert "then answer below" in said(form)
+    assert "then answer the questions" in said(form)
     assert not any(block.repeated for block in first.blocks if isinstance(block, ExhibitsBlock))
 
 
@@ -190,7 +190,7 @@ def test_an_exposure_study_shows_each_pair_on_its_own_page():
     pages = [page for page in form.pages if page.kind == "comparison"]
     assert [{each.label for each in exhibits_of(page)} - {None} for page in pages] == [{"A", "B"}, {"C", "D"}]
     assert {q.target.exposure for q in form.questions("people") if isinstance(q.target, PreferenceTarget)} == {1, 2}
-    assert "**4 systems** in it: System A, System B, System C, System D." in said(form)
+    assert "**4 systems**: System A, System B, System C, System D." in said(form)
     assert "between 1 and 2 texts" in said(form)
 
 
@@ -202,8 +202,9 @@ def test_the_preset_says_what_a_percentage_means():
         "*no better* than System B. The two may then be equally good",
         "5 texts from each system",
         "may be a person or a computer program",
-        "cannot make anybody fully certain",
-        "in most cases they will have given you some idea",
+        "Nobody can be fully certain after so few texts",
+        "in most cases you will have formed some idea",
+        "may give the same percentage more than once",
     ):
         assert words in told
     assert "reject" not in told.lower()
@@ -225,7 +226,7 @@ def test_own_instructions_and_words_replace_the_preset():
 
 
 @pytest.mark.parametrize(
-    ("language", "asked"), [("zh", "您认为系统A比系统B好的可能性"), ("ar", "أن يكون النظام A أفضل من النظام B")]
+    ("language", "asked"), [("zh", "您认为系统A比系统B更好的可能性"), ("ar", "أن يكون النظام A أفضل من النظام B")]
 )
 def test_other_languages(language: str, asked: str):
     fixed = {"labels": "fixed", "directions": "fixed"}
@@ -274,12 +275,20 @@ def test_continuous_ratings_with_references():
     )
     page = next(page for page in forms_of(study)[0].pages if page.kind == "rating")
     shown = exhibits_of(page)
-    assert [each.label for each in shown] == [None, None, None, "A", "B"]
+    assert [each.label for each in shown] == [None, None, None, "A", None, "B"]
     assert "would get 100" in shown[1].caption
     assert "would get 0" in shown[2].caption
     answer = page.questions[0].answer
     assert isinstance(answer, NumberAnswer)
     assert (answer.scale, answer.unit, answer.low_text, answer.high_text) == (1, "", "0 (awful)", "100 (highest)")
+
+
+def test_the_item_text_stands_above_every_output_that_is_rated():
+    page = next(page for page in forms_of(small_study(likert={}))[0].pages if page.kind == "rating")
+    shown = [block for block in page.blocks if isinstance(block, ExhibitsBlock)]
+    assert len(shown) == 3
+    assert len({block.heading for block in shown}) == 1
+    assert shown[0].heading is not None
 
 
 def test_category_answers_count_as_scores():
@@ -384,7 +393,7 @@ def test_images(tmp_path: Path):
     form = forms_of(study, outputs_of(study, image=tmp_path / "zzgood.png"))[0]
     told = said(form)
     assert "Based on what you have seen" in told
-    assert "look at the images" in told
+    assert "look at their images" in told
     assert "read" not in told.replace("I have read the instructions", "").replace("Reading", "").lower()
     assert "zz" not in told
     assert any(each.image for page in form.pages for each in exhibits_of(page))

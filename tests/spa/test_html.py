@@ -206,7 +206,8 @@ def test_images_have_their_caption_as_text_and_an_address_that_says_nothing(tmp_
         ("[a](data:text/html,x)", "<p>[a](data:text/html,x)</p>"),
         ("[a](//elsewhere.org)", "<p>[a](//elsewhere.org)</p>"),
         ("<b onclick=x>a</b>", "<p>&lt;b onclick=x&gt;a&lt;/b&gt;</p>"),
-        ("## Two", "<h3>Two</h3>"),
+        ("## Two", "<h2>Two</h2>"),
+        ("## Two\n### Three", "<h2>Two</h2>\n<h3>Three</h3>"),
         ("[a](https://x.org)", '<p><a href="https://x.org" target="_blank" rel="noopener noreferrer">a</a></p>'),
     ],
 )

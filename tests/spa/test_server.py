@@ -306,6 +306,14 @@ def test_health(place: Place) -> None:
     assert answer.json() == {"status": "ok", "study": "small", "fingerprint": place.workspace.store.fingerprint}
 
 
+def test_a_head_answers_like_a_get_without_its_body(place: Place) -> None:
+    token = place.token()
+    for path in ("/", "/health", f"/a/{token}", f"/a/{token}/p/p1", "/a/nobody"):
+        head, get = (place.client.request(method, path, follow_redirects=False) for method in ("HEAD", "GET"))
+        assert (head.status_code, head.content) == (get.status_code, b"")
+        assert head.headers["content-security-policy"] == get.headers["content-security-policy"]
+
+
 def test_every_answer_carries_the_headers_and_no_cookie(place: Place) -> None:
     token = place.token()
     paths = ("/", "/health", f"/a/{token}", "/a/nobody", "/nowhere")

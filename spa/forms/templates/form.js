@@ -67,6 +67,10 @@ function keepCaptionsInSight() {
       const heading = item.querySelector(":scope > .heading");
       item.style.setProperty("--heading-height", `${heading ? heading.offsetHeight : 0}px`);
     }
+    for (const said of document.querySelectorAll(".heading > .said[role]")) {
+      if (said.scrollHeight > said.clientHeight + 1) said.tabIndex = 0; // a keyboard scrolls only what has the focus
+      else said.removeAttribute("tabindex");
+    }
   };
   const observer = new ResizeObserver(measure);
   for (const heading of document.querySelectorAll(".item > .heading")) observer.observe(heading);
