@@ -16,6 +16,7 @@ from analysis import overview
 from analysis.choices import ChoiceTest, choice_cells, choice_judgements, compare_choices
 from analysis.coding import DIGITS
 from analysis.corrections import with_verdicts
+from analysis.correlations.rows import correlate_groups
 from analysis.exclusions import apply_exclusions, find_exclusions
 from analysis.findings import compare_with_expected, find_disagreements, findings_of
 from analysis.groups import group_order
@@ -85,6 +86,7 @@ def analyse(tables: AnswerTables, plan: Plan, *, study: StudyFacts | None = None
     means, rating_tests, rated = _ratings(kept, orders, plan)
     choice_tests, chosen = _choices(kept, orders, plan)
     strengths += chosen + rated
+    correlations, compared = correlate_groups(kept.get("ratings"), tables.metrics, groups, orders.get("ratings"), plan)
     rankings = _rankings(strengths, means, orders, plan)
     findings = [
         *findings_of("preferences", preferences),
@@ -106,7 +108,8 @@ def analyse(tables: AnswerTables, plan: Plan, *, study: StudyFacts | None = None
         "rankings": _rows(rankings),
         "ranking_agreement": _rows(agreement_of_rankings(rankings)),
         "agreement": [],
-        "correlations": [],
+        "correlations": _rows(correlations),
+        "comparisons_of_correlations": _rows(compared),
         "expected": compare_with_expected(findings, plan.expected),
         "disagreements": find_disagreements(findings),
         "conventions": conventions(plan),

@@ -246,6 +246,8 @@ def _check_metrics(check: Check) -> None:
     for column in METRIC_COLUMNS[:-1]:
         check.names(column)
     check.number("score", "value")
+    doubled = pl.struct(METRIC_COLUMNS[:-1]).is_duplicated() & pl.col("value").is_not_null()
+    check.refuse(doubled, "metric", "one score of a metric for each output (item and system) is wanted")
     if "higher_is_better" in check.frame.columns:
         check.truth("higher_is_better")
 

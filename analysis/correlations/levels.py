@@ -186,6 +186,8 @@ class _Signs:
 def _count_at_once(x: Floats, y: Floats) -> _Signs:
     """Take all ordered pairs in one array; every sum but the ranks is doubled, which no ratio shows."""
     width, n_rows = x.shape
+    one: tuple[slice | None, ...]
+    other: tuple[slice | None, ...]
     if n_rows < width:  # the longer of the two runs innermost
         one, other = (slice(None), slice(None), None), (slice(None), None, slice(None))
         pairs, x, y = (1, 2), np.ascontiguousarray(x.T), np.ascontiguousarray(y.T)

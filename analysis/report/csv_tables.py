@@ -21,6 +21,7 @@ PLAIN = (
     "ranking_agreement",
     "agreement",
     "correlations",
+    "comparisons_of_correlations",
     "expected",
 )
 
