@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from analysis.coding import Floats, Ints
@@ -23,6 +24,7 @@ TOLERANCE = 1e-8  # largest gap between wins and expected wins, relative to the 
 DISCONNECTED = "the comparisons fall apart"
 ONE_SIDED = "a system or a set of systems won or lost everything"
 
+Marks = npt.NDArray[np.bool_]
 Draw = Callable[[int], tuple[Floats, Floats]]  # replicates -> played and won, each (pairs, replicates)
 
 
@@ -192,7 +194,7 @@ class _Pairs:
         strength -= strength.mean(axis=0)
         return strength.T
 
-    def connected(self, played: Floats, sums: Floats) -> tuple[np.ndarray, np.ndarray]:  # type: ignore[type-arg]
+    def connected(self, played: Floats, sums: Floats) -> tuple[Marks, Marks]:
         """Say of each replicate whether its comparisons hang together, and whether its wins do both ways."""
         beats = np.zeros((played.shape[1], self.k, self.k), dtype=bool)
         floor = 1e-9  # rounding of sums of fractions
@@ -203,7 +205,7 @@ class _Pairs:
         return weak, _reaches_all(beats) & _reaches_all(backward)
 
 
-def _reaches_all(edges: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
+def _reaches_all(edges: Marks) -> Marks:
     """Say of each graph (n, k, k) whether the first system reaches all others."""
     reached = np.zeros(edges.shape[:2], dtype=bool)
     reached[:, 0] = True
@@ -213,7 +215,8 @@ def _reaches_all(edges: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
         reached |= np.matmul(reached[:, None, :], edges)[:, 0]
         if reached.all():
             break
-    return reached.all(axis=1)
+    whole: Marks = np.all(reached, axis=1)
+    return whole
 
 
 def _batches(n: int) -> Iterator[int]:
@@ -259,7 +262,7 @@ def _draw_clusters(x: Codes, y: Codes, won: Floats, number: Ints, cluster: Codes
 
     def draw(replicates: int) -> tuple[Floats, Floats]:
         times = rng.multinomial(n, np.full(n, 1 / n), size=replicates).T.astype(np.float64)
-        return played @ times, sums @ times
+        return np.asarray(played @ times), np.asarray(sums @ times)
 
     return draw
 
@@ -283,6 +286,6 @@ def _draw_crossed(
         people = rng.multinomial(n_annotators, np.full(n_annotators, 1 / n_annotators), size=replicates).T
         items = rng.multinomial(n_items, np.full(n_items, 1 / n_items), size=replicates).T[of_item]
         weights = people.astype(np.float64)
-        return fold @ ((played @ weights) * items), fold @ ((sums @ weights) * items)
+        return np.asarray(fold @ ((played @ weights) * items)), np.asarray(fold @ ((sums @ weights) * items))
 
     return draw

@@ -143,7 +143,7 @@ def _inverse(curve: Floats, free: bool) -> Floats:
     full[:k, :k] += c
     if not free:
         full[k, k] = 1.0  # ln ν stands fast at minus infinity
-    inverse: Floats = np.linalg.inv(full)
+    inverse: Floats = np.asarray(np.linalg.inv(full), dtype=np.float64)
     inverse[:k, :k] -= 1 / (c * k**2)
     return inverse
 
@@ -156,8 +156,8 @@ def _newton(wins: Floats, ties: Floats, at: Floats, free: bool) -> Floats:
         gradient[-1] = gradient[-1] if free else 0.0
         if np.abs(gradient).max() <= 1e-12 * size:
             break
-        step = _inverse(curve, free) @ gradient
-        step *= min(1.0, 3.0 / np.abs(step).max())
+        step: Floats = _inverse(curve, free) @ gradient
+        step = step * min(1.0, 3.0 / float(np.abs(step).max()))
         for _ in range(HALVINGS):
             higher = davidson_log_likelihood(wins, ties, (at + step)[:-1], float((at + step)[-1]))
             if higher >= height - 1e-13 * abs(height):

@@ -1,8 +1,8 @@
 """American League 1987, Eastern Division, home and away pooled.
 
-Wins from Agresti, Categorical Data Analysis, table 10.10. Abilities relative to Baltimore as he prints
-them; their model-based standard errors as printed by Turner, H. and Firth, D. (2012), Bradley-Terry
-models in R: the BradleyTerry2 package, J. Statistical Software 48(9), for the same table.
+Wins and abilities relative to Baltimore from Agresti, Categorical Data Analysis, table 10.10. The
+model-based standard errors of these abilities are those that R's ``BTm`` prints for the same table
+(BradleyTerry2; Turner, H. and Firth, D., 2012, J. Statistical Software 48(9)).
 """
 
 from __future__ import annotations
