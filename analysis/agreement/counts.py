@@ -1,0 +1,115 @@
+"""Value counts of units, folded into distinct profiles: all that most coefficients need to know."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from analysis.agreement.data import ReliabilityData
+from analysis.coding import Floats, Ints, fold
+
+WIDEST = 65_536  # whole numbers within this range are coded by counting instead of sorting
+DENSE = 2_000_000  # cells up to which a table of profiles x values is kept dense
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Profiles:
+    """Units that hold the same values, whoever gave them, are one profile.
+
+    Five annotators on a scale of five steps have at most 126 complete profiles, however many units there are.
+
+    Attributes
+    ----------
+    values : array of float, shape (n_values,)
+        Distinct values, ascending.
+    profile, code : array of int, shape (n_entries,)
+        One entry for each answer of a profile: its profile, and the number of its value.
+    size : array of int, shape (n_profiles,)
+        Answers of a profile.
+    units : array of int, shape (n_profiles,)
+        Units that have this profile.
+    of_unit : array of int, shape (n_units,)
+        Profile of each unit. Profiles stand in the order of their content, not of the units.
+    """
+
+    values: Floats
+    profile: Ints
+    code: Ints
+    size: Ints
+    units: Ints
+    of_unit: Ints
+
+    def table(self, weights: Floats | None = None) -> Floats | sp.csr_array:
+        """Return profiles x values, an answer counting the weight of its profile (default 1); sparse where large."""
+        shape = (len(self.size), len(self.values))
+        share = np.ones(len(self.code)) if weights is None else weights[self.profile]
+        if shape[0] * shape[1] <= DENSE:
+            counted = np.bincount(
+                self.profile * shape[1] + self.code, weights=share, minlength=shape[0] * shape[1]
+            ).reshape(shape)
+            return counted.astype(np.float64)
+        return sp.csr_array(sp.coo_array((share, (self.profile, self.code)), shape=shape))
+
+    def sums(self, of_values: Floats) -> Floats:
+        """Add up a number of each value over the answers of each profile."""
+        total = np.bincount(self.profile, weights=of_values[self.code], minlength=len(self.size))
+        return total.astype(np.float64)
+
+    def squares(self) -> Floats:
+        """Return the sum over values of the squared count, by profile."""
+        cells = self.profile * len(self.values) + self.code
+        _, first, times = np.unique(cells, return_index=True, return_counts=True)
+        total = np.bincount(self.profile[first], weights=times.astype(np.float64) ** 2, minlength=len(self.size))
+        return total.astype(np.float64)
+
+
+def code_values(value: Floats) -> tuple[Floats, Ints]:
+    """Return the distinct values, ascending, and the number of each answer's value.
+
+    >>> values, codes = code_values(np.array([4.0, 1.0, 4.0]))
+    >>> values.tolist(), codes.tolist()
+    ([1.0, 4.0], [1, 0, 1])
+    """
+    low, high = value.min(), value.max()
+    if high - low < WIDEST:
+        whole = (value - low).astype(np.int64)
+        if low == np.floor(low) and np.array_equal(whole, value - low):
+            present = np.bincount(whole) > 0
+            return np.flatnonzero(present) + low, (np.cumsum(present) - 1)[whole].astype(np.int64)
+    values, codes = np.unique(value, return_inverse=True)
+    return values, codes.astype(np.int64)
+
+
+def fold_profiles(data: ReliabilityData, *, at_least: int = 1) -> Profiles:
+    """Fold the units with ``at_least`` answers into profiles, in O(answers x log answers)."""
+    sizes = data.sizes
+    kept = sizes[data.unit] >= at_least
+    number = np.cumsum(sizes >= at_least) - 1
+    values, codes = code_values(data.value[kept])
+    unit, sizes = number[data.unit[kept]], sizes[sizes >= at_least]
+    order = np.argsort(unit, kind="stable")
+    start = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    codes = codes[order]
+    of_unit = np.zeros(len(sizes), dtype=np.int64)
+    profile, entries, widths, units = [], [], [], []
+    found = 0
+    for size in np.unique(sizes).tolist():
+        rows = np.flatnonzero(sizes == size)
+        block = np.sort(codes[start[rows][:, None] + np.arange(size)], axis=1)
+        folded = fold(*block.T)
+        of_unit[rows] = folded.of + found
+        profile.append(np.repeat(np.arange(len(folded)) + found, size))
+        entries.append(block[folded.first].ravel())
+        widths.append(np.full(len(folded), size))
+        units.append(np.bincount(folded.of, minlength=len(folded)))
+        found += len(folded)
+    return Profiles(
+        values=values,
+        profile=np.concatenate(profile),
+        code=np.concatenate(entries),
+        size=np.concatenate(widths),
+        units=np.concatenate(units),
+        of_unit=of_unit,
+    )

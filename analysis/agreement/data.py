@@ -1,0 +1,185 @@
+"""Reliability data: who gave which value to which unit, read from arrays and tidy frames."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from analysis.coding import Floats, Ints, code, fold
+
+UNIT = ("item_id", "system", "sample")
+ANNOTATOR = ("annotator_id", "variant", "repeat")
+Answers: TypeAlias = Any  # array (units x annotators), a polars or pandas frame, or ReliabilityData
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ReliabilityData:
+    """Answers as whole-number codes; a missing answer is absent.
+
+    Attributes
+    ----------
+    unit, annotator : array of int, shape (n_answers,)
+        Number of the unit and of the annotator of each answer; no cell stands twice.
+    value : array of float, shape (n_answers,)
+        The answers, finite.
+    annotators : tuple of str
+        Names by number.
+    n_units : int
+        Units with at least one answer.
+    n_infinite : int
+        Answers that were infinite and are not among the values.
+    """
+
+    unit: Ints
+    annotator: Ints
+    value: Floats
+    annotators: tuple[str, ...]
+    n_units: int
+    n_infinite: int = 0
+
+    @property
+    def n_annotators(self) -> int:
+        """Number of annotators with at least one answer."""
+        return len(self.annotators)
+
+    @property
+    def sizes(self) -> Ints:
+        """Answers of each unit, shape (n_units,)."""
+        return np.bincount(self.unit, minlength=self.n_units)
+
+    @property
+    def n_pairable(self) -> int:
+        """Units with at least two answers."""
+        return int(np.count_nonzero(self.sizes >= 2))
+
+    @property
+    def constant(self) -> bool:
+        """Whether every answer that can be paired is the same."""
+        paired = self.value[self.sizes[self.unit] >= 2]
+        return bool(len(paired)) and bool(paired.min() == paired.max())
+
+    def matrix(self) -> Floats:
+        """Return units x annotators with NaN where there is no answer, in O(units x annotators) memory."""
+        table = np.full((self.n_units, self.n_annotators), np.nan)
+        table[self.unit, self.annotator] = self.value
+        return table
+
+    def of_annotators(self, *numbers: int) -> ReliabilityData:
+        """Keep the answers of some annotators."""
+        kept = np.isin(self.annotator, numbers)
+        return from_codes(
+            self.unit[kept],
+            fold(self.annotator[kept]).of if kept.any() else self.annotator[kept],
+            self.value[kept],
+            tuple(self.annotators[number] for number in np.unique(self.annotator[kept]).tolist()),
+        )
+
+
+def reliability_data(answers: Answers, *, criterion: str | None = None) -> ReliabilityData:
+    """Read answers for a coefficient of agreement.
+
+    Parameters
+    ----------
+    answers : array of shape (n_units, n_annotators), polars or pandas frame, or ReliabilityData
+        An array holds NaN where an answer is missing. A tidy frame has ``annotator_id``, ``item_id`` and
+        ``score``; ``system`` and ``sample`` make the unit, ``variant`` and ``repeat`` the annotator, where present.
+    criterion : str, optional
+        Which criterion of a frame that holds several.
+
+    Raises
+    ------
+    ValueError
+        A wrong shape, a missing column, several criteria, or one annotator's two answers to one unit.
+
+    Examples
+    --------
+    >>> data = reliability_data([[1, 2], [3, float("nan")]])
+    >>> data.n_units, data.n_annotators, data.n_pairable
+    (2, 2, 1)
+    """
+    if isinstance(answers, ReliabilityData):
+        return answers
+    if isinstance(answers, pl.DataFrame):
+        return _from_frame(answers, criterion)
+    if hasattr(answers, "columns") and hasattr(answers, "to_numpy"):  # pandas, which need not be installed
+        named = {name: answers[name].to_numpy() for name in map(str, answers.columns)}
+        return _from_frame(pl.DataFrame({name: _plain_column(column) for name, column in named.items()}), criterion)
+    table = np.asarray(answers, dtype=np.float64)
+    if table.ndim != 2:
+        raise ValueError(f"answers must be units x annotators (2 dimensions), got {table.ndim}")
+    unit, annotator = np.nonzero(~np.isnan(table))
+    names = tuple(str(number + 1) for number in range(table.shape[1]))
+    return _compact(unit, annotator, table[unit, annotator], names)
+
+
+def from_codes(unit: Ints, annotator: Ints, value: Floats, annotators: tuple[str, ...]) -> ReliabilityData:
+    """Make reliability data of codes; units are renumbered so that each has an answer."""
+    finite = np.isfinite(value)
+    kept = unit if finite.all() else unit[finite]
+    present = np.bincount(kept) > 0 if len(kept) else np.zeros(0, dtype=bool)
+    number = np.cumsum(present) - 1
+    return ReliabilityData(
+        unit=number[kept].astype(np.int64),
+        annotator=annotator[finite],
+        value=value[finite],
+        annotators=annotators,
+        n_units=int(present.sum()),
+        n_infinite=int(np.isinf(value).sum()),
+    )
+
+
+def _compact(unit: Ints, annotator: Ints, value: Floats, names: tuple[str, ...]) -> ReliabilityData:
+    """Drop annotators without an answer."""
+    present = np.bincount(annotator, minlength=len(names)) > 0
+    number = np.cumsum(present) - 1
+    kept = tuple(name for name, there in zip(names, present.tolist(), strict=True) if there)
+    return from_codes(unit, number[annotator].astype(np.int64), value, kept)
+
+
+def _from_frame(frame: pl.DataFrame, criterion: str | None) -> ReliabilityData:
+    absent = [name for name in ("annotator_id", "item_id", "score") if name not in frame.columns]
+    if absent:
+        raise ValueError(f"column {', '.join(absent)} is missing (there are: {', '.join(frame.columns)})")
+    if "criterion" in frame.columns:
+        found = sorted(map(str, frame["criterion"].unique().to_list()))
+        if criterion is not None and criterion not in found:
+            raise ValueError(f"no criterion {criterion!r} (there are: {', '.join(found)})")
+        if criterion is None and len(found) > 1:
+            raise ValueError(f"several criteria ({', '.join(found)}): name one with criterion=")
+        if criterion is not None:
+            frame = frame.filter(pl.col("criterion") == criterion)
+    score = frame["score"].cast(pl.Float64).fill_null(np.nan).to_numpy()
+    unit = _number(frame, UNIT).of
+    who = _number(frame, ANNOTATOR)
+    given = ~np.isnan(score)
+    names = _names(frame, who.first)
+    if given.any() and _doubled(unit[given], who.of[given], len(names)):
+        raise ValueError("one answer of an annotator to a unit is wanted; number further ones in a column 'repeat'")
+    return _compact(unit[given], who.of[given], score[given], names)
+
+
+def _number(frame: pl.DataFrame, columns: tuple[str, ...]) -> Any:
+    return fold(*(code(frame[name]).of for name in columns if name in frame.columns))
+
+
+def _names(frame: pl.DataFrame, first: Ints) -> tuple[str, ...]:
+    rows = frame.select(name for name in ANNOTATOR if name in frame.columns)[first.tolist()]
+    return tuple("/".join(str(part) for part in row if part is not None) for row in rows.iter_rows())
+
+
+def _doubled(unit: Ints, annotator: Ints, n_annotators: int) -> bool:
+    cells = unit * n_annotators + annotator
+    size = int(cells.max()) + 1
+    if size <= 8 * len(cells):  # counting is cheaper than sorting unless the table is sparse
+        return bool(np.bincount(cells).max() > 1)
+    return len(np.unique(cells)) < len(cells)
+
+
+def _plain_column(column: npt.NDArray[Any]) -> list[Any] | npt.NDArray[Any]:
+    if column.dtype.kind in "iuf":
+        return column
+    return [None if value is None or value != value else str(value) for value in column.tolist()]

@@ -1,0 +1,301 @@
+"""Coefficients that correct the agreement of pairs for chance: Gwet's AC1 and AC2, Fleiss' kappa; exact agreement."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, get_args
+
+import numpy as np
+from scipy.special import ndtri, stdtrit
+
+from analysis.agreement.counts import fold_profiles
+from analysis.agreement.data import Answers, ReliabilityData, reliability_data
+from analysis.agreement.result import PERFECT, Agreement, no_answer, undefined
+from analysis.coding import Floats
+
+Weights = Literal["identity", "linear", "quadratic", "ordinal"]
+MOST_CATEGORIES = 1_000
+LINEARISED = "linearised variance over units, t"
+
+
+def gwet_ac1(
+    answers: Answers,
+    *,
+    criterion: str | None = None,
+    categories: Sequence[float] | None = None,
+    confidence: float = 0.95,
+) -> Agreement:
+    """Return Gwet's AC1: agreement corrected for chance, steady where one category prevails.
+
+    AC1 = (pa - pe) / (1 - pe), pa the mean over units of the share of agreeing pairs, pe = sum_c pi_c (1 - pi_c) /
+    (q - 1), with pi_c the mean over units of the share of category c, and q categories.
+
+    Parameters
+    ----------
+    answers : array of shape (n_units, n_annotators), tidy frame or ReliabilityData
+        NaN, or no row, where an answer is missing; units with one answer count towards pi only.
+    criterion : str, optional
+        Which criterion of a frame that holds several.
+    categories : sequence of float, optional
+        All categories that could be given; by default those that were.
+    confidence : float
+        Level of the interval: value ± t(n - 1) standard errors over n units, at most 1.
+
+    Returns
+    -------
+    Agreement
+        1: all agree; 0: as by chance. Time O(answers log answers), then O(profiles x categories).
+
+    References
+    ----------
+    Gwet, K. L. (2008). Computing inter-rater reliability and its variance in the presence of high agreement.
+    British Journal of Mathematical and Statistical Psychology, 61(1), 29-48.
+    Gwet, K. L. (2014). Handbook of inter-rater reliability, 4th ed. (missing answers, chapter 5).
+
+    Examples
+    --------
+    >>> round(gwet_ac1([[1, 1], [1, 1], [1, 2], [2, 2]]).value, 3)
+    0.529
+    """
+    return _gwet("gwet_ac1", answers, "identity", criterion, categories, confidence)
+
+
+def gwet_ac2(
+    answers: Answers,
+    *,
+    weights: Weights = "quadratic",
+    criterion: str | None = None,
+    categories: Sequence[float] | None = None,
+    confidence: float = 0.95,
+) -> Agreement:
+    """Return Gwet's AC2: AC1 with part agreement for categories that lie close.
+
+    pa counts a pair of categories by its weight w, and pe = sum(w) / (q (q - 1)) sum_c pi_c (1 - pi_c).
+
+    Parameters
+    ----------
+    answers : array of shape (n_units, n_annotators), tidy frame or ReliabilityData
+        NaN, or no row, where an answer is missing.
+    weights : {"quadratic", "linear", "ordinal", "identity"}
+        1 - ((x - y) / range)^2, 1 - |x - y| / range, or 1 - C(d + 1, 2) / C(q, 2) for d steps between ranks.
+    criterion, categories, confidence
+        As for :func:`gwet_ac1`; name the categories where some of the scale were never given.
+
+    References
+    ----------
+    Gwet, K. L. (2014). Handbook of inter-rater reliability, 4th ed. Advanced Analytics, chapters 4 and 5.
+
+    Examples
+    --------
+    >>> round(gwet_ac2([[1, 1], [1, 2], [3, 3], [2, 3]], weights="linear").value, 3)
+    0.448
+    """
+    if weights not in get_args(Weights):
+        raise ValueError(f"weights must be one of {', '.join(get_args(Weights))}, got {weights!r}")
+    return _gwet("gwet_ac2", answers, weights, criterion, categories, confidence)
+
+
+def _gwet(
+    measure: str,
+    answers: Answers,
+    weights: Weights,
+    criterion: str | None,
+    categories: Sequence[float] | None,
+    confidence: float,
+) -> Agreement:
+    data = reliability_data(answers, criterion=criterion)
+    reason = no_answer(data)
+    counted = None if reason else _counted(data, categories)
+    if counted is None or isinstance(counted, str):
+        return undefined(measure, data, reason or str(counted), weights=weights)
+    values, counts, units = counted
+    q = len(values)
+    matrix = weight_matrix(values, weights)
+    shares, size = counts / counts.sum(axis=1, keepdims=True), counts.sum(axis=1)
+    prevalence = units @ shares / units.sum()
+    scale = float(matrix.sum()) / (q * (q - 1))
+    chance = scale * float(prevalence @ (1 - prevalence))
+    of_unit = scale * (shares @ (1 - prevalence))
+    agreeing = _agreeing(counts, size, matrix)
+    settings = {"weights": weights, "categories": q, "confidence": confidence}
+    return _corrected(measure, data, agreeing, size >= 2, units, chance, of_unit, confidence, settings)
+
+
+def fleiss_kappa(
+    answers: Answers,
+    *,
+    criterion: str | None = None,
+    confidence: float = 0.95,
+) -> Agreement:
+    """Return Fleiss' kappa: agreement of pairs corrected by the overall shares of the categories.
+
+    kappa = (pa - pe) / (1 - pe), pe = sum_c pi_c^2; pi_c as for :func:`gwet_ac1`, which with equally many answers a
+    unit is Fleiss' p_c.
+
+    Parameters
+    ----------
+    answers : array of shape (n_units, n_annotators), tidy frame or ReliabilityData
+        NaN, or no row, where an answer is missing (Gwet's generalisation of Fleiss' equal numbers).
+    criterion : str, optional
+        Which criterion of a frame that holds several.
+    confidence : float
+        Level of the interval: value ± t(n - 1) linearised standard errors over n units, at most 1.
+
+    References
+    ----------
+    Fleiss, J. L. (1971). Measuring nominal scale agreement among many raters. Psychological Bulletin, 76(5), 378-382.
+    Gwet, K. L. (2014). Handbook of inter-rater reliability, 4th ed. (variance and missing answers).
+
+    Examples
+    --------
+    >>> round(fleiss_kappa([[1, 1], [1, 1], [1, 2], [2, 2]]).value, 3)
+    0.467
+    """
+    data = reliability_data(answers, criterion=criterion)
+    reason = no_answer(data)
+    counted = None if reason else _counted(data, None)
+    if counted is None or isinstance(counted, str):
+        return undefined("fleiss_kappa", data, reason or str(counted))
+    values, counts, units = counted
+    shares, size = counts / counts.sum(axis=1, keepdims=True), counts.sum(axis=1)
+    prevalence = units @ shares / units.sum()
+    agreeing = _agreeing(counts, size, np.eye(len(values)))
+    settings = {"categories": len(values), "confidence": confidence}
+    chance = float(prevalence @ prevalence)
+    return _corrected(
+        "fleiss_kappa", data, agreeing, size >= 2, units, chance, shares @ prevalence, confidence, settings
+    )
+
+
+def exact_agreement(
+    answers: Answers,
+    *,
+    criterion: str | None = None,
+    confidence: float = 0.95,
+) -> Agreement:
+    """Return the share of units to which all annotators gave the very same answer.
+
+    Parameters
+    ----------
+    answers : array of shape (n_units, n_annotators), tidy frame or ReliabilityData
+        NaN, or no row, where an answer is missing; units with fewer than two answers do not count.
+    criterion : str, optional
+        Which criterion of a frame that holds several.
+    confidence : float
+        Level of Wilson's interval over units, which has a width at shares of 0 and 1 too.
+
+    Returns
+    -------
+    Agreement
+        From 0 to 1; not corrected for chance, and smaller the more annotators there are.
+
+    References
+    ----------
+    Wilson, E. B. (1927). Probable inference, the law of succession, and statistical inference. JASA, 22, 209-212.
+    As used by Chiang, C.-H. and Lee, H. (2023). Can large language models be an alternative to human evaluations?
+    ACL 2023, table 1.
+
+    Examples
+    --------
+    >>> exact_agreement([[1, 1, 1], [1, 1, 2], [2, 2, float("nan")], [3, 1, 1]]).value
+    0.5
+    """
+    data = reliability_data(answers, criterion=criterion)
+    reason = no_answer(data)
+    if reason and not data.constant:
+        return undefined("exact_agreement", data, reason)
+    if data.n_infinite or data.n_annotators < 2 or data.n_pairable < 2:
+        return undefined("exact_agreement", data, reason or "")
+    sizes = data.sizes
+    low, high = np.full(data.n_units, np.inf), np.full(data.n_units, -np.inf)
+    np.minimum.at(low, data.unit, data.value)
+    np.maximum.at(high, data.unit, data.value)
+    n = data.n_pairable
+    share = float(np.count_nonzero((low == high) & (sizes >= 2))) / n
+    z = float(ndtri((1 + confidence) / 2))
+    centre, half = (share + z**2 / (2 * n)), z * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
+    return Agreement(
+        measure="exact_agreement",
+        value=share,
+        ci_low=max(0.0, float((centre - half) / (1 + z**2 / n))) if share > 0 else 0.0,
+        ci_high=min(1.0, float((centre + half) / (1 + z**2 / n))) if share < 1 else 1.0,
+        n_items=n,
+        n_annotators=data.n_annotators,
+        interval="Wilson interval over units",
+        settings={"confidence": confidence},
+    )
+
+
+def weight_matrix(values: Floats, weights: Weights) -> Floats:
+    """Return the agreement of every two categories, 1 on the diagonal.
+
+    >>> weight_matrix(np.array([1.0, 2.0, 3.0]), "linear")[0].tolist()
+    [1.0, 0.5, 0.0]
+    """
+    if weights == "identity":
+        return np.eye(len(values))
+    if weights == "ordinal":
+        rank = np.arange(len(values))
+        steps = np.abs(rank[:, None] - rank[None, :])
+        ordinal: Floats = 1 - steps * (steps + 1) / (len(values) * (len(values) - 1))
+        return ordinal
+    apart = np.abs(values[:, None] - values[None, :]) / (values.max() - values.min())
+    graded: Floats = 1 - (apart if weights == "linear" else apart**2)
+    return graded
+
+
+def _counted(data: ReliabilityData, categories: Sequence[float] | None) -> tuple[Floats, Floats, Floats] | str:
+    """Return categories, counts (profiles x categories) and units a profile; or why they cannot be counted."""
+    profiles = fold_profiles(data)
+    values = profiles.values if categories is None else np.unique(np.asarray(categories, dtype=np.float64))
+    unknown = np.setdiff1d(profiles.values, values)
+    if len(unknown):
+        return f"answer {unknown[0]:g} is none of the categories"
+    if len(values) > MOST_CATEGORIES:
+        return f"{len(values):,} different values: too many to be categories"
+    place = np.searchsorted(values, profiles.values)[profiles.code]
+    shape = (len(profiles.size), len(values))
+    counts = np.bincount(profiles.profile * shape[1] + place, minlength=shape[0] * shape[1]).reshape(shape)
+    return values, counts.astype(np.float64), profiles.units.astype(np.float64)
+
+
+def _agreeing(counts: Floats, size: Floats, matrix: Floats) -> Floats:
+    """Return the weighted share of agreeing pairs of each profile; 0 where there is no pair."""
+    pairs = size * (size - 1)
+    found = np.einsum("ij,ij->i", counts, counts @ matrix - 1) / np.where(pairs > 0, pairs, 1)
+    found[pairs == 0] = 0.0
+    agreeing: Floats = found
+    return agreeing
+
+
+def _corrected(
+    measure: str,
+    data: ReliabilityData,
+    agreeing: Floats,
+    paired: np.ndarray,
+    units: Floats,
+    chance: float,
+    chance_of_unit: Floats,
+    confidence: float,
+    settings: dict[str, Any],
+) -> Agreement:
+    """Return (pa - pe) / (1 - pe) with the interval of its linearisation (Gwet 2014, equations 5.3.7 ff.)."""
+    n, n_paired = float(units.sum()), float(units[paired].sum())
+    observed = float(units @ agreeing) / n_paired
+    value = (observed - chance) / (1 - chance)
+    of_unit = n / n_paired * np.where(paired, agreeing - chance, 0.0) / (1 - chance)
+    away = of_unit - 2 * (1 - value) * (chance_of_unit - chance) / (1 - chance) - value
+    variance = float(units @ away**2) / (n * (n - 1))
+    half = float(stdtrit(n - 1, (1 + confidence) / 2)) * variance**0.5
+    perfect = bool(np.all(agreeing[paired] == 1))
+    return Agreement(
+        measure=measure,
+        value=value,
+        ci_low=None if perfect else value - half,
+        ci_high=None if perfect else min(1.0, value + half),
+        n_items=data.n_pairable,
+        n_annotators=data.n_annotators,
+        interval=None if perfect else LINEARISED,
+        reason=PERFECT if perfect else None,
+        settings=settings,
+    )

@@ -1,0 +1,167 @@
+"""Every two annotators compared: exact agreement, Kendall's tau-b, kappa and alpha over the units both answered."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from analysis.agreement.data import Answers, ReliabilityData, reliability_data
+from analysis.agreement.gwet import exact_agreement
+from analysis.agreement.kappa import cohen_kappa, contingency
+from analysis.agreement.krippendorff import Level, krippendorff_alpha
+from analysis.agreement.result import Agreement, no_answer, undefined
+from analysis.coding import Floats
+
+WIDE = 200  # distinct values up to which tau is counted in a table of values x values
+ONE_VALUE = "one of the two gave the same answer to every unit"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnnotatorPair:
+    """Two annotators over the ``n_items`` units that both answered; ``reason`` where a number is missing."""
+
+    annotator_x: str
+    annotator_y: str
+    n_items: int
+    exact_agreement: float | None
+    kendall_tau: float | None
+    cohen_kappa: float | None
+    krippendorff_alpha: float | None
+    level: Level
+    reason: str | None
+
+
+def pairwise_agreement(
+    answers: Answers, *, level: Level = "ordinal", criterion: str | None = None
+) -> tuple[AnnotatorPair, ...]:
+    """Compare every two annotators.
+
+    Parameters
+    ----------
+    answers : array of shape (n_units, n_annotators), tidy frame or ReliabilityData
+        NaN, or no row, where an answer is missing.
+    level : {"ordinal", "nominal", "interval", "ratio"}
+        Level of Krippendorff's alpha of the pair.
+    criterion : str, optional
+        Which criterion of a frame that holds several.
+
+    Returns
+    -------
+    tuple of AnnotatorPair
+        k (k - 1) / 2 rows for k annotators, in their order. Time O(k x answers) and a table of values a pair.
+
+    Examples
+    --------
+    >>> (pair,) = pairwise_agreement([[1, 1], [2, 3], [3, 3]])
+    >>> pair.n_items, round(pair.exact_agreement, 2), round(pair.kendall_tau, 2)
+    (3, 0.67, 0.82)
+    """
+    data = reliability_data(answers, criterion=criterion)
+    return tuple(_compare(data, x, y, level) for x, y in combinations(range(data.n_annotators), 2))
+
+
+def _compare(data: ReliabilityData, x: int, y: int, level: Level) -> AnnotatorPair:
+    both = data.of_annotators(x, y)
+    same = exact_agreement(both)
+    kappa, alpha = cohen_kappa(both), krippendorff_alpha(both, level=level)
+    tau, reason = (None, same.reason) if same.value is None else _tau(both)
+    return AnnotatorPair(
+        annotator_x=data.annotators[x],
+        annotator_y=data.annotators[y],
+        n_items=both.n_pairable,
+        exact_agreement=same.value,
+        kendall_tau=tau,
+        cohen_kappa=kappa.value,
+        krippendorff_alpha=alpha.value,
+        level=level,
+        reason=same.reason or reason or kappa.reason if None in (tau, kappa.value, alpha.value) else None,
+    )
+
+
+def mean_kendall_tau(answers: Answers, *, criterion: str | None = None) -> Agreement:
+    """Return the mean of Kendall's tau-b over all pairs of annotators for whom it is defined.
+
+    Parameters
+    ----------
+    answers : array of shape (n_units, n_annotators), tidy frame or ReliabilityData
+        NaN, or no row, where an answer is missing.
+    criterion : str, optional
+        Which criterion of a frame that holds several.
+
+    Returns
+    -------
+    Agreement
+        1: all rank the units alike. ``settings`` count the pairs used and the pairs without a tau. No interval.
+
+    Examples
+    --------
+    >>> mean_kendall_tau([[1, 2, 1], [2, 3, 2], [3, 4, 3]]).value
+    1.0
+    """
+    data = reliability_data(answers, criterion=criterion)
+    reason = no_answer(data)
+    if reason:
+        return undefined("mean_kendall_tau", data, reason)
+    found, undefined_pairs = [], 0
+    for x, y in combinations(range(data.n_annotators), 2):
+        both = data.of_annotators(x, y)
+        tau = _tau(both)[0] if both.n_pairable >= 2 else None
+        undefined_pairs += tau is None
+        if tau is not None:
+            found.append(tau)
+    settings = {"pairs": len(found), "undefined_pairs": undefined_pairs}
+    if not found:
+        return undefined("mean_kendall_tau", data, "no two annotators both vary over two shared units", **settings)
+    return Agreement(
+        measure="mean_kendall_tau",
+        value=math.fsum(found) / len(found),
+        n_items=data.n_pairable,
+        n_annotators=data.n_annotators,
+        reason="no interval: pairs share annotators and units",
+        settings=settings,
+    )
+
+
+def _tau(both: ReliabilityData) -> tuple[float | None, str | None]:
+    few = len(np.unique(both.value)) <= WIDE
+    tau = kendall_of_table(contingency(both)[1]) if few else _kendall_of_values(both)
+    return tau, ONE_VALUE if tau is None else None
+
+
+def kendall_of_table(table: Floats) -> float | None:
+    """Return Kendall's tau-b of a contingency table with ascending rows and columns, ``None`` if a side is constant.
+
+    tau-b = (C - D) / sqrt((pairs not tied in x) (pairs not tied in y)).
+
+    References
+    ----------
+    Kendall, M. G. (1945). The treatment of ties in ranking problems. Biometrika, 33(3), 239-251.
+
+    >>> kendall_of_table(np.array([[2.0, 0.0], [0.0, 2.0]]))
+    1.0
+    """
+    below = np.zeros_like(table)
+    below[1:, 1:] = np.cumsum(np.cumsum(table, axis=0), axis=1)[:-1, :-1]
+    turned = table[:, ::-1]
+    against = np.zeros_like(table)
+    against[1:, 1:] = np.cumsum(np.cumsum(turned, axis=0), axis=1)[:-1, :-1]
+    score = float(np.sum(table * below) - np.sum(turned * against))
+    n = table.sum()
+    rows, columns = table.sum(axis=1), table.sum(axis=0)
+    untied_x, untied_y = float(n**2 - rows @ rows) / 2, float(n**2 - columns @ columns) / 2
+    if untied_x == 0 or untied_y == 0:
+        return None
+    return max(-1.0, min(1.0, score / math.sqrt(untied_x * untied_y)))
+
+
+def _kendall_of_values(both: ReliabilityData) -> float | None:
+    from scipy.stats import kendalltau  # 0.8 s to load, and only scales with very many values need it
+
+    table = both.matrix()
+    table = table[~np.isnan(table).any(axis=1)]
+    if any(np.ptp(table[:, side]) == 0 for side in (0, 1)):
+        return None
+    return float(kendalltau(table[:, 0], table[:, 1]).statistic)
