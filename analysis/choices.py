@@ -13,7 +13,7 @@ from analysis.order import Order
 from analysis.plan import Plan, Verdict
 from analysis.strength_rows import Judgements
 from analysis.t_tests import one_sample, sign_test
-from analysis.units import UnitRule, average_by_unit
+from analysis.units import UnitRule, average_by_unit, count_by
 
 CHANCE = 0.5
 
@@ -110,14 +110,14 @@ def compare_choices(cells: ChoiceCells, plan: Plan) -> list[ChoiceTest]:
     """
     k = len(cells.systems)
     pair = cells.x * k + cells.y
+    rule = UnitRule(wanted=plan.unit, llm=cells.llm)
     units = average_by_unit(
         pair,
         cells.value,
         annotator=cells.annotator,
         assignment=cells.assignment,
         item=cells.item,
-        n_parts=k * k,
-        rule=UnitRule(wanted=plan.unit, llm=cells.llm),
+        units=[rule.choose(count) for count in count_by(pair, cells.annotator, k * k).tolist()],
         scale=1.0,
     )
     rows = []

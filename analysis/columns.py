@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import polars as pl
 
 KINDS = ("human", "llm", "simulated")
 OVERALL = "overall"
-MISSING = r"(?i)^(nan|na)$"
+MISSING = r"(?i)^(nan|na)$"  # an answer that is none
+NOTHING = ("NaN", "nan", "NA")  # a cell that is empty, as pandas and R write it
 SHOWN = 5  # row numbers that a message names
 
 
@@ -26,7 +28,7 @@ LAYOUTS = {
     "preferences": Layout(
         required=("annotator_id", "system_x", "system_y", "preference"),
         answer="preference",
-        cell=(*COMMON, "exposure", "system_x", "system_y"),
+        cell=(*COMMON, "sample", "exposure", "system_x", "system_y"),
     ),
     "ratings": Layout(
         required=("annotator_id", "item_id", "system", "score"),
@@ -83,8 +85,15 @@ class Check:
             self.problems.append(f"{self.place}, {rows_named(found['row'])}: {wanted}, got {shown}")
 
     def names(self, column: str) -> None:
-        """Require something in every row of a column."""
-        self.refuse(pl.col(column).is_null(), column, f"{column} must not be empty")
+        """Require something in every row of a column; "NaN" and "NA" are nothing."""
+        nothing = pl.col(column).is_null() | pl.col(column).is_in(NOTHING)
+        self.refuse(nothing, column, f"{column} must not be empty")
+
+    def blank(self, columns: Iterable[str]) -> None:
+        """Take "NaN" and "NA" in columns that may be empty as empty."""
+        self.frame = self.frame.with_columns(
+            pl.when(~pl.col(name).is_in(NOTHING)).then(name).alias(name) for name in columns
+        )
 
     def number(self, column: str, name: str, wanted: str = "") -> None:
         """Parse a column of numbers into ``name``; empty, "NaN" and "NA" are missing, infinity is refused."""

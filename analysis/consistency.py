@@ -9,12 +9,14 @@ from fractions import Fraction
 import polars as pl
 
 NEAR = 1e-9  # sums this close to the bound are decided in exact arithmetic
-MATCH = ("group", "annotator_id", "annotator_kind", "assignment_id", "variant", "criterion", "exposure", "low", "high")
+WHO = ("group", "annotator_id", "annotator_kind", "assignment_id", "variant")
+MATCH = (*WHO, "criterion", "exposure", "low", "high")
+CELL = ("visit", "asking", "sample", "forward")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """One comparison whose two directions sum to more than the bound."""
+    """One comparison whose two directions sum to more than the bound; of a person no assignment is named."""
 
     group: str
     annotator_id: str
@@ -27,9 +29,10 @@ class Failure:
 def find_failures(preferences: pl.DataFrame, consistency_tau: Decimal) -> list[Failure]:
     """Find the comparisons whose two directions sum to more than ``consistency_tau``.
 
-    Sums are taken per criterion and exposure within one annotator's assignment, repeats averaged,
-    in the decimals that were written: 0.55 + 0.55 is 1.1 and is kept under a bound of 1.1. A
-    comparison asked in one direction cannot be checked.
+    Sums are taken per criterion and exposure, of a person over all visits, of an LLM within the
+    assignment. Repeats are averaged within their cell and cells within their direction, in the
+    decimals that were written: 0.55 + 0.55 is 1.1 and is kept under a bound of 1.1. A comparison
+    asked in one direction cannot be checked.
 
     Parameters
     ----------
@@ -47,15 +50,20 @@ def find_failures(preferences: pl.DataFrame, consistency_tau: Decimal) -> list[F
     ----------
     Ethayarajh, K. and Jurafsky, D. (2022). The Authenticity Gap in Human Evaluation. EMNLP, section 5.2.
     """
-    forward = pl.col("system_x") < pl.col("system_y")
+    llm = pl.col("annotator_kind") == "llm"
     table = preferences.filter(pl.col("value").is_not_null()).with_columns(
         pl.min_horizontal("system_x", "system_y").alias("low"),
         pl.max_horizontal("system_x", "system_y").alias("high"),
-        forward.alias("forward"),
+        (pl.col("system_x") < pl.col("system_y")).alias("forward"),
+        pl.col("assignment_id").alias("visit"),
+        pl.col("variant").alias("asking"),
+        pl.when(llm).then("assignment_id").alias("assignment_id"),
+        pl.when(llm).then("variant").alias("variant"),
     )
+    cells = table.group_by(*MATCH, *CELL, maintain_order=True).agg(pl.col("text"), pl.col("value").mean())
     direction = pl.col("forward")
     sums = (
-        table.group_by(MATCH, maintain_order=True)
+        cells.group_by(MATCH, maintain_order=True)
         .agg(
             pl.col("text").filter(direction).alias("forth"),
             pl.col("text").filter(~direction).alias("back"),
@@ -65,14 +73,14 @@ def find_failures(preferences: pl.DataFrame, consistency_tau: Decimal) -> list[F
     )
     failures = []
     for row in sums.iter_rows(named=True):
-        forth, back = _mean(row["forth"]), _mean(row["back"])
+        forth, back = (_mean([_mean(list(map(_exact, cell))) for cell in row[side]]) for side in ("forth", "back"))
         if forth + back <= Fraction(consistency_tau):
             continue
         about = f"{row['criterion']}" + ("" if row["exposure"] is None else f" at exposure {row['exposure']}")
         low, high = row["low"], row["high"]
         failures.append(
             Failure(
-                **{name: row[name] for name in ("group", "annotator_id", "annotator_kind", "assignment_id", "variant")},
+                **{name: row[name] for name in WHO},
                 evidence=f"{about}: P({low} > {high}) + P({high} > {low}) = "
                 f"{_shown(forth)} + {_shown(back)} = {_shown(forth + back)}, more than {consistency_tau}",
             )
@@ -80,8 +88,12 @@ def find_failures(preferences: pl.DataFrame, consistency_tau: Decimal) -> list[F
     return failures
 
 
-def _mean(texts: list[str]) -> Fraction:
-    return sum((Fraction(Decimal(text)) for text in texts), Fraction(0)) / len(texts)
+def _exact(text: str) -> Fraction:
+    return Fraction(Decimal(text))
+
+
+def _mean(values: list[Fraction]) -> Fraction:
+    return sum(values, Fraction(0)) / len(values)
 
 
 def _shown(value: Fraction) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 import polars as pl
@@ -21,7 +21,8 @@ LISTED = 3  # failing comparisons that the evidence spells out
 class Exclusion:
     """One annotator (``assignment_id`` is ``None``) or one assignment that leaves, by which rule and why.
 
-    An LLM's assignment leaves for one ``variant`` of asking.
+    An LLM's assignment leaves for one ``variant`` of asking: "" is the plain one beside others that have
+    a name, ``None`` says that the preferences tell none apart.
     """
 
     annotator_id: str
@@ -40,8 +41,8 @@ def find_exclusions(tables: AnswerTables, plan: Plan) -> list[Exclusion]:
     ``screening``, ``attention_checks``, ``repeat_submissions``
         For people (and simulated annotators, who stand for people), from the annotators table.
     ``self_consistency``
-        For everybody, from preferences asked in both directions. A failing person leaves entirely;
-        of an LLM the failing assignment leaves.
+        For everybody, from preferences asked in both directions (of the first submission where only
+        that is kept). A failing person leaves entirely; of an LLM the failing assignment leaves.
 
     Returns
     -------
@@ -50,32 +51,50 @@ def find_exclusions(tables: AnswerTables, plan: Plan) -> list[Exclusion]:
     """
     found = _by_annotators_table(tables, plan)
     if tables.preferences is not None and plan.consistency_tau is not None:
-        found += _by_consistency(find_failures(tables.preferences, plan.consistency_tau))
+        later = [row for row in found if row.assignment_id is not None]
+        answered = apply_exclusions(tables.preferences, later)
+        failures = find_failures(answered, plan.consistency_tau)
+        found += _by_consistency(failures, _variants_told(tables.preferences))
     return found
 
 
 def apply_exclusions(table: pl.DataFrame, exclusions: Sequence[Exclusion]) -> pl.DataFrame:
-    """Return the rows of an answer table that no exclusion concerns."""
-    whole = sorted({row.annotator_id for row in exclusions if row.assignment_id is None and row.variant is None})
-    kept = table.filter(~pl.col("annotator_id").is_in(whole))
-    parts = [row for row in exclusions if row.assignment_id is not None or row.variant is not None]
-    visit, asking = ("annotator_id", "assignment_id"), ("annotator_id", "assignment_id", "variant")
-    for columns, of_llm in ((visit, False), (asking, True)):  # a person's visit, an LLM's way of being asked
-        keys = {tuple(getattr(row, name) for name in columns) for row in parts if (row.rule == CONSISTENCY) == of_llm}
-        if keys:
-            wrong = pl.DataFrame(list(keys), dict.fromkeys(columns, pl.String), orient="row")
-            kept = kept.join(wrong, on=columns, how="anti", nulls_equal=True, maintain_order="left")
+    """Return the rows of an answer table that no exclusion concerns.
+
+    An LLM's assignment leaves with the variant that failed; where no variants of this LLM are told apart,
+    here or in the preferences, every row that names the assignment leaves.
+    """
+    told = _variants_told(table)
+    keys: dict[tuple[str, ...], set[tuple[str | None, ...]]] = {}
+    for row in exclusions:
+        columns: tuple[str, ...] = ("annotator_id",)
+        if row.assignment_id is not None:
+            columns += ("assignment_id",)
+        if row.rule == CONSISTENCY and row.variant is not None and row.annotator_id in told:
+            columns += ("variant",)
+        keys.setdefault(columns, set()).add(tuple(getattr(row, name) for name in columns))
+    kept = table
+    for columns, wrong in keys.items():
+        gone = pl.DataFrame(list(wrong), dict.fromkeys(columns, pl.String), orient="row")
+        here = [pl.col("variant").fill_null("") if name == "variant" else pl.col(name) for name in columns]
+        kept = kept.join(gone, left_on=here, right_on=columns, how="anti", nulls_equal=True, maintain_order="left")
     return kept
+
+
+def _variants_told(table: pl.DataFrame) -> set[str]:
+    return set(table.filter(pl.col("variant").is_not_null())["annotator_id"].unique().to_list())
 
 
 def _by_annotators_table(tables: AnswerTables, plan: Plan) -> list[Exclusion]:
     if tables.annotators is None:
         return []
     found = []
+    answered = pl.concat([table.select("annotator_id", "group") for table in tables.answers().values()])
+    groups = dict(answered.unique("annotator_id", keep="first", maintain_order=True).iter_rows())
     for row in tables.annotators.filter(pl.col("annotator_kind") != "llm").iter_rows(named=True):
-        whole = Exclusion(
-            annotator_id=row["annotator_id"], assignment_id=None, group=row["group"], rule="", evidence=""
-        )
+        annotator_id = row["annotator_id"]
+        group = groups.get(annotator_id, row["group"])
+        whole = Exclusion(annotator_id=annotator_id, assignment_id=None, group=group, rule="", evidence="")
         if row.get("screening_passed") is False:
             found.append(replace(whole, rule="screening", evidence="gave no eligible answer to a screening question"))
         failed = row.get("checks_failed") or 0
@@ -106,11 +125,12 @@ def _later_assignments(tables: AnswerTables, repeated: Exclusion) -> list[Exclus
     return [replace(repeated, assignment_id=assignment_id, evidence=evidence) for assignment_id in later]
 
 
-def _by_consistency(failures: Sequence[Failure]) -> list[Exclusion]:
+def _by_consistency(failures: Sequence[Failure], told: Collection[str]) -> list[Exclusion]:
     grouped: dict[tuple[str, str | None, str | None], list[Failure]] = {}
     for failure in failures:
         llm = failure.annotator_kind == "llm"
-        part = (failure.assignment_id, failure.variant) if llm else (None, None)
+        variant = failure.variant or "" if failure.annotator_id in told else None
+        part = (failure.assignment_id, variant) if llm else (None, None)
         grouped.setdefault((failure.annotator_id, *part), []).append(failure)
     return [
         Exclusion(
@@ -130,9 +150,14 @@ def _evidence(lines: Sequence[str]) -> str:
     return "; ".join(lines[:LISTED]) + (f"; and {more} more" if more > 0 else "")
 
 
-def excluded_counts(exclusions: Sequence[Exclusion]) -> tuple[Counter[str], Counter[str]]:
-    """Count, by group, the annotators that leave entirely and the single assignments that leave."""
+def excluded_counts(exclusions: Sequence[Exclusion], seen: pl.DataFrame) -> tuple[Counter[str], Counter[str]]:
+    """Count, by group, the annotators that leave entirely and the single assignments that leave.
+
+    ``seen`` lists group and annotator_id of all answers: who answered in two groups leaves both.
+    """
+    whole = {row.annotator_id for row in exclusions if row.assignment_id is None and row.variant is None}
     annotators = {(row.group, row.annotator_id) for row in exclusions if row.assignment_id is None}
+    annotators |= {pair for pair in seen.select("group", "annotator_id").iter_rows() if pair[1] in whole}
     assignments = {
         (row.group, row.annotator_id, row.assignment_id, row.variant)
         for row in exclusions

@@ -14,8 +14,8 @@ ORDER = ("human", "simulated", "llm")
 def with_groups(tables: Mapping[str, pl.DataFrame], llms: Sequence[str]) -> dict[str, pl.DataFrame]:
     """Fill in ``annotator_kind`` and ``group`` of every table that names annotators.
 
-    A kind stands in the table itself, else in the annotators table; else ``llms`` names the LLMs
-    and everyone else is human. Groups are "human", "simulated", and an LLM's id, followed by
+    A kind stands in the table itself, else in another table that names the annotator; else ``llms``
+    names the LLMs and everyone else is human. Groups are "human", "simulated", and an LLM's id, followed by
     "/variant" where there is one; a ``group`` in the table goes before.
 
     Raises
@@ -30,26 +30,26 @@ def with_groups(tables: Mapping[str, pl.DataFrame], llms: Sequence[str]) -> dict
         if "annotator_id" not in table.columns:
             done[name] = table
             continue
-        named = "llm" if llms else "human"
-        guess = pl.when(pl.col("annotator_id").is_in(list(llms))).then(pl.lit(named)).otherwise(pl.lit("human"))
-        known = pl.col("annotator_id").replace_strict(kinds, default=None, return_dtype=pl.String) if kinds else None
-        given = [pl.col("annotator_kind")] if "annotator_kind" in table.columns else []
-        kind = pl.coalesce([*given, *([known] if known is not None else []), guess])
+        annotator, nothing = pl.col("annotator_id"), pl.lit(None, dtype=pl.String)
+        elsewhere = annotator.replace_strict(kinds, default=None, return_dtype=pl.String) if kinds else nothing
+        guess = pl.when(annotator.is_in(list(llms))).then(pl.lit("llm")).otherwise(pl.lit("human"))
+        given = {column: pl.col(column) for column in table.columns}
+        kind = pl.coalesce(given.get("annotator_kind", nothing), elsewhere, guess)
         table = table.with_columns(kind.alias("annotator_kind"))
-        variant = pl.col("variant") if "variant" in table.columns else pl.lit(None, dtype=pl.String)
-        llm = pl.concat_str([pl.col("annotator_id"), variant], separator="/", ignore_nulls=True)
+        llm = pl.concat_str([annotator, given.get("variant", nothing)], separator="/", ignore_nulls=True)
         own = pl.when(pl.col("annotator_kind") == "llm").then(llm).otherwise(pl.col("annotator_kind"))
-        given = [pl.col("group")] if "group" in table.columns else []
-        done[name] = table.with_columns(pl.coalesce([*given, own]).alias("group"))
+        done[name] = table.with_columns(pl.coalesce(given.get("group", nothing), own).alias("group"))
     _check(done, llms)
     return done
 
 
 def _kinds_by_annotator(tables: Mapping[str, pl.DataFrame]) -> dict[str, str]:
-    annotators = tables.get("annotators")
-    if annotators is None or "annotator_kind" not in annotators.columns:
-        return {}
-    return dict(zip(annotators["annotator_id"].to_list(), annotators["annotator_kind"].to_list(), strict=True))
+    kinds: dict[str, str] = {}
+    for table in tables.values():
+        if {"annotator_id", "annotator_kind"} <= set(table.columns):
+            told = table.select("annotator_id", "annotator_kind").drop_nulls().unique(maintain_order=True)
+            kinds |= dict(told.iter_rows())
+    return kinds
 
 
 def _check(tables: Mapping[str, pl.DataFrame], llms: Sequence[str]) -> None:

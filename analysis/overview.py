@@ -28,7 +28,7 @@ def groups(
     """Describe each group: who, how many, how many left, and whether the form was the identical one."""
     columns = ["group", "annotator_id", "assignment_id", "variant"]
     seen = pl.concat([table.select(columns) for table in answers.values()]).unique()
-    gone_annotators, gone_assignments = excluded_counts(exclusions)
+    gone_annotators, gone_assignments = excluded_counts(exclusions, seen)
     rows = []
     for group, kind in order:
         own = seen.filter(pl.col("group") == group)

@@ -12,11 +12,11 @@ from analysis.coding import Floats, Ints, code, fold, snap, split_by
 from analysis.order import Order
 from analysis.plan import Verdict
 from analysis.strength_rows import Judgements
-from analysis.t_tests import one_sample
+from analysis.t_tests import TTest, one_sample
 
 CHANCE = 0.5
 NOBODY = "no answers are left"
-CELL = ("annotator_id", "assignment_id", "variant")
+CELL = ("annotator_id", "assignment_id", "variant", "sample")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +106,10 @@ class Comparisons:
         self.keys = sorted({self._key(row, places) for row in asked.iter_rows()})
         self._numbers = {key: number for number, key in enumerate(self.keys)}
         self._places = places
+        turned = {
+            2 * self._numbers[self._key(row, places)] + ((row[3], row[4]) not in places) for row in asked.iter_rows()
+        }
+        self.directions = sorted(turned)  # 2 · test, + 1 for the direction that is not listed
 
     def _key(self, row: tuple[str, str, int | None, str, str], places: dict[tuple[str, str], int]) -> tuple[int, ...]:
         group, criterion, exposure, x, y = row
@@ -224,10 +228,9 @@ def summarise_directions(everybody: Directed, kept: Directed, tests: Comparisons
     """
     rows = []
     n_tests = len(tests.keys)
-    asked = np.unique(everybody.test * 2 + ~everybody.forward)
     values = split_by(kept.test * 2 + ~kept.forward, kept.value, 2 * n_tests)
     sums = _sums(everybody, n_tests)
-    for direction in asked.tolist():
+    for direction in tests.directions:
         group, criterion, exposure, x, y = tests.name(direction // 2)
         if direction % 2:
             x, y = y, x
@@ -248,10 +251,16 @@ def summarise_directions(everybody: Directed, kept: Directed, tests: Comparisons
                 mean_sum=symmetry.mean if symmetry else None,
                 n_symmetry=len(both),
                 p_symmetry=symmetry.p_value if symmetry else None,
-                reason=symmetry.reason if symmetry else "nobody answered both directions",
+                reason=_why_null(summary, symmetry),
             )
         )
     return rows
+
+
+def _why_null(summary: TTest | None, symmetry: TTest | None) -> str | None:
+    if summary is None:
+        return NOBODY
+    return symmetry.reason if symmetry else "nobody answered both directions"
 
 
 def _sums(directed: Directed, n_tests: int) -> list[Floats]:

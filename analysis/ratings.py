@@ -13,7 +13,7 @@ from analysis.order import Order
 from analysis.plan import Plan, Verdict
 from analysis.strength_rows import Judgements
 from analysis.t_tests import NO_VARIATION, ONE_UNIT, TTest, one_sample, t_bound, welch
-from analysis.units import UnitRule, average_by_unit, count_by
+from analysis.units import ITEM_NOTE, UnitRule, average_by_unit, count_by
 
 PAIRED, WELCH = "paired t", "Welch t"
 
@@ -153,23 +153,14 @@ def summarise_ratings(cells: RatingCells, plan: Plan) -> list[RatingMean]:
     mean = snap(np.bincount(cells.system, weights=cells.value, minlength=n_systems) / safe, scale=cells.scale)
     rest = snap(cells.value - mean[cells.system], scale=cells.scale, digits=13)
     squares = np.bincount(cells.system, weights=rest**2, minlength=n_systems)
-    units = average_by_unit(
-        cells.system,
-        np.ones(len(rest)),
-        annotator=cells.annotator,
-        assignment=cells.assignment,
-        item=cells.item,
-        n_parts=n_systems,
-        rule=UnitRule(wanted=plan.unit, llm=cells.llm),
-        scale=1.0,
-    )
+    rule = UnitRule(wanted=plan.unit, llm=cells.llm)
+    annotators = count_by(cells.system, cells.annotator, n_systems)
     rows = []
-    for number, unit in enumerate(units):
-        if unit is None:
-            continue
+    for number in np.flatnonzero(count).tolist():
+        unit = rule.choose(int(annotators[number]))
         n = int(count[number])
         own = cells.system == number
-        cluster = fold(cells.column(unit.unit)[own])
+        cluster = fold(cells.column(unit)[own])
         sums = np.bincount(cluster.of, weights=rest[own]).astype(np.float64)
         half, reason = _half_width(sums, n, float(squares[number]), plan.confidence)
         centre = float(mean[number])
@@ -184,7 +175,7 @@ def summarise_ratings(cells: RatingCells, plan: Plan) -> list[RatingMean]:
                 sd_population=float(np.sqrt(squares[number] / n)),
                 ci_low=None if half is None else centre - half,
                 ci_high=None if half is None else centre + half,
-                unit=unit.unit,
+                unit=unit,
                 n_units=len(cluster),
                 reason=reason,
             )
@@ -233,14 +224,14 @@ def compare_ratings(cells: RatingCells, differences: Differences, plan: Plan) ->
     """
     k = len(cells.systems)
     rule = UnitRule(wanted=plan.unit, llm=cells.llm)
+    chosen = [rule.choose(count) for count in _annotators_of_both(cells).ravel().tolist()]
     paired = average_by_unit(
         differences.x * k + differences.y,
         differences.value,
         annotator=differences.annotator,
         assignment=differences.assignment,
         item=differences.item,
-        n_parts=k * k,
-        rule=rule,
+        units=chosen,
         scale=cells.scale,
     )
     present = np.flatnonzero(np.bincount(cells.system, minlength=k)).tolist()
@@ -249,17 +240,22 @@ def compare_ratings(cells: RatingCells, differences: Differences, plan: Plan) ->
         for y in present[place + 1 :]:
             units = paired[x * k + y]
             if units is None:
-                rows.append(_unpaired(cells, x, y, rule, plan))
+                rows.append(_unpaired(cells, x, y, chosen[x * k + y], plan))
                 continue
             result = one_sample(units.values, against=0.0, confidence=plan.confidence)
             rows.append(_row(cells, x, y, units.unit, PAIRED, result))
     return rows
 
 
-def _unpaired(cells: RatingCells, x: int, y: int, rule: UnitRule, plan: Plan) -> RatingTest:
-    """Welch: the unit is the annotator where each system has at least 10, since nobody has both."""
-    counts = count_by(cells.system, cells.annotator, len(cells.systems))
-    unit = rule.choose(int(min(counts[x], counts[y])))
+def _annotators_of_both(cells: RatingCells) -> Ints:
+    """Count the annotators who rated both systems, for every two systems."""
+    rated = np.zeros((int(cells.annotator.max()) + 1, len(cells.systems)), dtype=np.int64)
+    rated[cells.annotator, cells.system] = 1
+    both: Ints = rated.T @ rated
+    return both
+
+
+def _unpaired(cells: RatingCells, x: int, y: int, unit: str, plan: Plan) -> RatingTest:
     column = cells.column(unit)
     sides = []
     for system in (x, y):
@@ -275,7 +271,7 @@ def _row(cells: RatingCells, x: int, y: int, unit: str, test: str, result: TTest
         system_x=cells.systems[x],
         system_y=cells.systems[y],
         unit=unit,
-        unit_note="these annotators only" if unit == "item" else None,
+        unit_note=ITEM_NOTE if unit == "item" else None,
         n=result.n,
         mean_difference=result.mean,
         ci_low=result.ci_low,

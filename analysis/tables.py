@@ -9,7 +9,18 @@ from pathlib import Path
 
 import polars as pl
 
-from analysis.columns import KINDS, KNOWN, LAYOUTS, METRIC_COLUMNS, MISSING, OVERALL, Check, Scale, rows_named
+from analysis.columns import (
+    ANNOTATOR_COLUMNS,
+    KINDS,
+    KNOWN,
+    LAYOUTS,
+    METRIC_COLUMNS,
+    MISSING,
+    OVERALL,
+    Check,
+    Scale,
+    rows_named,
+)
 from analysis.groups import with_groups
 from analysis.reading import RawTable, read_raw, tidy_frame
 from spa.errors import AnalysisError
@@ -150,6 +161,7 @@ def _check_answers(check: Check, kind: str, reading: Reading) -> None:
     check.frame = check.frame.with_columns(pl.lit(None, dtype=pl.String).alias(column) for column in wanted)
     for column in layout.required[:-1]:
         check.names(column)
+    check.blank(sorted(KNOWN[kind] - set(layout.required)))
     check.frame = check.frame.with_columns(pl.col("criterion").fill_null(OVERALL))
     if "annotator_kind" not in wanted:
         _check_kind(check)
@@ -250,10 +262,13 @@ def _check_metrics(check: Check) -> None:
     check.refuse(doubled, "metric", "one score of a metric for each output (item and system) is wanted")
     if "higher_is_better" in check.frame.columns:
         check.truth("higher_is_better")
+        both = pl.col("higher_is_better").drop_nulls().n_unique().over("metric") > 1
+        check.refuse(both, "metric", "higher_is_better must be the same in all rows of a metric")
 
 
 def _check_annotators(check: Check) -> None:
     check.names("annotator_id")
+    check.blank(column for column in ANNOTATOR_COLUMNS[1:] if column in check.frame.columns)
     if "annotator_kind" in check.frame.columns:
         _check_kind(check)
     for column in ("submissions", "checks_failed", "checks_total"):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.coding import Floats, Ints, fold, snap
+from analysis.coding import Floats, Ints, fold, snap, split_by
 
 ENOUGH_ANNOTATORS = 10
 ITEM_NOTE = "these annotators only"
@@ -30,22 +31,22 @@ class UnitRule:
     """How the unit of one group is chosen.
 
     ``wanted`` is the plan's; "auto" takes the annotator where at least 10 of the group have both
-    systems, else the item. ``llm`` says that the group is an LLM, of which a plan's "annotator" is
-    an assignment.
+    systems, else the item. ``llm`` says that the group holds LLMs: of fewer than 10 of them a plan's
+    "annotator" is an assignment.
     """
 
     wanted: str
     llm: bool
 
     def choose(self, n_annotators: int) -> str:
-        """Name the unit where ``n_annotators`` of the group have both systems.
+        """Name the unit of a test where ``n_annotators`` of the group have both systems.
 
         >>> UnitRule(wanted="auto", llm=False).choose(9)
         'item'
         """
         if self.wanted == "item" or (self.wanted == "auto" and n_annotators < ENOUGH_ANNOTATORS):
             return "item"
-        return "assignment" if self.llm else "annotator"
+        return "assignment" if self.llm and n_annotators < ENOUGH_ANNOTATORS else "annotator"
 
 
 def count_by(part: Ints, who: Ints, n_parts: int) -> Ints:
@@ -62,8 +63,7 @@ def average_by_unit(
     annotator: Ints,
     assignment: Ints,
     item: Ints,
-    n_parts: int,
-    rule: UnitRule,
+    units: Sequence[str],
     scale: float,
 ) -> list[UnitValues | None]:
     """Average the values of every part (a pair of systems) within its unit.
@@ -71,15 +71,13 @@ def average_by_unit(
     Parameters
     ----------
     part : array of int, shape (n,)
-        The part of each value, 0 .. n_parts - 1.
+        The part of each value.
     values : array of float, shape (n,)
         Differences of scores, or shares won.
     annotator, assignment, item : array of int, shape (n,)
         Who gave the value, in which assignment (numbered across annotators), about which item.
-    n_parts : int
-        Number of parts.
-    rule : UnitRule
-        How the unit is chosen, part by part.
+    units : sequence of str, shape (n_parts,)
+        The unit of each part: "annotator", "assignment" or "item".
     scale : float
         Largest size of the answers; averages are rounded to 13 digits of it, so that equal ones are equal.
 
@@ -88,16 +86,11 @@ def average_by_unit(
     list of UnitValues or None
         ``None`` for a part without values.
     """
-    annotators = count_by(part, annotator, n_parts)
-    names = [rule.choose(int(count)) for count in annotators]
     columns = {"annotator": annotator, "assignment": assignment, "item": item}
     kinds = tuple(columns)
-    kind = np.array([kinds.index(name) for name in names], dtype=np.int64)[part] if len(part) else part
+    kind = np.array([kinds.index(name) for name in units], dtype=np.int64)[part] if len(part) else part
     unit = np.choose(kind, list(columns.values())) if len(part) else part
     folded = fold(part, unit)
     means = snap(folded.mean(values), scale=scale, digits=13)
-    ends = np.cumsum(np.bincount(part[folded.first], minlength=n_parts))[:-1]
-    return [
-        UnitValues(unit=names[number], values=own) if len(own) else None
-        for number, own in enumerate(np.split(means, ends))
-    ]
+    parts = split_by(part[folded.first], means, len(units))
+    return [UnitValues(unit=name, values=own) if len(own) else None for name, own in zip(units, parts, strict=True)]

@@ -150,3 +150,48 @@ def test_kept_and_excluded_make_up_the_whole(people: list[tuple[str, int, int]])
     leavers = table.filter(pl.col("annotator_id").is_in([row.annotator_id for row in gone]))
     assert kept.height + leavers.height == table.height
     assert {row.annotator_id for row in gone} == {who for who, p, q in people if p + q > 110}
+
+
+def test_a_person_is_checked_over_all_visits() -> None:
+    """The unit of a person is the person, also where the two directions were asked in two visits."""
+    apart = preferences([("a", "x", "y", 0.9), ("a", "y", "x", 0.9)], assignment_id=["a1", "a2"])
+    assert rules(check(preferences=apart)) == [("a", None, "self_consistency")]
+    assert rules(check(preferences=apart, llms=("a",))) == []
+
+
+def test_a_submission_that_is_not_kept_contradicts_nothing() -> None:
+    pairs = [("a", "x", "y", 0.6), ("a", "y", "x", 0.4), ("a", "x", "y", 0.9), ("a", "y", "x", 0.9)]
+    table = preferences(pairs, assignment_id=["a1", "a1", "a2", "a2"])
+    people = pl.DataFrame({"annotator_id": ["a"], "submissions": [2]})
+    tables = check(preferences=table, annotators=people)
+    assert rules(tables, Plan(repeat_submissions="first")) == [("a", "a2", "repeat_submissions")]
+
+
+def test_an_assignment_of_an_llm_leaves_a_table_that_tells_no_variants() -> None:
+    pairs = [("g", "x", "y", 0.9), ("g", "y", "x", 0.9), ("g", "x", "y", 0.6)]
+    table = preferences(pairs, assignment_id=["a1", "a1", "a2"])
+    scores = ratings([("g", "i", "x", 5), ("g", "i", "x", 3)], assignment_id=["a1", "a2"])
+    named = {"variant": ["v", "v", "v"]}
+    for asked, rated in (
+        (table, scores.with_columns(variant=pl.lit("v"))),
+        (table.with_columns(pl.Series(name, value) for name, value in named.items()), scores),
+    ):
+        (mean,) = run(preferences=asked, ratings=rated, llms=("g",))["ratings"]["means"]
+        assert (mean["n"], mean["mean"]) == (1, 3)
+
+
+def test_the_plain_way_of_asking_an_llm_leaves_alone() -> None:
+    pairs = [("g", "x", "y", 0.9), ("g", "y", "x", 0.9), ("g", "x", "y", 0.6), ("g", "y", "x", 0.4)]
+    table = preferences(pairs, assignment_id="a1", variant=[None, None, "v", "v"])
+    results = run(preferences=table, llms=("g",))
+    assert {row["group"]: row["n"] for row in results["preferences"]} == {"g": 0, "g/v": 1}
+
+
+def test_who_leaves_is_counted_in_the_group_of_the_answers() -> None:
+    people = pl.DataFrame({"annotator_id": ["a"], "submissions": [2]})
+    scores = ratings(
+        [("a", "i", "x", 5), ("b", "i", "x", 3), ("a", "j", "x", 3)], group=["experts", "experts", "crowd"]
+    )
+    results = run(ratings=scores, annotators=people)
+    assert [row["group"] for row in results["exclusions"]] == ["experts"]
+    assert {row["group"]: row["excluded_annotators"] for row in results["groups"]} == {"experts": 1, "crowd": 1}

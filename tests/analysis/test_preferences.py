@@ -200,3 +200,18 @@ def test_table_1_recovers_five_of_five_by_spa_and_two_of_five_by_likert() -> Non
     assert found == {pair: row[2] for pair, row in TABLE_1.items()}
     recovered = pl.DataFrame(results["expected"]).group_by("source").agg(pl.col("recovered").sum())
     assert dict(recovered.iter_rows()) == {"preferences": 5, "ratings": 2}
+
+
+def test_a_direction_without_answers_stays_as_a_row() -> None:
+    rows = [("a", "x", "y", 0.7), ("b", "x", "y", 0.6), ("a", "y", "x", ""), ("b", "y", "x", "NA")]
+    forward, back = run(preferences=preferences(rows))["preference_directions"]
+    assert (forward["n"], forward["reason"]) == (2, "nobody answered both directions")
+    assert (back["system_x"], back["n"], back["mean"], back["reason"]) == ("y", 0, None, "no answers are left")
+
+
+def test_a_symmetry_p_value_of_zero_is_a_warning() -> None:
+    values = [(0.9, 0.9 - who % 2 * 1e-6) for who in range(120)]
+    rows = [row for who, (p, q) in enumerate(values) for row in ((str(who), "x", "y", p), (str(who), "y", "x", q))]
+    results = run(preferences=preferences(rows), plan=Plan(consistency_tau=None))
+    assert results["preference_directions"][0]["p_symmetry"] == 0
+    assert any("do not add up to 1" in line for line in results["warnings"])

@@ -154,3 +154,35 @@ def test_people_who_rate_nothing_usable_leave_no_row() -> None:
     results = run(ratings=ratings([("a", "i", "x", ""), ("a", "i", "y", "NA")]))
     assert results["ratings"] == {"means": [], "pairs": []}
     assert [(row["reason"], row["n"]) for row in results["missing"]] == [("NA", 1), ("empty", 1)]
+
+
+def test_annotators_who_have_both_systems_count_also_where_few_items_pair() -> None:
+    """Twelve annotators rated x and y, three of them on different items: the annotator is the unit of nine."""
+    rows: list[tuple[str, str, str, object]] = []
+    for who in range(12):
+        rows += [(f"p{who}", "i", "x", 1 + who % 4), (f"p{who}", "j" if who > 8 else "i", "y", 1 + who % 3)]
+    row = pair(run(ratings=ratings(rows)))
+    assert (row["unit"], row["n"], row["test"]) == ("annotator", 9, "paired t")
+
+
+def test_where_nobody_has_both_systems_welch_is_by_item() -> None:
+    rows: list[tuple[str, str, str, object]] = [
+        (f"{side}{who}", f"i{item}", side, (who * 7 + item * item + len(side)) % 5)
+        for side in ("x", "yy")
+        for who in range(12)
+        for item in range(4)
+    ]
+    row = pair(run(ratings=ratings(rows)))
+    assert (row["test"], row["unit"], row["n"], row["unit_note"]) == ("Welch t", "item", 8, "these annotators only")
+    apart = [(who[-2:], f"{item}{system}", system, score) for who, item, system, score in rows]
+    both = pair(run(ratings=ratings([(f"p{int(who.strip('xy'))}", *rest) for who, *rest in apart])))  # type: ignore[misc]
+    assert (both["test"], both["unit"], both["n"]) == ("Welch t", "annotator", 24)
+
+
+def test_ten_llms_in_one_group_are_ten_annotators() -> None:
+    rows, _ = crossed(10, 3)
+    frame = ratings(rows, annotator_kind="llm", group="llms", assignment_id=[row[1] for row in rows])
+    assert (pair(run(ratings=frame))["unit"], pair(run(ratings=frame))["n"]) == ("annotator", 10)
+    few = ratings(rows[:12], annotator_kind="llm", group="llms", assignment_id=[row[1] for row in rows[:12]])
+    row = pair(run(ratings=few, plan=Plan(unit="annotator")))
+    assert (row["unit"], row["n"]) == ("assignment", 6)

@@ -229,3 +229,56 @@ def test_a_winner_is_x_y_or_tie(tmp_path: Path) -> None:
 def test_metrics_alone_are_no_answers(tmp_path: Path) -> None:
     text = "item_id,system,metric,score,higher_is_better\ni,s,BLEU,1e-16,true\n"
     assert "no answers" in refusal(tmp_path, text, "metrics")
+
+
+def test_cells_that_r_or_pandas_wrote_as_missing_are_empty() -> None:
+    frame = pl.DataFrame({"annotator_id": ["a", "g"], "item_id": ["i", "i"], "system": ["x", "y"], "score": ["1", "2"]})
+    optional = ("assignment_id", "variant", "sample", "repeat", "criterion", "group", "elicitation", "missing_reason")
+    frame = frame.with_columns(pl.Series(name, ["NA", "NaN"]) for name in optional)
+    table = check_frames({"ratings": frame}, Reading(llms=("g",))).ratings
+    assert table is not None
+    assert table.select("criterion", "group").rows() == [("overall", "human"), ("overall", "g")]
+    assert table.select("assignment_id", "variant", "sample", "missing_reason").rows() == [(None,) * 4] * 2
+    asked = pl.DataFrame({"annotator_id": ["a"], "submissions": ["NA"], "screening_passed": ["NA"]})
+    assert check_frames({"ratings": frame, "annotators": asked}, Reading()).annotators is not None
+
+
+def test_an_id_that_is_missing_is_refused(tmp_path: Path) -> None:
+    assert "row 3: annotator_id must not be empty, got 'NA'" in refusal(tmp_path, HEADER + "a,x,y,1\nNA,x,y,1\n")
+
+
+def test_the_kind_of_an_annotator_may_stand_in_any_table() -> None:
+    frame = pl.DataFrame({"annotator_id": ["p", "g"], "item_id": ["i", "i"], "system": ["x", "x"], "score": [1, 2]})
+    kinds = frame.with_columns(pl.Series("annotator_kind", ["human", "llm"]))
+    people = pl.DataFrame({"annotator_id": ["g", "p"], "submissions": [9, 1]})
+    tables = check_frames({"ratings": kinds, "annotators": people}, Reading())
+    assert tables.annotators is not None
+    assert tables.annotators["annotator_kind"].to_list() == ["llm", "human"]
+
+
+def test_samples_are_cells_of_a_preference() -> None:
+    frame = pl.DataFrame(
+        {"annotator_id": ["a", "a"], "system_x": ["x"] * 2, "system_y": ["y"] * 2, "preference": [0.2, 0.4]}
+    )
+    assert (
+        check_frames({"preferences": frame.with_columns(sample=pl.Series([1, 2]))}, Reading()).preferences is not None
+    )
+    with pytest.raises(AnalysisError, match="answered 2 times"):
+        check_frames({"preferences": frame}, Reading())
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ("i,s,BLEU,1,true\ni,s,BLEU,2,true\n", "rows 2 and 3: one score of a metric for each output"),
+        ("i,s,BLEU,1,true\nj,s,BLEU,2,false\n", "higher_is_better must be the same in all rows of a metric"),
+        ("i,s,BLEU,high,true\n", "score must be a number"),
+        ("i,,BLEU,1,true\n", "system must not be empty"),
+    ],
+)
+def test_metrics_are_checked(tmp_path: Path, rows: str, said: str) -> None:
+    (tmp_path / "r.csv").write_text(RATINGS + "a,i,s,4\n")
+    (tmp_path / "m.csv").write_text("item_id,system,metric,score,higher_is_better\n" + rows)
+    with pytest.raises(AnalysisError) as caught:
+        read_tables({"ratings": tmp_path / "r.csv", "metrics": tmp_path / "m.csv"}, Reading())
+    assert said in str(caught.value)
