@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import cycle
+from math import lcm
 
 import numpy as np
 
@@ -47,8 +48,9 @@ def sample_assignments(
 
     After any number of assignments every item has been shown equally often to within one, and so has every
     sample of an item and system. Within each run of k assignments (k labels) every system bears every label once;
-    columns stand in label order, so positions are balanced too. Each pair's first direction, and
-    the first side of its choices, is balanced to within one.
+    columns stand in label order, so positions are balanced too. In an exposure study both systems bear every
+    label, and are first at every exposure, equally often in each run of :func:`exposure_run` assignments.
+    Each pair's first direction, and the first side of its choices, is balanced to within one.
 
     Parameters
     ----------
@@ -71,6 +73,15 @@ def sample_assignments(
     _check_drawable(study, outputs)
     sampler = _Sampler(study, outputs, rng)
     return (sampler.draw(number) for number in range(count))
+
+
+def exposure_run(exposures: int) -> int:
+    """Return after how many assignments an exposure study of so many exposures is in balance.
+
+    >>> exposure_run(4), exposure_run(3)
+    (4, 12)
+    """
+    return lcm(4, exposures)
 
 
 def label_name(position: int) -> str:
@@ -122,7 +133,9 @@ class _Sampler:
             self.systems = tuple(system.id for system in study.compared)
             self.exposures = (study.spa.exposure if study.spa is not None else study.design.items,)
         self.same_items = exposure_study is not None or study.spa is None or study.spa.same_items
-        self.orders = [_LatinOrder(len(self.systems), rng) for _ in self.exposures]
+        self.order = _LatinOrder(len(self.systems), rng)
+        self.turned = Deck((0, 1), rng)  # of each run of an exposure study: the system that is first to begin with
+        self.turn = 0
         self.directions = [[Deck((False, True), rng) for _ in study.pairs] for _ in self.exposures]
         self.sides = {
             (place, pair): Deck((False, True), rng)
@@ -133,10 +146,11 @@ class _Sampler:
     def draw(self, number: int) -> tuple[Assignment, BlindingKey]:
         assignment_id = f"a{number + 1:05d}"
         places = self._block_order(number)
+        orders = self._orders(number)
         systems: dict[str, str] = {}
         columns: list[dict[str, str]] = []  # of each block as shown: label -> system
         for appearance, place in enumerate(places):
-            column = self._labels(place, appearance)
+            column = self._labels(orders[place], place, appearance)
             columns.append(column)
             systems |= column
         hand = iter(self.items.deal(items_read(self.study)))
@@ -165,11 +179,25 @@ class _Sampler:
         shift = number if self.study.design.question_order == "counterbalanced" else 0
         return [(place + shift) % len(places) for place in places]
 
-    def _labels(self, place: int, appearance: int) -> dict[str, str]:
-        order: Sequence[int] = self.orders[place].deal()
-        lettered = appearance
+    def _orders(self, number: int) -> list[Sequence[int]]:
+        """Return the order of the systems at each exposure.
+
+        In an exposure study some labels' pairs show one system first and some the other, so that the place tells
+        nobody which is which. The exposure at one place on the form has the number ``place + assignment``, modulo
+        how many there are; adding ``(assignment + 1) // 2`` turns every exposure in the rhythm 0110 and the pair
+        at every place on the form in the rhythm 0011, each of them half of the time.
+        """
         if self.study.design.labels == "fixed":
-            order, lettered = range(len(self.systems)), place
+            return [range(len(self.systems))] * len(self.exposures)
+        if len(self.exposures) == 1:
+            return [self.order.deal()]
+        if number % exposure_run(len(self.exposures)) == 0:
+            self.turn = self.turned.deal_one()
+        turn = self.turn + (number + 1) // 2
+        return [(1, 0) if (turn + place) % 2 else (0, 1) for place in range(len(self.exposures))]
+
+    def _labels(self, order: Sequence[int], place: int, appearance: int) -> dict[str, str]:
+        lettered = place if self.study.design.labels == "fixed" else appearance
         first = lettered * len(self.systems)
         return {label_name(first + column): self.systems[system] for column, system in enumerate(order)}
 

@@ -21,7 +21,7 @@ from spa.study.assignment import Assignment, BlindingKey
 from spa.study.decks import Deck
 from spa.study.outputs import Outputs
 from spa.study.question_checks import items_read
-from spa.study.sampling import label_name, sample_assignments, study_rng
+from spa.study.sampling import exposure_run, label_name, sample_assignments, study_rng
 from spa.study.serial import assignment_from_json, assignment_to_json, key_from_json, key_to_json
 from spa.study.study import Study
 from tests.strategies import outputs_of, small_study, studies
@@ -210,6 +210,27 @@ def test_an_exposure_study_has_disjoint_blocks_with_labels_of_their_own():
         assert len(assignment.choices) == 4
     assert order == {(1, 2, 4, 8): 10, (2, 4, 8, 1): 10, (4, 8, 1, 2): 10, (8, 1, 2, 4): 10}
     assert set(first_letter.values()) == {20}
+
+
+@pytest.mark.parametrize("question_order", ["counterbalanced", "fixed"])
+@given(count=st.integers(2, 6), runs=st.integers(1, 3), seed=st.integers(0, 99))
+@hypothesis_settings(max_examples=30, deadline=None)
+def test_an_exposure_study_balances_labels_and_exposures(question_order: str, count: int, runs: int, seed: int):
+    """Neither system owns a letter, nor the first column of an exposure, nor of a form."""
+    exposures = list(range(1, count + 1))
+    study = small_study(
+        seed=seed,
+        spa={"exposure_study": EXPOSURE_STUDY["exposure_study"] | {"exposures": exposures}},
+        design={"question_order": question_order},
+    )
+    draws = drawn(study, outputs_of(study, items=sum(exposures)), exposure_run(count) * runs)
+    letters = Counter(pair for _, key in draws for pair in key.systems.items())
+    first = Counter((block.exposure, key.systems[block.labels[0]]) for one, key in draws for block in one.blocks)
+    assert set(letters.values()) == set(first.values()) == {len(draws) // 2}
+    assert len(letters) == 4 * count
+    assert len(first) == 2 * count
+    for assignment, key in draws:
+        assert len({key.systems[block.labels[0]] for block in assignment.blocks}) == 2
 
 
 def test_a_fixed_exposure_study_is_as_published():
