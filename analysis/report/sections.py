@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from analysis.plain_text import shown_name
+from analysis.report.agreement import agreement
 from analysis.report.asked import asked
 from analysis.report.choices import choices
 from analysis.report.closing import cite, glossary, input_files, settings, warnings
+from analysis.report.correlations import correlations
 from analysis.report.document import Document, Results, SectionMaker
 from analysis.report.excluded import excluded
 from analysis.report.expected import expected
@@ -24,7 +26,9 @@ SECTIONS: tuple[SectionMaker, ...] = (
     ratings,
     choices,
     strengths,
+    agreement,
     side_by_side,
+    correlations,
     expected,
     warnings,
     glossary,

@@ -1,0 +1,264 @@
+"""Do LLMs and metrics order outputs and systems as people do, and as well as one person does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from analysis.plain_text import shown_name
+from analysis.report.document import (
+    Block,
+    Bullets,
+    Cell,
+    Column,
+    Fold,
+    Heading,
+    Paragraph,
+    Results,
+    Section,
+    Table,
+    build_table,
+)
+from analysis.report.evidence import degree, evidence
+from analysis.report.words import Names, cell, number, p_value, p_words, plural, sentence, slug
+
+Row = dict[str, Any]
+SHOWN = 12  # measures in the open table
+TOLD = 6  # measures told in words
+LISTED = 60  # comparisons in one table
+LEVELS = {
+    "overall": ("Single outputs", "all outputs pooled"),
+    "system": ("Systems", "the systems\u2019 means"),
+    "per_item": (
+        "Within an item",
+        "the outputs of different systems for one item, averaged over items; p holds for these systems",
+    ),
+    "within_system": ("Within a system", "one system's outputs, averaged over systems; not tested"),
+}
+INTRODUCTION = (
+    "Kendall\u2019s tau (tau-b) is 1 where two sides put everything in the same order, 0 where their orders are "
+    "unrelated and \u22121 where one is the reverse of the other. A tau for systems can be high while that for single "
+    "outputs is low: averaging over many outputs removes chance, and a few systems leave few orders to tell apart."
+)
+CAUTION = (
+    "Words for size follow Botsch (2011): below .1 very weak, below .2 weak, below .3 moderate, else strong. Words for "
+    "evidence follow Muff et al. (2022), on p-values corrected for all measures of the table (Benjamini-Hochberg). The "
+    "p-value for single outputs takes outputs as independent, as published studies do; those of one system or item "
+    "are not quite, so it errs towards too small."
+)
+BOUND = (
+    "The line \u201cone person\u201d says how well a single person agrees with the mean of the others, averaged over "
+    "people: what can be expected of one more annotator. The others are one person fewer than all people, which makes "
+    "it a little too low."
+)
+
+
+def correlations(results: Results) -> Section | None:
+    """Report Kendall's tau with people by criterion, with one person against the others beside it."""
+    rows = [row for row in results.get("correlations") or () if row["method"] == "kendall"]
+    if not rows:
+        return None
+    names = Names(results)
+    blocks: list[Block] = [Paragraph(text=INTRODUCTION)]
+    parts = list(dict.fromkeys((row["criterion"], row["b"]) for row in rows))
+    criteria = {criterion for criterion, _ in parts}
+    targets = {target for _, target in parts}
+    for criterion, target in parts:
+        own = [row for row in rows if (row["criterion"], row["b"]) == (criterion, target)]
+        if len(parts) > 1:
+            heading = names.criterion(criterion) if len(criteria) > 1 else ""
+            against = f"against {measure_name(names, target)}" if len(targets) > 1 else ""
+            blocks.append(Heading(text=sentence(" ".join(part for part in (heading, against) if part))))
+        blocks += _told(own, names, target, results["settings"]["fwer"])
+        stem = "-".join(slug(part) for part in (criterion, target) if len(parts) > 1)
+        blocks += _tables(own, names, f"correlations-{stem}".rstrip("-"), target)
+    blocks += _comparisons(results, names, several=len(criteria) > 1)
+    blocks.append(Paragraph(text=CAUTION))
+    return Section(id="correlations", title=_title(rows, names, targets), blocks=tuple(blocks))
+
+
+def measure_name(names: Names, measure: str) -> str:
+    """Return the words for "ratings:gpt4" or "metrics:BLEU"."""
+    source, _, name = measure.partition(":")
+    return f"{shown_name(name)} (metric)" if source == "metrics" else names.group(name)
+
+
+def _title(rows: Sequence[Row], names: Names, targets: set[str]) -> str:
+    compared = {row["a"].partition(":")[0] for row in rows if not row["upper_bound"]}
+    kinds = {names.kind(row["a"].partition(":")[2]) for row in rows if row["a"].startswith("ratings:")}
+    who = ["LLMs"] if "llm" in kinds else []
+    who += ["metrics"] if "metrics" in compared else []
+    people = " and ".join(sorted(names.group(target.partition(":")[2]) for target in targets))
+    if not compared:
+        return f"Do {people} agree on the order?"
+    return f"Do {' and '.join(who) or 'other groups'} order things as {people} do?"
+
+
+def _told(rows: Sequence[Row], names: Names, target: str, rate: float) -> list[Block]:
+    """Say in a sentence each what the strongest measures do; claims need the corrected p."""
+    by_level = {(row["a"], row["level"]): row for row in rows if not row["upper_bound"]}
+    people = names.group(target.partition(":")[2])
+    items = []
+    for measure in _ordered(rows)[:TOLD]:
+        parts = [
+            _claim(by_level[measure, level], what, people, rate)
+            for level, what in (("overall", "single outputs"), ("system", "systems"))
+            if (measure, level) in by_level
+        ]
+        items.append(f"{measure_name(names, measure)}: {'; '.join(parts)}.")
+    bound = _bound(rows, "overall")
+    if bound is not None and bound["value"] is not None:
+        items.append(
+            f"One person against the mean of the others: tau {number(bound['value'])} for single outputs, averaged "
+            f"over {plural(bound['n'], 'person', 'people')}."
+        )
+    return [Bullets(items=tuple(items))] if items else []
+
+
+def _claim(row: Row, what: str, people: str, rate: float) -> str:
+    if row["value"] is None:
+        return f"nothing can be said of {what} ({row['reason']})"
+    if row["p_adjusted"] is None:
+        return f"{what}: tau {number(row['value'])}, not tested ({row['reason'] or 'no reason was recorded'})"
+    facts = f"tau {number(row['value'])}, {evidence(row['p_adjusted'])}, {p_words(row['p_adjusted'])}"
+    if row["p_adjusted"] > rate:
+        return f"it is not clear that it orders {what} as {people} do ({facts})"
+    if row["value"] < 0:
+        return f"it orders {what} against {people}, to a {degree(row['value'])} degree ({facts})"
+    return f"it orders {what} as {people} do, to a {degree(row['value'])} degree ({facts})"
+
+
+def _ordered(rows: Sequence[Row]) -> list[str]:
+    """Return the measures, the strongest on single outputs first; those without a number last."""
+    overall = [row for row in rows if row["level"] == "overall" and not row["upper_bound"]]
+    return [row["a"] for row in sorted(overall, key=lambda row: -1.0 if row["value"] is None else -abs(row["value"]))]
+
+
+def _bound(rows: Sequence[Row], level: str) -> Row | None:
+    """Return the average of one person against the others."""
+    averages = [row for row in rows if row["upper_bound"] and row["a"] == row["b"] and row["level"] == level]
+    return averages[0] if averages else None
+
+
+def _tables(rows: Sequence[Row], names: Names, stem: str, target: str) -> list[Block]:
+    by_level = {(row["a"], row["level"]): row for row in rows if not row["upper_bound"] or row["a"] != row["b"]}
+    bound = {level: row for level in LEVELS if (row := _bound(rows, level)) is not None}
+    people = [row["a"] for row in rows if row["upper_bound"] and row["a"] != row["b"] and row["level"] == "overall"]
+    columns = [
+        Column(title="Measure"),
+        *(Column(title=title, explanation=explanation, numeric=True) for title, explanation in LEVELS.values()),
+        Column(title="n", explanation="single outputs in common", numeric=True),
+    ]
+    ordered = _ordered(rows)
+    line = [_line("One person (mean)", bound)] if bound else []
+    first = [
+        *line,
+        *(
+            _line(measure_name(names, name), {level: by_level[name, level] for level in LEVELS})
+            for name in ordered[:SHOWN]
+        ),
+    ]
+    caption = f"Kendall\u2019s tau with {measure_name(names, target)}, strongest first"
+    blocks: list[Block] = []
+    if first:
+        blocks.append(build_table(stem, caption, columns, first, [BOUND] if bound else []))
+    rest = [
+        _line(measure_name(names, name), {level: by_level[name, level] for level in LEVELS}) for name in ordered[SHOWN:]
+    ]
+    if rest:
+        table = build_table(f"{stem}-more", f"{caption}: the others", columns, rest)
+        blocks.append(Fold(summary=f"{plural(len(rest), 'weaker measure')}", blocks=(table,)))
+    single = [
+        _line(shown_name(name.partition(":")[2]), {level: by_level[name, level] for level in LEVELS}) for name in people
+    ]
+    if single:
+        table = build_table(f"{stem}-people", "Each person against the mean of the others", columns, single)
+        blocks.append(Fold(summary="Each person against the others", blocks=(table,)))
+    return blocks
+
+
+def _line(name: str, by_level: dict[str, Row]) -> list[Cell]:
+    cells = [cell(sentence(name) if name.startswith("one ") else name)]
+    for level in LEVELS:
+        row = by_level.get(level)
+        if row is None:
+            cells.append(cell("\u2013"))
+        elif row["value"] is None:
+            cells.append(Cell(text="none", detail=str(row["reason"]), tone="untested"))
+        else:
+            tested = row["p_adjusted"] if row["p_adjusted"] is not None else row["p_value"]
+            word = "adjusted p" if row["p_adjusted"] is not None else "p"
+            shown = p_value(tested)
+            detail = "" if tested is None else f"{word} {shown if shown.startswith('<') else f'= {shown}'}"
+            cells.append(cell(number(row["value"]), detail=detail))
+    overall = by_level.get("overall")
+    counted = overall is not None and not (overall["upper_bound"] and overall["a"] == overall["b"])
+    return [*cells, cell(f"{overall['n']:,}" if overall is not None and counted else "\u2013")]
+
+
+def _comparisons(results: Results, names: Names, *, several: bool) -> list[Block]:
+    rows = results.get("comparisons_of_correlations") or []
+    tested = [row for row in rows if row["p_adjusted"] is not None]
+    if not rows:
+        return []
+    clear = [row for row in tested if row["verdict"] in {"a", "b"}]
+    first = {row["a"] for row in rows}
+    how = (
+        f", each with {measure_name(names, rows[0]['a'])}, the first listed"
+        if len(first) == 1 and len(rows) > 2
+        else ""
+    )
+    summary = (
+        f"Williams\u2019s test compares two correlations with the same people{how}. "
+        f"Of {plural(len(tested), 'tested comparison')} {len(clear)} show a difference "
+        "after correction (Benjamini-Hochberg)"
+    )
+    untested = len(rows) - len(tested)
+    summary += f"; {plural(untested, 'comparison')} could not be tested (reasons in the table)." if untested else "."
+    shown = rows if len(rows) <= LISTED else clear[:LISTED]
+    blocks: list[Block] = [Heading(text="Which is closer to people?"), Paragraph(text=summary)]
+    if shown:
+        table = _comparison_table(shown, names, several)
+        told = "Each comparison" if len(shown) == len(rows) else f"{plural(len(shown), 'comparison')} with a difference"
+        blocks.append(Fold(summary=told, blocks=(table,)))
+    if len(shown) < len(rows):
+        blocks.append(Paragraph(text="All of them stand in tables/comparisons_of_correlations.csv."))
+    return blocks
+
+
+def _comparison_table(rows: Sequence[Row], names: Names, several: bool) -> Table:
+    columns = [
+        Column(title="First"),
+        Column(title="Second"),
+        Column(title="Criterion"),
+        Column(title="Level"),
+        Column(title="Tau of the first", numeric=True),
+        Column(title="Tau of the second", numeric=True),
+        Column(title="t", explanation="positive where the first is closer to people", numeric=True),
+        Column(title="Adjusted p", explanation="two-sided, Benjamini-Hochberg", numeric=True),
+        Column(title="Closer to people"),
+    ]
+    cells = [
+        [
+            cell(measure_name(names, row["a"])),
+            cell(measure_name(names, row["b"])),
+            cell(names.criterion(row["criterion"])),
+            cell(LEVELS[row["level"]][0].lower()),
+            cell(number(row["value_a"])),
+            cell(number(row["value_b"])),
+            cell(number(row["t"])),
+            cell(p_value(row["p_adjusted"])),
+            _closer(row, names),
+        ]
+        for row in rows
+    ]
+    constant = ("Level",) if several else ("Criterion", "Level")
+    return build_table("correlations_compared", "Which measure is closer to people", columns, cells, constant=constant)
+
+
+def _closer(row: Row, names: Names) -> Cell:
+    if row["verdict"] is None:
+        return Cell(text=f"not tested: {row['reason'] or 'no reason was recorded'}", tone="untested")
+    if row["verdict"] == "indifferent":
+        return Cell(text="no clear difference", tone="even")
+    return Cell(text=measure_name(names, row[row["verdict"]]), tone="first" if row["verdict"] == "a" else "second")
