@@ -92,7 +92,14 @@ def drawn(seed: int, *names: str) -> float:
 
 
 def likert_reversal_truth(
-    steady: str, uneven: str, item_ids: Sequence[str], *, points: int = 5, margin: float = 0.1, samples: int = 1
+    steady: str,
+    uneven: str,
+    item_ids: Sequence[str],
+    *,
+    others: Sequence[str] = (),
+    points: int = 5,
+    margin: float = 0.1,
+    samples: int = 1,
 ) -> Truth:
     """Construct two systems whose averaged Likert ratings reverse the true preference.
 
@@ -107,6 +114,8 @@ def likert_reversal_truth(
         Ids of the better and the worse system.
     item_ids : sequence of str
         All items of the study; an even number makes the halves equal.
+    others : sequence of str
+        Systems that have no part in the reversal; they are worse than both.
     points : int
         Points of the Likert scale, which is also the length of the utility scale.
     margin : float
@@ -133,7 +142,7 @@ def likert_reversal_truth(
     just_below = middle - margin
     just_above = (middle + margin, middle - 1 + margin)
     return Truth(
-        utilities={steady: just_below, uneven: sum(just_above) / 2},
+        utilities={steady: just_below, uneven: sum(just_above) / 2, **dict.fromkeys(others, 0.3 * points)},
         item_sd=0,
         output_sd=0,
         low=0,

@@ -99,7 +99,8 @@ def choose_truth(
             for system in likert_reversal_of(likert_reversal, systems)
         )
         points = study.likert.points if study.likert is not None else 5
-        chosen = likert_reversal_truth(*likert_reversal, items, points=points, samples=samples)
+        others = [system for system in systems if system not in likert_reversal]
+        chosen = likert_reversal_truth(*likert_reversal, items, others=others, points=points, samples=samples)
         temperament, words = ATTENTIVE, "averaged ratings reverse the preference"
     else:
         chosen, words = even_truth(systems, seed=study.seed), "each system a little better than the one before it"

@@ -242,3 +242,9 @@ def test_a_truth_without_the_system_says_so() -> None:
         Truth(utilities={"a": 0}, low=1, high=1)
     with pytest.raises(ValueError, match="margin"):
         likert_reversal_truth("x", "y", ["i1"], margin=0.3)
+
+
+@pytest.mark.parametrize("points", [2, 5, 7])
+def test_systems_without_a_part_in_a_reversal_are_worse_than_both(points: int) -> None:
+    truth = likert_reversal_truth("x", "y", ["i1", "i2"], others=["z"], points=points)
+    assert truth.utility("z", "i1", 1) < truth.utilities["y"] < truth.utilities["x"]
