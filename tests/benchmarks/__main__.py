@@ -1,7 +1,11 @@
-"""Run every benchmark once and print a table; ``make bench``."""
+"""Run every benchmark once and print a table; ``make bench``.
+
+``--peers PYTHON`` names the Python of an environment with evalica, arenakit and statsmodels, for ratios.
+"""
 
 from __future__ import annotations
 
+import argparse
 import subprocess
 import sys
 import time
@@ -10,7 +14,7 @@ from collections.abc import Callable, Iterator
 from rich.console import Console
 from rich.table import Table
 
-from tests.benchmarks import bench_forms, bench_report, bench_store
+from tests.benchmarks import bench_bradley_terry, bench_forms, bench_report, bench_store
 from tests.benchmarks.measure import Figure
 
 
@@ -37,6 +41,9 @@ def benchmarks() -> Iterator[Callable[[], Figure | None]]:
 
 def main() -> None:
     """Print one line a benchmark."""
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description="Measure speed and memory.")
+    parser.add_argument("--peers", metavar="PYTHON", help="Python of an environment with the peers")
+    peers = parser.parse_args().peers
     table = Table(title="spa-eval benchmarks")
     for heading in ("what", "value", "unit", "peak memory, MiB", "note"):
         table.add_column(heading)
@@ -45,9 +52,17 @@ def main() -> None:
         if figure is None:
             table.add_row(benchmark.__name__, "-", "", "", "skipped: its data are absent")
         else:
-            memory = "" if figure.peak_mib is None else f"{figure.peak_mib:.0f}"
-            table.add_row(figure.name, f"{figure.value:,.2f}", figure.unit, memory, figure.note)
+            _add(table, figure)
+    for figure in bench_bradley_terry.figures(peers):
+        _add(table, figure)
+    if peers is None:
+        table.add_row("ratios to peers", "-", "", "", "skipped: no --peers PYTHON")
     Console(width=120).print(table)
+
+
+def _add(table: Table, figure: Figure) -> None:
+    memory = "" if figure.peak_mib is None else f"{figure.peak_mib:.0f}"
+    table.add_row(figure.name, f"{figure.value:,.2f}", figure.unit, memory, figure.note)
 
 
 if __name__ == "__main__":
