@@ -13,6 +13,7 @@ from typing import Any
 import polars as pl
 
 from analysis import overview
+from analysis.agreement.rows import agreement_of_ratings
 from analysis.choices import ChoiceTest, choice_cells, choice_judgements, compare_choices
 from analysis.coding import DIGITS
 from analysis.corrections import with_verdicts
@@ -88,6 +89,9 @@ def analyse(tables: AnswerTables, plan: Plan, *, study: StudyFacts | None = None
     strengths += chosen + rated
     correlations, compared = correlate_groups(kept.get("ratings"), tables.metrics, groups, orders.get("ratings"), plan)
     rankings = _rankings(strengths, means, orders, plan)
+    agreement, annotator_pairs = (
+        agreement_of_ratings(kept["ratings"], orders["ratings"], plan) if "ratings" in kept else ([], [])
+    )
     findings = [
         *findings_of("preferences", preferences),
         *findings_of("ratings", rating_tests),
@@ -107,7 +111,8 @@ def analyse(tables: AnswerTables, plan: Plan, *, study: StudyFacts | None = None
         "bradley_terry": strengths,
         "rankings": _rows(rankings),
         "ranking_agreement": _rows(agreement_of_rankings(rankings)),
-        "agreement": [],
+        "agreement": agreement,
+        "annotator_pairs": annotator_pairs,
         "correlations": _rows(correlations),
         "comparisons_of_correlations": _rows(compared),
         "expected": compare_with_expected(findings, plan.expected),

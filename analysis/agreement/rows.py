@@ -104,7 +104,7 @@ def rating_data(table: pl.DataFrame, order: Order) -> Iterator[tuple[str, str, R
     if table.is_empty():
         return
     group, criterion = code(table["group"], order.groups).of, code(table["criterion"], order.criteria).of
-    unit = fold(*(code(table[name]).of for name in ("item_id", "system", "sample"))).of
+    unit = fold(*(_sorted(table[name]).of for name in ("item_id", "system", "sample"))).of
     rater = _raters(table, unit, fold(group, criterion).of)
     part = fold(group, criterion)
     cells = fold(part.of, unit, rater.of)
@@ -127,9 +127,9 @@ def _data(unit: Ints, rater: Codes, of: Ints, value: Floats) -> ReliabilityData:
 def _raters(table: pl.DataFrame, unit: Ints, part: Ints) -> Codes:
     """Name the rater of each answer: the annotator, of an LLM with its variant, repeat and further assignment."""
     llm = (table["annotator_kind"] == "llm").to_numpy()
-    plain = table["annotator_id"].cast(pl.String)
+    plain = table["annotator_id"]
     if not llm.any():
-        return code(plain, sorted(plain.unique().to_list()))
+        return _sorted(plain)
     own = pl.when(pl.col("annotator_kind") == "llm").then(pl.lit(1)).otherwise(None)
     named = table.select(
         name=pl.concat_str(
@@ -138,8 +138,7 @@ def _raters(table: pl.DataFrame, unit: Ints, part: Ints) -> Codes:
             ignore_nulls=True,
         )
     )["name"]
-    visit = table["assignment_id"].cast(pl.String).fill_null("")
-    visits = code(visit, sorted(visit.unique().to_list())).of
+    visits = _sorted(table["assignment_id"]).of
     again = fold(part, unit, code(named).of).of
     order = np.lexsort((visits, again))
     starts = np.flatnonzero(np.diff(again[order], prepend=-1))
@@ -150,4 +149,10 @@ def _raters(table: pl.DataFrame, unit: Ints, part: Ints) -> Codes:
     shown = pl.select(
         pl.when(pl.Series(slot) == 0).then(named).otherwise(pl.concat_str([named, numbered], separator=" #"))
     ).to_series()
-    return code(shown, sorted(shown.unique().to_list()))
+    return _sorted(shown)
+
+
+def _sorted(column: pl.Series) -> Codes:
+    """Give ids numbers in their own order, so that the order of the rows does not reach an iterative fit."""
+    filled = column.cast(pl.String).fill_null("")
+    return code(filled, sorted(filled.unique().to_list()))

@@ -20,6 +20,7 @@ PLAIN = (
     "bradley_terry",
     "ranking_agreement",
     "agreement",
+    "annotator_pairs",
     "correlations",
     "comparisons_of_correlations",
     "expected",
