@@ -8,21 +8,24 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import jsonschema  # type: ignore[import-untyped]
-
-from analysis.results import results_schema, to_json
+from analysis.results import to_json
+from analysis.schema_check import check_results
 from spa.errors import AnalysisError
+
+RESULTS = "results.json"
+PARTS = ("figures/*.svg", "tables/*.csv", "tables/*.tex")  # what a report may hold in one run and not in the next
 
 
 def write_results(results: Mapping[str, Any], folder: Path) -> list[Path]:
-    """Write ``results.json`` and the report into a folder; files of an earlier report are replaced.
+    """Write ``results.json`` and the report into a folder, in place of an earlier report.
 
     Parameters
     ----------
     results : mapping
         What :func:`analysis.analyse` returned; it is checked against the schema.
     folder : Path
-        Made where it does not exist. Other files in it are left alone.
+        Made where it does not exist. Figures and tables of an earlier report that this one lacks are
+        removed; other files beside a report are left alone.
 
     Returns
     -------
@@ -32,22 +35,37 @@ def write_results(results: Mapping[str, Any], folder: Path) -> list[Path]:
     Raises
     ------
     AnalysisError
-        When the folder cannot be written.
+        When the folder cannot be written, or holds files and no earlier report.
     """
     from analysis.report import write_report
 
-    for error in jsonschema.Draft202012Validator(results_schema()).iter_errors(results):
-        raise error
+    check_results(results)
     try:
+        _refuse_other_folders(folder)
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as aside:
-            (Path(aside) / "results.json").write_text(to_json(results), encoding="utf-8")
+            (Path(aside) / RESULTS).write_text(to_json(results), encoding="utf-8")
             write_report(dict(results), Path(aside))
-            return list(_move(Path(aside), folder))
+            written = list(_move(Path(aside), folder))
+        for pattern in PARTS:
+            for stale in set(folder.glob(pattern)) - set(written):
+                stale.unlink()
+        return written
     except OSError as error:
         raise AnalysisError(
             f"{folder}: the report cannot be written: {error.strerror or error}; choose another --out"
         ) from error
+
+
+def _refuse_other_folders(folder: Path) -> None:
+    if not folder.is_dir() or (folder / RESULTS).is_file():
+        return
+    found = sorted(path.name for path in folder.iterdir())
+    if found:
+        raise AnalysisError(
+            f"{folder}: wanted a new or empty folder or one with an earlier report ({RESULTS}), found {found[0]!r}; "
+            "choose another --out"
+        )
 
 
 def _move(source: Path, target: Path) -> Iterator[Path]:

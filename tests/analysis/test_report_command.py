@@ -82,13 +82,31 @@ def test_wrong_usage_exits_with_2(arguments: tuple[str, ...], said: str) -> None
     assert said in shown.stderr
 
 
-def test_files_of_other_people_in_the_folder_stay(table: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "report"
-    folder.mkdir()
+def test_a_folder_that_holds_no_report_is_refused(table: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "thesis"
+    (folder / "figures").mkdir(parents=True)
+    (folder / "figures" / "mine.svg").write_text("mine")
+    shown = spa("--preferences", table, "--map", "rater=annotator_id", "--out", folder)
+    assert shown.exit_code == 1
+    (line,) = shown.stderr.splitlines()
+    assert "wanted a new or empty folder or one with an earlier report" in line
+    assert [path.name for path in folder.rglob("*")] == ["figures", "mine.svg"]
+
+
+def test_an_earlier_report_leaves_nothing_behind_and_notes_beside_it_stay(table: Path, tmp_path: Path) -> None:
+    folder, ratings = tmp_path / "report", tmp_path / "ratings.csv"
+    ratings.write_text("annotator_id,item_id,system,score\n" + "".join(f"a,{i},{i % 2},{i % 5}\n" for i in range(9)))
+
+    def files() -> set[str]:
+        return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+
+    assert spa("--ratings", ratings, "--out", folder).exit_code == 0
+    alone = files()
     (folder / "notes.txt").write_text("mine")
-    for _ in range(2):
-        assert spa("--preferences", table, "--map", "rater=annotator_id", "--out", folder).exit_code == 0
-    assert (folder / "notes.txt").read_text() == "mine"
+    assert spa("--preferences", table, "--map", "rater=annotator_id", "--out", folder).exit_code == 0
+    assert "figures/preferences.svg" in files()
+    assert spa("--ratings", ratings, "--out", folder).exit_code == 0
+    assert files() == alone | {"notes.txt"}
 
 
 def test_a_folder_that_cannot_be_written_is_one_line(table: Path, tmp_path: Path) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import jsonschema
 import pytest
 
 from analysis import Plan, Scale, StudyFacts, parse_expectations, results_schema, to_json
 from analysis.results import _plain
+from analysis.schema_check import REMARKS, TOLD_APART, check_results, keywords
 from spa import AnalysisError
 from tests.analysis.answers import Results, choices, preferences, ratings, run
 
@@ -89,6 +91,36 @@ def test_every_fixed_key_is_there(results: Results) -> None:
     settings = {"fwer", "consistency_tau", "confidence", "seed", "versions", "inputs"}
     assert settings <= set(results["settings"])
     assert results["correlations"] == []
+
+
+def test_every_key_that_is_written_is_described(results: Results) -> None:
+    def closed(schema: Any) -> Any:
+        if isinstance(schema, list):
+            return [closed(part) for part in schema]
+        if not isinstance(schema, dict):
+            return schema
+        inner = {key: closed(part) if key not in {"if", "then"} else part for key, part in schema.items()}
+        own = "properties" in schema and "type" in schema and schema["type"] == "object"
+        return {**inner, "additionalProperties": False} if own else inner
+
+    jsonschema.validate(json.loads(to_json(results)), closed(results_schema()), cls=jsonschema.Draft202012Validator)
+
+
+def test_the_shape_of_a_row_decides_what_the_schema_says_of_it() -> None:
+    assert keywords(results_schema()) <= TOLD_APART | REMARKS
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"mean": 1.5}, {"mean": "0.7"}, {"n": 2.5}, {"n": -1}, {"stars": "****"}, {"p_value": None}, {"group": None}],
+)
+def test_one_wrong_row_among_many_is_found(results: Results, change: Results) -> None:
+    row = next(row for row in results["preferences"] if row["p_value"] is not None)
+    check_results({**results, "preferences": [row] * 50})
+    with pytest.raises(jsonschema.ValidationError):
+        check_results({**results, "preferences": [*[row] * 30, {**row, **change}, *[row] * 30]})
+    with pytest.raises(jsonschema.ValidationError):
+        check_results({**results, "preferences": [row, {key: row[key] for key in row if key != "sd"}]})
 
 
 def test_the_schema_refuses_a_null_without_a_reason(results: Results) -> None:
