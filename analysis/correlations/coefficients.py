@@ -18,6 +18,7 @@ METHODS: tuple[Method, ...] = get_args(Method)
 FEWEST = 3  # a line through two points always fits
 EXACT_UP_TO = 33  # values without ties: Kendall's p-value is counted, not approximated
 DENSE = 64  # cells of a contingency table per value up to which the table is the faster way
+PERFECT = 1e-15  # a coefficient this close to 1 differs from it by rounding only
 NOT_FINITE = "a value is missing or infinite"
 CONSTANT = "all values are the same on one side, so there is no order to compare"
 
@@ -149,7 +150,7 @@ def round_significant(values: Floats, digits: int = DIGITS) -> Floats:
     usual = (size >= 1e-10) & (size < 1e11)
     power = np.floor(np.log10(np.where(usual, size, 1.0)))
     factor = 10.0 ** (digits - 1 - power)  # exact: a power of ten below 1e22
-    rounded: Floats = np.where(usual, np.round(array * factor) / factor, array) + 0.0
+    rounded: Floats = np.where(usual, np.round(np.where(usual, array, 0.0) * factor) / factor, array) + 0.0
     for place in np.flatnonzero(~usual & (size > 0) & np.isfinite(size)).tolist():
         rounded.flat[place] = float(f"{array.flat[place]:.{digits}g}")
     return rounded
@@ -166,9 +167,10 @@ def average_ranks(side: Series) -> Floats:
 
 
 def _product_moment(x: Floats, y: Floats) -> float:
-    scaled = [side / np.abs(side).max() for side in (x, y)]  # so that squares neither overflow nor vanish
+    scaled = [np.ldexp(side, -math.frexp(float(np.abs(side).max()))[1]) for side in (x, y)]  # no overflow in squares
     (u, norm_u), (v, norm_v) = ((side - side.mean(), _norm(side - side.mean())) for side in scaled)
-    return max(-1.0, min(1.0, float((u / norm_u) @ (v / norm_v))))
+    value = float((u / norm_u) @ (v / norm_v))
+    return math.copysign(1.0, value) if abs(value) > 1 - PERFECT else value
 
 
 def _norm(values: Floats) -> float:
@@ -262,7 +264,7 @@ def _exact_p(n: int, discordant: int) -> float:
     if 2 * discordant >= pairs:
         return 1.0
     if discordant <= 1:
-        return 2.0 * (1 if discordant == 0 else n) / math.factorial(n)
+        return 2 * (1 if discordant == 0 else n) / math.factorial(n)
     orders = [1] + [0] * discordant  # orders of one value by number of inversions, in whole numbers
     for size in range(2, n + 1):
         running = 0

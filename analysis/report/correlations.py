@@ -219,7 +219,7 @@ def _comparisons(results: Results, names: Names, *, several: bool) -> list[Block
     blocks: list[Block] = [Heading(text="Which is closer to people?"), Paragraph(text=summary)]
     if shown:
         table = _comparison_table(shown, names, several)
-        told = "Each comparison" if len(shown) == len(rows) else f"{plural(len(shown), 'comparison')} with a difference"
+        told = "Each comparison" if len(shown) == len(rows) else f"{len(shown)} of the {len(clear)} with a difference"
         blocks.append(Fold(summary=told, blocks=(table,)))
     if len(shown) < len(rows):
         blocks.append(Paragraph(text="All of them stand in tables/comparisons_of_correlations.csv."))

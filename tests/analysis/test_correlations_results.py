@@ -1,0 +1,206 @@
+"""Correlations in results.json and in the report: who is compared with whom, on what evidence, in which words."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+
+from analysis import Plan, Reading, analyse, check_frames, read_tables, results_schema, to_json
+from analysis.report import render_report
+from spa.errors import AnalysisError
+
+SYSTEMS = ("a", "b", "c", "d")
+
+
+def invented(seed: int = 1, n_items: int = 30) -> dict[str, pl.DataFrame]:
+    """Three people and two LLMs: one sees what people see, one guesses; two metrics, one of them a distance."""
+    rng = np.random.default_rng(seed)
+    ratings: list[dict[str, Any]] = []
+    metrics: list[dict[str, Any]] = []
+    for item in range(n_items):
+        for place, system in enumerate(SYSTEMS):
+            quality = 0.7 * place + rng.normal()
+            noisy = {name: quality + rng.normal() * 0.5 for name in ("p1", "p2", "p3", "good")}
+            noisy["guess"] = rng.normal()
+            output = {"item_id": str(item), "system": system}
+            ratings += [
+                {**output, "annotator_id": name, "criterion": "fluency", "score": int(np.clip(round(3 + value), 1, 5))}
+                for name, value in noisy.items()
+            ]
+            metrics.append({**output, "metric": "distance", "score": -quality, "higher_is_better": "false"})
+            metrics.append({**output, "metric": "constant", "score": 1.0, "higher_is_better": "true"})
+    return {"ratings": pl.DataFrame(ratings), "metrics": pl.DataFrame(metrics)}
+
+
+def results_of(frames: dict[str, pl.DataFrame], plan: Plan | None = None) -> dict[str, Any]:
+    tables = check_frames(frames, Reading(llms=("good", "guess")))
+    found: dict[str, Any] = json.loads(to_json(analyse(tables, plan or Plan())))
+    jsonschema.validate(found, results_schema(), cls=jsonschema.Draft202012Validator)
+    return found
+
+
+@pytest.fixture(scope="module")
+def frames() -> dict[str, pl.DataFrame]:
+    return invented()
+
+
+@pytest.fixture(scope="module")
+def results(frames: dict[str, pl.DataFrame]) -> dict[str, Any]:
+    return results_of(frames)
+
+
+def row_of(results: dict[str, Any], a: str, level: str = "overall", method: str = "kendall") -> dict[str, Any]:
+    rows = [row for row in results["correlations"] if (row["a"], row["level"], row["method"]) == (a, level, method)]
+    assert len(rows) == 1
+    found: dict[str, Any] = rows[0]
+    return found
+
+
+def test_each_measure_and_person_has_a_row_on_every_level(results: dict[str, Any]) -> None:
+    rows = results["correlations"]
+    assert {row["b"] for row in rows} == {"ratings:human"}
+    measures = ["ratings:good", "ratings:guess", "metrics:distance", "metrics:constant"]
+    people = ["ratings:p1", "ratings:p2", "ratings:p3", "ratings:human"]
+    assert list(dict.fromkeys(row["a"] for row in rows)) == [*measures, *people]
+    assert len(rows) == 8 * 4 * 3
+    assert {row["a"] for row in rows if row["upper_bound"]} == set(people)
+
+
+def test_values_are_those_of_the_table(results: dict[str, Any], frames: dict[str, pl.DataFrame]) -> None:
+    wide = frames["ratings"].pivot("annotator_id", index=["item_id", "system"], values="score")
+    people = wide.select(pl.mean_horizontal("p1", "p2", "p3")).to_series()
+    wanted = stats.kendalltau(wide["good"], people)
+    row = row_of(results, "ratings:good")
+    assert (row["value"], row["p_value"], row["n"]) == (
+        pytest.approx(wanted.statistic),
+        pytest.approx(wanted.pvalue, rel=1e-9),
+        120,
+    )
+    others = wide.select(pl.mean_horizontal("p2", "p3")).to_series()
+    assert row_of(results, "ratings:p1")["value"] == pytest.approx(stats.kendalltau(wide["p1"], others).statistic)
+    each = [row_of(results, f"ratings:p{number}")["value"] for number in (1, 2, 3)]
+    average = row_of(results, "ratings:human")
+    assert (average["value"], average["n"], average["p_value"]) == (pytest.approx(np.mean(each)), 3, None)
+
+
+def test_a_lower_is_better_metric_keeps_its_sign_and_a_constant_one_has_a_reason(results: dict[str, Any]) -> None:
+    assert row_of(results, "metrics:distance")["value"] < -0.4
+    constant = row_of(results, "metrics:constant")
+    assert (constant["value"], constant["p_value"], constant["p_adjusted"]) == (None, None, None)
+    assert "all values are the same" in constant["reason"]
+    assert row_of(results, "ratings:good")["n_tests"] == 3  # the untestable metric is no member
+
+
+def test_comparisons_say_who_is_closer(results: dict[str, Any]) -> None:
+    rows = {(row["a"], row["b"], row["level"]): row for row in results["comparisons_of_correlations"]}
+    assert len(rows) == 6 * 2  # all pairs of four measures, on two levels
+    clear = rows["ratings:good", "ratings:guess", "overall"]
+    assert (clear["verdict"], clear["turned"], clear["df"]) == ("a", [], 117)
+    assert clear["p_value"] <= clear["p_adjusted"] <= 0.05
+    turned = rows["ratings:guess", "metrics:distance", "overall"]
+    assert (turned["verdict"], turned["turned"]) == ("b", ["b"])
+    untested = rows["ratings:good", "metrics:constant", "overall"]
+    assert (untested["verdict"], untested["p_value"]) == (None, None)
+    assert untested["reason"]
+
+
+def test_order_of_rows_and_names_of_systems_do_not_matter(
+    results: dict[str, Any], frames: dict[str, pl.DataFrame]
+) -> None:
+    renamed = {"a": "z", "b": "y", "c": "x", "d": "w"}
+    other = {
+        "ratings": frames["ratings"].with_columns(pl.col("system").replace(renamed)),
+        "metrics": frames["metrics"].with_columns(pl.col("system").replace(renamed)).reverse(),
+    }
+    found = results_of({**other, "ratings": other["ratings"].sample(fraction=1.0, shuffle=True, seed=3)})
+
+    def keyed(rows: list[dict[str, Any]]) -> dict[tuple[str, ...], Any]:
+        return {
+            (row["a"], row["level"], row["method"]): (row["value"], row["p_value"], row["p_adjusted"]) for row in rows
+        }
+
+    one, two = keyed(results["correlations"]), keyed(found["correlations"])
+    assert one.keys() == two.keys()
+    for key, values in one.items():
+        assert two[key] == tuple(None if value is None else pytest.approx(value, rel=1e-9) for value in values)
+
+
+def test_one_family_of_criteria_where_the_plan_says_so(frames: dict[str, pl.DataFrame]) -> None:
+    ratings = frames["ratings"]
+    both = pl.concat([ratings, ratings.with_columns(pl.lit("truth").alias("criterion"))])
+    apart = results_of({**frames, "ratings": both})
+    pooled = results_of({**frames, "ratings": both}, Plan(family="all"))
+    assert {row["n_tests"] for row in apart["correlations"] if row["a"] == "ratings:good" and row["p_adjusted"]} == {3}
+    assert {row["n_tests"] for row in pooled["correlations"] if row["a"] == "ratings:good" and row["p_adjusted"]} == {6}
+
+
+def test_a_metric_scored_twice_is_refused(frames: dict[str, pl.DataFrame]) -> None:
+    doubled = pl.concat([frames["metrics"], frames["metrics"].head(1)])
+    with pytest.raises(AnalysisError, match="one score of a metric for each output"):
+        check_frames({**frames, "metrics": doubled}, Reading(llms=("good", "guess")))
+
+
+def test_metrics_of_other_items_have_nothing_in_common(frames: dict[str, pl.DataFrame]) -> None:
+    elsewhere = frames["metrics"].with_columns(("other" + pl.col("item_id")).alias("item_id"))
+    found = results_of({**frames, "metrics": elsewhere})
+    row = row_of(found, "metrics:distance")
+    assert (row["value"], row["n"], row["reason"]) == (None, 0, "only 0 in common, at least 3 are wanted")
+
+
+def test_the_report_claims_no_more_than_the_corrected_p(results: dict[str, Any]) -> None:
+    page = render_report(results)["report.md"]
+    assert "Do LLMs and metrics order things as people do?" in page
+    assert "good (LLM): it orders single outputs as people do, to a strong degree" in page
+    assert "guess (LLM): it is not clear that it orders single outputs as people do" in page
+    assert "distance (metric): it orders single outputs against people" in page
+    assert "One person against the mean of the others: tau" in page
+    assert "Which is closer to people?" in page
+
+
+def test_without_anybody_to_compare_there_is_no_section(frames: dict[str, pl.DataFrame]) -> None:
+    alone = frames["ratings"].filter(pl.col("annotator_id") == "p1")
+    found = json.loads(to_json(analyse(check_frames({"ratings": alone}, Reading()), Plan())))
+    assert found["correlations"] == found["comparisons_of_correlations"] == []
+    assert "order things" not in render_report(found)["report.md"]
+
+
+def test_hanna_from_files(shared_data: Path, tmp_path: Path) -> None:
+    """All 72 metrics and 20 ways of asking LLMs, from file to rows; numbers with the human stories among them."""
+    for name in ("ratings", "automatic_metrics"):
+        table = pl.read_csv(shared_data / "hanna" / f"{name}.csv")
+        table.with_columns((pl.col("story_id") % 96).alias("item_id")).write_csv(tmp_path / f"{name}.csv")
+    llms = ("Beluga-13B", "Llama-13B", "Mistral-7B", "ChatGPT", "OrcaPlatypus")
+    reading = Reading(mapping={"rater": "annotator_id", "eval_prompt": "variant"}, llms=llms)
+    paths = {"ratings": tmp_path / "ratings.csv", "metrics": tmp_path / "automatic_metrics.csv"}
+    results = analyse(read_tables(paths, reading), Plan())
+    found = {(row["a"], row["criterion"], row["level"], row["method"]): row for row in results["correlations"]}
+    assert len(found) == (20 + 72 + 3 + 1) * 3 * 4 * 3
+    expected = json.loads((shared_data / "expected_visible.json").read_text())["hanna"]
+    blocks = {f"metrics:{name}": block for name, block in expected["metric_vs_mean_human"].items()}
+    for llm, ways in expected["llm_vs_mean_human"].items():
+        blocks |= {f"ratings:{llm}/{way}": block for way, block in ways.items()}
+    blocks |= {
+        f"ratings:{slot}": {
+            criterion: slots[slot] for criterion, slots in expected["human_k_vs_mean_of_other_two"].items()
+        }
+        for slot in ("human_1", "human_2", "human_3")
+    }
+    agreeing = 0
+    for name, criteria in blocks.items():
+        for criterion, block in criteria.items():
+            for level, wanted in block["all_11_systems"].items():
+                for method in ("kendall", "spearman", "pearson"):
+                    row = found[name, criterion, level, method]
+                    assert row["value"] == pytest.approx(wanted[method]["r"], abs=1e-11)
+                    assert row["p_value"] == pytest.approx(wanted[method]["p"], rel=1e-9)
+                    assert row["n"] == wanted["n"]
+                    agreeing += 3
+    assert agreeing == (20 + 72 + 3) * 3 * 2 * 9
+    assert len(results["comparisons_of_correlations"]) == 91 * 3 * 2
