@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
@@ -107,13 +108,50 @@ def benjamini_hochberg(p_values: Sequence[float | None], *, fdr: float = 0.05) -
     >>> benjamini_hochberg([0.01, None, 0.04, 0.03]).p_adjusted
     (0.03, None, 0.04, 0.04)
     """
+    return _step_up(p_values, fdr, lambda n: 1.0)
+
+
+def benjamini_yekutieli(p_values: Sequence[float | None], *, fdr: float = 0.05) -> BenjaminiHochbergResult:
+    """Adjust p-values as Benjamini-Hochberg does, but right under any dependence between the tests.
+
+    The k-th smallest of n p-values is multiplied by c(n) n / k with c(n) = 1 + 1/2 + ... + 1/n.
+
+    Parameters
+    ----------
+    p_values : sequence of float or None, shape (n,)
+        The family, as for :func:`benjamini_hochberg`.
+    fdr : float
+        False discovery rate.
+
+    Returns
+    -------
+    BenjaminiHochbergResult
+        A hypothesis is rejected when its adjusted value is at most ``fdr``.
+
+    Raises
+    ------
+    ValueError
+        When a value does not lie in [0, 1].
+
+    References
+    ----------
+    Benjamini, Y. and Yekutieli, D. (2001). The control of the false discovery rate in multiple testing
+    under dependency. Annals of Statistics, 29(4), 1165-1188, theorem 1.3.
+
+    >>> benjamini_yekutieli([0.01, None, 0.04]).p_adjusted
+    (0.03, None, 0.06)
+    """
+    return _step_up(p_values, fdr, lambda n: math.fsum(1 / k for k in range(1, n + 1)))
+
+
+def _step_up(p_values: Sequence[float | None], fdr: float, factor: Callable[[int], float]) -> BenjaminiHochbergResult:
     tested = [place for place, p_value in enumerate(p_values) if p_value is not None]
     values = np.array([p_value for p_value in p_values if p_value is not None], dtype=np.float64)
     if not np.all((values >= 0) & (values <= 1)):
         raise ValueError(f"p-values must lie in [0, 1], got {values.tolist()}")
     n = len(values)
     order = np.argsort(values, kind="stable")
-    steps = values[order] * n / np.arange(1, n + 1)
+    steps = values[order] * (n * factor(n)) / np.arange(1, n + 1)
     adjusted = np.empty_like(values)
     adjusted[order] = np.minimum(np.minimum.accumulate(steps[::-1])[::-1], 1.0)
     by_place = dict(zip(tested, adjusted.tolist(), strict=True))

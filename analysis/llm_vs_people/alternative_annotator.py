@@ -1,0 +1,287 @@
+"""May an LLM stand in for an annotator? The alternative-annotator test of Calderon, Reichart and Dror (2025)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from scipy.special import stdtr
+
+from analysis.coding import Floats, Ints, fold, scale_of, snap
+from analysis.corrections import benjamini_yekutieli
+from analysis.llm_vs_people.clustered import cluster_codes, variance_of_mean
+
+Truths = np.ndarray[Any, np.dtype[np.bool_]]
+Scoring = Literal["accuracy", "neg_rmse"]
+ENOUGH_UNITS = 30
+ENOUGH_ANNOTATORS = 3
+MAJORITY = 0.5
+T_TEST, EXACT_BOUND = "one-sided t", "exact bound"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnnotatorComparison:
+    """One person left out, and how well the LLM and this person agree with the other people.
+
+    ``llm_advantage`` is the share of units on which the LLM scores at least as well as the person,
+    ``person_advantage`` the share on which the person scores at least as well as the LLM.
+    """
+
+    annotator_id: str
+    n_units: int
+    n_clusters: int
+    llm_advantage: float | None
+    person_advantage: float | None
+    test: str | None
+    t: float | None
+    p_value: float | None
+    p_adjusted: float | None
+    won: bool | None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlternativeAnnotatorTest:
+    """Winning rate and verdict; ``passes`` is null with a ``reason`` where the test cannot be run."""
+
+    scoring: Scoring
+    epsilon: float
+    fdr: float
+    n_units: int
+    n_annotators: int
+    winning_rate: float | None
+    advantage_probability: float | None
+    passes: bool | None
+    annotators: tuple[AnnotatorComparison, ...]
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LongAnswers:
+    """People's answers, one row an answer, beside the LLM's answer to the same unit.
+
+    ``value`` and ``llm`` hold numbers, or codes of labels for ``accuracy``; ``cluster`` numbers what
+    hangs together (the item, where several systems' outputs of it were rated).
+    """
+
+    unit: Ints
+    annotator: Ints
+    cluster: Ints
+    value: Floats
+    llm: Floats
+    annotator_ids: tuple[str, ...]
+
+
+def alternative_annotator_test(
+    people: Any,
+    llm: Any,
+    *,
+    scoring: Scoring,
+    epsilon: float,
+    fdr: float = 0.05,
+    clusters: Any = None,
+    annotator_ids: Sequence[str] | None = None,
+    min_units: int = ENOUGH_UNITS,
+    min_annotators: int = ENOUGH_ANNOTATORS,
+) -> AlternativeAnnotatorTest:
+    """Test whether an LLM may stand in for the people who annotated.
+
+    Each person j is left out in turn. On each unit i that j, the LLM and at least one other person
+    answered, S scores the agreement with the others: ``accuracy`` is the share of others with the same
+    answer, ``neg_rmse`` is -sqrt(mean of squared differences). With W_f = 1{S(LLM) >= S(j)} and
+    W_h = 1{S(j) >= S(LLM)}, rho_f and rho_h their means and d = W_h - W_f, the hypothesis
+    H0: rho_f <= rho_h - epsilon is tested by t = (mean d - epsilon) / SE, one-sided (small t speaks for
+    the LLM). After Benjamini-Yekutieli at ``fdr``, the winning rate omega is the share of people for
+    whom H0 is rejected; the LLM passes where omega >= 0.5. The average advantage probability, the mean
+    of rho_f, compares LLMs.
+
+    Two things go beyond the paper. SE is clustered where ``clusters`` are given (else it is the plain
+    one). Where all d are equal the t-test has no standard error: if no unit speaks for the person, H0
+    is tested by the exact bound p = (1 - epsilon)^G, since under H0 a unit (cluster) speaks for the
+    person with probability of at least epsilon; if every unit does, p = 1.
+
+    Parameters
+    ----------
+    people : array, shape (n_units, n_annotators)
+        Answers of people; NaN (None for labels) where one is missing. A column must be one person: a
+        slot that many people filled compares the LLM with a mixture of them.
+    llm : array, shape (n_units,)
+        The LLM's answers, NaN (None) where missing.
+    scoring : {"accuracy", "neg_rmse"}
+        For labels, and for numbers.
+    epsilon : float
+        Advantage that people are made to give away because the LLM is cheaper; to be chosen before the
+        answers are seen. The paper suggests 0.2 for experts, 0.15 for skilled annotators, 0.1 for crowds.
+    fdr : float
+        Error rate q of Benjamini-Yekutieli.
+    clusters : array of ids, shape (n_units,), optional
+        Units of one cluster hang together.
+    annotator_ids : sequence of str, optional
+        Names of the columns.
+    min_units : int
+        Units (clusters) that a person needs to be compared with, 30 in the paper.
+    min_annotators : int
+        People needed for a verdict, 3 as the paper advises.
+
+    Returns
+    -------
+    AlternativeAnnotatorTest
+
+    Raises
+    ------
+    ValueError
+        Shapes that do not fit, an infinite value, or an epsilon outside [0, 1).
+
+    References
+    ----------
+    Calderon, N., Reichart, R. and Dror, R. (2025). The Alternative Annotator Test for LLM-as-a-Judge.
+    ACL 2025, 16051-16081, section 3; arXiv 2501.10970.
+    """
+    table = np.asarray(people, dtype=object if scoring == "accuracy" else np.float64)
+    answers = np.asarray(llm, dtype=table.dtype)
+    if table.ndim != 2 or answers.shape != table.shape[:1]:
+        raise ValueError(f"people (units x annotators) and llm (units) do not fit: {table.shape}, {answers.shape}")
+    there = ~_absent(table) & ~_absent(answers)[:, None]
+    ids = tuple(annotator_ids) if annotator_ids else tuple(str(place + 1) for place in range(table.shape[1]))
+    if len(ids) != table.shape[1]:
+        raise ValueError(f"{table.shape[1]} annotator_ids are wanted, one a column, got {len(ids)}")
+    unit, annotator = (place.astype(np.int64) for place in np.nonzero(there))
+    (cluster,) = cluster_codes(clusters, len(answers))
+    value, of_llm = table[there], answers[unit]
+    if scoring == "accuracy":
+        labels = {label: float(code) for code, label in enumerate(dict.fromkeys([*value, *of_llm]))}
+        value, of_llm = (np.array([labels[label] for label in column], dtype=np.float64) for column in (value, of_llm))
+    if not (np.isfinite(value).all() and np.isfinite(of_llm).all()):
+        raise ValueError("answers must be finite; NaN marks a missing one")
+    rows = LongAnswers(
+        unit=unit, annotator=annotator, cluster=cluster[unit], value=value, llm=of_llm, annotator_ids=ids
+    )
+    return compare_with_each_annotator(
+        rows, scoring=scoring, epsilon=epsilon, fdr=fdr, min_units=min_units, min_annotators=min_annotators
+    )
+
+
+def compare_with_each_annotator(
+    rows: LongAnswers,
+    *,
+    scoring: Scoring,
+    epsilon: float,
+    fdr: float,
+    min_units: int = ENOUGH_UNITS,
+    min_annotators: int = ENOUGH_ANNOTATORS,
+) -> AlternativeAnnotatorTest:
+    """Run :func:`alternative_annotator_test` on long rows; cost grows with the number of answers."""
+    if not 0 <= epsilon < 1:
+        raise ValueError(f"epsilon must lie in [0, 1), got {epsilon!r}")
+    of_llm, of_person, shared = _scores(rows, scoring)
+    worse, better = (of_llm < of_person)[shared], (of_llm > of_person)[shared]
+    annotator, cluster = rows.annotator[shared], rows.cluster[shared]
+    order = np.argsort(annotator, kind="stable")
+    ends = np.cumsum(np.bincount(annotator, minlength=len(rows.annotator_ids)))[:-1]
+    compared = [
+        _compare(name, worse[own], better[own], cluster[own], epsilon, min_units)
+        for name, own in zip(rows.annotator_ids, np.split(order, ends), strict=True)
+    ]
+    adjusted = benjamini_yekutieli([one.p_value for one in compared], fdr=fdr)
+    done = tuple(
+        _with_verdict(one, p_adjusted, won)
+        for one, p_adjusted, won in zip(compared, adjusted.p_adjusted, adjusted.rejected, strict=True)
+    )
+    tested = [one for one in done if one.won is not None]
+    enough = len(tested) >= min_annotators
+    rate = sum(bool(one.won) for one in tested) / len(tested) if enough else None
+    advantages = [one.llm_advantage for one in tested if one.llm_advantage is not None]
+    return AlternativeAnnotatorTest(
+        scoring=scoring,
+        epsilon=epsilon,
+        fdr=fdr,
+        n_units=len(np.unique(rows.unit[shared])),
+        n_annotators=len(tested),
+        winning_rate=rate,
+        advantage_probability=sum(advantages) / len(advantages) if advantages else None,
+        passes=None if rate is None else rate >= MAJORITY,
+        annotators=done,
+        reason=None
+        if enough
+        else f"{len(tested)} annotators share at least {min_units} items with others and the LLM; "
+        f"{min_annotators} are needed",
+    )
+
+
+def _scores(rows: LongAnswers, scoring: Scoring) -> tuple[Floats, Floats, Truths]:
+    """Score the LLM and each person against the person's others, from sums by unit; more is better."""
+    units = fold(rows.unit)
+    others = np.bincount(units.of)[units.of] - 1
+    shared = others > 0
+    if scoring == "accuracy":
+        both = fold(np.tile(units.of, 2), np.unique(np.concatenate([rows.value, rows.llm]), return_inverse=True)[1])
+        n = len(rows.value)
+        same = np.bincount(both.of[:n], minlength=len(both))
+        of_matches = same[both.of[n:]] - (rows.llm == rows.value)
+        of_others: Floats = (same[both.of[:n]] - 1).astype(np.float64)
+        return of_matches.astype(np.float64), of_others, shared
+    middle = float(rows.value.mean()) if len(rows.value) else 0.0  # sums of squares lose no digits to a far-off mean
+    value: Floats = rows.value - middle
+    llm: Floats = rows.llm - middle
+    size = (others + 1).astype(np.float64)
+    total: Floats
+    squares: Floats
+    total, squares = (
+        np.bincount(units.of, weights=column)[units.of].astype(np.float64) for column in (value, value**2)
+    )
+    of_person: Floats = -(size * value**2 - 2 * value * total + squares)
+    of_llm: Floats = -(size * llm**2 - 2 * llm * total + squares - (llm - value) ** 2)
+    scale = max(scale_of(of_person), scale_of(of_llm))
+    return snap(of_llm, scale=scale), snap(of_person, scale=scale), shared
+
+
+def _compare(
+    name: str,
+    worse: Truths,
+    better: Truths,
+    cluster: Ints,
+    epsilon: float,
+    min_units: int,
+) -> AnnotatorComparison:
+    clusters = fold(cluster)
+    n, n_clusters = len(worse), len(clusters)
+    test, t, p_value, reason = None, None, None, None
+    difference = worse.astype(np.float64) - better  # W_h - W_f
+    if n_clusters < min_units:
+        reason = f"{n_clusters} items shared with others and the LLM; {min_units} are needed"
+    elif np.all(difference == difference[0]):
+        test, p_value = EXACT_BOUND, 1.0 if difference[0] > 0 else (1 - epsilon) ** n_clusters
+    else:
+        se = float(np.sqrt(variance_of_mean(difference, [clusters.of])))
+        if se > 0:
+            test, t = T_TEST, (float(difference.mean()) - epsilon) / se
+            p_value = float(stdtr(n_clusters - 1, t))
+        else:
+            reason = "no variation between items"
+    return AnnotatorComparison(
+        annotator_id=name,
+        n_units=n,
+        n_clusters=n_clusters,
+        llm_advantage=1 - float(worse.mean()) if n else None,
+        person_advantage=1 - float(better.mean()) if n else None,
+        test=test,
+        t=t,
+        p_value=p_value,
+        p_adjusted=None,
+        won=None,
+        reason=reason,
+    )
+
+
+def _with_verdict(one: AnnotatorComparison, p_adjusted: float | None, won: bool | None) -> AnnotatorComparison:
+    return replace(one, p_adjusted=p_adjusted, won=won)
+
+
+def _absent(values: np.ndarray[Any, Any]) -> Truths:
+    if values.dtype != object:
+        empty: Truths = np.isnan(values)
+        return empty
+    missing = [value is None or value != value for value in values.ravel().tolist()]  # only NaN differs from itself
+    return np.array(missing, dtype=np.bool_).reshape(values.shape)

@@ -1,0 +1,171 @@
+"""What moves a rater beyond what people see: severity, position, length, and the letter on the label."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from analysis.coding import Floats, Ints
+from analysis.llm_vs_people.clustered import cluster_codes
+from analysis.t_tests import NO_VARIATION, ONE_UNIT, t_bound
+
+Kind = Literal["severity", "position", "length", "label"]
+ONE_SIDE = "all units are on one side of the contrast"
+CONFOUNDED = "cannot be told apart from the systems"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BiasContrast:
+    """How much more than people the rater gives to the units of ``level`` than to the others.
+
+    For ``severity`` there are no others: the estimate is the mean of rater minus people.
+    """
+
+    kind: Kind
+    level: str
+    n: int
+    n_level: int
+    n_clusters: int
+    estimate: float | None
+    ci_low: float | None
+    ci_high: float | None
+    confidence: float
+    reason: str | None = None
+
+
+def bias_profile(
+    rater: Any,
+    people: Any,
+    *,
+    position: Any = None,
+    length: Any = None,
+    label: Any = None,
+    systems: Any = None,
+    clusters: Any = None,
+    confidence: float = 0.95,
+) -> tuple[BiasContrast, ...]:
+    """Contrast a rater with people on the same units, in pairs.
+
+    d_i = rater_i - people_i. Severity is the mean of d (negative: the rater is stricter). Every other
+    contrast is the mean of d over the units of a level minus that over the others: first position against
+    later ones, length above the median against the rest, each letter against the other letters. People's
+    own leanings cancel, so a contrast says what the rater adds to them. With ``systems`` the contrasts are
+    taken within systems (least squares with an intercept each), so that a system that often stands first,
+    or writes long, is not taken for a bias; a level that no system varies in has a ``reason``.
+
+    Intervals are by t(G - 1) and the cluster-robust standard error with G / (G - 1). They are not adjusted
+    for the number of contrasts.
+
+    Parameters
+    ----------
+    rater, people : array of float, shape (n,)
+        The rater's answer and the mean of people's to the same unit: a score of an output, or of a pair
+        the probability that the first named is preferred. Higher is better.
+    position : array of int, shape (n,), optional
+        1 where the output (or the first named of the pair) was shown first.
+    length : array of float, shape (n,), optional
+        Length of the output, or first minus second of a pair.
+    label : array of str, shape (n,), optional
+        Letter on the form.
+    systems : array of ids, shape (n,), optional
+        System of the output, or the pair.
+    clusters : array of ids, shape (n,), optional
+        Units that hang together, for instance the outputs for one item.
+
+    Returns
+    -------
+    tuple of BiasContrast
+
+    Raises
+    ------
+    ValueError
+        Lengths that differ, or a value that is not finite.
+
+    References
+    ----------
+    Liang, K.-Y. and Zeger, S. L. (1986). Biometrika, 73(1), 13-22.
+
+    >>> bias_profile([4, 3, 4, 2], [3, 3, 3, 2], position=[1, 2, 1, 2])[1].estimate
+    1.0
+    """
+    difference = np.asarray(rater, dtype=np.float64) - np.asarray(people, dtype=np.float64)
+    n = len(difference)
+    if difference.ndim != 1 or not n or not np.isfinite(difference).all():
+        raise ValueError("rater and people: flat arrays of finite numbers for the same units are wanted")
+    (cluster,) = cluster_codes(clusters, n)
+    parts = cluster_codes(systems, n, "systems")[0] if systems is not None else np.zeros(n, dtype=np.int64)
+    within = systems is not None
+    found = [_contrast("severity", "all", np.ones(n), difference, cluster, None, within, confidence)]
+    for kind, level, own in _levels(n, position, length, label):
+        found.append(_contrast(kind, level, own.astype(np.float64), difference, cluster, parts, within, confidence))
+    return tuple(found)
+
+
+def _levels(
+    n: int, position: Any, length: Any, label: Any
+) -> Iterator[tuple[Kind, str, np.ndarray[Any, np.dtype[np.bool_]]]]:
+    columns = {"position": position, "length": length, "label": label}
+    for name, column in columns.items():
+        if column is not None and np.shape(column) != (n,):
+            raise ValueError(f"{name}: {n} values are wanted, one a unit")
+    if position is not None:
+        yield "position", "first", np.asarray(position) == 1
+    if length is not None:
+        sizes = np.asarray(length, dtype=np.float64)
+        yield "length", "longer than the median", sizes > np.median(sizes)
+    if label is not None:
+        letters = np.asarray(label)
+        for letter in np.unique(letters).tolist():
+            yield "label", str(letter), letters == letter
+
+
+def _contrast(
+    kind: Kind,
+    level: str,
+    own: Floats,
+    difference: Floats,
+    cluster: Ints,
+    parts: Ints | None,
+    within: bool,
+    confidence: float,
+) -> BiasContrast:
+    """Least squares of the difference on the level within parts; without parts, the plain mean."""
+    lever = own if parts is None else own - _mean_of_part(own, parts)
+    weight = float(lever @ lever)
+    n_clusters = int(cluster.max()) + 1
+    estimate = ci_low = ci_high = reason = None
+    if parts is not None and not np.abs(lever).max() > 1e-9:
+        reason = CONFOUNDED if within and 0 < own.sum() < len(own) else ONE_SIDE
+    else:
+        estimate = float(lever @ difference) / weight
+        centred = difference if parts is None else difference - _mean_of_part(difference, parts)
+        rest = centred - lever * estimate
+        pull = np.bincount(cluster, weights=lever * rest, minlength=n_clusters) / weight
+        if n_clusters < 2:
+            reason = ONE_UNIT
+        elif not np.abs(rest).max() > 1e-12 * max(1.0, float(np.abs(difference).max())):
+            reason = NO_VARIATION
+        else:
+            se = float(np.sqrt(n_clusters / (n_clusters - 1) * float(pull @ pull)))
+            half = t_bound(n_clusters - 1, confidence) * se
+            ci_low, ci_high = estimate - half, estimate + half
+    return BiasContrast(
+        kind=kind,
+        level=level,
+        n=len(difference),
+        n_level=int(own.sum()),
+        n_clusters=n_clusters,
+        estimate=estimate,
+        ci_low=ci_low,
+        ci_high=ci_high,
+        confidence=confidence,
+        reason=reason,
+    )
+
+
+def _mean_of_part(values: Floats, parts: Ints) -> Floats:
+    means: Floats = (np.bincount(parts, weights=values) / np.bincount(parts))[parts]
+    return means

@@ -1,0 +1,91 @@
+"""Rank tables: each annotator's mean scores turned into ranks, beside the mean rank of all people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.stats import rankdata
+
+from analysis.coding import scale_of, snap
+
+INCOMPLETE = "did not rate every system"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnnotatorRanks:
+    """Ranks that one annotator gives to the systems; ``None`` with a reason where one was not rated."""
+
+    annotator_id: str
+    means: tuple[float | None, ...]
+    ranks: tuple[float, ...] | None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankTable:
+    """Ranks of the systems, 1 = best, ties averaged; ``mean_rank`` is over the ``n`` annotators with ranks."""
+
+    systems: tuple[str, ...]
+    annotators: tuple[AnnotatorRanks, ...]
+    n: int
+    mean_rank: tuple[float, ...] | None
+    lower_is_better: bool
+    reason: str | None = None
+
+
+def rank_table(
+    means: Any, *, annotators: Sequence[str], systems: Sequence[str], lower_is_better: bool = False
+) -> RankTable:
+    """Turn mean scores into ranks, annotator by annotator.
+
+    Parameters
+    ----------
+    means : array of float, shape (n_annotators, n_systems)
+        Mean score that each annotator gave to each system; NaN where there is none. Means equal in exact
+        arithmetic are tied: they are compared after rounding to 12 significant digits.
+    annotators, systems : sequence of str
+        Names of rows and columns.
+    lower_is_better : bool
+        Whether rank 1 goes to the lowest mean.
+
+    Returns
+    -------
+    RankTable
+        Ranks of an annotator who did not rate every system are left out and named: places among fewer
+        systems mean something else.
+
+    References
+    ----------
+    Sottana, A., Liang, B., Zou, K. and Yuan, Z. (2023). Evaluation Metrics in the Era of GPT-4. EMNLP,
+    Tables 2 and 7.
+
+    >>> rank_table([[3.0, 4.0, 4.0]], annotators=["gpt4"], systems=["a", "b", "c"]).mean_rank
+    (3.0, 1.5, 1.5)
+    """
+    table = np.asarray(means, dtype=np.float64)
+    if table.shape != (len(annotators), len(systems)):
+        raise ValueError(f"means: {len(annotators)} annotators x {len(systems)} systems wanted, got {table.shape}")
+    if np.isinf(table).any():
+        raise ValueError("means must be finite; NaN marks a missing one")
+    rows = tuple(_rank(name, row, lower_is_better) for name, row in zip(annotators, table, strict=True))
+    ranked = [row.ranks for row in rows if row.ranks is not None]
+    return RankTable(
+        systems=tuple(systems),
+        annotators=rows,
+        n=len(ranked),
+        mean_rank=tuple(np.mean(ranked, axis=0).tolist()) if ranked else None,
+        lower_is_better=lower_is_better,
+        reason=None if ranked else "no annotator rated every system",
+    )
+
+
+def _rank(name: str, means: np.ndarray[Any, np.dtype[np.float64]], lower_is_better: bool) -> AnnotatorRanks:
+    shown = tuple(None if np.isnan(value) else float(value) for value in means)
+    if not len(means) or np.isnan(means).any():
+        return AnnotatorRanks(annotator_id=name, means=shown, ranks=None, reason=INCOMPLETE)
+    exact = snap(means, scale=scale_of(means))
+    ranks = rankdata(exact if lower_is_better else -exact, method="average")
+    return AnnotatorRanks(annotator_id=name, means=shown, ranks=tuple(ranks.tolist()))

@@ -1,0 +1,96 @@
+"""Bias contrasts: known effects are found, people's own leanings cancel, intervals hold the truth."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import t
+
+from analysis.llm_vs_people import BiasContrast, bias_profile
+
+
+def of(found: tuple[BiasContrast, ...], kind: str, level: str | None = None) -> BiasContrast:
+    return next(one for one in found if one.kind == kind and level in (None, one.level))
+
+
+def test_severity_is_the_paired_t_interval() -> None:
+    rng = np.random.default_rng(0)
+    people = rng.integers(1, 6, size=40).astype(np.float64)
+    rater = people - 0.5 + rng.normal(size=40)
+    found = of(bias_profile(rater, people), "severity")
+    difference = rater - people
+    half = t.ppf(0.975, 39) * difference.std(ddof=1) / np.sqrt(40)
+    assert (found.estimate, found.ci_low) == pytest.approx((difference.mean(), difference.mean() - half))
+
+
+def test_contrasts_are_differences_of_means_with_the_cluster_robust_error() -> None:
+    rng = np.random.default_rng(1)
+    people, rater = rng.normal(size=(2, 30))
+    position = np.arange(30) % 3 + 1
+    found = of(bias_profile(rater, people, position=position), "position")
+    first, later = ((rater - people)[mask] for mask in (position == 1, position != 1))
+    variance = 30 / 29 * sum(((part - part.mean()) ** 2).sum() / len(part) ** 2 for part in (first, later))
+    half = t.ppf(0.975, 29) * np.sqrt(variance)
+    assert found.estimate == pytest.approx(first.mean() - later.mean())
+    assert found.ci_high == pytest.approx(first.mean() - later.mean() + half)
+    assert (found.n, found.n_level, found.n_clusters) == (30, 10, 30)
+
+
+def test_a_leaning_is_found_within_systems_and_that_of_people_cancels() -> None:
+    """The good system stands first more often: only within systems the position is told apart from quality."""
+    rng = np.random.default_rng(2)
+    system = rng.integers(0, 2, size=800)
+    position = np.where(rng.random(800) < np.where(system == 1, 0.8, 0.2), 1, 2)
+    length = rng.normal(200, 50, size=800)
+    people = 3 + system + 0.01 * (length - 200)
+    rater = people + 0.6 * system + 0.4 * (position == 1) + rng.normal(size=800) * 0.3
+    plain = of(bias_profile(rater, people, position=position), "position")
+    within = bias_profile(rater, people, position=position, length=length, systems=system)
+    assert plain.ci_low is not None
+    assert plain.ci_low > 0.6
+    found = of(within, "position")
+    assert found.ci_low is not None
+    assert found.ci_high is not None
+    assert found.ci_low < 0.4 < found.ci_high
+    of_length = of(within, "length")
+    assert of_length.ci_low is not None
+    assert of_length.ci_high is not None
+    assert of_length.ci_low < 0 < of_length.ci_high
+
+
+def test_intervals_hold_the_truth_with_clusters() -> None:
+    held, studies = 0, 600
+    for seed in range(studies):
+        rng = np.random.default_rng(seed)
+        item = np.repeat(np.arange(40), 4)
+        label = np.array(["A", "B", "C", "D"])[np.concatenate([rng.permutation(4) for _ in range(40)])]
+        rater = rng.normal(size=40)[item] + 0.3 * (label == "A") + rng.normal(size=160)
+        found = of(bias_profile(rater, np.zeros(160), label=label, clusters=item), "label", "A")
+        assert found.ci_low is not None
+        assert found.ci_high is not None
+        held += found.ci_low <= 0.3 <= found.ci_high
+    assert abs(held / studies - 0.95) < 3 * np.sqrt(0.95 * 0.05 / studies)
+
+
+def test_a_letter_that_always_names_one_system_has_a_reason() -> None:
+    rng = np.random.default_rng(3)
+    label = np.array(["A", "B"] * 20)
+    found = bias_profile(rng.normal(size=40), rng.normal(size=40), label=label, systems=label)
+    assert {one.reason for one in found if one.kind == "label"} == {"cannot be told apart from the systems"}
+    assert of(found, "label").estimate is None
+
+
+def test_what_cannot_be_tested_has_a_reason() -> None:
+    same = bias_profile([2.0, 3.0], [1.0, 2.0], position=[1, 1])
+    assert of(same, "severity").reason == "no variation: every value is the same"
+    assert of(same, "severity").estimate == 1.0
+    assert of(same, "position").reason == "all units are on one side of the contrast"
+    assert "one value only" in str(of(bias_profile([2.0], [1.0]), "severity").reason)
+
+
+def test_bad_input_is_refused() -> None:
+    for rater, people in (([], []), ([np.nan], [1.0])):
+        with pytest.raises(ValueError, match="wanted"):
+            bias_profile(rater, people)
+    with pytest.raises(ValueError, match="position: 2 values are wanted"):
+        bias_profile([1.0, 2.0], [1.0, 2.0], position=[1])
