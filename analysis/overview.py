@@ -16,7 +16,7 @@ from analysis.plan import Plan
 from analysis.study_facts import StudyFacts
 from analysis.tables import AnswerTables
 
-PACKAGES = ("spa-eval", "numpy", "scipy", "polars", "choix")
+PACKAGES = ("spa-eval", "numpy", "scipy", "polars")
 
 
 def groups(
