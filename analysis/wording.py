@@ -24,8 +24,8 @@ def conventions(plan: Plan) -> list[dict[str, str]]:
         else f"{plan.regularisation:g} wins were added to both directions of every pair (regularisation)"
     )
     lines = {
-        "verdict": f"x or y is preferred where the adjusted p-value is at most {plan.fwer:g}, else indifferent; "
-        "indifferent means that no difference was found, not that there is none.",
+        "verdict": f"One of a pair (x the first, y the second) is preferred where the adjusted p-value is at most "
+        f"{plan.fwer:g}, else indifferent; indifferent means that no difference was found, not that there is none.",
         "stars": "* ** *** mark adjusted p-values below .10, .05 and .01. Table 1 of the SPA paper concludes at .10.",
         "Holm family": f"Tests of one source and group, {pooled}, over all pairs and exposures, are corrected together "
         f"so that the chance of any false finding is at most {plan.fwer:g}.",
@@ -34,7 +34,7 @@ def conventions(plan: Plan) -> list[dict[str, str]]:
         "exposure: the mean of the answer and one minus the reverse answer, or whichever was asked.",
         "indifference": "An answer of 0 % means certain that x is no better; 1 - P(x > y) - P(y > x) is the "
         "indifference, counted half for each.",
-        "symmetry": "p_symmetry tests, before exclusions, whether the two directions of a pair add up to 1.",
+        "symmetry": "A t-test (p_symmetry), before exclusions, of whether the two directions add up to 100 %.",
         "self-consistency": "Not applied."
         if tau is None
         else f"Who gives two directions of one pair that sum to more than {tau} leaves entirely; of an LLM the "
@@ -53,8 +53,8 @@ def conventions(plan: Plan) -> list[dict[str, str]]:
         "rating interval": "The interval of a mean rating is clustered by unit (annotator, else item).",
         "lower is better": "Differences, means and strengths are printed raw; on a lower-is-better criterion only the "
         "verdict and the rank of ratings turn. Preferences and choices say directly what is preferred.",
-        "choices": "A tie is half a win for each. The test is a t over units; p_binomial is the exact sign test over "
-        "the untied choices as if they were independent.",
+        "choices": "A tie is half a win for each. The test is a t over units; the binomial p (p_binomial) is the exact "
+        "sign test over the untied choices as if they were independent.",
         "Bradley-Terry": "Strengths are natural logs with mean zero; exposures are pooled and " + fitted + ". A table "
         "that falls apart has no strengths.",
         "Bradley-Terry interval": f"{level} sandwich intervals, right for fractional wins, clustered by annotator (of "
@@ -63,7 +63,8 @@ def conventions(plan: Plan) -> list[dict[str, str]]:
         "rank interval": f"Places that the answers allow, for all systems of a table jointly at {level}: a system "
         "stands below those whose strength is clearly higher, by the largest |t| over all differences (simulated from "
         "the seed).",
-        "ratings_bt": "Bradley-Terry of ratings: a comparison is one annotator's two scores of one item and criterion.",
+        "ratings as comparisons": "Bradley-Terry of ratings (ratings_bt): a comparison is one annotator's two scores "
+        "of one item and criterion.",
         "rankings": "Preferences and choices are ranked by Bradley-Terry strength, ratings by means; values equal "
         "in exact arithmetic are tied.",
         "ranking agreement": "Kendall's tau-b: 1 is the same order, -1 the reverse, over the systems that both rank.",
@@ -82,7 +83,9 @@ def _about_groups(results: Mapping[str, Any]) -> list[str]:
     for row in results["groups"]:
         group, annotators, kept = row["group"], row["annotators"], row["annotators"] - row["excluded_annotators"]
         if row["annotator_kind"] == "llm":
-            lines.append(f"{group}: p-values of an LLM generalise over its assignments (or items), not over people.")
+            lines.append(
+                f"{group}: p-values of an LLM hold for further forms (or items) that it answers, not for people."
+            )
             gone, share = row["excluded_assignments"], row["excluded_assignments"] / max(row["assignments"], 1)
             if gone:
                 lines.append(
@@ -129,11 +132,15 @@ def _about_tests(results: Mapping[str, Any], plan: Plan) -> list[str]:
             if row["group"] == group
         }
         lines.append(
-            f"{group}: the two directions of {len(pairs)} comparison{'s' if len(pairs) != 1 else ''} do not add up to "
-            "1 (p_symmetry, uncorrected); see preference_directions."
+            f"{group}: on {len(pairs)} comparison{'s' if len(pairs) != 1 else ''} the two directions do not add up to "
+            "100 % on average (symmetry test, uncorrected); see each direction by itself."
         )
     welch = sorted({row["group"] for row in results["ratings"]["pairs"] if row["test"] == "Welch t"})
-    lines += [f"{group}: some systems were never rated by one annotator on one item; Welch's t." for group in welch]
+    lines += [
+        f"{group}: some systems were never rated by one annotator on one item; their ratings were tested as unpaired "
+        "(Welch's t)."
+        for group in welch
+    ]
     for name, rows in (("preferences", sources["preferences"]), ("choices", sources["choices"])):
         few = sorted({row["group"] for row in rows if 1 < row["n"] < SMALL_CLUSTERS})
         lines += [
@@ -150,7 +157,8 @@ def _untested(source: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
             key = (row["group"], row["reason"])
             counted[key] = counted.get(key, 0) + 1
     return [
-        f"{group}: {n} test{'s' if n != 1 else ''} of {source} could not be run and joined no family ({reason})."
+        f"{group}: {n} test{'s' if n != 1 else ''} of {source} could not be run and took no part in the correction "
+        f"({reason})."
         for (group, reason), n in counted.items()
     ]
 
@@ -188,9 +196,11 @@ def _about_study(results: Mapping[str, Any]) -> list[str]:
     if len(exposures) == 1 and exposures[0] < FEW_EXPOSURES:
         lines.append(
             f"Annotators read {exposures[0]} output{'s' if exposures[0] != 1 else ''} of each system before judging; "
-            f"the source advises at least {FEW_EXPOSURES}."
+            f"the SPA paper advises at least {FEW_EXPOSURES}."
         )
     dropped = len((results["study"] or {}).get("dropped_items", ()))
     if dropped:
-        lines.append(f"{dropped} item{'s' if dropped != 1 else ''} left the study before the draw; see dropped_items.")
+        lines.append(
+            f"{dropped} item{'s' if dropped != 1 else ''} left the study before the draw, by its conditions on items."
+        )
     return lines

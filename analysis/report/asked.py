@@ -100,7 +100,8 @@ def _questions(study: dict[str, Any], names: Names) -> Table | None:
         Column(title="Question"),
     ]
     constant = ("Scale",) if not names.lower_is_better else ()
-    return build_table("questions", "Questions", columns, rows, constant=constant)
+    notes = ["As one form asks it; letters and their order change from form to form."]
+    return build_table("questions", "Questions", columns, rows, notes, constant=constant)
 
 
 def _groups(results: Results, names: Names) -> Table | None:

@@ -11,7 +11,7 @@ from analysis.report.document import (
     Bullets,
     Code,
     Column,
-    Heading,
+    Fold,
     Paragraph,
     Results,
     Section,
@@ -19,7 +19,7 @@ from analysis.report.document import (
     build_table,
 )
 from analysis.report.findings import confidence_words
-from analysis.report.words import cell, listed, sentence
+from analysis.report.words import Names, cell, listed, sentence
 
 SETTINGS = {
     "fwer": "Familywise error rate",
@@ -77,10 +77,21 @@ SOFTWARE = """@software{spa-eval,
 
 def warnings(results: Results) -> Section | None:
     """List what a reader must know before using the numbers."""
-    texts = [" ".join(str(text).split()) for text in results.get("warnings") or ()]
+    names = Names(results)
+    texts = [_addressed(" ".join(str(text).split()), names) for text in results.get("warnings") or ()]
     if not texts:
         return None
     return Section(id="warnings", title="Warnings", blocks=(Bullets(items=tuple(dict.fromkeys(texts))),))
+
+
+def _addressed(text: str, names: Names) -> str:
+    """Return a warning that begins with a group's shown name instead of its id."""
+    for group in sorted(names.groups, key=len, reverse=True):
+        for after in (":", ","):
+            if text.startswith(f"{group}{after}"):
+                shown = names.group(group)
+                return f"{shown if names.kind(group) == 'llm' else sentence(shown)}{text.removeprefix(group)}"
+    return text
 
 
 def glossary(results: Results) -> Section | None:
@@ -93,7 +104,7 @@ def glossary(results: Results) -> Section | None:
         if entry["term"].casefold() not in known
     )
     more: tuple[Block, ...] = (
-        (Heading(text="How the numbers are made"), Terms(items=conventions)) if conventions else ()
+        (Fold(summary="How the numbers are made", blocks=(Terms(items=conventions),)),) if conventions else ()
     )
     return Section(id="terms", title="Terms and conventions", blocks=(Terms(items=tuple(terms)), *more))
 
@@ -164,13 +175,14 @@ def settings(results: Results) -> Section | None:
     versions = chosen.get("versions") or {}
     if versions:
         items.append(("Software", ", ".join(f"{name} {version}" for name, version in versions.items())))
-    blocks: list[Block] = [Terms(items=tuple(items))]
+    blocks: list[Block] = []
     files = input_files(results)
     if files:
         columns = [Column(title="File"), Column(title="SHA-256", explanation="a fingerprint of its bytes")]
         rows = [[cell(shown_name(name)), cell(digest, quoted=True)] for name, digest in files]
         blocks.append(build_table("input_files", "Files read", columns, rows))
-    return Section(id="settings", title="Settings", blocks=tuple(blocks))
+    told = Fold(summary="Every setting, the software and the files read", blocks=(Terms(items=tuple(items)), *blocks))
+    return Section(id="settings", title="Settings", blocks=(told,))
 
 
 def input_files(results: Results) -> list[tuple[str, str]]:

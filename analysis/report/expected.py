@@ -18,8 +18,9 @@ def expected(results: Results) -> Section | None:
         return None
     sources = list(dict.fromkeys((row["source"], row["group"]) for row in rows))
     asked: dict[tuple[Any, ...], dict[tuple[str, str], dict[str, Any]]] = {}
-    for row in rows:
-        key = (row["system_x"], row["system_y"], row.get("criterion"), row.get("exposure"))
+    several = len({row["exposure"] for row in rows if row.get("exposure") is not None}) > 1
+    for row in rows:  # one exposure alone needs no row apart from the ratings, which have none
+        key = (row["system_x"], row["system_y"], row.get("criterion"), row.get("exposure") if several else None)
         asked.setdefault(key, {})[row["source"], row["group"]] = row
     cells = [
         [

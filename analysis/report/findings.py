@@ -147,9 +147,9 @@ def pair_findings(
 
 def agreement_with(
     base: Mapping[tuple[str, frozenset[str]], set[str]], other: Mapping[tuple[str, frozenset[str]], set[str]]
-) -> tuple[int, int, int]:
-    """Count pairs that both judged: those with the same finding, those with opposite ones, and all."""
+) -> tuple[int, list[tuple[str, frozenset[str]]], int]:
+    """Return of the pairs that both judged how many have the same finding, which have opposite ones, and how many."""
     shared = [key for key in base if key in other]
     same = sum(base[key] == other[key] for key in shared)
-    opposite = sum(len({name for name in base[key] | other[key] if name}) == 2 for key in shared)
+    opposite = [key for key in shared if len({name for name in base[key] | other[key] if name}) == 2]
     return same, opposite, len(shared)

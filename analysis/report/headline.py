@@ -7,6 +7,7 @@ from typing import Any
 
 from analysis.report.document import Block, Bullets, Column, Fold, Paragraph, Results, Section, Table, build_table
 from analysis.report.findings import (
+    OVERALL,
     SHARES,
     Finding,
     agreement_with,
@@ -18,9 +19,10 @@ from analysis.report.findings import (
     pair_findings,
     rank_of,
 )
-from analysis.report.words import Names, cell, interval, number, p_words, percent, plural, sentence
+from analysis.report.words import Names, cell, interval, listed, number, p_words, percent, plural, sentence
 
 MOST_LINES = 8  # lines on who agrees
+MOST_TURNED = 3  # reversed pairs named at once
 MOST_RANKINGS = 12  # columns that a reader can still compare
 # {s} is the ending of the verb where one LLM is the subject
 CLAIMS = {
@@ -85,12 +87,14 @@ def _claim(results: Results, names: Names, source: str, group: str, criterion: s
             f"{names.system(closest.x)} against {names.system(closest.y)}: {_numbers(closest, names, closest.x)}. "
             "That does not prove the systems equal."
         )
+    systems = {system for found in tested for system in (found.x, found.y)}
     best, against = leader(results, source, group, criterion, run)
     clearest = max(clear, key=_margin)
     lines = [
-        _leading(best, against, clearest, names),
+        _leading(best, against, clearest, names, only_two=len(systems) == 2),
         _after_reading(against if best is not None and against else clearest, run),
-        _clear_ones(len(run), len(clear)),
+        _clear_ones(run, len(clear)),
+        _without_test(tested),
     ]
     return " ".join(line for line in lines if line)
 
@@ -115,15 +119,24 @@ def _after_reading(told: Finding, run: list[Finding]) -> str:
     return f"This is after reading {plural(exposure, 'output')} of each."
 
 
-def _clear_ones(run: int, clear: int) -> str:
-    if run == 1:
+def _clear_ones(run: list[Finding], clear: int) -> str:
+    if len(run) == 1:
         return ""
-    if run == clear:
-        return f"All {run} comparisons show a clear difference."
-    return f"Of the {run} comparisons, {clear} {'shows' if clear == 1 else 'show'} a clear difference."
+    if len({frozenset((found.x, found.y)) for found in run}) == 1:  # an exposure study
+        where = f"all {len(run)}" if clear == len(run) else f"{clear} of the {len(run)}"
+        return f"The difference is clear at {where} exposures."
+    if len(run) == clear:
+        return f"All {len(run)} comparisons show a clear difference."
+    return f"Of the {len(run)} comparisons, {clear} {'shows' if clear == 1 else 'show'} a clear difference."
 
 
-def _leading(best: str | None, against: Finding | None, clearest: Finding, names: Names) -> str:
+def _without_test(tested: list[Finding]) -> str:
+    left = [found for found in tested if found.verdict is None]
+    reasons = listed(list(dict.fromkeys(str(found.row.get("reason") or "no reason was recorded") for found in left)))
+    return f"{plural(len(left), 'more comparison')} could not be tested ({reasons})." if left else ""
+
+
+def _leading(best: str | None, against: Finding | None, clearest: Finding, names: Names, *, only_two: bool) -> str:
     """Return the sentence on the first in the ranking and the test against the next that it met."""
     who, ending = names.who(clearest.group), _ending(names, clearest.group)
     if best is None:  # no ranking, or a shared first place: the clearest single result
@@ -137,7 +150,7 @@ def _leading(best: str | None, against: Finding | None, clearest: Finding, names
         return f"{who} place{ending} {first} first, though no test was run on it."
     other = names.system(against.y if against.x == best else against.x)
     if against.winner == best:
-        claim = CLAIMS[against.source][1].format(who=who, s=ending, best=first, other=other)
+        claim = CLAIMS[against.source][not only_two].format(who=who, s=ending, best=first, other=other)
         return f"{claim}: {_numbers(against, names, best)}."
     if against.winner is None:
         return f"{who} place{ending} {first} first, but not clearly before {other}: {_numbers(against, names, best)}."
@@ -188,9 +201,11 @@ def _others(results: Results, names: Names, source: str, group: str, criteria: t
     for other_source, other_group in _columns(results):
         if (other_source, other_group) == (source, group):
             continue
-        same, opposite, pairs = agreement_with(base, pair_findings(results, other_source, other_group, criteria))
+        other = pair_findings(results, other_source, other_group, criteria)
+        same, opposite, pairs = agreement_with(base, other)
         if pairs:
-            said.append(_agreement_words(names.source_by_group(other_source, other_group), same, opposite, pairs))
+            turned = [_turned(names, key, other[key]) for key in opposite]
+            said.append(_agreement_words(names.source_by_group(other_source, other_group), same, turned, pairs))
     if not said:
         return []
     first, rest = tuple(said[:MOST_LINES]), tuple(said[MOST_LINES:])
@@ -203,11 +218,22 @@ def _others(results: Results, names: Names, source: str, group: str, criteria: t
     return blocks
 
 
-def _agreement_words(name: str, same: int, opposite: int, pairs: int) -> str:
+def _turned(names: Names, judged: tuple[str, frozenset[str]], winners: set[str]) -> str:
+    criterion, pair = judged
+    about = "" if criterion == OVERALL else f", {names.criterion(criterion)}"
+    return " and ".join(
+        f"{names.system(winner)} over {names.system(*pair - {winner})}{about}" for winner in sorted(winners - {""})
+    )
+
+
+def _agreement_words(name: str, same: int, turned: list[str], pairs: int) -> str:
     if same == pairs:
         count = "the only shared pair" if pairs == 1 else f"all {pairs} shared pairs"
         return f"{sentence(name)}: yes, on {count}."
-    turn = f", and the opposite on {opposite}" if opposite else ""
+    turn = ""
+    if turned:
+        told = f" ({'; '.join(turned)})" if len(turned) <= MOST_TURNED else ""
+        turn = f", and the opposite on {len(turned)}{told}"
     return f"{sentence(name)}: the same on {same} of {plural(pairs, 'shared pair')}{turn}."
 
 
@@ -237,8 +263,11 @@ def _ranking_table(results: Results, names: Names, criteria: tuple[str, ...]) ->
     for entry in chosen:
         title = sentence(names.source_by_group(entry["source"], entry["group"]))
         columns.append(Column(title=f"{title}: {names.criterion(entry['criterion'])}" if len(criteria) > 1 else title))
+    apart = {one["system"]: str(one["reason"]) for entry in chosen for one in entry.get("unranked") or ()}
+    systems += [system for system in apart if system not in systems]
     rows = [[cell(names.system(system)), *(_rank_cell(system, order) for order in ranks)] for system in systems]
     notes = ["1 is best. An equals sign marks systems that share a place; a dash, one that has none."]
+    notes += [f"No place for {names.system(system)}: {reason}." for system, reason in apart.items()]
     if left_out:
         notes.append(f"{plural(left_out, 'more ranking')} under \u201cStrengths and rankings\u201d.")
     columns = [columns[0], *(Column(title=column.title, numeric=True) for column in columns[1:])]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,6 +18,7 @@ WHAT = {
     "preferences": "Mean chance that the first system of a pair is better",
     "choices": "Share of choices that the first system of a pair won",
 }
+INNER_ROLES = re.compile(r' (?:role="graphics-(?:object|symbol)"|aria-roledescription="[^"]*")')  # names without words
 Rows = list[dict[str, Any]]
 
 
@@ -76,7 +78,7 @@ def strengths_figure(rows: Rows, names: Names, source: str, criterion: str) -> F
 
 
 def _figure(name: str, svg: str, caption: str, dots: int) -> Figure | Fold:
-    figure = Figure(name=name, svg=svg, caption=caption, alternative=BESIDE)
+    figure = Figure(name=name, svg=INNER_ROLES.sub("", svg), caption=caption, alternative=BESIDE)
     return Fold(summary=f"Figure of {dots} results", blocks=(figure,)) if dots > LONG_FIGURE else figure
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from analysis.report.document import (
     Block,
+    Bullets,
     Column,
     Fold,
     Heading,
@@ -25,6 +26,7 @@ from analysis.report.words import (
     number,
     p_value,
     percent,
+    plural,
     sentence,
     slug,
     stars,
@@ -53,11 +55,42 @@ def preferences(results: Results) -> Section | None:
             blocks.append(Heading(text=sentence(names.criterion(criterion))))
         blocks.append(_table(results, names, own, criterion, len(criteria) > 1))
         blocks.append(share_figure(own, names, "preferences", criterion, len(criteria) > 1))
+        blocks.extend(_by_exposure(own, names))
     if any(names.kind(row["group"]) == "llm" for row in rows):
         blocks.append(Paragraph(text=LLM_NOTE))
     if results.get("preference_directions"):
         blocks.append(_directions(results, names))
     return Section(id="preferences", title="Which system is preferred (SPA)", blocks=tuple(blocks))
+
+
+def _by_exposure(rows: list[dict[str, Any]], names: Names) -> list[Block]:
+    """Say in words how the mean moves with exposure, where one pair was judged at several."""
+    pairs: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
+    for row in rows:
+        if row.get("exposure") is not None and row.get("mean") is not None:
+            pairs.setdefault((row["group"], row["system_x"], row["system_y"]), []).append(row)
+    lines = []
+    for (group, x, y), own in pairs.items():
+        if len(own) > 1:
+            first, *rest = sorted(own, key=lambda row: int(row["exposure"]))
+            steps = ", ".join(f"{percent(row['mean'])} after {row['exposure']}" for row in rest)
+            lines.append(
+                f"{sentence(names.who(group)) if names.kind(group) != 'llm' else names.who(group)}, "
+                f"{names.system(x)} over {names.system(y)}: {percent(first['mean'])} after reading "
+                f"{plural(first['exposure'], 'output')} of each, {steps}."
+            )
+    if not lines:
+        return []
+    meaning = (
+        "The more outputs annotators read, the better they know the systems. A mean that still moves between the last "
+        "two steps says that fewer outputs are not enough to judge these systems by. The changes themselves are not "
+        "tested."
+    )
+    return [
+        Heading(text="How the number of outputs read changes the answer"),
+        Bullets(items=tuple(lines)),
+        Paragraph(text=meaning),
+    ]
 
 
 LLM_NOTE = (

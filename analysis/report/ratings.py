@@ -7,6 +7,7 @@ from typing import Any
 from analysis.report.document import (
     Block,
     Column,
+    Fold,
     Heading,
     Paragraph,
     Results,
@@ -14,7 +15,7 @@ from analysis.report.document import (
     Table,
     build_table,
 )
-from analysis.report.findings import confidence_words
+from analysis.report.findings import OVERALL, confidence_words
 from analysis.report.plots import means_figure
 from analysis.report.preferences import STARS, level_words
 from analysis.report.words import (
@@ -48,21 +49,25 @@ def ratings(results: Results) -> Section | None:
     blocks: list[Block] = [
         Paragraph(text=f"Annotators rated single outputs; here their ratings are averaged. {level_words(results)}")
     ]
-    criteria = list(dict.fromkeys(row["criterion"] for row in (*means, *pairs)))
+    criteria = sorted(dict.fromkeys(row["criterion"] for row in (*means, *pairs)), key=lambda each: each != OVERALL)
     for criterion in criteria:
         several = len(criteria) > 1
-        if several:
-            turned = " (lower is better)" if criterion in names.lower_is_better else ""
-            blocks.append(Heading(text=sentence(names.criterion(criterion)) + turned))
+        turned = " (lower is better)" if criterion in names.lower_is_better else ""
+        title = sentence(names.criterion(criterion)) + turned
+        part: list[Block] = []
         own_means = [row for row in means if row["criterion"] == criterion]
         own_pairs = [row for row in pairs if row["criterion"] == criterion]
         if own_means:
-            blocks += [
+            part += [
                 _means(results, names, own_means, criterion, several),
                 means_figure(own_means, names, criterion, several),
             ]
         if own_pairs:
-            blocks.append(_pairs(results, names, own_pairs, criterion, several))
+            part.append(_pairs(results, names, own_pairs, criterion, several))
+        if several and OVERALL in criteria and criterion != OVERALL:
+            blocks.append(Fold(summary=f"{title}: means and differences", blocks=tuple(part)))
+        else:
+            blocks += [Heading(text=title), *part] if several else part
     return Section(id="ratings", title="How single outputs were rated", blocks=tuple(blocks))
 
 

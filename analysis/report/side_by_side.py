@@ -18,7 +18,7 @@ from analysis.report.document import (
     Table,
     build_table,
 )
-from analysis.report.findings import SHARES, Finding, findings
+from analysis.report.findings import OVERALL, SHARES, Finding, findings
 from analysis.report.preferences import LLM_NOTE, STARS
 from analysis.report.words import (
     Names,
@@ -57,10 +57,12 @@ def side_by_side(results: Results) -> Section | None:
             text="Each row is a pair of systems, each column a way of asking one group. Only corrected tests count."
         )
     ]
-    criteria = list(dict.fromkeys(entry.criterion for entry in found))
+    criteria = sorted(dict.fromkeys(entry.criterion for entry in found), key=lambda each: each != OVERALL)
     for criterion in criteria:
         table = matrix([entry for entry in found if entry.criterion == criterion], names, criterion, len(criteria) > 1)
-        if table is not None:
+        if table is not None and OVERALL in criteria and criterion != OVERALL:
+            blocks.append(Fold(summary=sentence(names.criterion(criterion)), blocks=(table,)))
+        elif table is not None:
             blocks.append(table)
     if len(blocks) == 1:
         return None
@@ -69,7 +71,7 @@ def side_by_side(results: Results) -> Section | None:
     blocks += _variants(results, names)
     taus = results.get("ranking_agreement") or []
     if taus:
-        blocks += [Heading(text="Do the rankings agree?"), _kendall(names, taus)]
+        blocks += [Heading(text="Do the rankings agree?"), *_rankings_agree(names, taus)]
     return Section(id="comparison", title="Side by side: do they agree?", blocks=tuple(blocks))
 
 
@@ -166,8 +168,9 @@ def _disagreements(results: Results, names: Names) -> list[Block]:
     exposures = {row.get("exposure") for row in results.get("preferences") or ()}
     items = tuple(_disagreement(entry, names, several, len(exposures) > 1) for entry in entries)
     opposite = sum(_opposite(entry) for entry in entries)
+    all_of_them = "there" if len(entries) == 1 else f"on {opposite} of them"
     summary = (
-        f"They differ on {plural(len(entries), 'pair')}; on {opposite} of them two clear results are opposite."
+        f"They differ on {plural(len(entries), 'pair')}; {all_of_them} two clear results are opposite."
         if opposite
         else f"They differ on {plural(len(entries), 'pair')}: on each, some results are clear and others are not; no "
         "two clear results are opposite."
@@ -230,7 +233,18 @@ def _variants(results: Results, names: Names) -> list[Block]:
     ]
 
 
-def _kendall(names: Names, rows: list[dict[str, Any]]) -> Table:
+def _rankings_agree(names: Names, rows: list[dict[str, Any]]) -> list[Block]:
+    """Show the rankings that people read; those of ratings taken as comparisons are opened when wanted."""
+    apart = [row for row in rows if row["a"].startswith("ratings_bt:") or row["b"].startswith("ratings_bt:")]
+    shown = [row for row in rows if row not in apart]
+    blocks: list[Block] = [_kendall(names, shown, "ranking_agreement")] if shown else []
+    if apart:
+        inner = (_kendall(names, apart, "ranking_agreement_ratings"),)
+        blocks.append(Fold(summary="With the rankings from ratings taken as comparisons", blocks=inner))
+    return blocks
+
+
+def _kendall(names: Names, rows: list[dict[str, Any]], name: str) -> Table:
     columns = [
         Column(title="Ranking"),
         Column(title="Compared with"),
@@ -252,4 +266,4 @@ def _kendall(names: Names, rows: list[dict[str, Any]]) -> Table:
         ]
         for row in rows
     ]
-    return build_table("ranking_agreement", "Agreement between rankings", columns, cells, constant=("Criterion",))
+    return build_table(name, "Agreement between rankings", columns, cells, constant=("Criterion",))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from analysis.report.document import Block, Cell, Column, Paragraph, Results, Section, Table, build_table
+from analysis.report.document import Block, Cell, Column, Fold, Paragraph, Results, Section, Table, build_table
 from analysis.report.findings import confidence_words
 from analysis.report.plots import strengths_figure
 from analysis.report.words import Names, cell, count, interval, number, sentence
+
+APART = ("ratings_bt",)  # a second reading of the same answers
 
 
 def strengths(results: Results) -> Section | None:
@@ -23,12 +25,22 @@ def strengths(results: Results) -> Section | None:
                 "comparisons at once. A system 1 point stronger than another is expected to be preferred to it in 73% "
                 "of comparisons; strengths average zero, so only their differences mean something."
             ),
-            _strengths(results, names, rows),
-            *_figures(names, rows),
+            *_of(results, names, [row for row in rows if row["source"] not in APART]),
         ]
     if rankings:
         blocks.append(_rankings(names, rankings))
+    apart = [row for row in rows if row["source"] in APART]
+    if apart:
+        about = Paragraph(
+            text="The same model on ratings: an annotator\u2019s two ratings of one item are taken as a comparison, "
+            "which the higher rating wins. The steps of the scale need not be equally wide for that."
+        )
+        blocks.append(Fold(summary="Ratings taken as comparisons", blocks=(about, *_of(results, names, apart))))
     return Section(id="strengths", title="Strengths and rankings", blocks=tuple(blocks))
+
+
+def _of(results: Results, names: Names, rows: list[dict[str, Any]]) -> list[Block]:
+    return [_strengths(results, names, rows), *_figures(names, rows)] if rows else []
 
 
 def _strengths(results: Results, names: Names, rows: list[dict[str, Any]]) -> Table:
@@ -59,8 +71,13 @@ def _strengths(results: Results, names: Names, rows: list[dict[str, Any]]) -> Ta
         ]
         for row in rows
     ]
+    apart = all(row["source"] in APART for row in rows)
     return build_table(
-        "bradley_terry", "Strength of each system (Bradley-Terry)", columns, cells, constant=("From", "Criterion")
+        "bradley_terry_ratings" if apart else "bradley_terry",
+        f"Strength of each system (Bradley-Terry{' of ratings' if apart else ''})",
+        columns,
+        cells,
+        constant=("From", "Criterion"),
     )
 
 
@@ -118,4 +135,7 @@ def order_words(names: Names, entry: dict[str, Any]) -> str:
     for tied in entry["order"]:
         parts.append(f"{place}. {' = '.join(names.system(system) for system in tied)}")
         place += len(tied)
-    return ", ".join(parts)
+    left = "".join(
+        f"; no place: {names.system(one['system'])} ({one['reason']})" for one in entry.get("unranked") or ()
+    )
+    return ", ".join(parts) + left

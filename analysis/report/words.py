@@ -143,6 +143,11 @@ class Names:
             rated.pop() if len(rated) == 1 else ""
         )
 
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """Return the ids of all groups."""
+        return tuple(self._kinds)
+
     def system(self, system_id: str) -> str:
         """Return the shown name of a system."""
         return shown_name(self._systems.get(system_id, system_id))

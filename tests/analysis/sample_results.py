@@ -20,7 +20,7 @@ def empty_results() -> dict[str, Any]:
         "schema": 1,
         "settings": {
             "fwer": 0.05,
-            "consistency_tau": "1.1",
+            "consistency_tau": 1.1,
             "confidence": 0.95,
             "seed": 7,
             "versions": {"spa-eval": "0.1.0", "scipy": "1.17.0"},
@@ -39,6 +39,7 @@ def empty_results() -> dict[str, Any]:
         "rankings": [],
         "ranking_agreement": [],
         "agreement": [],
+        "annotator_pairs": [],
         "correlations": [],
         "expected": [],
         "disagreements": [],
@@ -283,8 +284,15 @@ def _rankings() -> list[dict[str, Any]]:
         ("ratings", "gpt<4>/persona_a"): [[e], [d], [c], [b], [a]],
         ("choices", "human"): [[b], [a]],
     }
+    left = [{"system": c, "reason": "lost every comparison"}]
     return [
-        {"source": source, "group": group, "criterion": "overall", "order": order}
+        {
+            "source": source,
+            "group": group,
+            "criterion": "overall",
+            "order": order,
+            **({"unranked": left} if source == "choices" else {}),
+        }
         for (source, group), order in orders.items()
     ]
 
@@ -348,7 +356,7 @@ def full_results() -> dict[str, Any]:
                 "annotator_id": f"person {HOSTILE}",
                 "assignment_id": None,
                 "group": "human",
-                "rule": "self-consistency",
+                "rule": "self_consistency",
                 "evidence": f"{b} over {a}: 70% + 60% = 130%, more than 110%",
             },
             {
@@ -362,7 +370,7 @@ def full_results() -> dict[str, Any]:
                 "annotator_id": "gpt<4>",
                 "assignment_id": "a00017",
                 "group": "gpt<4>/persona_a",
-                "rule": "self-consistency",
+                "rule": "self_consistency",
                 "evidence": "sum 1.4, more than 1.1",
             },
         ],
@@ -396,7 +404,7 @@ def full_results() -> dict[str, Any]:
                 ("preferences", b, a, "x", "x", True),
                 ("preferences", d, c, "indifferent", "x", False),
                 ("ratings", b, a, "x", "x", True),
-                ("ratings", d, c, "indifferent", None, None),
+                ("ratings", d, c, "indifferent", None, False),
             )
         ],
         "warnings": ["fewer than 6 clusters stand behind an interval: read it with caution"],
@@ -422,7 +430,15 @@ def many_results(systems: int = 12) -> dict[str, Any]:
     return {
         **empty_results(),
         "groups": [
-            {"group": group, "annotator_kind": kind, "annotators": 88, "assignments": 88, "form": None}
+            {
+                "group": group,
+                "annotator_kind": kind,
+                "annotators": 88,
+                "assignments": 88,
+                "excluded_annotators": 0,
+                "excluded_assignments": 0,
+                "form": None,
+            }
             for group, kind in (("human", "human"), ("gpt-4", "llm"))
         ],
         "preferences": rows,

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from analysis.report.document import Bullets, Fold, Paragraph
+from analysis.report.document import Bullets, Fold, Paragraph, Table
 from analysis.report.headline import headline
-from tests.analysis.sample_results import empty_results, many_results, pair_results, preference, rating_pair
+from tests.analysis.sample_results import empty_results, many_results, pair_results, preference, rating_pair, untested
 
 
 def told(results: dict[str, Any]) -> str:
@@ -72,7 +72,7 @@ def test_no_preference_is_not_called_equality():
 def test_others_that_find_the_opposite_are_named():
     results = pair_results()
     results["ratings"]["pairs"] = [rating_pair("human", "B", "A & B", 0.4, 0.001)]
-    assert "Ratings by people: the same on 0 of 1 shared pair, and the opposite on 1." in told(results)
+    assert "Ratings by people: the same on 0 of 1 shared pair, and the opposite on 1 (B over A & B)." in told(results)
 
 
 def test_an_llm_is_one_subject():
@@ -112,3 +112,29 @@ def test_many_groups_do_not_bury_the_answer():
     assert section is not None
     folds = [block for block in section.blocks if isinstance(block, Fold)]
     assert [fold.summary for fold in folds] == ["The other 12"]
+
+
+def test_two_systems_at_several_exposures_are_one_comparison():
+    results = ranked(
+        *(preference("human", "A", "B", mean, exposure=exposure) for mean, exposure in ((0.6, 1), (0.7, 4))),
+        order=[["A"], ["B"]],
+    )
+    assert told(results).startswith("People prefer A to B: ")
+    assert told(results).endswith(
+        "This is after reading 4 outputs of each. The difference is clear at all 2 exposures."
+    )
+
+
+def test_comparisons_without_a_test_are_told():
+    results = ranked(
+        preference("human", "A", "B", 0.7),
+        untested(preference("human", "A", "C", 1.0, sd=0.0), "no variation: every value is the same"),
+        order=[["A"], ["B"]],
+    )
+    results["rankings"][0]["unranked"] = [{"system": "C", "reason": "lost every comparison"}]
+    assert "1 more comparison could not be tested (no variation: every value is the same)." in told(results)
+    section = headline(results)
+    assert section is not None
+    table = next(block for block in section.blocks if isinstance(block, Table))
+    assert [[field.text for field in row] for row in table.rows] == [["A", "1"], ["B", "2"], ["C", "\u2013"]]
+    assert "No place for C: lost every comparison." in table.notes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import jsonschema
@@ -13,6 +14,7 @@ from analysis.results import _plain
 from analysis.schema_check import REMARKS, TOLD_APART, check_results, keywords
 from spa import AnalysisError
 from tests.analysis.answers import Results, choices, preferences, ratings, run
+from tests.analysis.sample_results import empty_results, full_results, many_results, pair_results
 
 KEYS = {  # the fixed keys of each array
     "exclusions": "annotator_id assignment_id group rule evidence",
@@ -71,6 +73,12 @@ def results() -> Results:
         plan=Plan(expected=parse_expectations(["x > y", "y < x", "y ~ z"]), consistency_tau=None),
         study=FACTS,
     )
+
+
+@pytest.mark.parametrize("sample", [empty_results, full_results, pair_results, many_results])
+def test_the_samples_of_the_report_are_results(sample: Callable[[], dict[str, Any]]) -> None:
+    """What the tests of the report invent has the shape of what the analysis makes."""
+    jsonschema.validate(sample(), results_schema(), cls=jsonschema.Draft202012Validator)
 
 
 def test_the_schema_is_a_schema_and_describes_the_results(results: Results) -> None:
