@@ -8,10 +8,14 @@ from typing import Any
 _HOME = {
     "analyse": "analysis.results",
     "AnswerTables": "analysis.tables",
+    "benjamini_hochberg": "analysis.corrections",
     "bootstrap_strengths": "analysis.strengths",
     "bradley_terry": "analysis.strengths",
     "check_frames": "analysis.tables",
     "cohen_kappa": "analysis.agreement",
+    "correlate": "analysis.correlations",
+    "correlate_levels": "analysis.correlations",
+    "correlate_rows": "analysis.correlations",
     "exact_agreement": "analysis.agreement",
     "facts_of": "analysis.study_facts",
     "fit_bradley_terry": "analysis.strengths",
@@ -33,15 +37,20 @@ _HOME = {
     "Scale": "analysis.columns",
     "StudyFacts": "analysis.study_facts",
     "to_json": "analysis.results",
+    "williams": "analysis.correlations",
     "write_results": "analysis.writing",
 }
 __all__ = [  # noqa: RUF022 - as an index is sorted, capitals among the others
     "analyse",
     "AnswerTables",
+    "benjamini_hochberg",
     "bootstrap_strengths",
     "bradley_terry",
     "check_frames",
     "cohen_kappa",
+    "correlate",
+    "correlate_levels",
+    "correlate_rows",
     "exact_agreement",
     "facts_of",
     "fit_bradley_terry",
@@ -63,6 +72,7 @@ __all__ = [  # noqa: RUF022 - as an index is sorted, capitals among the others
     "Scale",
     "StudyFacts",
     "to_json",
+    "williams",
     "write_results",
 ]
 

@@ -147,6 +147,8 @@ def round_significant(values: Floats, digits: int = DIGITS) -> Floats:
     """
     array = np.asarray(values, dtype=np.float64)
     size = np.abs(array)
+    if size.max(initial=0.0) < 10.0 ** (digits - 1) and np.array_equal(array, np.rint(array)):
+        return array + 0.0
     usual = (size >= 1e-10) & (size < 1e11)
     power = np.floor(np.log10(np.where(usual, size, 1.0)))
     factor = 10.0 ** (digits - 1 - power)  # exact: a power of ten below 1e22

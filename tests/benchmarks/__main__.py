@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from rich.console import Console
 from rich.table import Table
 
-from tests.benchmarks import bench_bradley_terry, bench_forms, bench_report, bench_store
+from tests.benchmarks import bench_bradley_terry, bench_correlations, bench_forms, bench_report, bench_store
 from tests.benchmarks.measure import Figure
 
 
@@ -54,6 +54,8 @@ def main() -> None:
         else:
             _add(table, figure)
     for figure in bench_bradley_terry.figures(peers):
+        _add(table, figure)
+    for figure in bench_correlations.figures():
         _add(table, figure)
     if peers is None:
         table.add_row("ratios to peers", "-", "", "", "skipped: no --peers PYTHON")
