@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from spa.commands.workspace import default_store
+from spa.commands.workspace import default_store, with_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,7 +22,7 @@ BAR_FROM = 2_000  # assignments; fewer are drawn before anybody would look at a 
 
 
 @click.command(epilog="Example: spa build my-study/study.toml --annotators 60 --links links.txt")
-@click.argument("study", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("study", type=click.Path(path_type=Path))
 @click.option("--annotators", type=click.IntRange(min=1), help="Assignments wanted in all. [default: the study's]")
 @click.option("--seed", type=click.IntRange(min=0), help="Seed of the draw. [default: the study's]")
 @click.option("--store", metavar="PATH|URL", help="Where to keep them. [default: STUDY with the suffix .sqlite]")
@@ -58,7 +58,7 @@ def build(
     if as_json:
         click.echo(json.dumps(facts, ensure_ascii=False, indent=2))
     else:
-        _tell(facts, study)
+        _tell(facts, with_store(f"spa serve {study}", store))
 
 
 def build_store(
@@ -154,7 +154,7 @@ def _write_links(path: Path, target: str | Path) -> None:
         temporary.write_text("".join(f"/a/{token}\n" for token in store.tokens(personal=True)), encoding="utf-8")
 
 
-def _tell(facts: dict[str, Any], study: Path) -> None:
+def _tell(facts: dict[str, Any], next_command: str) -> None:
     balance = facts["balance"]
     if facts["new"] == 0:
         click.echo(f"{facts['store']}: nothing to do, the {facts['assignments']} assignments are there already")
@@ -167,7 +167,7 @@ def _tell(facts: dict[str, Any], study: Path) -> None:
         click.echo(f"  {facts['tokens']} personal links in {facts['links']}; put the server's address before each")
     else:
         click.echo(f"  {facts['tokens']} personal links; write them to a file with --links FILE")
-    click.echo(f"Next: spa serve {study}")
+    click.echo(f"Next: {next_command}")
 
 
 def _span(fewest_and_most: list[int]) -> str:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @click.command(epilog="Example: spa export my-study/study.toml --out tables --format parquet")
-@click.argument("study", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("study", type=click.Path(path_type=Path))
 @click.option(
     "--out", required=True, type=click.Path(file_okay=False, path_type=Path), help="Folder that the tables go to."
 )

@@ -19,7 +19,7 @@ ASSIGNMENT = re.compile(r"a(\d{1,9})", re.ASCII)
 
 
 @click.command(epilog="Example: spa serve my-study/study.toml --port 8000 --links links.txt")
-@click.argument("study", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("study", type=click.Path(path_type=Path))
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; 0.0.0.0 is all of them.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0 takes any free port.")
 @click.option(
@@ -46,7 +46,7 @@ def serve(study: Path, host: str, port: int, store: str | None, links: Path | No
         click.echo(f"{workspace.study.title}: {assignments} assignments, answers go to {workspace.store.name}")
         click.echo(f"open link: {public}/")
         if links is not None:
-            tokens = workspace.store.tokens()
+            tokens = workspace.store.tokens(personal=True)
             _write_whole(links, "".join(f"{public}/a/{token}\n" for token in tokens))
             click.echo(f"personal links: {len(tokens)} in {links}")
         click.echo("Ctrl-C stops the server; answers stay.")
@@ -54,7 +54,7 @@ def serve(study: Path, host: str, port: int, store: str | None, links: Path | No
 
 
 @click.command(epilog="Example: spa preview my-study/study.toml --page p3")
-@click.argument("study", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("study", type=click.Path(path_type=Path))
 @click.option("--assignment", default="a00001", show_default=True, help="Which assignment of the draw to show.")
 @click.option("--page", help="Page to begin with, such as p3.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from spa.commands.simulation import check_url, choose_truth, simulation_options
+from spa.commands.workspace import with_store
 from spa.errors import StudyError
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ SIMULATED = "simulated-rater"
 
 
 @click.command(epilog="Example: spa rate my-study/study.toml --rater my-llm --limit 3")
-@click.argument("study", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("study", type=click.Path(path_type=Path))
 @click.option("--rater", "name", metavar="NAME", help="Id of one of the study's raters; needed where it has several.")
 @click.option("--base-url", metavar="URL", help="Another address of the rater's endpoint, ending in /v1 as a rule.")
 @click.option("--limit", type=click.IntRange(min=1), help="Only the first so many assignments, to try it out.")
@@ -96,6 +97,8 @@ def rate(
         )
     tell(summary, as_json=as_json)
     stop_if_unfinished(summary)
+    if not as_json:
+        click.echo("Next: " + with_store(f"spa report {study} --out report", store))
 
 
 def choose_rater(study: Study, path: Path, name: str | None, *, simulate: bool) -> Rater:

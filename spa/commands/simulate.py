@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from spa.commands.simulation import check_url, choose_truth, simulation_options
+from spa.commands.workspace import with_store
 from spa.errors import ResponseError
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ SOURCE = "simulated"
 
 
 @click.command(epilog="Example: spa simulate my-study/study.toml --annotators 24 --seed 7")
-@click.argument("study", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("study", type=click.Path(path_type=Path))
 @click.option("--annotators", type=click.IntRange(min=1), help="Wanted in all. [default: one for each free assignment]")
 @click.option("--url", metavar="URL", help="A running survey server of this store; without it one is started.")
 @click.option("--store", metavar="PATH|URL", help="The store of `spa build`. [default: STUDY with the suffix .sqlite]")
@@ -82,7 +83,7 @@ def simulate(
         click.echo(f"  taken for true: {told}")
     else:
         click.echo(f"{workspace.store.name}: nothing to do, the simulated annotators have answered already")
-    click.echo(f"Next: spa report {study} --out report")
+    click.echo("Next: " + with_store(f"spa report {study} --out report", store))
 
 
 def check_server(address: str, store: Store) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -64,6 +65,15 @@ def default_store(study_path: Path) -> Path:
     return study_path.with_suffix(".sqlite")
 
 
+def with_store(command: str, store: str | None) -> str:
+    """Return a command to go on with, on the store that this one used.
+
+    >>> with_store("spa serve study.toml", "new.sqlite"), with_store("spa serve study.toml", None)
+    ('spa serve study.toml --store new.sqlite', 'spa serve study.toml')
+    """
+    return command if store is None else f"{command} --store {shlex.quote(store)}"
+
+
 def open_workspace(study_path: Path, store: str | None = None, *, read_only: bool = False) -> Workspace:
     """Load a study and open the store that was built from it.
 
@@ -93,9 +103,9 @@ def open_workspace(study_path: Path, store: str | None = None, *, read_only: boo
         opened = closing.enter_context(Store.open(store or default_store(study_path), read_only=read_only))
         if opened.fingerprint != study_fingerprint(study_path, study):
             raise StudyError(
-                f"{study_path}: wanted the study as it was built into {opened.name}, but the study file, a text, "
-                "an output or an image has changed since; undo the change, or build into a new store with "
-                "`spa build STUDY --store NEW`"
+                f"{study_path}: wanted the study as it was built into {opened.name}, but that is another "
+                "study's store, or the study file, a text, an output or an image has changed since; name the right "
+                "store, undo the change, or build into a new store with `spa build STUDY --store NEW`"
             )
         texts = load_texts(study.language, study.texts)
         workspace = Workspace(study=study, outputs=load_outputs(study), texts=texts, store=opened)

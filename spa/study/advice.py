@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from statistics import fmean
 from typing import get_args
 
-from spa.study.outputs import Outputs
+from spa.study.outputs import Outputs, count_rules
 from spa.study.question_checks import items_read, parse_expected
 from spa.study.study import Elicitation, Study
 
@@ -90,9 +90,8 @@ def _expected_pairs(study: Study) -> Iterator[str]:
 
 
 def _dropped(study: Study, outputs: Outputs) -> Iterator[str]:
-    rules = Counter(item.rule for item in outputs.dropped)
-    if rules:
-        listed = ", ".join(f"{count} by {rule}" for rule, count in rules.items())
+    if outputs.dropped:
+        listed = count_rules(outputs.dropped)
         yield f"{len(outputs.dropped)} of {len(outputs.dropped) + len(outputs.items)} items left out: {listed}"
     if len(outputs.items) == items_read(study):
         yield f"{len(outputs.items)} items, all of which every annotator reads: the answer holds for these items only"
@@ -101,7 +100,12 @@ def _dropped(study: Study, outputs: Outputs) -> Iterator[str]:
 def _unreadable(study: Study, outputs: Outputs) -> Iterator[str]:
     for (item_id, system), count in list(outputs.unreadable.items())[:5]:
         what = f"output of {system}" if system else "text"
-        yield f"item {item_id}, {what}: {count} characters that no page can show stand as \ufffd"
+        told = (
+            "1 character that no page can show stands"
+            if count == 1
+            else f"{count} characters that no page can show stand"
+        )
+        yield f"item {item_id}, {what}: {told} as \ufffd"
     if len(outputs.unreadable) > 5:
         yield f"{len(outputs.unreadable) - 5} more texts hold characters that no page can show"
 

@@ -57,7 +57,7 @@ def shown(value: object) -> str:
     if isinstance(value, dict):
         return "a table"
     if isinstance(value, list) and any(isinstance(entry, dict) for entry in value):
-        return "a list of tables"
+        return "a list of 1 table" if len(value) == 1 else f"a list of {len(value)} tables"
     if isinstance(value, Decimal):
         return str(value)
     text = json.dumps(value, ensure_ascii=False, default=str)
@@ -277,6 +277,8 @@ def _advice(found: _Found, value: object) -> str:
         return "write it without quotes, in digits" if inner is not bool else "write it without quotes"
     if get_origin(inner) is tuple and _table_of(inner) is not None and isinstance(value, dict):
         return f"write [[{'.'.join(found.tables)}]] with double brackets, once an entry"
+    if found.wanted.endswith("less than 1") and isinstance(value, int | float) and 1 < value < 100:
+        return f"{value / 100:g} means {value:g} %"
     if found.default is PydanticUndefined or isinstance(found.default, BaseModel):
         return "put it right"
     default = "left open" if found.default in (None, (), {}) else shown(found.default)

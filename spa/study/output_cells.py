@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from spa.study.mistakes import nearest, shown
-from spa.study.outputs_reading import Number, Row, cleaned
+from spa.study.outputs_reading import Number, Row, cleaned, shown_files
 from spa.study.study import Study
 
 LISTED = 5  # how many of many like mistakes are listed
@@ -84,7 +84,7 @@ def sort_rows(study: Study, rows: Iterable[Row]) -> tuple[Cells, list[str]]:
     for key, samples in gathered.items():
         ordered[key], told = _in_order(study, key, samples)
         problems += told
-    problems += _absent(texts, ordered, known)
+    problems += _absent(shown_files(study.outputs.files), texts, ordered, known)
     return Cells(texts, ordered, first), problems
 
 
@@ -181,13 +181,15 @@ def _sample_order(sample: str) -> tuple[int, float, str]:
         return 1, 0.0, sample
 
 
-def _absent(texts: dict[str, str | None], outputs: dict[Key, tuple[RawOutput, ...]], known: Sequence[str]) -> list[str]:
+def _absent(
+    files: str, texts: dict[str, str | None], outputs: dict[Key, tuple[RawOutput, ...]], known: Sequence[str]
+) -> list[str]:
     absent = [(item_id, system) for item_id in texts for system in known if (item_id, system) not in outputs]
     if not absent:
         return []
     listed = ", ".join(f"{shown(item_id)} by {shown(system)}" for item_id, system in absent[:LISTED])
     more = f" and {len(absent) - LISTED} more" if len(absent) > LISTED else ""
     return [
-        f"wanted an output of every system for every item, got none for item {listed}{more}; "
+        f"{files}: wanted an output of every system for every item, got none for item {listed}{more}; "
         "add these rows or leave those items out"
     ]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from spa.study.filters import failures
 from spa.study.length_matching import cut_to_sentences
 from spa.study.mistakes import shown
 from spa.study.output_cells import Cells, Key, RawOutput, columns_wanted, some, sort_rows
-from spa.study.outputs_reading import REPLACEMENT, cleaned, is_image, read_rows
+from spa.study.outputs_reading import REPLACEMENT, cleaned, is_image, read_rows, shown_files
 from spa.study.question_checks import items_read
 from spa.study.study import Study
 
@@ -74,6 +75,11 @@ class Outputs:
             yield from samples
 
 
+def count_rules(dropped: Iterable[DroppedItem]) -> str:
+    """Return how many items each rule left out, as "2 by min_words"."""
+    return ", ".join(f"{count} by {rule}" for rule, count in Counter(item.rule for item in dropped).items())
+
+
 def load_outputs(study: Study) -> Outputs:
     """Read the outputs of a study, leave out what the filters drop, match lengths.
 
@@ -108,10 +114,10 @@ def load_outputs(study: Study) -> Outputs:
     dropped += emptied
     wanted = items_read(study)
     if len(items) < wanted:
+        left_out = f" ({len(dropped)} left out: {count_rules(dropped)})" if dropped else ""
         raise StudyError(
-            f"wanted at least {wanted} items, as many as an annotator reads, got {len(items)}"
-            f"{f' ({len(dropped)} left out by filters or length matching)' if dropped else ''}; "
-            "add items or lower the exposure"
+            f"{shown_files(study.outputs.files)}: wanted at least {wanted} items, as many as an annotator reads, "
+            f"got {len(items)}{left_out}; add items or lower the exposure"
         )
     by_id = {item.item_id: item for item in items}
     return Outputs(

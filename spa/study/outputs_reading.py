@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os.path
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -50,6 +52,12 @@ def shown_path(path: Path) -> str:
     """Return a path as a reader knows it: from the working directory where it lies below."""
     here = Path.cwd()
     return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
+
+
+def shown_files(paths: Iterable[Path]) -> str:
+    """Return paths as a reader knows them, the first few of many."""
+    listed = [shown_path(path) for path in paths]
+    return ", ".join(listed[:3]) + (", ..." if len(listed) > 3 else "")
 
 
 def is_control(character: str) -> bool:
@@ -177,6 +185,24 @@ def _not_text(place: str, values: dict[str, Any]) -> Iterator[str]:
             yield f'{place}: "{column}": wanted text, got {kind}; write it as text in quotes'
 
 
+def _csv_mistake(place: str, text: str, told: str) -> str:
+    """Say in which line a CSV file breaks off from its header; ``told`` is what the library said of it."""
+    lines = csv.reader(io.StringIO(text, newline=""), strict=True)
+    columns, start = 0, 1
+    try:
+        for values in lines:
+            columns = columns or len(values)
+            if len(values) > columns:
+                return (
+                    f"{place} line {start}: wanted {columns} values, as many as columns, got {len(values)}; "
+                    'put texts with commas in quotes ("...")'
+                )
+            start = lines.line_num + 1
+    except csv.Error as error:
+        return f"{place} line {start}: wanted CSV, got a mistake: {error}; close the quotes, double those in a text"
+    return f"{place}: wanted CSV, got a mistake: {told.splitlines()[0][:160]}; put it right"
+
+
 def _read_csv(path: Path, columns: Sequence[str]) -> tuple[list[Row], list[str]]:
     place = shown_path(path)
     content = path.read_bytes()
@@ -192,9 +218,7 @@ def _read_csv(path: Path, columns: Sequence[str]) -> tuple[list[Row], list[str]]
         # row, because polars renames a header that stands twice.
         frame = pl.read_csv(content, infer_schema=False, has_header=False)
     except pl.exceptions.PolarsError as error:
-        raise StudyError(
-            f"{place}: wanted CSV, got a mistake: {str(error).splitlines()[0][:160]}; put it right"
-        ) from error
+        raise StudyError(_csv_mistake(place, content.decode(), str(error))) from error
     header = [str(name or "") for name in frame.row(0)] if frame.height else []
     twice = sorted({name for name in header if name and header.count(name) > 1})
     if twice:

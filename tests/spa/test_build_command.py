@@ -40,7 +40,21 @@ def test_a_study_is_built_beside_its_file(tmp_path: Path) -> None:
     assert "6 items, each shown in 4 assignments" in said
     assert "each system under each label in 2 assignments" in said
     assert "6 personal links; write them to a file with --links FILE" in said
+    assert said.endswith(f"Next: spa serve {path}\n")
     assert sorted(each.name for each in tmp_path.iterdir()) == ["outputs.jsonl", "study.sqlite", "study.toml"]
+
+
+def test_the_next_step_names_the_store_that_was_named(tmp_path: Path) -> None:
+    path, store = write_study(tmp_path), tmp_path / "my answers.sqlite"
+    assert run("build", path, "--store", store).endswith(f"Next: spa serve {path} --store '{store}'\n")
+
+
+@pytest.mark.parametrize("command", ["build", "serve", "preview", "rate", "simulate", "export --out tables"])
+def test_a_study_file_that_is_not_there_is_one_line(command: str, tmp_path: Path) -> None:
+    name, *options = command.split()
+    assert run(name, tmp_path / "none.toml", *options, status=1).count("\n") == 1
+    assert "wanted a file, got a directory" in run(name, tmp_path, *options, status=1)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_building_twice_says_so_and_changes_nothing(tmp_path: Path) -> None:
@@ -127,5 +141,5 @@ def test_a_study_and_its_store_must_belong_together(tmp_path: Path) -> None:
             workspace.form("a99999")
     outputs = tmp_path / "outputs.jsonl"
     outputs.write_text(outputs.read_text().replace("alpha", "alpha", 1) + "\n")
-    with pytest.raises(StudyError, match="has changed since; undo the change, or build into a new store"):
+    with pytest.raises(StudyError, match="another study's store, or the study file, a text, an output or an image has"):
         open_workspace(path)

@@ -62,6 +62,8 @@ SINGLE_MISTAKES = [
     ({"head": HEAD + 'language = "fr"\n'}, 'language: wanted one of ar, en, zh, got "fr"'),
     ({"head": HEAD + "language = 5\n"}, 'language: wanted a language tag such as "en"'),
     ({"systems": "[systems]\nid = 'x'\n"}, "[[systems]]: wanted an array of tables"),
+    ({"systems": '[[systems]]\nid = "x"\n'}, "at least 2, got a list of 1 table; "),
+    ({"rest": SPA + "[analysis]\nconfidence = 95\n"}, "less than 1, got 95; 0.95 means 95 %"),
     ({"systems": '[[systems]]\nid = "x"\n[[systems]]\nid = "y "\n'}, "[[systems]] 2, id: wanted a text of 1 to 80"),
     ({"systems": '[[systems]]\nid = "x"\n[[systems]]\nid = "x"\n'}, '[[systems]] id: wanted each once, got "x" again'),
     ({"outputs": OUTPUTS.replace("outputs.jsonl", "no.jsonl")}, '[outputs] files: wanted a file, got "no.jsonl", no'),

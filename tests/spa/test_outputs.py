@@ -142,7 +142,8 @@ def test_mistakes_in_rows_are_told_together(tmp_path: Path) -> None:
     told = "\n".join(output_problems(tmp_path, rows))
     assert 'outputs.jsonl line 14: wanted the id of a system, got "X1" (1 row); did you mean "x"?' in told
     assert 'outputs.jsonl line 1, outputs.jsonl line 13: wanted one output of "x" for item "i0", got 2' in told
-    assert 'got none for item "i9" by "x", "i9" by "y"' in told
+    wanted = "outputs.jsonl: wanted an output of every system for every item"
+    assert f'{wanted}, got none for item "i9" by "x", "i9" by "y"' in told
 
 
 @pytest.mark.parametrize(
@@ -176,7 +177,12 @@ def test_a_bad_row_is_told_by_its_line(tmp_path: Path, row: dict[str, object], s
         ),
         ("o.csv", b"item_id;system;output\n1;x;a\n", "another separator"),
         ("o.csv", b"item_id,system,output,output\n1,x,a,b\n", "wanted each column once, got output twice"),
-        ("o.csv", b"item_id,system,output\n1,x,a,b\n", "wanted CSV, got a mistake"),
+        (
+            "o.csv",
+            b'item_id,system,output\n1,x,"two\nlines"\n2,x,a,b\n',
+            "line 4: wanted 3 values, as many as columns, got 4",
+        ),
+        ("o.csv", b'item_id,system,output\n1,x,a\n2,x,"b\n', "line 3: wanted CSV, got a mistake"),
         ("o.csv", b"item_id,system,output\n1,x,\xe9\n", "line 2: wanted UTF-8"),
         ("o.csv", b"", "wanted CSV, got a mistake"),
         ("o.csv", b"item_id,system,output\n", "wanted rows of outputs, got none"),
@@ -256,7 +262,7 @@ def test_filters(condition: dict[str, object], text: str, rule: str | None) -> N
 )
 def test_there_must_be_enough_items(tmp_path: Path, rest: str, wanted: int) -> None:
     (problem,) = output_problems(tmp_path, ROWS, rest=rest)
-    assert problem.startswith(f"wanted at least {wanted} items, as many as an annotator reads, got 6;")
+    assert problem.startswith(f"outputs.jsonl: wanted at least {wanted} items, as many as an annotator reads, got 6;")
 
 
 def test_advice(tmp_path: Path) -> None:

@@ -537,7 +537,8 @@ def test_a_store_that_cannot_be_written_is_told_before_anybody_answers(
 
 def test_serve_prints_its_links_and_ends_cleanly_with_ctrl_c(built: Path, tmp_path: Path) -> None:
     store, links = tmp_path / "answers.sqlite", tmp_path / "links.txt"
-    opened(built, store).workspace.close()
+    with opened(built, store).workspace as workspace:
+        taken = workspace.store.new_token()  # as somebody got it who came by the open link
     command = [
         str(Path(sys.executable).with_name("spa")),
         "serve",
@@ -557,6 +558,7 @@ def test_serve_prints_its_links_and_ends_cleanly_with_ctrl_c(built: Path, tmp_pa
             personal = links.read_text().splitlines()
             assert len(personal) == 6
             assert all(link.startswith(f"{address}a/") for link in personal)
+            assert not any(taken in link for link in personal)
             page = httpx2.get(personal[0], follow_redirects=True, trust_env=False, timeout=20)
             assert ReadPage(page.text).all("form")
             assert "server" not in page.headers
