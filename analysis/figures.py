@@ -9,14 +9,16 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 from xml.sax.saxutils import quoteattr
 
 from analysis.plain_text import clean, shown_name
 
+Value = TypeVar("Value")
 # Okabe & Ito (2008), those with enough contrast on white and on black first.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
+DASHES = ([1, 0], [7, 3], [2, 2], [10, 3, 2, 3], [4, 4], [1, 3])  # of lines
 INK = "#1b1c1d"  # becomes the colour of the text around, so that a figure can stand on dark ground
 FONT = "system-ui, Noto Sans, Noto Sans CJK SC, WenQuanYi Zen Hei, Noto Sans Arabic, DejaVu Sans, Arial, sans-serif"
 PLOT_WIDTH = 210  # pixels of the axis
@@ -149,7 +151,6 @@ def draw(dots: Sequence[Dot], axis: Axis, alternative: str) -> str:
     if not dots:
         return ""
     import altair as alt
-    import vl_convert
 
     panels = list(dict.fromkeys(dot.panel for dot in dots))
     groups = list(dict.fromkeys(dot.group for dot in dots))
@@ -158,9 +159,92 @@ def draw(dots: Sequence[Dot], axis: Axis, alternative: str) -> str:
         _panel(number, place, axis, groups, panel if len(panels) > 1 else "")
         for number, (panel, place) in enumerate(zip(panels, places, strict=True))
     ]
+    datasets = {
+        f"{kind}{number}": values
+        for number, place in enumerate(places)
+        for kind, values in (("labels", place.labels), ("lines", place.lines))
+    }
+    return _svg(alt.vconcat(*charts, spacing=24), datasets, alternative)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """A place on a line, and what the line stands for."""
+
+    line: str
+    x: float
+    y: float
+
+
+def lines_plot(
+    points: Sequence[Point], *, x_title: str, y_title: str, references: Sequence[float] = (), alternative: str
+) -> str:
+    """Draw lines of shares between 0 and 1, each named above and told apart by colour and dashes.
+
+    Parameters
+    ----------
+    points : sequence of Point
+        In order along each line.
+    x_title, y_title : str
+        What the axes show.
+    references : sequence of float
+        Heights at which a thin line is drawn.
+    alternative : str
+        What a screen reader says in place of the figure.
+
+    Returns
+    -------
+    str
+        An SVG document; empty where there is no point.
+    """
+    if not points:
+        return ""
+    import altair as alt
+
+    names = list(dict.fromkeys(point.line for point in points))
+    across = alt.X("x:Q", title=x_title, axis=alt.Axis(grid=False, tickCount=5), scale=alt.Scale(nice=False))
+    ticks = alt.Axis(grid=False, values=[0, 0.2, 0.4, 0.6, 0.8, 1], format="%")
+    up = alt.Y("y:Q", title=y_title, axis=ticks, scale=alt.Scale(domain=[0, 1]))
+    colour = alt.Color("line:N", legend=None, scale=alt.Scale(domain=names, range=_cycle(COLOURS, names)))
+    dashes = alt.StrokeDash("line:N", legend=None, scale=alt.Scale(domain=names, range=_cycle(DASHES, names)))
+    names_below = alt.Chart(alt.NamedData(name="names")).encode(y=alt.Y("row:Q", axis=None, scale=_rows(names)))
+    key = alt.layer(
+        names_below.mark_rule(strokeWidth=2).encode(x=alt.value(0), x2=alt.value(30), color=colour, strokeDash=dashes),
+        names_below.mark_text(align="left", baseline="middle", color=INK, fontSize=12).encode(
+            x=alt.value(38), text="shown:N"
+        ),
+    ).properties(width=2 * PLOT_WIDTH, height=LINE * len(names))
+    drawn = alt.layer(
+        alt.Chart(alt.NamedData(name="references"))
+        .mark_rule(color=INK, strokeDash=[2, 3], opacity=0.5)
+        .encode(y=alt.Y("y:Q", axis=ticks, title=y_title)),
+        alt.Chart(alt.NamedData(name="points"))
+        .mark_line(strokeWidth=2)
+        .encode(x=across, y=up, color=colour, strokeDash=dashes),
+    ).properties(width=2 * PLOT_WIDTH, height=PLOT_WIDTH)
+    datasets = {
+        "points": [{"line": point.line, "x": point.x, "y": point.y} for point in points],
+        "references": [{"y": height} for height in references],
+        "names": [
+            {"line": name, "row": row + 0.5, "shown": _cut(shown_name(name), 2 * PLOT_WIDTH - 38)}
+            for row, name in enumerate(names)
+        ],
+    }
+    return _svg(alt.vconcat(key, drawn, spacing=12), datasets, alternative)
+
+
+def _rows(names: Sequence[str]) -> Any:
+    import altair as alt
+
+    return alt.Scale(domain=[len(names), 0], nice=False, zero=False)
+
+
+def _svg(chart: Any, datasets: Mapping[str, Any], alternative: str) -> str:
+    """Give a chart the look of the house and draw it."""
+    import vl_convert
+
     chart = (
-        alt.vconcat(*charts, spacing=24)
-        .configure(background="transparent", font=FONT, aria=False, padding=4)
+        chart.configure(background="transparent", font=FONT, aria=False, padding=4)
         .configure_view(stroke=None)
         .configure_axis(
             labelColor=INK,
@@ -174,11 +258,7 @@ def draw(dots: Sequence[Dot], axis: Axis, alternative: str) -> str:
         .configure_title(color=INK, anchor="start", fontSize=13, offset=6)
     )
     specification = chart.to_dict()
-    specification["datasets"] = {  # beside the drawing, which altair would copy and check value by value
-        f"{kind}{number}": values
-        for number, place in enumerate(places)
-        for kind, values in (("labels", place.labels), ("lines", place.lines))
-    }
+    specification["datasets"] = dict(datasets)  # beside the drawing, which altair would copy and check value by value
     svg: str = vl_convert.vegalite_to_svg(specification)
     svg = svg.replace(INK, "currentColor")
     return svg.replace("<svg ", f'<svg role="img" aria-label={quoteattr(str(clean(alternative)))} ', 1)
@@ -290,7 +370,7 @@ def _width(character: str) -> float:
     return 9.4 if character.isupper() or character in "mwMW@%&" else 7.2
 
 
-def _cycle(values: Sequence[str], keys: Sequence[str]) -> list[str]:
+def _cycle(values: Sequence[Value], keys: Sequence[str]) -> list[Value]:
     return [values[position % len(values)] for position in range(len(keys))]
 
 

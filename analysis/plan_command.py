@@ -1,0 +1,203 @@
+"""``spa plan``: how many annotators, at what cost, to find a difference of this size."""
+
+from __future__ import annotations
+
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from analysis.planning.plan import Assumptions, Kind, PowerPlan
+
+USUAL = {"spa": (55.0, 60.0, 65.0), "likert": (0.2, 0.3, 0.5)}  # differences, as a reader says them
+SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
+SD = click.FloatRange(0, 1000)
+
+
+def _money(ctx: click.Context, param: click.Parameter, value: str | None) -> Decimal | None:
+    """Read an amount above 0 in major units."""
+    if value is None:
+        return None
+    try:
+        amount = Decimal(value)
+    except InvalidOperation:
+        amount = Decimal(0)
+    if not (amount.is_finite() and amount > 0):
+        raise click.BadParameter(f"{value!r} is not an amount above 0, such as 250 or 3.50.")
+    return amount
+
+
+@click.command(epilog="Example: spa plan my-study/study.toml --budget 500 --out plan")
+@click.argument("study", required=False, type=click.Path(path_type=Path))
+@click.option("--elicitation", type=click.Choice(["spa", "likert"]), help="Plan only this; without STUDY, spa.")
+@click.option("--pairs", type=click.IntRange(1, 10_000), help="Without STUDY: tests corrected together.")
+@click.option("--directions", type=click.Choice(["one", "both"]), help="Without STUDY: directions of SPA asked.")
+@click.option("--exposure", type=click.IntRange(1, 10_000), help="Without STUDY: outputs of each system read or rated.")
+@click.option("--difference", multiple=True, type=float, help="To find: SPA in percent (60), Likert in points (0.3).")
+@click.option("--power", multiple=True, type=SHARE, help="Wanted chance to find it.  [default: 0.8, 0.9]")
+@click.option("--sd", type=SD, help="SD between annotators; alone, of their whole contribution.")
+@click.option("--item-sd", type=SD, help="SD between items, common to annotators.")
+@click.option("--residual-sd", type=SD, help="SD between items, each annotator's own.")
+@click.option("--answer-sd", type=SD, help="SD between answers to one question; both directions halve its variance.")
+@click.option("--exclusion-rate", type=click.FloatRange(0, 1, max_open=True), default=0.1, show_default=True)
+@click.option("--fwer", type=SHARE, help="Familywise error rate.  [default: the study's, else 0.05]")
+@click.option("--annotators", type=click.IntRange(1, 1_000_000), help="What can so many find?  [default: the study's]")
+@click.option("--budget", metavar="AMOUNT", callback=_money, help="What can so much money find? Needs the pay.")
+@click.option("--pay", metavar="AMOUNT", callback=_money, help="For one submission.  [default: the study's]")
+@click.option(
+    "--simulations", type=click.IntRange(0, 100_000), default=1000, show_default=True, help="To check; 0: none."
+)
+@click.option("--seed", type=click.IntRange(min=0), help="Of the check.  [default: the study's, else 0]")
+@click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON.")
+@click.option(
+    "--out", type=click.Path(path_type=Path, file_okay=False), help="Folder for the power curves, SVG and CSV."
+)
+def plan(study: Path | None, as_json: bool, out: Path | None, **options: Any) -> None:
+    """Tell how many annotators STUDY needs to find a difference, and what they cost.
+
+    Without STUDY the design comes from the options. Everything is reckoned for the whole Holm
+    family in its worst case and checked by simulation; what is assumed stands below the numbers.
+    """
+    from analysis.planning.telling import write_curves
+
+    plans, seed = reckon(study, options)
+    written = write_curves(plans, out) if out else []
+    if as_json:
+        _print_json(plans, seed, written)
+        return
+    from rich.console import Console
+
+    from analysis.planning.telling import print_plan
+
+    console = Console(highlight=False)
+    for number, one in enumerate(plans):
+        if number:
+            console.print()
+        print_plan(one, console)
+    for path in written:
+        click.echo(f"wrote {path}")
+
+
+def reckon(path: Path | None, options: dict[str, Any]) -> tuple[tuple[PowerPlan, ...], int]:
+    """Turn a study and options into plans, and tell the seed of their check.
+
+    Raises
+    ------
+    AnalysisError
+        Where options contradict one another or the study.
+    """
+    import numpy as np
+
+    from analysis.planning.plan import assumed, make_plan
+    from analysis.planning.study_design import study_assumptions
+
+    kind: Kind | None = options["elicitation"]
+    seed, annotators = options["seed"], options["annotators"]
+    if path is None:
+        designs: tuple[Assumptions, ...] = (assumed(kind or "spa", **_design(options)),)
+    else:
+        _refuse(options, ("pairs", "directions", "exposure"), f"{path}: the study says it; leave out the option")
+        study, designs = study_assumptions(path, kind)
+        seed = study.seed if seed is None else seed
+        annotators = annotators or (None if options["budget"] else study.people.annotators)
+    if len(designs) > 1:
+        own = ("difference", "sd", "item_sd", "residual_sd", "answer_sd")
+        _refuse(options, own, "its unit depends on what is planned; add --elicitation spa or --elicitation likert")
+    designs = tuple(_with_options(design, options) for design in designs)
+    seed = seed or 0
+    plans = tuple(
+        make_plan(
+            design,
+            differences=_differences(design, options["difference"]),
+            powers=_powers(design, options["power"]),
+            annotators=_annotators(design, annotators, options["budget"]),
+            replicates=options["simulations"],
+            rng=np.random.default_rng([seed, number]),
+        )
+        for number, design in enumerate(designs)
+    )
+    return plans, seed
+
+
+def _design(options: dict[str, Any]) -> dict[str, Any]:
+    told = {"n_tests": options["pairs"], "n_items": options["exposure"]}
+    if options["directions"]:
+        told["directions"] = 2 if options["directions"] == "both" else 1
+    return {name: value for name, value in told.items() if value is not None}
+
+
+def _refuse(options: dict[str, Any], names: tuple[str, ...], why: str) -> None:
+    from spa.errors import AnalysisError
+
+    given = [f"--{name.replace('_', '-')}" for name in names if options[name] not in (None, ())]
+    if given:
+        raise AnalysisError(f"{', '.join(given)}: {why}")
+
+
+def _with_options(design: Assumptions, options: dict[str, Any]) -> Assumptions:
+    from dataclasses import replace
+
+    from analysis.planning.variance import Components
+    from spa.errors import AnalysisError
+
+    changes = {name: options[name] for name in ("exclusion_rate", "fwer", "pay") if options[name] is not None}
+    names = ("sd", "item_sd", "residual_sd", "answer_sd")
+    if any(options[name] is not None for name in names):
+        sds = {name.replace("sd", "annotator_sd") if name == "sd" else name: options[name] or 0.0 for name in names}
+        if not any(sds.values()):
+            raise AnalysisError("--sd: wanted a standard deviation above 0, got 0; nobody answers exactly alike")
+        changes |= {"components": Components(**sds), "source": "given as option"}
+    changed = replace(design, **changes)
+    if changed.sd > changed.largest:
+        unit = "in shares of 1, such as 0.3" if design.kind == "spa" else "in points"
+        raise AnalysisError(f"--sd: wanted an SD of at most {changed.largest:g} ({unit}), got {changed.sd:g}")
+    return changed
+
+
+def _differences(design: Assumptions, given: tuple[float, ...]) -> list[float]:
+    from spa.errors import AnalysisError
+
+    found = []
+    for told in given or USUAL[design.kind]:
+        difference = round(told / 100 - 0.5, 12) if design.kind == "spa" else told
+        if design.kind == "spa" and not 50 < told < 100:
+            wanted = "a preference in percent above 50 and below 100, such as 60"
+            raise AnalysisError(f"--difference: wanted {wanted}, got {told:g}")
+        if not 0 < difference < design.largest:
+            wanted = f"a difference of ratings above 0 and below {design.largest:g} points"
+            raise AnalysisError(f"--difference: wanted {wanted}, got {told:g}")
+        found.append(difference)
+    return list(dict.fromkeys(found))
+
+
+def _powers(design: Assumptions, given: tuple[float, ...]) -> list[float]:
+    from spa.errors import AnalysisError
+
+    powers = list(dict.fromkeys(given or (0.8, 0.9)))
+    if min(powers) <= design.fwer:
+        raise AnalysisError(f"--power: wanted more than the error rate of {design.fwer:g}, got {min(powers):g}")
+    return powers
+
+
+def _annotators(design: Assumptions, annotators: int | None, budget: Decimal | None) -> int | None:
+    from analysis.planning.telling import affordable
+    from spa.errors import AnalysisError
+
+    if budget is None:
+        return annotators
+    if annotators is not None:
+        raise AnalysisError("--budget: wanted either --budget or --annotators, got both; leave one out")
+    if not design.pay:
+        raise AnalysisError("--budget: wanted the pay of one submission, got none; add --pay or [people] pay")
+    return affordable(budget, design.pay)
+
+
+def _print_json(plans: tuple[PowerPlan, ...], seed: int, written: list[Path]) -> None:
+    import json
+
+    from analysis.planning.telling import plan_json
+
+    told = {"seed": seed, "plans": [plan_json(one) for one in plans], "written": [str(path) for path in written]}
+    click.echo(json.dumps(told, ensure_ascii=False, indent=2, allow_nan=False))

@@ -1,0 +1,1 @@
+"""How many annotators a study needs, what they cost, and which difference they can find."""

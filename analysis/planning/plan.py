@@ -1,0 +1,292 @@
+"""A plan: assumptions in, annotators, cost, detectable differences, a simulated check and curves out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Literal
+
+import numpy as np
+
+from analysis.planning.power import expected_power
+from analysis.planning.simulate import FamilySimulation, scale_answers, simulate_family
+from analysis.planning.solve import Detectable, Need, annotators_needed, detectable_difference
+from analysis.planning.variance import Components
+
+Kind = Literal["spa", "likert"]
+CHANCE = {"spa": 0.5, "likert": 0.0}
+CURVE_POINTS = 40
+FINEST = 80  # steps of the scale of drawn Likert answers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assumptions:
+    """What a plan takes for granted.
+
+    Attributes
+    ----------
+    kind : {"spa", "likert"}
+        SPA: the mean preference against 0.5; Likert: the mean difference of two systems against 0.
+    components : Components
+        Why contributions differ; ``source`` says where the numbers come from.
+    n_items : int
+        SPA: outputs of each system read (exposure); Likert: outputs of each system rated.
+    directions : int
+        Directions of SPA that are asked, 1 or 2.
+    n_tests : int
+        Size of the Holm family.
+    pool : int or None
+        Items of the study, where known.
+    points : int
+        Points of the Likert scale.
+    pay : Decimal or None
+        For one completed submission, also of those who are excluded from the analysis.
+    """
+
+    kind: Kind
+    components: Components
+    source: str
+    n_items: int
+    n_tests: int
+    fwer: float
+    exclusion_rate: float
+    directions: int = 1
+    pool: int | None = None
+    points: int = 5
+    pay: Decimal | None = None
+    currency: str = "USD"
+
+    @property
+    def sd(self) -> float:
+        """SD of one annotator's contribution to a test."""
+        return self.components.contribution_sd(self.n_items, self.directions)
+
+    @property
+    def alpha(self) -> float:
+        """Level of the first step of Holm, which is Bonferroni's for every test."""
+        return self.fwer / self.n_tests
+
+    @property
+    def largest(self) -> float:
+        """Largest difference that the scale allows."""
+        return 0.5 if self.kind == "spa" else self.points - 1.0
+
+    def shown(self, difference: float) -> str:
+        """Say a difference as a reader of the report would: 60 % preferred, or 0.3 points.
+
+        >>> assumed("spa").shown(0.1)
+        '60 %'
+        """
+        return f"{100 * (0.5 + difference):.4g} %" if self.kind == "spa" else f"{difference:.3g} points"
+
+    def cost(self, annotators: int | None) -> Decimal | None:
+        """Pay for so many annotators, without a platform's fee."""
+        return None if self.pay is None or annotators is None else self.pay * annotators
+
+
+# Their sources and reasons stand in docs/planning.md.
+DEFAULTS: dict[Kind, tuple[Components, str]] = {
+    "spa": (
+        Components(annotator_sd=0.3),
+        "Table 1 of Ethayarajh & Jurafsky (2022) allows SDs from about 0.2 to 0.4; not split by exposure",
+    ),
+    "likert": (
+        Components(annotator_sd=0.5, item_sd=0.9, residual_sd=1.2),
+        "Table 1 of Ethayarajh & Jurafsky (2022) allows about 1.5 to 1.7 for one output; split as in the "
+        "ratings of Sottana et al. (2023)",
+    ),
+}
+
+
+def assumed(kind: Kind, **changes: Any) -> Assumptions:
+    """Return the usual assumptions about an elicitation, with changes."""
+    components, source = DEFAULTS[kind]
+    usual: dict[str, Any] = {
+        "kind": kind,
+        "components": components,
+        "source": source,
+        "n_items": 5 if kind == "spa" else 1,
+        "n_tests": 1,
+        "fwer": 0.05,
+        "exclusion_rate": 0.1,
+    }
+    return Assumptions(**{**usual, **changes})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NeedRow:
+    """One difference and power: what the whole family needs, what a lone test would, and the check by drawing.
+
+    Attributes
+    ----------
+    need : Need
+        At the level fwer / n_tests: enough whatever the other tests show.
+    lone : Need
+        At the level fwer: what Holm's last step, or a family of one, needs.
+    alone, together : FamilySimulation or None
+        Power drawn for ``need.annotators`` where only this pair differs, and where all pairs do.
+    reason : str or None
+        Why nothing was drawn.
+    """
+
+    need: Need
+    lone: Need
+    cost: Decimal | None
+    alone: FamilySimulation | None = None
+    together: FamilySimulation | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CurvePoint:
+    """Power of one difference with so many annotators recruited."""
+
+    difference: float
+    shown: str
+    annotators: int
+    power: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PowerPlan:
+    """A whole plan for one elicitation.
+
+    ``items_floor`` holds, for each power, the smallest difference that could be found for items
+    like the study's in general, however many annotators read them; empty where items have no
+    common part or their number is unknown.
+    """
+
+    assumptions: Assumptions
+    rows: tuple[NeedRow, ...]
+    detectable: tuple[Detectable, ...]
+    items_floor: tuple[Detectable, ...]
+    curve: tuple[CurvePoint, ...]
+
+
+def make_plan(
+    assumptions: Assumptions,
+    *,
+    differences: Sequence[float],
+    powers: Sequence[float],
+    annotators: int | None = None,
+    replicates: int = 0,
+    rng: np.random.Generator,
+) -> PowerPlan:
+    """Reckon a plan.
+
+    Parameters
+    ----------
+    assumptions : Assumptions
+        What is taken for granted.
+    differences : sequence of float
+        SPA: mean preference minus 0.5; Likert: points.
+    powers : sequence of float
+        Wanted chances to find a difference.
+    annotators : int, optional
+        Number whose detectable differences are wanted, too.
+    replicates : int
+        Studies drawn to check each row; 0 for none.
+    rng : numpy.random.Generator
+        Source of randomness of the check.
+    """
+    rows = tuple(_row(assumptions, d, power, replicates, rng) for d in differences for power in powers)
+    found: tuple[Detectable, ...] = ()
+    if annotators is not None:
+        found = tuple(
+            detectable_difference(
+                annotators,
+                sd=assumptions.sd,
+                alpha=assumptions.alpha,
+                power=power,
+                exclusion_rate=assumptions.exclusion_rate,
+                largest=assumptions.largest,
+            )
+            for power in powers
+        )
+    return PowerPlan(
+        assumptions=assumptions,
+        rows=rows,
+        detectable=found,
+        items_floor=_items_floor(assumptions, powers),
+        curve=_curve(assumptions, differences, [*(row.need.annotators for row in rows), annotators]),
+    )
+
+
+def _row(
+    assumptions: Assumptions, difference: float, power: float, replicates: int, rng: np.random.Generator
+) -> NeedRow:
+    def needed(alpha: float) -> Need:
+        rate = assumptions.exclusion_rate
+        return annotators_needed(difference, sd=assumptions.sd, alpha=alpha, power=power, exclusion_rate=rate)
+
+    need, lone = needed(assumptions.alpha), needed(assumptions.fwer)
+    alone, together, reason = None, None, need.reason
+    if replicates and need.annotators is not None:
+        try:
+            same, other = answers(assumptions, 0.0), answers(assumptions, difference)
+        except ValueError as error:
+            reason = str(error)
+        else:
+            n_tests = assumptions.n_tests
+            alone, together = (
+                simulate_family(
+                    family,
+                    null=CHANCE[assumptions.kind],
+                    annotators=need.annotators,
+                    exclusion_rate=assumptions.exclusion_rate,
+                    fwer=assumptions.fwer,
+                    replicates=replicates,
+                    rng=rng,
+                )
+                for family in ([other] + [same] * (n_tests - 1), [other] * n_tests)
+            )
+    cost = assumptions.cost(need.annotators)
+    return NeedRow(need=need, lone=lone, cost=cost, alone=alone, together=together, reason=reason)
+
+
+def answers(assumptions: Assumptions, difference: float) -> tuple[Any, Any]:
+    """Return the contributions that the check draws: on the scale, in the steps in which people answer.
+
+    SPA: 5 % steps, 2.5 % where two directions are averaged; Likert: whole points over the items rated.
+    """
+    mean = CHANCE[assumptions.kind] + difference
+    if assumptions.kind == "spa":
+        return scale_answers(0.0, 1.0, 20 * assumptions.directions, mean=mean, sd=assumptions.sd)
+    ends = assumptions.points - 1
+    steps = 2 * ends * max(1, min(assumptions.n_items, FINEST // (2 * ends)))
+    return scale_answers(-ends, ends, steps, mean=mean, sd=assumptions.sd)
+
+
+def _items_floor(assumptions: Assumptions, powers: Sequence[float]) -> tuple[Detectable, ...]:
+    shared, pool = assumptions.components.item_sd, assumptions.pool
+    if shared == 0 or pool is None:
+        return ()
+    return tuple(
+        detectable_difference(pool, sd=shared, alpha=assumptions.alpha, power=power, largest=assumptions.largest)
+        for power in powers
+    )
+
+
+def _curve(
+    assumptions: Assumptions, differences: Sequence[float], wanted: Sequence[int | None]
+) -> tuple[CurvePoint, ...]:
+    end = max([20, *(count for count in wanted if count is not None)])
+    roots = np.linspace(math.sqrt(2), math.sqrt(1.1 * end), CURVE_POINTS)  # closer where the curve is steep
+    counts = np.unique(np.rint(roots**2).astype(int)).tolist()
+    return tuple(
+        CurvePoint(
+            difference=difference,
+            shown=assumptions.shown(difference),
+            annotators=count,
+            power=expected_power(
+                difference / assumptions.sd,
+                count,
+                alpha=assumptions.alpha,
+                exclusion_rate=assumptions.exclusion_rate,
+            ),
+        )
+        for difference in differences
+        for count in counts
+    )

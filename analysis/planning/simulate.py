@@ -1,0 +1,235 @@
+"""Power found by drawing answers and testing them as the report will, with its Monte-Carlo error."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import stdtr
+
+from analysis.coding import Floats, Ints
+from analysis.planning.variance import Components
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """A share of replicates and its Monte-Carlo standard error, sqrt(p (1 - p) / replicates)."""
+
+    value: float
+    standard_error: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FamilySimulation:
+    """How often Holm's correction found what was true in a family of tests.
+
+    Attributes
+    ----------
+    power : Share
+        Mean chance of a true difference to be found in its own direction; its error counts
+        replicates, not tests, so it is on the safe side.
+    found_all : Share
+        Chance that every true difference is found.
+    false_finding : Share or None
+        Chance of any finding where there is no difference; ``None`` where every pair differs.
+    """
+
+    annotators: int
+    n_tests: int
+    n_different: int
+    replicates: int
+    power: Share
+    found_all: Share
+    false_finding: Share | None
+
+
+def scale_answers(low: float, high: float, steps: int, *, mean: float, sd: float) -> tuple[Floats, Floats]:
+    """Return answers on a scale and their chances, with exactly this mean and SD and no other structure.
+
+    The distribution of largest entropy on the equidistant points, p(x) ~ exp(a x + b x^2): a
+    normal distribution cut to the scale where the SD is small, flat or heavy at both ends
+    where it is large.
+
+    Parameters
+    ----------
+    low, high : float
+        Ends of the scale.
+    steps : int
+        Number of equal steps between them.
+    mean, sd : float
+        Wanted mean and standard deviation.
+
+    Raises
+    ------
+    ValueError
+        When no answers on this scale have that mean and SD.
+
+    References
+    ----------
+    Jaynes, E. T. (1957). Information theory and statistical mechanics. Physical Review, 106(4), 620-630.
+    """
+    points = np.linspace(low, high, steps + 1)
+    unit = (points - mean) / (high - low)
+    features = np.stack([unit, unit**2 - (sd / (high - low)) ** 2])
+    weights = np.zeros(2)
+    for _ in range(200):
+        chances = _tilted(features, weights)
+        gradient = features @ chances
+        if np.max(np.abs(gradient)) < 1e-13:
+            return points, chances
+        curvature = (features * chances) @ features.T - np.outer(gradient, gradient)
+        if not np.linalg.cond(curvature) < 1e14:
+            break
+        step: Floats = np.asarray(np.linalg.solve(curvature, gradient), dtype=np.float64)
+        weights = _shortened(features, weights, step, float(gradient @ step))
+    else:
+        if np.max(np.abs(gradient)) < 1e-9:
+            return points, chances
+    raise ValueError(f"no answers between {low:g} and {high:g} in {steps} steps have mean {mean:g} and SD {sd:g}")
+
+
+def _tilted(features: Floats, weights: Floats) -> Floats:
+    exponent = weights @ features
+    raised = np.exp(exponent - exponent.max())
+    return np.asarray(raised / raised.sum())
+
+
+def _log_sum(features: Floats, weights: Floats) -> float:
+    exponent = weights @ features
+    return float(exponent.max() + np.log(np.sum(np.exp(exponent - exponent.max()))))
+
+
+def _shortened(features: Floats, weights: Floats, step: Floats, slope: float) -> Floats:
+    """Take Newton's step, halved until the convex function falls by a part of what it promises."""
+    now, share = _log_sum(features, weights), 1.0
+    while share > 1e-10 and _log_sum(features, weights - share * step) > now - 1e-4 * share * slope:
+        share /= 2
+    return np.asarray(weights - share * step)
+
+
+def simulate_family(
+    answers: Sequence[tuple[Floats, Floats]],
+    *,
+    null: float,
+    annotators: int,
+    exclusion_rate: float,
+    fwer: float,
+    replicates: int,
+    rng: np.random.Generator,
+) -> FamilySimulation:
+    """Draw every annotator's contributions, test each pair against ``null``, correct by Holm.
+
+    Parameters
+    ----------
+    answers : sequence of (points, chances)
+        One a test: the contributions and how likely each is (see :func:`scale_answers`).
+        A test whose mean is ``null`` is one without a difference. Tests are independent;
+        Holm's correction holds under any dependence, power of a single test hardly depends on it.
+    null : float
+        Mean under the null hypothesis.
+    annotators : int
+        Recruited; who stays is binomial with 1 - ``exclusion_rate``, the same for all tests.
+    fwer : float
+        Familywise error rate.
+    replicates : int
+        Studies drawn.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Notes
+    -----
+    A t-test needs only how often each answer was given, so a replicate costs the points of the
+    scale, not the annotators.
+    """
+    kept = rng.binomial(annotators, 1 - exclusion_rate, size=replicates)
+    p_values = np.empty((replicates, len(answers)))
+    upward = np.empty((replicates, len(answers)), dtype=bool)
+    for place, (points, chances) in enumerate(answers):
+        counts = rng.multinomial(kept, chances)
+        p_values[:, place], upward[:, place] = _t_tests(counts, points - null, kept)
+    found = holm_rejects(p_values, fwer=fwer)
+    shift = np.array([float(points @ chances) - null for points, chances in answers])
+    true = np.abs(shift) > 1e-9
+    if not true.any():
+        raise ValueError("wanted at least one test with a difference")
+    right = found[:, true] & (upward[:, true] == (shift[true] > 0))
+    return FamilySimulation(
+        annotators=annotators,
+        n_tests=len(answers),
+        n_different=int(true.sum()),
+        replicates=replicates,
+        power=_share(float(right.mean()), replicates),
+        found_all=_share(float(right.all(axis=1).mean()), replicates),
+        false_finding=None if true.all() else _share(float(found[:, ~true].any(axis=1).mean()), replicates),
+    )
+
+
+def holm_rejects(p_values: Floats, *, fwer: float) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+    """Reject by Holm's rule in each row; NaN is a test that could not be run and joins no family.
+
+    >>> holm_rejects(np.array([[0.01, 0.04, 0.03, 0.005]]), fwer=0.05).tolist()
+    [[True, False, False, True]]
+    """
+    order = np.argsort(p_values, axis=1, kind="stable")  # NaN come last
+    ordered = np.take_along_axis(p_values, order, axis=1)
+    size = np.sum(~np.isnan(p_values), axis=1)[:, None]
+    passed = ordered * (size - np.arange(p_values.shape[1])) <= fwer
+    passed = np.logical_and.accumulate(passed & ~np.isnan(ordered), axis=1)
+    rejected = np.empty_like(passed)
+    np.put_along_axis(rejected, order, passed, axis=1)
+    return rejected
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CrossedSimulation:
+    """How often the annotators' t-test rejects when items, too, are drawn anew."""
+
+    replicates: int
+    rejected: Share
+
+
+def simulate_crossed(
+    components: Components,
+    *,
+    difference: float,
+    annotators: int,
+    n_items: int,
+    pool: int,
+    alpha: float,
+    replicates: int,
+    rng: np.random.Generator,
+) -> CrossedSimulation:
+    """Draw annotators and items from normal distributions and test annotators' means, as the report does.
+
+    Annotator j reads items j * n_items, ..., modulo ``pool``, so items are seen equally often. With a
+    difference of 0 this shows how far the test may be generalised to other items: it may where nobody
+    shares an item, and rejects too often where the same few items are read by many.
+    """
+    shown = np.arange(annotators * n_items).reshape(annotators, n_items) % pool
+    own = math.sqrt(components.annotator_sd**2 + components.residual_sd**2 / n_items + components.answer_sd**2)
+    values = difference + own * rng.standard_normal((replicates, annotators))
+    effects = components.item_sd * rng.standard_normal((replicates, pool))
+    for column in shown.T:
+        values += effects[:, column] / n_items
+    t = values.mean(axis=1) / (values.std(axis=1, ddof=1) / math.sqrt(annotators))
+    p_values = 2 * stdtr(annotators - 1, -np.abs(t))
+    return CrossedSimulation(replicates=replicates, rejected=_share(float(np.mean(p_values <= alpha)), replicates))
+
+
+def _t_tests(
+    counts: np.ndarray[Any, np.dtype[np.int64]], centred: Floats, kept: Ints
+) -> tuple[Floats, np.ndarray[tuple[int, ...], np.dtype[np.bool_]]]:
+    testable = (np.count_nonzero(counts, axis=1) >= 2) & (kept >= 2)
+    n = np.where(testable, kept, 2).astype(np.float64)
+    mean = counts @ centred / n
+    squares = counts @ centred**2 - n * mean**2
+    error = np.sqrt(np.where(testable, squares, 1.0) / (n - 1) / n)
+    p_values = 2 * stdtr(n - 1, -np.abs(mean / error))
+    return np.where(testable, p_values, np.nan), mean > 0
+
+
+def _share(value: float, replicates: int) -> Share:
+    return Share(value=value, standard_error=math.sqrt(value * (1 - value) / replicates))

@@ -1,0 +1,135 @@
+"""Power turned round: annotators for a wanted power, or the difference that a number of annotators can find."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from scipy.optimize import brentq
+
+from analysis.planning.power import LEAST, expected_power
+
+MOST = 1_000_000  # annotators; beyond that no plan is meant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Need:
+    """Annotators for one difference and power; null with a reason where no number will do.
+
+    Attributes
+    ----------
+    annotators : int or None
+        To recruit and pay, those included whom the analysis will exclude.
+    reached : float or None
+        Power with that many, at least ``power``.
+    """
+
+    difference: float
+    power: float
+    annotators: int | None
+    reached: float | None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Detectable:
+    """Smallest difference that a number of annotators finds with a power; null with a reason where there is none."""
+
+    annotators: int
+    power: float
+    difference: float | None
+    reason: str | None = None
+
+
+def annotators_needed(
+    difference: float, *, sd: float, alpha: float, power: float = 0.8, exclusion_rate: float = 0.0
+) -> Need:
+    """Return the smallest number of annotators to recruit for a power.
+
+    Parameters
+    ----------
+    difference : float
+        True mean minus its value under the null hypothesis, in the unit of ``sd``.
+    sd : float
+        Of one annotator's contribution.
+    alpha : float
+        Level of the test; for a family of n tests under Holm's correction at worst fwer / n.
+    power : float
+        Wanted chance to find the difference, in (alpha, 1).
+    exclusion_rate : float
+        Share of the recruited that is expected to be excluded.
+
+    Notes
+    -----
+    Power rises with the number recruited, so bisection finds the smallest.
+
+    >>> annotators_needed(0.5, sd=1.0, alpha=0.05).annotators
+    34
+    """
+    _check(sd, alpha, power)
+    if difference == 0:
+        return _none(difference, power, "no difference: there is nothing to find")
+    effect = difference / sd
+
+    def enough(annotators: int) -> bool:
+        return expected_power(effect, annotators, alpha=alpha, exclusion_rate=exclusion_rate) >= power
+
+    high = LEAST
+    while not enough(high):
+        if high >= MOST:
+            return _none(difference, power, f"more than {MOST:,} annotators")
+        high = min(2 * high, MOST)
+    low = high // 2 if high > LEAST else LEAST - 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    reached = expected_power(effect, high, alpha=alpha, exclusion_rate=exclusion_rate)
+    return Need(difference=difference, power=power, annotators=high, reached=reached)
+
+
+def detectable_difference(
+    annotators: int,
+    *,
+    sd: float,
+    alpha: float,
+    power: float = 0.8,
+    exclusion_rate: float = 0.0,
+    largest: float = math.inf,
+) -> Detectable:
+    """Return the smallest difference that so many annotators find with a power.
+
+    Parameters are those of :func:`annotators_needed`; ``largest`` is the largest difference
+    that the scale allows (SPA: 0.5).
+
+    >>> round(detectable_difference(34, sd=1.0, alpha=0.05).difference or 0, 3)
+    0.495
+    """
+    _check(sd, alpha, power)
+
+    def shortfall(effect: float) -> float:
+        return expected_power(effect, annotators, alpha=alpha, exclusion_rate=exclusion_rate) - power
+
+    if annotators < LEAST:
+        return Detectable(annotators=annotators, power=power, difference=None, reason="fewer than 2 annotators")
+    high = 1.0
+    while shortfall(high) < 0:
+        high *= 2
+        if high > 1e6:  # with so few recruited, too often fewer than 2 stay
+            reason = "no difference is large enough: too often fewer than 2 annotators stay"
+            return Detectable(annotators=annotators, power=power, difference=None, reason=reason)
+    difference = float(brentq(shortfall, 0.0, high, xtol=1e-10)) * sd
+    if difference > largest:
+        reason = f"even the largest difference of the scale, {largest:g}, would be missed too often"
+        return Detectable(annotators=annotators, power=power, difference=None, reason=reason)
+    return Detectable(annotators=annotators, power=power, difference=difference)
+
+
+def _none(difference: float, power: float, reason: str) -> Need:
+    return Need(difference=difference, power=power, annotators=None, reached=None, reason=reason)
+
+
+def _check(sd: float, alpha: float, power: float) -> None:
+    if not (math.isfinite(sd) and sd > 0):
+        raise ValueError(f"sd must be above 0, got {sd!r}")
+    if not 0 < alpha < power < 1:
+        raise ValueError(f"wanted 0 < alpha < power < 1, got alpha {alpha!r} and power {power!r}")

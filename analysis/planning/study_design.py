@@ -1,0 +1,76 @@
+"""What a study file says about power: the family of tests, items, directions, pay."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from analysis.planning.plan import Assumptions, Kind, assumed
+from spa.errors import AnalysisError
+from spa.study.load import load_study
+from spa.study.outputs import load_outputs
+from spa.study.question_checks import items_read
+from spa.study.study import Study
+
+KINDS: tuple[Kind, ...] = ("spa", "likert")
+
+
+def study_assumptions(path: Path, kind: Kind | None = None) -> tuple[Study, tuple[Assumptions, ...]]:
+    """Read what a plan of this study takes for granted, for SPA and Likert as far as it asks them.
+
+    Parameters
+    ----------
+    path : Path
+        The study file.
+    kind : {"spa", "likert"}, optional
+        Only this one.
+
+    Raises
+    ------
+    StudyError
+        With every mistake of the study file.
+    AnalysisError
+        When the study does not ask what is to be planned.
+    """
+    study = load_study(path)
+    pool = len(load_outputs(study).items)
+    asked = [one for one in KINDS if study.asked(one) and kind in (None, one)]
+    if not asked:
+        wanted = f"[{kind}]" if kind else "[spa] or [likert]"
+        raise AnalysisError(f"{path}: wanted a study that asks {wanted}, got none; other ratings are not planned yet")
+    common: dict[str, Any] = {
+        "fwer": study.analysis.fwer,
+        "pool": pool,
+        "pay": study.people.pay,
+        "currency": study.people.currency,
+    }
+    makers = {"spa": _spa, "likert": _likert}
+    return study, tuple(assumed(one, **common, **makers[one](study)) for one in asked)
+
+
+def _spa(study: Study) -> dict[str, Any]:
+    if study.spa is None:
+        raise ValueError("the study has no [spa]")
+    exposures = (study.spa.exposure,) if study.spa.exposure_study is None else study.spa.exposure_study.exposures
+    return {
+        "n_tests": len(study.pairs) * len(exposures) * _criteria(study, "spa"),
+        "n_items": min(exposures),  # where contributions vary most
+        "directions": 2 if study.spa.directions == "both" else 1,
+    }
+
+
+def _likert(study: Study) -> dict[str, Any]:
+    if study.likert is None:
+        raise ValueError("the study has no [likert]")
+    rated = {"first": 1, "all": items_read(study)}
+    compared = len(study.compared)
+    return {
+        "n_tests": compared * (compared - 1) // 2 * _criteria(study, "likert"),
+        "n_items": study.likert.outputs if isinstance(study.likert.outputs, int) else rated[study.likert.outputs],
+        "points": study.likert.points,
+    }
+
+
+def _criteria(study: Study, kind: Kind) -> int:
+    """Return how many criteria share a family."""
+    return len(study.asked(kind)) if study.analysis.family == "all" else 1

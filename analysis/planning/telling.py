@@ -1,0 +1,202 @@
+"""A plan told: for a reader, for a script, and as a figure with its table."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from dataclasses import asdict
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from spa.errors import AnalysisError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from analysis.planning.plan import Assumptions, NeedRow, PowerPlan
+
+NAMES = {"spa": "SPA", "likert": "Likert"}
+FEWEST = 10  # annotators below which the report tests items instead
+
+
+def plan_json(plan: PowerPlan) -> dict[str, Any]:
+    """Return everything that was reckoned, with money as text."""
+    found = asdict(plan)
+    found["assumptions"] |= {"sd": plan.assumptions.sd, "alpha": plan.assumptions.alpha}
+    found["notes"] = list(notes(plan))
+    for row in found["rows"]:
+        row["shown"] = plan.assumptions.shown(row["need"]["difference"])
+    shown: dict[str, Any] = _plain(found)
+    return shown
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return str(value) if isinstance(value, Decimal) else value
+
+
+def notes(plan: PowerPlan) -> tuple[str, ...]:
+    """Return what the numbers assume and leave out, in plain words."""
+    assumptions = plan.assumptions
+    told = [
+        f"SD {assumptions.sd:.3g} of one annotator's contribution is an assumption ({assumptions.source}): "
+        "twice the SD needs four times the annotators. Replace it with a pilot's (--sd).",
+        _family(assumptions),
+        f"{100 * assumptions.exclusion_rate:g} % are assumed to be excluded at random; they are recruited and paid. "
+        "Exclusions that depend on the answers can also shift the mean.",
+    ]
+    if any(row.alone for row in plan.rows):
+        told.append(
+            "The check draws answers on the scale with this mean and SD and tests them as the report will; "
+            '± is the error of the drawing itself. "Alone": only this pair differs; "all differ": every pair does. '
+            "Pairs are drawn independently, which Holm's correction does not need."
+        )
+    if assumptions.components.item_sd:
+        told.append(
+            "The test is about annotators and these items. Items' common part does not average out over annotators."
+        )
+    if assumptions.kind == "likert":
+        told.append("A difference of averaged ratings need not be a preference, however many annotators give them.")
+    needed = [row.need.annotators for row in plan.rows if row.need.annotators is not None]
+    if needed and min(needed) * (1 - assumptions.exclusion_rate) < FEWEST and assumptions.kind == "likert":
+        told.append(f"Below {FEWEST} annotators the report tests items instead of annotators: recruit more than that.")
+    return tuple(told)
+
+
+def _family(assumptions: Assumptions) -> str:
+    if assumptions.n_tests == 1:
+        return f"One test at level {assumptions.fwer:g}."
+    return (
+        f"{assumptions.n_tests} tests share an error rate of {assumptions.fwer:g} (Holm). Annotators are reckoned at "
+        f"{assumptions.fwer:g}/{assumptions.n_tests} = {assumptions.alpha:.3g}, the worst case, enough whatever "
+        'the other pairs show; where others differ too, fewer are enough (down to "lone test").'
+    )
+
+
+def print_plan(plan: PowerPlan, console: Console) -> None:
+    """Print a plan for a reader."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    assumptions = plan.assumptions
+    drawn = any(row.alone for row in plan.rows)
+    console.print(f"[bold]{NAMES[assumptions.kind]}[/bold]: {escape(_design(assumptions))}", soft_wrap=True)
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    cost = f"cost, {assumptions.currency}" if assumptions.pay else "cost"
+    titles = ["to find", "power", "annotators", cost, "lone test"]
+    for title in titles + (["check: alone", "all differ"] if drawn else []):
+        table.add_column(title, justify="right", header_style="dim", no_wrap=True)
+    for row in plan.rows:
+        table.add_row(*(escape(cell) for cell in _cells(row, assumptions, drawn)))
+    console.print(table)
+    for line in _sentences(plan):
+        console.print(escape(line), soft_wrap=True)
+    for note in notes(plan):
+        console.print(f"  [dim]-[/dim] {escape(note)}", soft_wrap=True)
+
+
+def _cells(row: NeedRow, assumptions: Assumptions, drawn: bool) -> list[str]:
+    need = row.need
+    cells = [
+        assumptions.shown(need.difference),
+        f"{100 * need.power:g} %",
+        "none" if need.annotators is None else f"{need.annotators:,}",
+        "no pay set" if row.cost is None else f"{row.cost:,.2f}",
+        "" if row.lone.annotators is None else f"{row.lone.annotators:,}",
+    ]
+    if drawn and row.alone and row.together:
+        shares = (row.alone.power, row.together.power)
+        cells += [f"{100 * share.value:.1f} ±{100 * share.standard_error:.1f} %" for share in shares]
+    elif drawn:
+        cells += ["not drawn", ""]
+    return cells
+
+
+def _design(assumptions: Assumptions) -> str:
+    tests = f"{assumptions.n_tests} test{'' if assumptions.n_tests == 1 else 's'}"
+    outputs = f"{assumptions.n_items} output{'' if assumptions.n_items == 1 else 's'} of each system"
+    if assumptions.kind == "likert":
+        return f"{tests}, {outputs} rated by each annotator, SD {assumptions.sd:.3g} of the difference"
+    asked = "both directions" if assumptions.directions == 2 else "one direction"
+    return f"{tests}, after {outputs}, {asked}, SD {assumptions.sd:.3g} of the preference"
+
+
+def _sentences(plan: PowerPlan) -> list[str]:
+    assumptions = plan.assumptions
+    told = [f"{assumptions.shown(row.need.difference)}: {row.reason}." for row in plan.rows if row.reason]
+    told = list(dict.fromkeys(told))
+    for found in plan.detectable:
+        cost = assumptions.cost(found.annotators)
+        price = "" if cost is None else f" ({cost:,.2f} {assumptions.currency})"
+        what = found.reason or f"{assumptions.shown(found.difference or 0.0)} or more"
+        told.append(f"{found.annotators:,} annotators{price} find with power {100 * found.power:g} %: {what}.")
+    for floor in plan.items_floor:
+        what = floor.reason or f"{assumptions.shown(floor.difference or 0.0)} or more"
+        told.append(
+            f"For items like these {floor.annotators:,} in general, however many annotators, "
+            f"power {100 * floor.power:g} %: {what}."
+        )
+    return told
+
+
+def curve_csv(plan: PowerPlan) -> str:
+    """Return the table beside the figure: difference, annotators recruited, power."""
+    told = io.StringIO()
+    writer = csv.writer(told, lineterminator="\n")
+    writer.writerow(["elicitation", "difference", "shown", "annotators", "power"])
+    for point in plan.curve:
+        difference, power = f"{point.difference:.10g}", f"{point.power:.6f}"
+        writer.writerow([plan.assumptions.kind, difference, point.shown, point.annotators, power])
+    return told.getvalue()
+
+
+def curve_svg(plan: PowerPlan) -> str:
+    """Return the power curves as SVG."""
+    from analysis.figures import Point, lines_plot
+
+    kind = plan.assumptions.kind
+    told = "preferred by {}" if kind == "spa" else "a difference of {}"
+    points = [Point(line=told.format(one.shown), x=one.annotators, y=one.power) for one in plan.curve]
+    return lines_plot(
+        points,
+        x_title="annotators recruited",
+        y_title="power",
+        references=sorted({row.need.power for row in plan.rows}),
+        alternative=f"Power of {NAMES[kind]} by annotators recruited; the table beside this figure holds its numbers.",
+    )
+
+
+def write_curves(plans: tuple[PowerPlan, ...], folder: Path) -> list[Path]:
+    """Write ``power-KIND.svg`` and ``power-KIND.csv`` of each plan into a folder.
+
+    Raises
+    ------
+    AnalysisError
+        When the folder cannot be written.
+    """
+    written = []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for plan in plans:
+            for suffix, text in (("svg", curve_svg(plan)), ("csv", curve_csv(plan))):
+                path = folder / f"power-{plan.assumptions.kind}.{suffix}"
+                path.write_text(text, encoding="utf-8")
+                written.append(path)
+    except OSError as error:
+        wanted = "wanted a folder that can be written"
+        raise AnalysisError(f"{folder}: {wanted}, got: {error.strerror or error}; choose another --out") from error
+    return written
+
+
+def affordable(budget: Decimal, pay: Decimal) -> int:
+    """Return how many annotators a budget pays.
+
+    >>> affordable(Decimal("100"), Decimal("3.00"))
+    33
+    """
+    return math.floor(budget / pay)
