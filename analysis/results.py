@@ -21,6 +21,7 @@ from analysis.correlations.rows import correlate_groups
 from analysis.exclusions import apply_exclusions, find_exclusions
 from analysis.findings import compare_with_expected, find_disagreements, findings_of
 from analysis.groups import group_order
+from analysis.llm_vs_people.rows import llm_vs_people
 from analysis.order import Order, order_of
 from analysis.plan import Plan
 from analysis.preferences import (
@@ -115,6 +116,7 @@ def analyse(tables: AnswerTables, plan: Plan, *, study: StudyFacts | None = None
         "annotator_pairs": annotator_pairs,
         "correlations": _rows(correlations),
         "comparisons_of_correlations": _rows(compared),
+        "llm_vs_people": llm_vs_people(kept, orders, means, plan),
         "expected": compare_with_expected(findings, plan.expected),
         "disagreements": find_disagreements(findings),
         "conventions": conventions(plan),
