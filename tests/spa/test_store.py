@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sqlalchemy.exc import OperationalError
 
 from spa.errors import ResponseError
 from spa.forms.form import (
@@ -31,6 +32,7 @@ from spa.forms.form import (
     ScreeningTarget,
     Target,
 )
+from spa.responses import database
 from spa.responses.answers import parse_answer
 from spa.responses.leases import Lease, NoneLeft
 from spa.responses.store import CHUNK, Attempt, Store
@@ -435,6 +437,17 @@ def test_a_read_only_file_and_folder_are_told() -> None:
     assert written.startswith(f"{path}: wanted a store, but it is read-only; ")
     assert created.startswith(f"{folder}/new.sqlite: cannot be written (Permission denied)")
     assert deep.startswith(f"{folder}/none/new.sqlite: cannot be written (No such file or directory)")
+
+
+def test_a_disk_that_fails_is_told_with_what_to_do(tmp_path: Path) -> None:
+    """A full disk on which not even the log's index has room is an I/O error to SQLite."""
+    broken = sqlite3.OperationalError("disk I/O error")
+    with pytest.raises(ResponseError) as told, database.told("study.sqlite"):
+        raise OperationalError("BEGIN", None, broken)
+    assert str(told.value) == (
+        "study.sqlite: wanted a store, but the disk cannot be read or written; "
+        "see that it is there and not full; what was saved is kept"
+    )
 
 
 def test_a_draw_of_several_chunks_is_kept_whole_and_in_order(tmp_path: Path) -> None:
