@@ -1,7 +1,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-.PHONY: demo test check fix bench clean
+.PHONY: demo test check fix bench calibrate clean
 
 demo: $(VENV)/.installed
 	rm -rf demo-out
@@ -23,6 +23,9 @@ fix: $(VENV)/.installed-check
 
 bench: $(VENV)/.installed-test
 	env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE $(BIN)/python -m tests.benchmarks
+
+calibrate: $(VENV)/.installed-test
+	$(BIN)/python -m tests.calibration --out docs/calibration.md
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
