@@ -93,7 +93,7 @@ DEFAULTS: dict[Kind, tuple[Components, str]] = {
         "Table 1 of Ethayarajh & Jurafsky (2022) allows SDs from about 0.2 to 0.4; not split by exposure",
     ),
     "likert": (
-        Components(annotator_sd=0.5, item_sd=0.9, residual_sd=1.2),
+        Components(annotator_sd=0.5, item_sd=0.8, residual_sd=1.25),
         "Table 1 of Ethayarajh & Jurafsky (2022) allows about 1.5 to 1.7 for one output; split as in the "
         "ratings of Sottana et al. (2023)",
     ),

@@ -109,7 +109,7 @@ def test_the_usual_split_of_likert_is_that_of_published_ratings(shared_data: Pat
     share = np.mean(found, axis=0) / np.sum(np.mean(found, axis=0))
     usual = DEFAULTS["likert"][0]
     ours = np.square([usual.annotator_sd, usual.item_sd, usual.residual_sd])
-    assert np.abs(share - ours / ours.sum()) == pytest.approx(0, abs=0.06)
+    assert np.abs(share - ours / ours.sum()) == pytest.approx(0, abs=0.02)
 
 
 def test_the_test_of_annotators_is_about_these_items_only():
