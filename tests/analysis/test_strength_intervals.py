@@ -76,6 +76,7 @@ def test_model_based_errors_of_the_baseball_league() -> None:
     last = covariance[-1, -1]
     se = [math.sqrt(covariance[team, team] + last - 2 * covariance[team, -1]) for team in range(6)]
     assert se == pytest.approx(PUBLISHED_SE, abs=6e-5)
+    assert np.abs(covariance.sum(axis=0)).max() < 1e-12
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
