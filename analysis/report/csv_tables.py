@@ -46,6 +46,7 @@ def csv_tables(results: Results) -> dict[str, str]:
         for entry in results.get("disagreements") or ()
         for verdict in entry["verdicts"]
     ]
+    arrays |= {f"llm_vs_people_{name}": rows for name, rows in (results.get("llm_vs_people") or {}).items()}
     return {f"{name}.csv": render_csv(rows) for name, rows in sorted(arrays.items()) if rows}
 
 

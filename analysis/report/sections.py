@@ -12,6 +12,7 @@ from analysis.report.document import Document, Results, SectionMaker
 from analysis.report.excluded import excluded
 from analysis.report.expected import expected
 from analysis.report.headline import headline
+from analysis.report.llm_vs_people import llm_vs_people
 from analysis.report.preferences import preferences
 from analysis.report.ratings import ratings
 from analysis.report.side_by_side import side_by_side
@@ -29,6 +30,7 @@ SECTIONS: tuple[SectionMaker, ...] = (
     agreement,
     side_by_side,
     correlations,
+    llm_vs_people,
     expected,
     warnings,
     glossary,

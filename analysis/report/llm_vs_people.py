@@ -1,0 +1,292 @@
+"""May an LLM stand in for a person, and what do its answers add to those of people."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from analysis.plain_text import shown_name
+from analysis.report.document import (
+    Block,
+    Bullets,
+    Cell,
+    Column,
+    Fold,
+    Heading,
+    Paragraph,
+    Results,
+    Section,
+    Table,
+    build_table,
+)
+from analysis.report.findings import confidence_words
+from analysis.report.words import Names, cell, count, interval, listed, number, percent, plural, sentence
+
+Row = dict[str, Any]
+PEOPLE_LISTED = 20  # people whose own ranks the report shows; all stand in results.json
+LISTED = 60  # rows of an open table; more are folded
+SUGGESTED = "0.2 for experts, 0.15 for skilled annotators, 0.1 for crowds"
+
+
+def llm_vs_people(results: Results) -> Section | None:
+    """Report the alternative-annotator test, prediction-powered estimates, rank tables and unchecked LLM means."""
+    found, names = results.get("llm_vs_people") or {}, Names(results)
+    confidence = confidence_words(results)
+    blocks = [
+        *_stand_in(found.get("alternative_annotator") or [], names),
+        *_powered(found.get("prediction_powered") or [], names, confidence),
+        *_ranks(found.get("rank_tables") or [], names),
+        *_unchecked(found.get("llm_only") or [], names, confidence),
+    ]
+    return Section(id="llm-vs-people", title="LLMs beside people", blocks=tuple(blocks)) if blocks else None
+
+
+def _stand_in(rows: list[Row], names: Names) -> list[Block]:
+    """Answer the question criterion by criterion; name an LLM only where the test could be run."""
+    if not rows:
+        return []
+    tested = [row for row in rows if row.get("passes") is not None]
+    people = names.group(rows[0]["people"])
+    blocks: list[Block] = [Heading(text="May an LLM stand in for a person?")]
+    if not tested:
+        reasons = list(dict.fromkeys(sentence(str(row.get("reason"))) for row in rows))
+        text = f"This cannot be told from these answers. {listed(reasons[:3])}."
+        return [*blocks, Paragraph(text=text)]
+    epsilon = tested[0]["epsilon"]
+    blocks.append(
+        Paragraph(
+            text=f"Each of the {people} is left out in turn, and this one and the LLM are compared with the others: "
+            "who agrees better with them, output by output? Take the outputs on which the one left out does, less "
+            f"those on which the LLM does: if this lead is shown to be below epsilon, here {percent(epsilon)} of all "
+            "outputs, the LLM wins. Epsilon is the head start that the LLM gets as it costs less. It passes if it wins "
+            "against at least half of them (Calderon, Reichart and Dror, 2025)."
+        )
+    )
+    blocks.append(Bullets(items=tuple(_told(tested, names, people))))
+    blocks.append(_open_or_folded(_table(rows, names), len(rows), "Every LLM and criterion"))
+    blocks.append(
+        Paragraph(
+            text="A pass is about these outputs, these criteria and people like these, and says that the LLM agrees "
+            "with the group as well as one of its members does. It does not say that the LLM is right, or that it may "
+            "replace all of them; nor does a fail show that the LLM is worse, since few outputs rarely allow a win. "
+            f"Epsilon should be chosen before the answers are seen (the authors suggest {SUGGESTED}). Where an id "
+            "stands for a slot that several people filled, the LLM was compared with a mixture of people."
+        )
+    )
+    return blocks
+
+
+def _told(rows: list[Row], names: Names, people: str) -> list[str]:
+    """Return one sentence an LLM, at most as many as there is patience for."""
+    lines = []
+    for group in dict.fromkeys(row["group"] for row in rows):
+        own = [row for row in rows if row["group"] == group]
+        passed = [names.criterion(row["criterion"]) for row in own if row["passes"]]
+        failed = [names.criterion(row["criterion"]) for row in own if not row["passes"]]
+        who = names.group(group)  # a model's name keeps its letters at the start of a sentence too
+        if not failed:
+            text = f"{who} passes on {listed(passed)}."
+        elif not passed:
+            text = f"{who} does not pass on {listed(failed)}: on these answers it may not stand in for one of the "
+            text += f"{people}."
+        else:
+            text = f"{who} passes on {listed(passed)}, but not on {listed(failed)}."
+        lines.append(text)
+    return lines
+
+
+def _table(rows: list[Row], names: Names) -> Table:
+    columns = [
+        Column(title="LLM"),
+        Column(title="Criterion"),
+        Column(
+            title="Wins against",
+            explanation="people for whom the LLM is shown to be behind by less than epsilon, of those tested "
+            "(Benjamini-Yekutieli)",
+        ),
+        Column(
+            title="As good or better",
+            explanation="share of outputs on which the LLM agrees with the others at least as well as the one left "
+            "out, averaged over people; best suited to compare LLMs",
+            numeric=True,
+        ),
+        Column(title="Outputs", numeric=True),
+        Column(title="Verdict"),
+    ]
+    cells = [
+        [
+            cell(shown_name(row["group"])),
+            cell(names.criterion(row["criterion"])),
+            cell(_wins(row)),
+            cell(percent(row.get("advantage_probability"))),
+            cell(count(row.get("n_units"))),
+            _verdict(row),
+        ]
+        for row in rows
+    ]
+    return build_table("alternative_annotator", "Alternative-annotator test", columns, cells)
+
+
+def _wins(row: Row) -> str:
+    if row.get("winning_rate") is None:
+        return "\u2013"
+    won = sum(bool(one.get("won")) for one in row["annotators"])
+    return f"{won} of {row['n_annotators']}"
+
+
+def _verdict(row: Row) -> Cell:
+    if row.get("passes") is None:
+        return Cell(text=f"not tested: {row.get('reason') or 'no reason was recorded'}", tone="untested")
+    return Cell(text="passes", tone="first") if row["passes"] else Cell(text="does not pass", tone="even")
+
+
+def _powered(rows: list[Row], names: Names, confidence: str) -> list[Block]:
+    """Show what people would say if they had answered all that the LLM answered, where it answered more."""
+    if not rows:
+        return []
+    helped = [row for row in rows if _narrower(row)]
+    text = (
+        "Where an LLM answered more than people did, its answers can sharpen an estimate of what people think: its "
+        "error is measured where both answered and taken off (prediction-powered inference; Angelopoulos, Duchi and "
+        "Zrnic, 2023). The interval is about people, however wrong the LLM, provided that what people answered is a "
+        "random part of the whole. The weight says how far the LLM was used: 0 leaves it out. "
+    )
+    text += (
+        f"Here it makes the interval narrower for {plural(len(helped), 'estimate')} of {len(rows):,}."
+        if helped
+        else "Here it makes no interval narrower: people\u2019s own answers say as much."
+    )
+    blocks: list[Block] = [Heading(text="People\u2019s view, sharpened by an LLM"), Paragraph(text=text)]
+    for source, title in (("preferences", "Preferences"), ("ratings", "Ratings")):
+        own = [row for row in rows if row["source"] == source]
+        if own:
+            table = _powered_table(own, names, confidence, source, title)
+            blocks.append(_open_or_folded(table, len(own), f"{title}: every estimate"))
+    return blocks
+
+
+def _narrower(row: Row) -> bool:
+    bounds = [row.get(key) for key in ("ci_low", "ci_high", "people_ci_low", "people_ci_high")]
+    if any(bound is None for bound in bounds):
+        return False
+    low, high, people_low, people_high = (float(bound) for bound in bounds if bound is not None)
+    return high - low < people_high - people_low
+
+
+def _powered_table(rows: list[Row], names: Names, confidence: str, source: str, title: str) -> Table:
+    share = source == "preferences"
+    columns = [
+        Column(title="What", explanation="x over y: chance that x is better; x \u2212 y: difference of ratings"),
+        Column(title="LLM"),
+        Column(title="Criterion"),
+        Column(title="Exposure", numeric=True),
+        Column(title="People alone", numeric=True),
+        Column(title=f"their {confidence} interval", numeric=True),
+        Column(title="With the LLM", numeric=True),
+        Column(title=f"{confidence} interval", numeric=True),
+        Column(title="Weight", explanation="lambda, 0 to 1", numeric=True),
+        Column(title="Both", explanation="answers of people that the LLM gave too", numeric=True),
+        Column(title="LLM only", explanation="answers of the LLM beyond", numeric=True),
+        Column(title="Note"),
+    ]
+    shown = percent if share else number
+    cells = [
+        [
+            cell(_what(row, names)),
+            cell(shown_name(row["group"])),
+            cell(names.criterion(row["criterion"])),
+            cell(count(row.get("exposure"))),
+            cell(shown(row["people_mean"])),
+            cell(interval(row["people_ci_low"], row["people_ci_high"], as_percent=share)),
+            cell(shown(row["estimate"])),
+            cell(interval(row["ci_low"], row["ci_high"], as_percent=share)),
+            cell(number(row["llm_weight"])),
+            cell(count(row["n"])),
+            cell(count(row["n_more"])),
+            cell(str(row.get("reason") or row.get("warning") or "")),
+        ]
+        for row in rows
+    ]
+    constant = ("LLM", "Criterion", "Exposure")
+    return build_table(
+        f"prediction_powered_{source}", f"{title}: people with an LLM", columns, cells, constant=constant
+    )
+
+
+def _what(row: Row, names: Names) -> str:
+    if row["source"] == "preferences":
+        return names.over(row)
+    if row.get("system_y") is None:
+        return names.system(row["system_x"])
+    return f"{names.system(row['system_x'])} \u2212 {names.system(row['system_y'])}"
+
+
+def _ranks(tables: list[Row], names: Names) -> list[Block]:
+    """Show mean ranks by people beside those by each LLM; each person's in a fold, where they are few."""
+    tables = [table for table in tables if table.get("mean_rank")]
+    if not tables:
+        return []
+    systems = list(dict.fromkeys(system for table in tables for system in table["systems"]))
+    columns = [Column(title="Criterion"), Column(title="Ranked by")]
+    columns += [Column(title=names.system(system), numeric=True) for system in systems]
+    both, alone = [], []
+    for table in tables:
+        who = f"{names.group(table['people'])} (mean of {table['n']})"
+        both.append(_rank_row(table, who, table["mean_rank"], systems, names))
+        both += [_rank_row(table, row["group"], row["ranks"], systems, names) for row in table["llms"] if row["ranks"]]
+        own = table["annotators"] if table["n"] <= PEOPLE_LISTED else ()
+        alone += [_rank_row(table, row["annotator_id"], row["ranks"], systems, names) for row in own]
+    text = (
+        "Each rater\u2019s mean rating of every system, turned into ranks: 1 is best, systems with one mean share "
+        "their places. People\u2019s ranks are then averaged."
+    )
+    left_out = max(table.get("n_incomplete") or 0 for table in tables)
+    if left_out:
+        text += f" Up to {plural(left_out, 'person', 'people')} a criterion did not rate every system and are left out."
+    shown = build_table("ranks", "Ranks by people and by LLMs", columns, both, constant=("Criterion",))
+    blocks: list[Block] = [Heading(text="Ranks, rater by rater"), Paragraph(text=text)]
+    blocks.append(_open_or_folded(shown, len(both), "Ranks by people and by LLMs"))
+    if alone:
+        each = build_table("ranks_by_annotator", "Ranks by each person", columns, alone, constant=("Criterion",))
+        blocks.append(Fold(summary="Ranks by each person", blocks=(each,)))
+    return blocks
+
+
+def _rank_row(table: Row, who: str, ranks: list[float], systems: list[str], names: Names) -> list[Cell]:
+    placed = dict(zip(table["systems"], ranks, strict=True))
+    places = [cell(_rank(placed.get(system))) for system in systems]
+    return [cell(names.criterion(table["criterion"])), cell(shown_name(who)), *places]
+
+
+def _rank(value: float | None) -> str:
+    return count(value) if value is None or float(value).is_integer() else number(value)
+
+
+def _unchecked(rows: list[Row], names: Names, confidence: str) -> list[Block]:
+    if not rows:
+        return []
+    columns = [
+        Column(title="System"),
+        Column(title="LLM"),
+        Column(title="Criterion"),
+        Column(title="Mean", numeric=True),
+        Column(title=f"{confidence} interval", numeric=True),
+        Column(title="n", numeric=True),
+    ]
+    cells = [
+        [
+            cell(names.system(row["system"])),
+            cell(shown_name(row["group"])),
+            cell(names.criterion(row["criterion"])),
+            cell(number(row["mean"])),
+            cell(interval(row["ci_low"], row["ci_high"])),
+            cell(count(row["n"])),
+        ]
+        for row in rows
+    ]
+    text = "No person rated these systems on these criteria: the means are the LLM\u2019s word alone, unchecked."
+    table = build_table("llm_only", "Systems that no person rated", columns, cells, constant=("LLM", "Criterion"))
+    return [Heading(text="Rated by LLMs only"), Paragraph(text=text, weight="warning"), table]
+
+
+def _open_or_folded(table: Table, n: int, summary: str) -> Block:
+    return table if n <= LISTED else Fold(summary=f"{summary} ({n:,} rows)", blocks=(table,))

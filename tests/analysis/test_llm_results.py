@@ -1,0 +1,157 @@
+"""LLMs against people from tables to the report: what is estimated, what is marked, and in which words."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import jsonschema
+import numpy as np
+import polars as pl
+import pytest
+
+from analysis import Plan, results_schema
+from analysis.llm_vs_people import prediction_powered_mean
+from analysis.report import render_report
+from tests.analysis.answers import Results, preferences, ratings, run
+
+SYSTEMS = ("x", "y", "z")
+
+
+def rows(seed: int = 0, *, people: int = 3, both: int = 40, more: int = 60) -> pl.DataFrame:
+    """Let people rate x and y on 40 items, and an LLM a little higher x, y and z on 100."""
+    rng = np.random.default_rng(seed)
+    quality = rng.normal(3, 1, size=(both + more, 3))
+    answers: list[tuple[str, str, str, object]] = []
+    for item in range(both):
+        for who in range(people):
+            noise = rng.normal(0, 0.5, size=3)
+            answers += [(f"p{who}", f"i{item}", SYSTEMS[k], quality[item, k] + noise[k]) for k in range(2)]
+    for item in range(both + more):
+        answers += [("gpt", f"i{item}", SYSTEMS[k], quality[item, k] + 0.1 + rng.normal(0, 0.1)) for k in range(3)]
+    return ratings(answers)
+
+
+@pytest.fixture(scope="module")
+def results() -> Results:
+    return run(ratings=rows(), llms=("gpt",))
+
+
+def test_results_fit_the_schema(results: Results) -> None:
+    jsonschema.validate(results, results_schema())
+
+
+def test_an_llm_close_to_the_truth_passes(results: Results) -> None:
+    (found,) = results["llm_vs_people"]["alternative_annotator"]
+    assert (found["people"], found["group"], found["epsilon"]) == ("human", "gpt", 0.1)
+    assert (found["n_units"], found["n_annotators"], found["n_left_out"]) == (80, 3, 0)
+    assert {one["n_clusters"] for one in found["annotators"]} == {40}
+    assert found["passes"] is True
+
+
+def test_means_and_differences_are_those_of_the_function_on_the_same_units(results: Results) -> None:
+    found = {(row["system_x"], row["system_y"]): row for row in results["llm_vs_people"]["prediction_powered"]}
+    assert found.keys() == {("x", None), ("y", None), ("x", "y")}
+    table = rows().with_columns(pl.col("score").cast(pl.Float64))
+    wide = table.pivot("system", index=["annotator_id", "item_id"], values="score").sort("annotator_id", "item_id")
+    people, llm = wide.filter(pl.col("annotator_id") != "gpt"), wide.filter(pl.col("annotator_id") == "gpt")
+    beside = people.join(llm, on="item_id", suffix="_llm")
+    more = llm.join(people, on="item_id", how="anti")
+    alone = prediction_powered_mean(
+        (beside["x"] - beside["y"]).to_numpy(),
+        (beside["x_llm"] - beside["y_llm"]).to_numpy(),
+        (more["x"] - more["y"]).to_numpy(),
+        clusters=beside["item_id"].to_numpy(),
+    )
+    row = found[("x", "y")]
+    assert (row["estimate"], row["ci_low"], row["llm_weight"]) == pytest.approx(
+        (alone.estimate, alone.ci_low, alone.llm_weight)
+    )
+    assert (row["interval"], row["n"], row["n_clusters"], row["n_more"]) == ("item", 120, 40, 60)
+    assert row["ci_high"] - row["ci_low"] < 0.8 * (row["people_ci_high"] - row["people_ci_low"])
+
+
+def test_people_alone_are_the_means_of_the_ratings(results: Results) -> None:
+    """One number a group and system wherever it stands, and one interval while the unit is the item."""
+    means = {row["system"]: row for row in results["ratings"]["means"] if row["group"] == "human"}
+    for row in results["llm_vs_people"]["prediction_powered"]:
+        if row["system_y"] is None:
+            mean = means[row["system_x"]]
+            assert (row["people_mean"], row["people_ci_low"]) == pytest.approx((mean["mean"], mean["ci_low"]))
+
+
+def test_a_system_that_no_person_rated_is_marked(results: Results) -> None:
+    (found,) = results["llm_vs_people"]["llm_only"]
+    mean = next(row for row in results["ratings"]["means"] if (row["group"], row["system"]) == ("gpt", "z"))
+    assert (found["system"], found["mean"], found["ci_low"]) == ("z", mean["mean"], mean["ci_low"])
+
+
+def test_many_annotators_are_clustered_with_the_items_unless_the_plan_says_item() -> None:
+    table = rows(people=10)
+    units: tuple[tuple[Literal["auto", "item"], str], ...] = (("auto", "annotator and item"), ("item", "item"))
+    for unit, wanted in units:
+        found = run(ratings=table, llms=("gpt",), plan=Plan(unit=unit))
+        assert {row["interval"] for row in found["llm_vs_people"]["prediction_powered"]} == {wanted}
+
+
+def test_order_of_rows_and_names_of_annotators_do_not_matter(results: Results) -> None:
+    shuffled = rows().sample(fraction=1.0, shuffle=True, seed=3).sort("system", maintain_order=True)
+    again = run(ratings=shuffled, llms=("gpt",))["llm_vs_people"]
+    for key in ("prediction_powered", "llm_only"):
+        assert again[key] == results["llm_vs_people"][key]
+    renamed = rows().with_columns(pl.col("annotator_id").replace({"p0": "q9", "p2": "a1"}))
+    other = run(ratings=renamed, llms=("gpt",))["llm_vs_people"]["alternative_annotator"][0]
+    own = results["llm_vs_people"]["alternative_annotator"][0]
+    assert other["advantage_probability"] == pytest.approx(own["advantage_probability"])
+
+
+def spa(n_people: int = 30, n_forms: int = 130) -> pl.DataFrame:
+    """Let 30 people and an LLM answer the same forms, both directions, and the LLM 100 forms more."""
+    rng = np.random.default_rng(8)
+    true = np.clip(rng.normal(0.6, 0.2, size=n_forms), 0, 1)
+    answers: list[tuple[str, str, str, object]] = []
+    forms: list[str] = []
+    for form in range(n_forms):
+        who = [(f"p{form}", 0.0)] if form < n_people else []
+        for name, shift in [*who, ("gpt", 0.1)]:
+            stated = float(np.clip(round(true[form] + shift + rng.normal(0, 0.05), 2), 0, 1))
+            answers += [(name, "x", "y", stated), (name, "y", "x", round(1 - stated, 2))]
+            forms += [f"a{form}"] * 2
+    return preferences(answers, assignment_id=forms)
+
+
+def test_preferences_of_people_are_sharpened_by_forms_that_only_the_llm_answered() -> None:
+    found = run(preferences=spa(), llms=("gpt",))
+    (row,) = found["llm_vs_people"]["prediction_powered"]
+    alone = next(test for test in found["preferences"] if test["group"] == "human")
+    assert (row["source"], row["system_x"], row["n"], row["n_more"]) == ("preferences", "x", 30, 100)
+    assert (row["people_mean"], row["people_ci_low"]) == pytest.approx((alone["mean"], alone["ci_low"]))
+    assert row["ci_high"] - row["ci_low"] < 0.8 * (row["people_ci_high"] - row["people_ci_low"])
+    assert row["ci_low"] < 0.6 < row["ci_high"]
+    jsonschema.validate(found, results_schema())
+
+
+def test_without_an_llm_or_without_people_there_is_nothing_to_compare() -> None:
+    nothing: dict[str, list[object]] = {
+        "alternative_annotator": [],
+        "prediction_powered": [],
+        "rank_tables": [],
+        "llm_only": [],
+    }
+    assert run(ratings=rows().filter(pl.col("annotator_id") != "gpt"))["llm_vs_people"] == nothing
+    alone = run(ratings=rows().filter(pl.col("annotator_id") == "gpt"), llms=("gpt",))
+    assert alone["llm_vs_people"] == nothing
+    assert "LLMs beside people" not in render_report(alone)["report.md"]
+
+
+def test_the_report_says_what_was_found_and_no_more(results: Results) -> None:
+    text = render_report(results)["report.md"]
+    assert "gpt (LLM) passes on overall." in text
+    assert "here 10.0% of all outputs, the LLM wins" in text
+    assert "It does not say that the LLM is right" in text
+    assert "No person rated these systems" in text
+    assert "provided that what people answered is a random part of the whole" in text
+    few = run(ratings=rows(both=10), llms=("gpt",))
+    assert few["llm_vs_people"]["alternative_annotator"][0]["passes"] is None
+    said = render_report(few)["report.md"]
+    assert "This cannot be told from these answers." in said
+    assert "passes on" not in said
