@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import sys
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -107,18 +109,25 @@ def reckon(path: Path | None, options: dict[str, Any]) -> tuple[tuple[PowerPlan,
         _refuse(options, own, "its unit depends on what is planned; add --elicitation spa or --elicitation likert")
     designs = tuple(_with_options(design, options) for design in designs)
     seed = seed or 0
-    plans = tuple(
-        make_plan(
-            design,
-            differences=_differences(design, options["difference"]),
-            powers=_powers(design, options["power"]),
-            annotators=_annotators(design, annotators, options["budget"]),
-            replicates=options["simulations"],
-            rng=np.random.default_rng([seed, number]),
-        )
-        for number, design in enumerate(designs)
-    )
-    return plans, seed
+    wanted = [(_differences(one, options["difference"]), _powers(one, options["power"])) for one in designs]
+    counts = [_annotators(one, annotators, options["budget"]) for one in designs]
+    steps = sum(len(differences) * len(powers) for differences, powers in wanted)
+    plans = []
+    shown = sys.stderr if sys.stderr.isatty() else io.StringIO()
+    with click.progressbar(length=steps, label="Reckoning", file=shown) as bar:
+        for number, (design, (differences, powers), count) in enumerate(zip(designs, wanted, counts, strict=True)):
+            plans.append(
+                make_plan(
+                    design,
+                    differences=differences,
+                    powers=powers,
+                    annotators=count,
+                    replicates=options["simulations"],
+                    rng=np.random.default_rng([seed, number]),
+                    done=lambda: bar.update(1),
+                )
+            )
+    return tuple(plans), seed
 
 
 def _design(options: dict[str, Any]) -> dict[str, Any]:

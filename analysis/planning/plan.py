@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import product
 from typing import Any, Literal
 
 import numpy as np
@@ -173,6 +174,7 @@ def make_plan(
     annotators: int | None = None,
     replicates: int = 0,
     rng: np.random.Generator,
+    done: Callable[[], None] = lambda: None,
 ) -> PowerPlan:
     """Reckon a plan.
 
@@ -190,8 +192,13 @@ def make_plan(
         Studies drawn to check each row; 0 for none.
     rng : numpy.random.Generator
         Source of randomness of the check.
+    done : callable, optional
+        Called after each difference and power.
     """
-    rows = tuple(_row(assumptions, d, power, replicates, rng) for d in differences for power in powers)
+    rows = []
+    for difference, power in product(differences, powers):
+        rows.append(_row(assumptions, difference, power, replicates, rng))
+        done()
     found: tuple[Detectable, ...] = ()
     if annotators is not None:
         found = tuple(
@@ -207,7 +214,7 @@ def make_plan(
         )
     return PowerPlan(
         assumptions=assumptions,
-        rows=rows,
+        rows=tuple(rows),
         detectable=found,
         items_floor=_items_floor(assumptions, powers),
         curve=_curve(assumptions, differences, [*(row.need.annotators for row in rows), annotators]),
