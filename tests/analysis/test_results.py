@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import jsonschema
+import numpy as np
+import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from analysis import Plan, Scale, StudyFacts, parse_expectations, results_schema, to_json
 from analysis.results import _plain
@@ -219,3 +225,65 @@ def test_settings_name_the_scales() -> None:
 def test_a_plan_is_checked_at_birth(wrong: dict[str, float]) -> None:
     with pytest.raises(ValueError, match="between 0 and 1"):
         Plan(**wrong)  # type: ignore[arg-type]
+
+
+def everything(seed: int, names: dict[str, str]) -> dict[str, pl.DataFrame]:
+    """Make answers of all kinds, with holes, repeats, two criteria and an LLM; systems are named by ``names``."""
+    rng = np.random.default_rng(seed)
+    likes, scores, picks = [], [], []
+    for who in (*(f"p{number}" for number in range(11)), "g"):
+        for visit in ("a1", "a2") if who == "g" else ("a1",):
+            key = {"annotator_id": who, "annotator_kind": "llm" if who == "g" else "human", "assignment_id": visit}
+            for criterion in ("overall", "style"):
+                own = {**key, "criterion": criterion, "repeat": "1"}
+                for x, y in (("x", "y"), ("y", "x"), ("y", "z"), ("x", "z")):
+                    pair = {"system_x": names[x], "system_y": names[y]}
+                    likes.append({**own, **pair, "preference": f"{rng.integers(0, 60) / 100}"})
+                    winner = str(rng.choice(["x", "y", "tie"]))
+                    picks.append({**own, **pair, "item_id": f"{x}{y}{rng.integers(3)}", "winner": winner})
+                for item, system in product("ijk", "xyz"):
+                    rating = {**own, "item_id": item, "system": names[system]}
+                    scores += [{**rating, "score": str(rng.integers(1, 6) if rng.random() < 0.9 else "NA")}]
+                    scores += [{**rating, "score": str(rng.integers(1, 6)), "repeat": "2"}] * int(rng.random() < 0.2)
+    return {"preferences": pl.DataFrame(likes), "ratings": pl.DataFrame(scores), "choices": pl.DataFrame(picks)}
+
+
+@settings(max_examples=3, deadline=None)
+@given(st.integers(0, 2**16))
+def test_rows_in_any_order_give_the_same_numbers(seed: int) -> None:
+    """To the last bit, where a study says in which order systems and pairs stand."""
+    study = replace(FACTS, pairs=(("x", "y"), ("y", "z"), ("x", "z")))
+    frames = everything(seed, {name: name for name in "xyz"})
+    shuffled = {name: frame.sample(fraction=1, shuffle=True, seed=seed) for name, frame in frames.items()}
+    one, two = (run(study=study, **tables) for tables in (frames, shuffled))
+    keys = ("groups", "missing", "preferences", "preference_directions", "ratings", "choices", "bradley_terry")
+    for key in (*keys, "rankings", "ranking_agreement", "disagreements", "warnings"):
+        assert one[key] == two[key], key
+    left = [{(row["annotator_id"], row["assignment_id"], row["rule"]) for row in of["exclusions"]} for of in (one, two)]
+    assert left[0] == left[1]
+
+
+@settings(max_examples=3, deadline=None)
+@given(st.integers(0, 2**16), st.permutations(["b", "a c", "01"]))
+def test_systems_under_other_names_change_nothing_but_names(seed: int, others: list[str]) -> None:
+    names = dict(zip("xyz", others, strict=True))
+    plain, named = run(**everything(seed, {name: name for name in "xyz"})), run(**everything(seed, names))
+
+    def renamed(value: Any) -> Any:
+        if isinstance(value, list):
+            return [renamed(item) for item in value]
+        if isinstance(value, dict):
+            closed = {"winner", "verdict", "evidence", "reason", "found", "expected"}
+            return {key: item if key in closed else renamed(item) for key, item in value.items() if key != "evidence"}
+        return names.get(value, value) if isinstance(value, str) else value
+
+    for key in (
+        "preferences",
+        "preference_directions",
+        "ratings",
+        "choices",
+        "rankings",
+        "ranking_agreement",
+        "missing",
+    ):
+        assert renamed(plain[key]) == renamed(named[key]), key
