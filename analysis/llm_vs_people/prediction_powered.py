@@ -179,13 +179,13 @@ def _weight(
 ) -> tuple[float, str | None]:
     """Choose lambda so that the variance is least; 0 where that cannot be told."""
     if smallest_count(codes) < 3 or smallest_count(codes_more) < 2:
-        return 0.0, "too few answers to tune lambda on: people alone"
+        return 0.0, "too few answers to tune lambda on; people alone count"
     if np.all(f == f[0]):
-        return 0.0, "the LLM gave one answer to everything that people answered: people alone"
+        return 0.0, "the LLM gave one answer to everything that people answered; people alone count"
     shared = covariance_of_means(y, f, codes)
     spread = covariance_of_means(f, f, codes) + variance_of_mean(more, codes_more)
     if not (shared > 0 and spread > 0):
-        return 0.0, "the LLM does not follow people: people alone"
+        return 0.0, "the LLM does not follow people; people alone count"
     return min(shared / spread, 1.0), None
 
 

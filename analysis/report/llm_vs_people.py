@@ -179,37 +179,37 @@ def _powered_table(rows: list[Row], names: Names, confidence: str, source: str, 
         Column(title="LLM"),
         Column(title="Criterion"),
         Column(title="Exposure", numeric=True),
-        Column(title="People alone", numeric=True),
-        Column(title=f"their {confidence} interval", numeric=True),
-        Column(title="With the LLM", numeric=True),
-        Column(title=f"{confidence} interval", numeric=True),
+        Column(title="People alone", explanation=f"with the {confidence} interval", numeric=True),
+        Column(title="With the LLM", explanation=f"with the {confidence} interval", numeric=True),
         Column(title="Weight", explanation="lambda, 0 to 1", numeric=True),
-        Column(title="Both", explanation="answers of people that the LLM gave too", numeric=True),
+        Column(title="Both", explanation="answers of people to what the LLM answered too", numeric=True),
         Column(title="LLM only", explanation="answers of the LLM beyond", numeric=True),
-        Column(title="Note"),
     ]
-    shown = percent if share else number
     cells = [
         [
             cell(_what(row, names)),
             cell(shown_name(row["group"])),
             cell(names.criterion(row["criterion"])),
             cell(count(row.get("exposure"))),
-            cell(shown(row["people_mean"])),
-            cell(interval(row["people_ci_low"], row["people_ci_high"], as_percent=share)),
-            cell(shown(row["estimate"])),
-            cell(interval(row["ci_low"], row["ci_high"], as_percent=share)),
+            _with_interval(row, "people_mean", "people_ci", share),
+            _with_interval(row, "estimate", "ci", share),
             cell(number(row["llm_weight"])),
             cell(count(row["n"])),
             cell(count(row["n_more"])),
-            cell(str(row.get("reason") or row.get("warning") or "")),
         ]
         for row in rows
     ]
+    told = [text for row in rows for text in (row.get("reason"), row.get("warning")) if text]
+    notes = [f"{sentence(text)}: {plural(told.count(text), 'row')}." for text in dict.fromkeys(told)]
     constant = ("LLM", "Criterion", "Exposure")
-    return build_table(
-        f"prediction_powered_{source}", f"{title}: people with an LLM", columns, cells, constant=constant
-    )
+    caption = f"{title}: people with an LLM"
+    return build_table(f"prediction_powered_{source}", caption, columns, cells, notes=notes, constant=constant)
+
+
+def _with_interval(row: Row, centre: str, bounds: str, share: bool) -> Cell:
+    low, high = row.get(f"{bounds}_low"), row.get(f"{bounds}_high")
+    shown = percent(row[centre]) if share else number(row[centre])
+    return cell(shown, detail=interval(low, high, as_percent=share) if low is not None else "no interval")
 
 
 def _what(row: Row, names: Names) -> str:

@@ -130,10 +130,10 @@ def test_an_llm_that_knows_nothing_is_left_out_with_a_word() -> None:
     people, llm, more = draw(np.random.default_rng(4), 30, 100, 0.8)
     flat = prediction_powered_mean(people, np.full(30, 3.0), more)
     assert flat.llm_weight == 0
-    assert flat.warning == "the LLM gave one answer to everything that people answered: people alone"
+    assert flat.warning == "the LLM gave one answer to everything that people answered; people alone count"
     against = prediction_powered_mean(people, -llm, -more)
     assert (against.llm_weight, against.ci_low) == (0.0, against.people_ci_low)
-    assert against.warning == "the LLM does not follow people: people alone"
+    assert against.warning == "the LLM does not follow people; people alone count"
 
 
 def test_what_cannot_be_estimated_has_a_reason() -> None:
