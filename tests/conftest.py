@@ -6,6 +6,10 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("unhurried", deadline=None)  # a busy machine is no defect
+settings.load_profile("unhurried")
 
 
 def missing_part(reason: str) -> None:

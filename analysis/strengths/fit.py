@@ -16,6 +16,7 @@ TOLERANCE = 1e-9  # largest gap left between wins and expected wins, relative to
 STEPS = 200
 HALVINGS = 40
 WON_ALL = "won every comparison: stronger than all others, at no finite distance"
+TOO_LOPSIDED = "wins so lopsided that no strength can be computed in double precision; ask for regularisation"
 LOST_ALL = "lost every comparison: weaker than all others, at no finite distance"
 
 
@@ -37,7 +38,8 @@ def fit_bradley_terry(wins: Floats, names: Sequence[str], *, regularisation: flo
     """Estimate strengths by maximum likelihood: P(i beats j) = 1 / (1 + exp(s_j - s_i)).
 
     Newton's steps on the table, until every system's wins equal its expected wins; the cost is
-    O(n_systems³) a step, whatever the number of comparisons.
+    O(n_systems³) a step, whatever the number of comparisons. (The spectral steps of choix meet
+    singular matrices on lopsided tables that have a maximum; the tests hold the two together.)
 
     Parameters
     ----------
@@ -83,7 +85,10 @@ def fit_bradley_terry(wins: Floats, names: Sequence[str], *, regularisation: flo
     if why is None and len(kept) > 1:
         why = _one_sided(table, kept, names)
     if why is None and len(kept) > 1:
-        strength[kept] = newton(table[np.ix_(kept, kept)])
+        try:
+            strength[kept] = newton(table[np.ix_(kept, kept)])
+        except (ArithmeticError, np.linalg.LinAlgError):
+            why = TOO_LOPSIDED
     for place in kept.tolist() if why is not None else ():
         reasons[place] = why
     return Strengths(strength=strength, reasons=tuple(reasons), regularisation=regularisation)

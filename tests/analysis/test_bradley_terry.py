@@ -14,6 +14,7 @@ from scipy.optimize import minimize
 from analysis import fit_bradley_terry
 from analysis.coding import Floats
 from analysis.strengths import gap_to_likelihood
+from analysis.strengths.fit import TOO_LOPSIDED
 from tests.analysis.baseball import PUBLISHED, TEAMS, WINS
 
 NAMES = list("abcdefgh")
@@ -134,3 +135,10 @@ def test_lopsided_tables_converge() -> None:
     wins = np.array([[0, 1e6, 3], [1e-3, 0, 2e4], [1e-4, 1e-2, 0]])
     strength = fit_bradley_terry(wins, NAMES[:3]).strength
     assert np.abs(gap_to_likelihood(wins, strength)).max() < 1e-9 * 1e6
+
+
+def test_a_table_too_lopsided_for_double_precision_says_so() -> None:
+    wins = np.array([[0, 1e-30, 1e-29], [1e-33, 0, 1e-3], [1e-34, 1.0, 0]])
+    fit = fit_bradley_terry(wins, NAMES[:3])
+    assert np.isnan(fit.strength).all()
+    assert fit.reasons == (TOO_LOPSIDED,) * 3
