@@ -19,7 +19,7 @@ from analysis.report.document import (
     build_table,
 )
 from analysis.report.findings import confidence_words
-from analysis.report.words import Names, cell, listed, sentence
+from analysis.report.words import Names, cell, listed, plural, sentence
 
 SETTINGS = {
     "fwer": "Familywise error rate",
@@ -226,7 +226,10 @@ def cite(results: Results) -> Section | None:
         id="cite",
         title="How to cite",
         blocks=(
-            Paragraph(text="The method, the statistics that this report uses, and the software:"),
-            Code(text="\n\n".join([*papers, software]), language="bibtex"),
+            Paragraph(text="Please cite the method, the statistics that this report uses, and the software."),
+            Fold(
+                summary=f"{plural(len(papers) + 1, 'entry', 'entries')} in BibTeX",
+                blocks=(Code(text="\n\n".join([*papers, software]), language="bibtex"),),
+            ),
         ),
     )

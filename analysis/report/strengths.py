@@ -28,14 +28,17 @@ def strengths(results: Results) -> Section | None:
             *_of(results, names, [row for row in rows if row["source"] not in APART]),
         ]
     if rankings:
-        blocks.append(_rankings(names, rankings))
+        shown = [entry for entry in rankings if entry["source"] not in APART]
+        blocks += [_rankings(names, shown, "rankings")] if shown else []
     apart = [row for row in rows if row["source"] in APART]
-    if apart:
+    ranked = [entry for entry in rankings if entry["source"] in APART]
+    if apart or ranked:
         about = Paragraph(
             text="The same model on ratings: an annotator\u2019s two ratings of one item are taken as a comparison, "
             "which the higher rating wins. The steps of the scale need not be equally wide for that."
         )
-        blocks.append(Fold(summary="Ratings taken as comparisons", blocks=(about, *_of(results, names, apart))))
+        inner = [*_of(results, names, apart), *([_rankings(names, ranked, "rankings_ratings")] if ranked else [])]
+        blocks.append(Fold(summary="Ratings taken as comparisons", blocks=(about, *inner)))
     return Section(id="strengths", title="Strengths and rankings", blocks=tuple(blocks))
 
 
@@ -110,7 +113,7 @@ def _ranks(low: float | None, high: float | None) -> str:
     return count(low) if low == high else f"{count(low)} to {count(high)}"
 
 
-def _rankings(names: Names, rankings: list[dict[str, Any]]) -> Table:
+def _rankings(names: Names, rankings: list[dict[str, Any]], name: str) -> Table:
     columns = [
         Column(title="Ranking from"),
         Column(title="Criterion"),
@@ -124,7 +127,7 @@ def _rankings(names: Names, rankings: list[dict[str, Any]]) -> Table:
         ]
         for entry in rankings
     ]
-    return build_table("rankings", "Rankings", columns, cells, constant=("Criterion",))
+    return build_table(name, "Rankings", columns, cells, constant=("Criterion",))
 
 
 def order_words(names: Names, entry: dict[str, Any]) -> str:

@@ -6,9 +6,21 @@ from typing import Any
 
 import pytest
 
+from analysis.report.closing import warnings
 from analysis.report.document import Bullets, Fold, Paragraph, Table
 from analysis.report.headline import headline
-from tests.analysis.sample_results import empty_results, many_results, pair_results, preference, rating_pair, untested
+from analysis.report.preferences import preferences
+from analysis.report.strengths import order_words
+from analysis.report.words import Names
+from tests.analysis.sample_results import (
+    empty_results,
+    full_results,
+    many_results,
+    pair_results,
+    preference,
+    rating_pair,
+    untested,
+)
 
 
 def told(results: dict[str, Any]) -> str:
@@ -138,3 +150,30 @@ def test_comparisons_without_a_test_are_told():
     table = next(block for block in section.blocks if isinstance(block, Table))
     assert [[field.text for field in row] for row in table.rows] == [["A", "1"], ["B", "2"], ["C", "\u2013"]]
     assert "No place for C: lost every comparison." in table.notes
+
+
+def test_a_ranking_names_systems_without_a_place():
+    ranking = {"order": [["A"], ["B"]], "unranked": [{"system": "C", "reason": "lost every comparison"}]}
+    assert order_words(Names(empty_results()), ranking) == "1. A, 2. B; no place: C (lost every comparison)"
+
+
+def test_warnings_call_groups_as_the_rest_of_the_report_does():
+    results = full_results()
+    results["warnings"] = ["human: only 3 annotators.", "gpt<4>/persona_a, overall: too few.", "human error is human."]
+    section = warnings(results)
+    assert section is not None
+    assert section.blocks == (
+        Bullets(
+            items=("People: only 3 annotators.", "gpt<4>/persona_a (LLM), overall: too few.", "human error is human.")
+        ),
+    )
+
+
+def test_the_way_of_the_mean_with_exposure_is_told():
+    results = ranked(
+        *(preference("human", "A", "B", mean, exposure=exposure) for mean, exposure in ((0.6, 1), (0.7, 4))), order=[]
+    )
+    section = preferences(results)
+    assert section is not None
+    lines = [item for block in section.blocks if isinstance(block, Bullets) for item in block.items]
+    assert lines == ["People, A over B: 60.0% after reading 1 output of each, 70.0% after 4."]
