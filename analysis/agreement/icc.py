@@ -125,7 +125,7 @@ def _complete(
         n_items=n,
         n_annotators=k,
         interval=EXACT if bounds else None,
-        reason=None if bounds else "no interval: no variation is left within units",
+        reason=None if bounds else "no interval: no variation is left within units, or hardly any between them",
         settings={"estimator": "mean squares", "k": k, "confidence": confidence},
     )
 
@@ -158,6 +158,8 @@ def _bounds(
         ratio = msr / rest
         low, high = ratio / fdtri(n - 1, df, level), ratio * fdtri(df, n - 1, level)
         single = (float((low - 1) / (low + k - 1)), float((high - 1) / (high + k - 1)))
+    if not -1 / (k - 1) < single[0] <= single[1]:
+        return None  # Satterthwaite's approximation breaks down where units differ less than by chance
     return (stepped_up(single[0], k), stepped_up(single[1], k)) if form.endswith("k") else single
 
 
