@@ -44,7 +44,7 @@ Examples:
   spa report --ratings ratings.csv --map rater=annotator_id --llm gpt4 --scale 1:5 --out report
 """
 )
-@click.argument("study", type=FILE, required=False)
+@click.argument("study", type=click.Path(path_type=Path), required=False)
 @click.option("--store", help="Store of the study: SQLite file or database URL.  [default: beside the study file]")
 @click.option("--preferences", type=FILE, help="Preference probabilities (CSV, Parquet or JSONL).")
 @click.option("--ratings", type=FILE, help="Ratings of single outputs.")
@@ -194,4 +194,4 @@ def _print(results: dict[str, Any]) -> None:
     if more > 0:
         console.print(f"{more} more rankings stand in the report.")
     excluded = len({row["annotator_id"] for row in results["exclusions"]})
-    console.print(f"{excluded} annotators with exclusions, {len(results['warnings'])} warnings: see the report.")
+    console.print(f"Annotators with exclusions: {excluded}. Warnings: {len(results['warnings'])}. See the report.")
