@@ -62,9 +62,10 @@ def prediction_powered_mean(
     Cov(Y, f) / ((1 + n / N) Var f), the paper's example 6.1. For a preference give P(x preferred to y) by
     form; for a difference of ratings give x minus y by item.
 
-    The interval is theta ± t(df) sqrt(V), df after Welch and Satterthwaite; a tuned lambda costs one degree
-    of freedom of the rectifier. lambda = 0 is exactly the interval of people's answers alone. (The paper
-    takes the normal quantile, which is too narrow for few answers.)
+    The interval is theta ± t(df) sqrt(V), df after Welch and Satterthwaite. A tuned lambda costs one degree
+    of freedom of the rectifier, and its own error is allowed for as in regression estimation (Cochran, section
+    7.4: 1 + 1 / (G - 3)): the rectifier's variance is multiplied by (G - 1) / (G - 3). lambda = 0 is exactly
+    the interval of people's answers alone. (The paper takes the normal quantile, too narrow for few answers.)
 
     Assumption: the units that people answered are a random draw from all units, those that only the LLM
     answered being the rest; clusters are independent of each other, and no cluster lies on both sides.
@@ -95,7 +96,7 @@ def prediction_powered_mean(
     References
     ----------
     Angelopoulos, A. N., Duchi, J. C. and Zrnic, T. (2023). PPI++: Efficient prediction-powered inference.
-    arXiv 2311.01453.
+    arXiv 2311.01453. Cochran, W. G. (1977). Sampling Techniques, 3rd edition. Wiley.
 
     >>> found = prediction_powered_mean([1, 2, 3, 4], [1, 2, 3, 5], [1, 2, 3, 4, 5], llm_weight=1.0)
     >>> found.people_mean, found.estimate  # the LLM is 0.25 too high where it can be checked
@@ -153,11 +154,11 @@ def _interval(
     centre = float(rest.mean()) + (weight * float(more.mean()) if weight else 0.0)
     spent = 2 if tuned else 1
     n_clusters = smallest_count(codes)
-    if n_clusters <= spent:
+    if n_clusters <= (3 if tuned else 1):
         return centre, None, None, None, ONE_UNIT if n_clusters == 1 else "too few answers to tune lambda on"
     if np.all(rest == rest[0]):
         return centre, None, None, None, NO_VARIATION
-    from_people = variance_of_mean(rest, codes) * (n_clusters - 1) / (n_clusters - spent)
+    from_people = variance_of_mean(rest, codes) * ((n_clusters - 1) / (n_clusters - 3) if tuned else 1.0)
     df_people = n_clusters - spent
     if not weight:
         variance, df = from_people, float(df_people)
@@ -178,7 +179,7 @@ def _weight(
     y: Floats, f: Floats, more: Floats, codes: Sequence[Ints], codes_more: Sequence[Ints]
 ) -> tuple[float, str | None]:
     """Choose lambda so that the variance is least; 0 where that cannot be told."""
-    if smallest_count(codes) < 3 or smallest_count(codes_more) < 2:
+    if smallest_count(codes) < 4 or smallest_count(codes_more) < 2:
         return 0.0, "too few answers to tune lambda on; people alone count"
     if np.all(f == f[0]):
         return 0.0, "the LLM gave one answer to everything that people answered; people alone count"

@@ -124,6 +124,9 @@ def test_one_row_a_cluster_is_the_plain_variance_and_two_ways_never_fall_below_o
     assert covariance_of_means(values, other, plain) == pytest.approx(np.cov(values, other)[0, 1] / 50)
     ways = cluster_codes((rng.integers(0, 5, 50), rng.integers(0, 5, 50)), 50)
     assert variance_of_mean(values, ways) >= max(variance_of_mean(values, [way]) for way in ways)
+    cells = ways[0] * 5 + ways[1]
+    singly = [covariance_of_means(values, other, [np.unique(way, return_inverse=True)[1]]) for way in (*ways, cells)]
+    assert covariance_of_means(values, other, ways) == pytest.approx(singly[0] + singly[1] - singly[2])
 
 
 def test_an_llm_that_knows_nothing_is_left_out_with_a_word() -> None:

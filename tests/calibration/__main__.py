@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from tests.calibration import strengths
+from tests.calibration import prediction_powered, strengths
 from tests.calibration.table import as_markdown
 
 HEAD = """# Calibration
@@ -24,6 +24,14 @@ systems differ.
 
 """
 
+POWERED = """
+## Prediction-powered means
+
+Answers are normal, the truth 0, and the LLM 0.5 too high; lambda is tuned on the same answers. Effects of annotators have
+standard deviation 0.7 beside a noise of 1. The designs of one size are drawn from the same stream, so they err together.
+
+"""
+
 
 def main() -> None:
     """Run all sections."""
@@ -35,7 +43,8 @@ def main() -> None:
     truth = ", ".join(f"{value:g}" for value in strengths.TRUTH)
     head = HEAD.format(seed=given.seed, runs=given.runs, truth=truth, taste=strengths.TASTE)
     lines = [strengths.coverage(design, given.runs, given.seed) for design in strengths.designs()]
-    text = head + as_markdown(lines) + "\n"
+    powered = [prediction_powered.coverage(design, given.runs, given.seed) for design in prediction_powered.designs()]
+    text = head + as_markdown(lines) + "\n" + POWERED + as_markdown(powered) + "\n"
     if given.out:
         given.out.write_text(text, encoding="utf-8")
     else:
