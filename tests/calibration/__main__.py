@@ -27,8 +27,8 @@ systems differ.
 POWERED = """
 ## Prediction-powered means
 
-Answers are normal, the truth 0, and the LLM 0.5 too high; lambda is tuned on the same answers. Effects of annotators have
-standard deviation 0.7 beside a noise of 1. The designs of one size are drawn from the same stream, so they err together.
+Answers are normal, the truth 0, and the LLM 0.5 too high; lambda is tuned on the same answers. Effects of annotators
+have standard deviation 0.7 beside a noise of 1. Designs of one size are drawn from the same stream: they err together.
 
 """
 
