@@ -105,7 +105,8 @@ def _log_sum(features: Floats, weights: Floats) -> float:
 def _shortened(features: Floats, weights: Floats, step: Floats, slope: float) -> Floats:
     """Take Newton's step, halved until the convex function falls by a part of what it promises."""
     now, share = _log_sum(features, weights), 1.0
-    while share > 1e-10 and _log_sum(features, weights - share * step) > now - 1e-4 * share * slope:
+    noise = 1e-14 * max(1.0, abs(now))  # close to the minimum the fall is smaller than what rounding hides
+    while share > 1e-10 and _log_sum(features, weights - share * step) > now - 1e-4 * share * slope + noise:
         share /= 2
     return np.asarray(weights - share * step)
 

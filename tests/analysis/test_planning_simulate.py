@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from analysis.corrections import holm
@@ -12,8 +12,8 @@ from analysis.planning.power import expected_power
 from analysis.planning.simulate import holm_rejects, scale_answers, simulate_family
 
 
-@settings(deadline=None)
 @given(st.floats(0.2, 0.8), st.floats(0.06, 0.36))
+@example(0.34038802858344336, 0.34038802858344336)  # the last Newton step falls by less than rounding hides
 def test_answers_have_the_mean_and_sd_asked_for(mean: float, sd: float):
     points, chances = scale_answers(0, 1, 40, mean=mean, sd=sd)
     assert points @ chances == pytest.approx(mean, abs=1e-7)
