@@ -33,7 +33,6 @@ def test_impossible_answers_are_refused(mean: float, sd: float):
         scale_answers(0, 1, 40, mean=mean, sd=sd)
 
 
-@settings(deadline=None)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=8), st.sampled_from([0.05, 0.2]))
 def test_holm_by_rows_is_holm(p_values: list[float], fwer: float):
     expected = holm(p_values, fwer=fwer).rejected.tolist()
