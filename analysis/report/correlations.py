@@ -71,7 +71,8 @@ def correlations(results: Results) -> Section | None:
             blocks.append(Heading(text=sentence(" ".join(part for part in (heading, against) if part))))
         blocks += _told(own, names, target, results["settings"]["fwer"])
         stem = "-".join(slug(part) for part in (criterion, target) if len(parts) > 1)
-        blocks += _tables(own, names, f"correlations-{stem}".rstrip("-"), target)
+        about = f": {names.criterion(criterion)}" if len(criteria) > 1 else ""
+        blocks += _tables(own, names, f"correlations-{stem}".rstrip("-"), target, about)
     blocks += _comparisons(results, names, several=len(criteria) > 1)
     blocks.append(Paragraph(text=CAUTION))
     return Section(id="correlations", title=_title(rows, names, targets), blocks=tuple(blocks))
@@ -140,7 +141,7 @@ def _bound(rows: Sequence[Row], level: str) -> Row | None:
     return averages[0] if averages else None
 
 
-def _tables(rows: Sequence[Row], names: Names, stem: str, target: str) -> list[Block]:
+def _tables(rows: Sequence[Row], names: Names, stem: str, target: str, about: str) -> list[Block]:
     by_level = {(row["a"], row["level"]): row for row in rows if not row["upper_bound"] or row["a"] != row["b"]}
     bound = {level: row for level in LEVELS if (row := _bound(rows, level)) is not None}
     people = [row["a"] for row in rows if row["upper_bound"] and row["a"] != row["b"] and row["level"] == "overall"]
@@ -158,7 +159,7 @@ def _tables(rows: Sequence[Row], names: Names, stem: str, target: str) -> list[B
             for name in ordered[:SHOWN]
         ),
     ]
-    caption = f"Kendall\u2019s tau with {measure_name(names, target)}, strongest first"
+    caption = f"Kendall\u2019s tau with {measure_name(names, target)}, strongest first{about}"
     blocks: list[Block] = []
     if first:
         blocks.append(build_table(stem, caption, columns, first, [BOUND] if bound else []))
@@ -172,7 +173,7 @@ def _tables(rows: Sequence[Row], names: Names, stem: str, target: str) -> list[B
         _line(shown_name(name.partition(":")[2]), {level: by_level[name, level] for level in LEVELS}) for name in people
     ]
     if single:
-        table = build_table(f"{stem}-people", "Each person against the mean of the others", columns, single)
+        table = build_table(f"{stem}-people", f"Each person against the mean of the others{about}", columns, single)
         blocks.append(Fold(summary="Each person against the others", blocks=(table,)))
     return blocks
 
