@@ -257,7 +257,7 @@ def _svg(chart: Any, datasets: Mapping[str, Any], alternative: str) -> str:
         )
         .configure_title(color=INK, anchor="start", fontSize=13, offset=6)
     )
-    specification = chart.to_dict()
+    specification = chart.to_dict(validate=False)  # the tests draw every figure; checking each again takes a second
     specification["datasets"] = dict(datasets)  # beside the drawing, which altair would copy and check value by value
     svg: str = vl_convert.vegalite_to_svg(specification)
     svg = svg.replace(INK, "currentColor")
