@@ -66,6 +66,7 @@ def rate(
     from spa.annotators.llm_wording import StudyWording
     from spa.annotators.simulated_endpoint import STEADY
     from spa.commands.workspace import open_workspace
+    from spa.responses.one_run import one_run
 
     if simulate and base_url is not None:
         raise click.UsageError("--simulate starts an endpoint of its own; leave --base-url out")
@@ -74,6 +75,7 @@ def rate(
     with ExitStack() as stack:
         workspace = stack.enter_context(open_workspace(study, store))
         rater = choose_rater(workspace.study, study, name, simulate=simulate)
+        stack.enter_context(one_run(workspace.store.name, rater.id))
         if simulate:
             known, temperament, _ = choose_truth(
                 workspace, truth=truth, utilities=utilities, likert_reversal=likert_reversal, otherwise=STEADY

@@ -17,6 +17,7 @@ from spa.commands.rate import simulated_endpoint
 from spa.commands.simulate import serving
 from spa.commands.workspace import open_workspace
 from spa.responses.export import export_tables
+from spa.responses.one_run import one_run
 from spa.responses.submission import Response
 from tests.spa.rehearsed import built_example
 
@@ -58,6 +59,15 @@ def test_people_and_rater_answer_the_same_questions(answered: Path) -> None:
 def test_a_second_run_of_either_does_nothing(answered: Path) -> None:
     assert json.loads(spa("rate", answered, "--simulate", "--json").output)["requests"] == 0
     assert "nothing to do" in spa("simulate", answered).output
+
+
+def test_two_runs_of_one_rater_at_once_do_not_pay_twice(answered: Path) -> None:
+    with open_workspace(answered) as workspace, one_run(workspace.store.name, "simulated-rater"):
+        told = spa("rate", answered, "--simulate", code=1).output
+        with one_run(workspace.store.name, "another-rater"):
+            pass
+    assert "'simulated-rater' is running on this store already" in told
+    assert json.loads(spa("rate", answered, "--simulate", "--json").output)["requests"] == 0
 
 
 def test_every_attempt_is_kept_whole(answered: Path) -> None:
