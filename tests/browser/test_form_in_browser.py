@@ -26,7 +26,7 @@ from tests.conftest import missing_part
 from tests.spa.web_forms import HOSTILE, small_form
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext
+    from playwright.sync_api import Browser, BrowserContext, Locator, LocatorAssertions
     from playwright.sync_api import Page as Tab
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
@@ -34,6 +34,13 @@ CHROMIUM = "/usr/bin/chromium"
 PHONE = {"width": 390, "height": 844}
 DESK = {"width": 1280, "height": 800}
 WORDS = "It was a dark and stormy night, and the lamp went out for the third time. "
+
+
+def expect(locator: Locator) -> LocatorAssertions:
+    """Wait for what is asserted: a page that was just asked for may still be on its way."""
+    from playwright.sync_api import expect as eventually
+
+    return eventually(locator)
 
 
 class HandMade:
@@ -191,11 +198,11 @@ def test_an_untouched_slider_is_no_answer_and_the_gap_is_framed_listed_and_focus
     made, address = survey
     tab, _ = watched(context)
     go_to(tab, made, address, "p4")
-    assert tab.locator(".slider.untouched").count() == 2
+    expect(tab.locator(".slider.untouched")).to_have_count(2)
     assert tab.locator(".slider").first.get_attribute("name") is None
     tab.fill("#q3", "70")
     assert tab.locator(".slider").first.input_value() == "70"
-    assert tab.locator(".slider.untouched").count() == 1
+    expect(tab.locator(".slider.untouched")).to_have_count(1)
     tab.click(".next")
     tab.wait_for_selector(".gaps")
     assert focused(tab) == "q4"
@@ -212,7 +219,7 @@ def test_an_untouched_slider_is_no_answer_and_the_gap_is_framed_listed_and_focus
     assert box is not None
     tab.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     assert tab.input_value("#q4") == "50"  # the very middle, where an untouched slider stands
-    assert tab.locator(".has-gap").count() == 0
+    expect(tab.locator(".has-gap")).to_have_count(0)
     tab.click(".next")
     tab.wait_for_url("**/p/p5")
 
@@ -228,7 +235,7 @@ def test_a_gap_that_is_filled_moves_nothing_so_that_the_next_click_counts(
     tab.fill("#q3", "70")
     before = tab.locator(".next").bounding_box()
     tab.fill("#q4", "20")
-    assert tab.locator(".has-gap").count() == 0
+    expect(tab.locator(".has-gap")).to_have_count(0)
     assert tab.locator(".next").bounding_box() == before
     tab.click(".next")
     tab.wait_for_url("**/p/p5")
@@ -240,7 +247,7 @@ def test_an_emptied_box_makes_the_slider_untouched_again(context: BrowserContext
     go_to(tab, made, address, "p4")
     tab.fill("#q3", "70")
     tab.fill("#q3", "")
-    assert tab.locator(".slider.untouched").count() == 2
+    expect(tab.locator(".slider.untouched")).to_have_count(2)
 
 
 def wait_for_draft(made: HandMade, wanted: str) -> None:
@@ -270,7 +277,7 @@ def test_what_was_entered_survives_a_reload_and_the_way_back(
     tab.click(".next")
     tab.wait_for_url("**/p/p4")
     assert (tab.input_value("#q3"), tab.input_value("#q4")) == ("70", "31")
-    assert tab.locator(".slider.untouched").count() == 0
+    expect(tab.locator(".slider.untouched")).to_have_count(0)
     assert said == []
 
 
@@ -284,21 +291,21 @@ def test_without_script_everything_can_be_answered(browser: Browser, survey: tup
     tab.check("#q2")
     tab.click(".next")
     tab.click(".next")
-    assert tab.locator(".slider").count() == 0
-    assert tab.locator(".exhibit:visible").count() == 2  # one writer's text of each of two prompts
+    expect(tab.locator(".slider")).to_have_count(0)
+    expect(tab.locator(".exhibit:visible")).to_have_count(2)  # one writer's text of each of two prompts
     tab.locator(".tab-2").click()
-    assert tab.locator(".column-2:visible").count() == 2
-    assert tab.locator(".column-1:visible").count() == 0
+    expect(tab.locator(".column-2:visible")).to_have_count(2)
+    expect(tab.locator(".column-1:visible")).to_have_count(0)
     tab.fill("#q3", "70")
     tab.click(".next")
-    assert tab.locator(".gaps").is_visible()
-    assert tab.locator("#q4:focus").count() == 1
+    expect(tab.locator(".gaps")).to_be_visible()
+    expect(tab.locator("#q4:focus")).to_have_count(1)
     tab.fill("#q4", "30")
     tab.click(".next")
     tab.check("#q5-2")
     tab.check("#q6-3")
     tab.click(".next")
-    assert tab.locator("code[data-completion-code]").is_visible()
+    expect(tab.locator("code[data-completion-code]")).to_be_visible()
     (submission,) = made.store.submissions()
     assert [answer.raw for answer in submission.answers] == ["yes", "Yes", "70", "30", "2", "3"]
     context.close()
@@ -321,7 +328,7 @@ def test_no_output_runs_breaks_or_widens_a_page(browser: Browser) -> None:
         assert shown.startswith(HOSTILE[0] + "\n" + HOSTILE[1])
         assert "{{7*7}}" in shown
         assert len(shown) > 1_000_000
-        assert tab.locator("form .buttons").count() == 1
+        expect(tab.locator("form .buttons")).to_have_count(1)
     assert said == []
     context.close()
 
