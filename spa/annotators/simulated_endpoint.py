@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spa.annotators.llm_client import mapping
+from spa.annotators.raters.endpoint import mapping
+from spa.annotators.raters.wording import Message
 from spa.annotators.simulated import SimulatedAnnotator, Temperament
 from spa.annotators.truth import Truth
+from spa.forms.asks import Ask
 from spa.forms.form import Form, NumberAnswer, OptionsAnswer, Question
 from spa.study.assignment import BlindingKey
 
@@ -61,8 +63,8 @@ class SimulatedModel:
     ----------
     forms : iterable of (Form, BlindingKey)
         The forms whose prompts are known.
-    opening : callable
-        Form -> the messages with which a rater opens the conversation.
+    put : callable
+        Form -> each of its asks with the messages that put it, in every way in which it may be put.
     truth, temperament, seed
         Who answers; an assignment gets the same answers in whatever order the requests come.
     """
@@ -70,7 +72,7 @@ class SimulatedModel:
     def __init__(
         self,
         forms: Iterable[tuple[Form, BlindingKey]],
-        opening: Callable[[Form], Sequence[dict[str, Any]]],
+        put: Callable[[Form], Iterable[tuple[Ask, Sequence[Message]]]],
         truth: Truth,
         *,
         temperament: Temperament = STEADY,
@@ -79,23 +81,33 @@ class SimulatedModel:
         self._truth = truth
         self._temperament = temperament
         self._seed = seed
-        self._forms = {fingerprint(opening(form)): (form, key) for form, key in forms}
+        self._openings: dict[str, tuple[Form, BlindingKey]] = {}
+        self._asks: dict[tuple[str, str], tuple[str, ...]] = {}
+        for form, key in forms:
+            for ask, messages in put(form):
+                said = fingerprint(messages[-1:])
+                self._asks[form.assignment_id, said] = tuple(question.question_id for question in ask.questions)
+                if ask.alone:
+                    self._openings[said] = (form, key)
 
-    def find(self, messages: Sequence[object]) -> tuple[Form, BlindingKey] | None:
-        """Return the form that a conversation is about, by how it begins."""
-        roles = [mapping(message).get("role") for message in messages]
-        first = roles.index("assistant") if "assistant" in roles else len(messages)
-        return self._forms.get(fingerprint(messages[:first]))
+    def find(self, messages: Sequence[object]) -> tuple[Form, BlindingKey, tuple[str, ...]] | None:
+        """Return the form that a conversation is about, by how it begins, and the questions last asked."""
+        said = [fingerprint([message]) for message in messages if mapping(message).get("role") == "user"]
+        found = self._openings.get(said[0]) if said else None
+        if found is None:
+            return None
+        name = found[0].assignment_id
+        known = (self._asks[name, one] for one in reversed(said) if (name, one) in self._asks)
+        return (*found, next(known))
 
-    def answers(self, form: Form, key: BlindingKey, wanted: Iterable[str] | None) -> dict[str, object]:
-        """Answer the questions named, or all that an LLM is asked, as JSON values."""
+    def answers(self, form: Form, key: BlindingKey, wanted: Iterable[str]) -> dict[str, object]:
+        """Answer the questions named, as JSON values."""
         annotator = SimulatedAnnotator(
             self._truth, self._temperament, rng=assignment_rng(self._seed, form.assignment_id)
         )
         answers = annotator.answers(form, key)
         asked = {question.question_id: question for question in form.questions("everybody")}
-        names = list(asked) if wanted is None else [name for name in wanted if name in asked]
-        return {name: json_value(asked[name], answers[name]) for name in names}
+        return {name: json_value(asked[name], answers[name]) for name in wanted if name in asked}
 
 
 def assignment_rng(seed: int, assignment_id: str) -> np.random.Generator:
@@ -145,9 +157,9 @@ def create_endpoint(model: SimulatedModel, *, faults: Faults | None = None, seen
         found = model.find(messages) if isinstance(messages, list) else None
         if found is None:
             return error(400, "this simulated rater knows only the forms that it was started with")
-        form, key = found
+        form, key, asked = found
         seen.by_form[form.assignment_id] = nth = seen.by_form.get(form.assignment_id, 0) + 1
-        answers = model.answers(form, key, wanted_questions(body))
+        answers = model.answers(form, key, wanted_questions(body) or asked)
         return completion(body, *spoken(answers, faults, first=nth == 1))
 
     async def models() -> dict[str, Any]:
@@ -161,11 +173,11 @@ def create_endpoint(model: SimulatedModel, *, faults: Faults | None = None, seen
     return app
 
 
-def wanted_questions(body: dict[str, Any]) -> list[str] | None:
-    """Return the questions that the request's schema names; ``None`` where it has no schema."""
+def wanted_questions(body: dict[str, Any]) -> list[str]:
+    """Return the questions that the request's schema names; none where it has no schema."""
     schema = mapping(mapping(mapping(body.get("response_format")).get("json_schema")).get("schema"))
     properties = schema.get("properties")
-    return list(properties) if isinstance(properties, dict) else None
+    return list(properties) if isinstance(properties, dict) else []
 
 
 def spoken(answers: dict[str, object], faults: Faults, *, first: bool) -> tuple[str, str, str | None]:

@@ -47,7 +47,7 @@ def build(
     facts = build_store(
         loaded,
         target,
-        fingerprint=study_fingerprint(study, loaded),
+        fingerprint=study_fingerprint(loaded),
         annotators=annotators or loaded.people.annotators,
         seed=seed,
         progress=not as_json,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,11 +16,12 @@ from spa.errors import StudyError
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from spa.annotators.llm import RatingSummary
+    from spa.annotators.raters.run import RatingSummary
     from spa.annotators.simulated import Temperament
     from spa.annotators.truth import Truth
     from spa.commands.workspace import Workspace
-    from spa.study.study import Rater, Study
+    from spa.study.raters import Rater
+    from spa.study.study import Study
 
 SIMULATED = "simulated-rater"
 
@@ -61,12 +62,13 @@ def rate(
     read from the environment variable that the rater names. --truth, --utility, --likert-reversal
     and --seed are for --simulate.
     """
-    from spa.annotators.llm import rate_assignments, stop_if_unfinished
-    from spa.annotators.llm_client import ChatClient
-    from spa.annotators.llm_wording import StudyWording
+    from spa.annotators.raters.chat import ChatEndpoint
+    from spa.annotators.raters.run import rate_assignments, stop_if_unfinished
+    from spa.annotators.raters.wording import StudyWording
     from spa.annotators.simulated_endpoint import STEADY
     from spa.commands.workspace import open_workspace
     from spa.responses.one_run import one_run
+    from spa.study.raters import asked_ways
 
     if simulate and base_url is not None:
         raise click.UsageError("--simulate starts an endpoint of its own; leave --base-url out")
@@ -80,22 +82,24 @@ def rate(
             known, temperament, _ = choose_truth(
                 workspace, truth=truth, utilities=utilities, likert_reversal=likert_reversal, otherwise=STEADY
             )
-            base_url = stack.enter_context(simulated_endpoint(workspace, known, temperament, seed, limit)) + "/v1"
+            served = simulated_endpoint(workspace, rater, known, temperament, seed, limit)
+            base_url = stack.enter_context(served) + "/v1"
             rater = rater.model_copy(update={"api_key_env": "none"})
         if base_url is not None:
             rater = rater.model_copy(update={"base_url": check_url("--base-url", base_url)})
-        client = ChatClient(rater, timeout=timeout)
-        total = min(workspace.store.count_assignments(), limit or 10**9)
+        endpoint = ChatEndpoint(rater, timeout=timeout)
+        ways = asked_ways(rater)
+        total = min(workspace.store.count_assignments(), limit or 10**9) * sum(way.way.repeats for way in ways)
         bar = stack.enter_context(
             click.progressbar(length=total, label=f"{rater.id} answers {total} assignments", hidden=as_json)
         )
         summary = rate_assignments(
             workspace,
-            rater,
+            ways,
             StudyWording(workspace.texts),
-            client=client,
+            endpoint=endpoint,
             limit=limit,
-            progress=lambda done, of: bar.update(1),
+            progress=lambda summary: bar.update(1),
         )
     tell(summary, as_json=as_json)
     stop_if_unfinished(summary)
@@ -112,7 +116,7 @@ def choose_rater(study: Study, path: Path, name: str | None, *, simulate: bool) 
         If the study has no such rater, or simulated answers would be kept under the name of an LLM.
     """
     from spa.annotators.simulated_endpoint import MODEL
-    from spa.study.study import Rater
+    from spa.study.raters import Rater
 
     raters = {rater.id: rater for rater in study.raters}
     if simulate and (name or SIMULATED) == SIMULATED:
@@ -137,34 +141,31 @@ def choose_rater(study: Study, path: Path, name: str | None, *, simulate: bool) 
 
 
 def simulated_endpoint(
-    workspace: Workspace, truth: Truth, temperament: Temperament, seed: int, limit: int | None
+    workspace: Workspace, rater: Rater, truth: Truth, temperament: Temperament, seed: int, limit: int | None
 ) -> AbstractContextManager[str]:
     """Serve an endpoint that knows the forms of the study's first assignments."""
-    from itertools import islice
-
-    from spa.annotators.llm_wording import StudyWording
     from spa.annotators.loopback import served
+    from spa.annotators.raters.wording import put_in_all_ways
     from spa.annotators.simulated_endpoint import SimulatedModel, create_endpoint
+    from spa.study.raters import asked_ways
 
     store = workspace.store
-    names = [assignment.assignment_id for assignment in islice(store.assignments(), limit)]
-    forms = ((workspace.form(name), store.key(name)) for name in names)
-    opening = StudyWording(workspace.texts).opening
-    return served(create_endpoint(SimulatedModel(forms, opening, truth, temperament=temperament, seed=seed)))
+    forms = ((workspace.form(name), store.key(name)) for name in store.assignment_ids()[:limit])
+    put = put_in_all_ways(workspace.texts, asked_ways(rater))
+    return served(create_endpoint(SimulatedModel(forms, put, truth, temperament=temperament, seed=seed)))
 
 
 def tell(summary: RatingSummary, *, as_json: bool) -> None:
     """Print what the run came to."""
     import json
-    from collections import Counter
 
     if as_json:
-        counts = {"missing": dict(summary.missing), "unfinished": dict(summary.unfinished)}
-        facts = asdict(replace(summary, missing=Counter(), unfinished=Counter())) | counts
+        counts = {name: dict(getattr(summary, name)) for name in ("missing", "unfinished", "outcomes")}
+        facts = {**asdict(summary), **counts, "requests": summary.requests}
         click.echo(json.dumps(facts, ensure_ascii=False, indent=2))
         return
     before = f", {summary.finished_before} finished before" if summary.finished_before else ""
-    click.echo(f"{summary.rater}: {summary.finished} of {summary.assignments} assignments finished{before}")
+    click.echo(f"{summary.rater}: {summary.finished} of {summary.visits} assignments finished{before}")
     click.echo(f"  {summary.answered} questions answered, {sum(summary.missing.values())} missing")
     for reason, questions in summary.missing.most_common():
         click.echo(f"    {questions} x {reason}")

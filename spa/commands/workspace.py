@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from spa.forms.texts import Texts
     from spa.responses.store import Store
     from spa.study.outputs import Outputs
+    from spa.study.raters import Way
     from spa.study.study import Study
 
 FORMS_KEPT = 64  # a visitor comes back to the same form page by page
@@ -32,16 +33,16 @@ class Workspace:
     outputs: Outputs
     texts: Texts
     store: Store
-    _built: Callable[[str], Form] = field(init=False, repr=False, compare=False)
+    _built: Callable[[str, Way | None], Form] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_built", lru_cache(maxsize=FORMS_KEPT)(self._build))
 
-    def form(self, assignment_id: str) -> Form:
-        """Return the form of an assignment; those used last are kept."""
-        return self._built(assignment_id)
+    def form(self, assignment_id: str, way: Way | None = None) -> Form:
+        """Return the form of an assignment, with what a way of asking adds; those used last are kept."""
+        return self._built(assignment_id, way)
 
-    def _build(self, assignment_id: str) -> Form:
+    def _build(self, assignment_id: str, way: Way | None) -> Form:
         from spa.forms.build import build_form
 
         assignment = self.store.assignment(assignment_id)
@@ -101,7 +102,7 @@ def open_workspace(study_path: Path, store: str | None = None, *, read_only: boo
     study = load_study(study_path)
     with ExitStack() as closing:
         opened = closing.enter_context(Store.open(store or default_store(study_path), read_only=read_only))
-        if opened.fingerprint != study_fingerprint(study_path, study):
+        if opened.fingerprint != study_fingerprint(study):
             raise StudyError(
                 f"{study_path}: wanted the study as it was built into {opened.name}, but that is another "
                 "study's store, or the study file, a text, an output or an image has changed since; name the right "

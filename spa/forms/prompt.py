@@ -5,17 +5,19 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from spa.errors import StudyError
-from spa.forms.form import Form, NumberAnswer, OptionsAnswer, Question
+from spa.forms.asks import Ask
+from spa.forms.form import Form, NumberAnswer, OptionsAnswer, Page, Question
 from spa.forms.spoken import Said, pages_for, said_on
 from spa.forms.texts import Texts
 
 Wrapper = Literal[
+    "persona",
     "page marker",
     "exhibit marker",
     "fence",
@@ -28,6 +30,7 @@ Wrapper = Literal[
 ]
 # Everything that a prompt says beyond the form. Nothing else may be added to a prompt.
 WRAPPERS: dict[Wrapper, str] = {
+    "persona": "a system message that says whom the rater is to speak for; only where the study gives one",
     "page marker": "[p3] before a page's title",
     "exhibit marker": "[e3] before an exhibit's caption",
     "fence": "a line of backquotes before and after an exhibit's text, longer than any run of them inside",
@@ -64,13 +67,13 @@ class Prompt:
     parts: tuple[TextPart | ImagePart, ...]
     question_ids: tuple[str, ...]
 
-    def chat_messages(self, answer_format: str) -> list[dict[str, Any]]:
+    def chat_messages(self, answer_format: str = "") -> list[dict[str, Any]]:
         """Return the prompt as one user message of an OpenAI-compatible chat.
 
         Parameters
         ----------
         answer_format : str
-            What :func:`answer_format` returns; it stands at the end.
+            What :func:`answer_format` returns; it stands at the end. Without it the prompt ends with the form.
 
         Raises
         ------
@@ -79,7 +82,8 @@ class Prompt:
         """
         content: list[dict[str, Any]] = []
         text: list[str] = []
-        for part in (*self.parts, TextPart(text=f"\n{answer_format}\n", wrapper="answer format")):
+        ending = (TextPart(text=f"\n{answer_format}\n", wrapper="answer format"),) if answer_format else ()
+        for part in (*self.parts, *ending):
             if isinstance(part, TextPart):
                 text.append(part.text)
                 continue
@@ -97,9 +101,19 @@ def render_prompt(form: Form) -> Prompt:
 
     An exhibit is sent once; where a page repeats it, its marker, caption and an arrow stand.
     """
+    questions = tuple(question.question_id for question in form.questions("everybody"))
+    return Prompt(parts=_parts_of(pages_for(form, "everybody"), set()), question_ids=questions)
+
+
+def render_ask(ask: Ask) -> Prompt:
+    """Render what is asked at once; exhibits that the conversation has shown already are not sent again."""
+    questions = tuple(question.question_id for question in ask.questions)
+    return Prompt(parts=_parts_of(ask.pages, set(ask.sent)), question_ids=questions)
+
+
+def _parts_of(pages: Iterable[Page], sent: set[str]) -> tuple[TextPart | ImagePart, ...]:
     parts: list[TextPart | ImagePart] = []
-    sent: set[str] = set()
-    for page in pages_for(form, "everybody"):
+    for page in pages:
         _wrap(parts, "line", "\n" if parts else "")
         before = None
         for said in said_on(page):
@@ -107,38 +121,36 @@ def render_prompt(form: Form) -> Prompt:
                 _wrap(parts, "line", "\n")
             parts += _PARTS[said.role](said, sent) if said.role != "title" else _title(page.page_id, said)
             before = said.role
-    questions = tuple(question.question_id for question in form.questions("everybody"))
-    return Prompt(parts=tuple(parts), question_ids=questions)
+    return tuple(parts)
 
 
-def answer_format(form: Form, texts: Texts) -> str:
+def answer_format(questions: Sequence[Question], texts: Texts) -> str:
     """Return the instruction to answer in JSON: which questions, and what each takes.
 
     Parameters
     ----------
-    form : Form
-        Only its questions for everybody are named.
+    questions : sequence of Question
+        Those that are asked.
     texts : Texts
         In the language of the study.
     """
-    questions = list(form.questions("everybody"))
     example = questions[0].question_id if questions else "q1"
     return "\n".join([texts.say("form.prompt_answer_format", example=example), *_value_lines(questions, texts)])
 
 
-def ask_again(form: Form, arrived: Mapping[str, str | None], texts: Texts) -> str:
+def ask_again(asked: Sequence[Question], arrived: Mapping[str, str | None], texts: Texts) -> str:
     """Return what is said after a reply that could not be used for some questions: which, and what each takes.
 
     Parameters
     ----------
-    form : Form
-        The form that the conversation is about.
+    asked : sequence of Question
+        What was asked.
     arrived : mapping of str to (str or None)
         The questions to answer again; what arrived for each, ``None`` where nothing did.
     texts : Texts
         In the language of the study.
     """
-    questions = [question for question in form.questions("everybody") if question.question_id in arrived]
+    questions = [question for question in asked if question.question_id in arrived]
     quoted = [
         f"- {json.dumps(name)}: {json.dumps(raw[:_SHOWN_AGAIN], ensure_ascii=False)}"
         for name, raw in arrived.items()

@@ -19,6 +19,7 @@ from spa.forms.form import (
     ScreeningTarget,
     Target,
 )
+from spa.responses.leases import asked_from_json
 from spa.responses.store_schema import answers, submissions
 from spa.responses.submission import Missing, Response, Submission
 
@@ -77,6 +78,7 @@ def read_submissions(connection: Connection, *, after: int, limit: int) -> list[
                 source=visit.source,
                 answers=answered.get(visit.number, ()),
                 seconds=visit.seconds,
+                asked=asked_from_json(visit.asked),
             ),
         )
         for visit in visits

@@ -18,10 +18,11 @@ from spa.files import written_whole
 from spa.forms.form import CheckTarget, ChoiceTarget, PreferenceTarget, RatingTarget, ScreeningTarget
 from spa.responses.answers import NO_ANSWER
 from spa.responses.store import Store
-from spa.responses.submission import Missing, Response, Submission
+from spa.responses.submission import Asked, Missing, Response, Submission
 
 TableFormat = Literal["csv", "parquet", "jsonl"]
 WHO = {"annotator_id": pl.String, "annotator_kind": pl.String, "assignment_id": pl.String}
+ASKED = {"variant": pl.String, "repeat": pl.Int64, "readout": pl.String, "form": pl.String}  # of LLMs; else empty
 PREFERENCES = {
     **WHO,
     "system_x": pl.String,
@@ -33,6 +34,7 @@ PREFERENCES = {
     "elicitation": pl.String,
     "label_x": pl.String,
     "label_y": pl.String,
+    **ASKED,
     "missing_reason": pl.String,
 }
 RATINGS = {
@@ -45,6 +47,7 @@ RATINGS = {
     "sample": pl.Int64,
     "label": pl.String,
     "position": pl.Int64,
+    **ASKED,
     "missing_reason": pl.String,
 }
 CHOICES = {
@@ -59,6 +62,7 @@ CHOICES = {
     "sample_y": pl.Int64,
     "label_x": pl.String,
     "label_y": pl.String,
+    **ASKED,
     "missing_reason": pl.String,
 }
 ANNOTATORS = {
@@ -171,16 +175,17 @@ class _Gathered:
         if submission.seconds is not None:
             annotator.seconds = (annotator.seconds or 0.0) + submission.seconds
         systems = hidden.systems
+        asked_how = _asked(submission.asked)
         for answer in submission.answers:
             value = answer.value if isinstance(answer, Response) else None
             reason = _printable(answer.reason) if isinstance(answer, Missing) else None
             match answer.target:
                 case PreferenceTarget() as asked:
-                    self.preferences.append((*who, *_preference(asked, value, systems), reason, complete))
+                    self.preferences.append((*who, *_preference(asked, value, systems), *asked_how, reason, complete))
                 case RatingTarget() as asked:
-                    self.ratings.append((*who, *_rating(asked, value, hidden), reason, complete))
+                    self.ratings.append((*who, *_rating(asked, value, hidden), *asked_how, reason, complete))
                 case ChoiceTarget() as asked:
-                    self.choices.append((*who, *_choice(asked, value, systems), reason, complete))
+                    self.choices.append((*who, *_choice(asked, value, systems), *asked_how, reason, complete))
                 case CheckTarget() as asked if _was_asked(answer):
                     annotator.checks.append(value is not None and _is_expected(value, asked.expected))
                 case ScreeningTarget() as asked if _was_asked(answer):
@@ -223,6 +228,11 @@ class _Gathered:
             len(each.checks) if checked else None,
             each.seconds,
         )
+
+
+def _asked(asked: Asked | None) -> tuple[object, ...]:
+    """Return the columns ``ASKED``."""
+    return (None,) * len(ASKED) if asked is None else (asked.variant, asked.repeat, asked.readout, asked.form)
 
 
 def _preference(asked: PreferenceTarget, value: object, systems: dict[str, str]) -> tuple[object, ...]:

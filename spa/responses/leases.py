@@ -6,16 +6,17 @@ the same moment are served one after the other.
 
 from __future__ import annotations
 
+import json
 import secrets
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from sqlalchemy import Connection, Row, Select, insert, select
 
 from spa.errors import ResponseError
 from spa.responses.store_schema import assignments, meta, submissions
-from spa.responses.submission import AnnotatorKind
+from spa.responses.submission import AnnotatorKind, Asked
 
 PERSON = "person"
 PLACES = (
@@ -95,16 +96,39 @@ def lease_for_person(connection: Connection, annotator_id: str, *, source: str, 
     return _give(connection, f"s{secrets.token_hex(8)}", free, PERSON, annotator_id, annotator_kind, source)
 
 
-def lease_for_rater(connection: Connection, rater_id: str, assignment_id: str) -> Lease:
-    """Give a rater an assignment that people may work on too, or the lease that it has already."""
-    seat = f"rater:{rater_id}"
+def lease_for_rater(connection: Connection, rater_id: str, assignment_id: str, asked: Asked) -> Lease:
+    """Give a rater an assignment that people may work on too, or the lease that it has already.
+
+    Raises
+    ------
+    ResponseError
+        If there is no such assignment, or the rater has it under the same name asked in another way.
+    """
+    name = "/".join([rater_id, *([] if asked.variant is None else [asked.variant]), str(asked.repeat)])
+    seat = f"rater:{name}"
     own = submissions.c.assignment_id == assignment_id, submissions.c.seat == seat
-    row = connection.execute(select_leases().where(*own)).first()
+    row = connection.execute(select_leases().add_columns(submissions.c.asked).where(*own)).first()
     if row is not None:
+        if asked_from_json(row.asked) != asked:
+            what = f"rater {rater_id!r}" if asked.variant is None else f"variant {asked.variant!r} of {rater_id!r}"
+            raise ResponseError(
+                f"{what} has answered {assignment_id} with another model or other settings, and answers of two kinds "
+                "under one name cannot be told apart; undo the change, or give it another id"
+            )
         return lease_from_row(row)
     if connection.scalar(select(assignments.c.number).where(assignments.c.assignment_id == assignment_id)) is None:
         raise ResponseError(f"no assignment {assignment_id!r} in this store")
-    return _give(connection, f"{rater_id}/{assignment_id}", assignment_id, seat, rater_id, "llm", "rater")
+    return _give(connection, f"{name}/{assignment_id}", assignment_id, seat, rater_id, "llm", "rater", asked)
+
+
+def asked_to_json(asked: Asked | None) -> str | None:
+    """Write how a rater was asked."""
+    return None if asked is None else json.dumps(asdict(asked), sort_keys=True)
+
+
+def asked_from_json(text: str | None) -> Asked | None:
+    """Read what :func:`asked_to_json` wrote."""
+    return None if text is None else Asked(**json.loads(text))
 
 
 def _give(
@@ -115,6 +139,7 @@ def _give(
     annotator_id: str,
     annotator_kind: AnnotatorKind,
     source: str,
+    asked: Asked | None = None,
 ) -> Lease:
     lease = Lease(
         submission_id=submission_id,
@@ -134,6 +159,7 @@ def _give(
             annotator_id=annotator_id,
             annotator_kind=annotator_kind,
             source=source,
+            asked=asked_to_json(asked),
             leased_at=lease.leased_at,
         )
     )

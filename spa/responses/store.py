@@ -1,8 +1,7 @@
 """The store: assignments with their keys, who works on them, and everything that came back.
 
-What a method acknowledges by returning is on disk. Payloads are only ever added; an attempt
-is written before its request and finished after it; answers are written once, when a visit
-is completed.
+What a method acknowledges by returning is on disk. Payloads are only ever added; answers are
+written once, when a visit is completed.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -29,7 +28,6 @@ from spa.responses.leases import Lease
 from spa.responses.store_schema import (
     SCHEMA_VERSION,
     assignments,
-    attempts,
     blinding,
     meta,
     metadata,
@@ -37,7 +35,7 @@ from spa.responses.store_schema import (
     submissions,
     tokens,
 )
-from spa.responses.submission import AnnotatorKind, Submission
+from spa.responses.submission import AnnotatorKind, Asked, Submission
 from spa.study.assignment import Assignment, BlindingKey
 from spa.study.serial import assignment_from_json, key_from_json
 
@@ -53,22 +51,6 @@ class Payload:
     page_id: str
     body: str
     received_at: float  # seconds since 1970
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Attempt:
-    """One request to an LLM and what came of it."""
-
-    rater_id: str
-    assignment_id: str
-    attempt: int  # 1, 2, ...
-    requested_at: float  # seconds since 1970
-    request: str  # JSON
-    response: str | None  # the body as it arrived; None where none did
-    outcome: str
-    seconds: float | None = None
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
 
 
 class Store:
@@ -186,6 +168,11 @@ class Store:
         with self._reading() as connection:
             return connection.scalar(select(func.count()).select_from(assignments)) or 0
 
+    def assignment_ids(self) -> list[str]:
+        """Return the ids of all assignments in the order of the draw."""
+        with self._reading() as connection:
+            return list(connection.scalars(select(assignments.c.assignment_id).order_by(assignments.c.number)))
+
     def assignments(self) -> Iterator[Assignment]:
         """Yield all assignments in the order of the draw."""
         for row in self._stream(select(assignments.c.record).order_by(assignments.c.number)):
@@ -251,11 +238,11 @@ class Store:
             leases.lock_leases(connection)
             return leases.lease_for_person(connection, annotator_id, source=source, annotator_kind=annotator_kind)
 
-    def lease_for_rater(self, rater_id: str, assignment_id: str) -> Lease:
+    def lease_for_rater(self, rater_id: str, assignment_id: str, asked: Asked) -> Lease:
         """Give an LLM rater an assignment, whoever else works on it."""
         with self._writing() as connection:
             leases.lock_leases(connection)
-            return leases.lease_for_rater(connection, rater_id, assignment_id)
+            return leases.lease_for_rater(connection, rater_id, assignment_id, asked)
 
     def leases(self) -> Iterator[Lease]:
         """Yield all leases in the order in which they were given."""
@@ -292,21 +279,25 @@ class Store:
             The completion code: the one given here, or that of the first call.
         """
         with self._writing() as connection:
-            visit = self._visit(connection, submission.submission_id)
-            if visit.completed_at is not None:
-                return str(visit.completion_code)
-            if (visit.assignment_id, visit.annotator_id) != (submission.assignment_id, submission.annotator_id):
-                raise ResponseError(
-                    f"{self.name}: submission {submission.submission_id!r} was leased for assignment "
-                    f"{visit.assignment_id!r} by annotator {visit.annotator_id!r}, got assignment "
-                    f"{submission.assignment_id!r} by {submission.annotator_id!r}"
-                )
-            save_answers(connection, visit.number, submission)
-            connection.execute(
-                update(submissions)
-                .where(submissions.c.number == visit.number)
-                .values(completed_at=time.time(), completion_code=completion_code, seconds=submission.seconds)
+            return self.complete_within(connection, submission, completion_code=completion_code)
+
+    def complete_within(self, connection: Connection, submission: Submission, *, completion_code: str) -> str:
+        """Do what :meth:`complete` does inside a :meth:`transaction` of the caller's."""
+        visit = self._visit(connection, submission.submission_id)
+        if visit.completed_at is not None:
+            return str(visit.completion_code)
+        if (visit.assignment_id, visit.annotator_id) != (submission.assignment_id, submission.annotator_id):
+            raise ResponseError(
+                f"{self.name}: submission {submission.submission_id!r} was leased for assignment "
+                f"{visit.assignment_id!r} by annotator {visit.annotator_id!r}, got assignment "
+                f"{submission.assignment_id!r} by {submission.annotator_id!r}"
             )
+        save_answers(connection, visit.number, submission)
+        connection.execute(
+            update(submissions)
+            .where(submissions.c.number == visit.number)
+            .values(completed_at=time.time(), completion_code=completion_code, seconds=submission.seconds)
+        )
         return completion_code
 
     def submissions(self) -> Iterator[Submission]:
@@ -317,41 +308,6 @@ class Store:
                 found = read_submissions(connection, after=last, limit=CHUNK)
             yield from (submission for _, submission in found)
             last, chunk = (found[-1][0] if found else last), len(found)
-
-    def save_attempt(self, attempt: Attempt) -> None:
-        """Keep the record of one request to an LLM; saved before the request, and again with what came of it.
-
-        Raises
-        ------
-        ResponseError
-            If another request, or another response to it, was saved as this attempt.
-        """
-        same = (
-            attempts.c.rater_id == attempt.rater_id,
-            attempts.c.assignment_id == attempt.assignment_id,
-            attempts.c.attempt == attempt.attempt,
-        )
-        with self._writing() as connection:
-            before = connection.execute(select(attempts).where(*same)).first()
-            if before is None:
-                connection.execute(insert(attempts).values(asdict(attempt)))
-                return
-            if before.request != attempt.request or before.response not in (None, attempt.response):
-                raise ResponseError(
-                    f"{self.name}: attempt {attempt.attempt} of {attempt.rater_id!r} at {attempt.assignment_id!r} is "
-                    "recorded with another request or response; is the rater running twice?"
-                )
-            connection.execute(update(attempts).where(*same).values(asdict(attempt)))
-
-    def attempts(self, rater_id: str, assignment_id: str) -> tuple[Attempt, ...]:
-        """Return a rater's attempts at one assignment, in their order."""
-        query = (
-            select(attempts)
-            .where(attempts.c.rater_id == rater_id, attempts.c.assignment_id == assignment_id)
-            .order_by(attempts.c.attempt)
-        )
-        with self._reading() as connection:
-            return tuple(Attempt(**row._mapping) for row in connection.execute(query))
 
     # Facts about the store
 
@@ -364,6 +320,24 @@ class Store:
         """Note a fact about the store, such as the seed of its draw."""
         with self._writing() as connection:
             builds.note(connection, name, value)
+
+    # Transactions, for what keeps records of its own beside these
+
+    @contextmanager
+    def transaction(self) -> Iterator[Connection]:
+        """Yield a connection in a writing transaction, on disk when the block ends without an error."""
+        with self._writing() as connection:
+            yield connection
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """Yield a connection to read from."""
+        with self._reading() as connection:
+            yield connection
+
+    def stream(self, query: Select[Any]) -> Iterator[Any]:
+        """Yield the rows of a query, a few hundred in memory at a time."""
+        yield from self._stream(query)
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:

@@ -1,7 +1,7 @@
 """The tables of the store.
 
 What outsiders sent is kept as bytes, so that null characters and lone surrogates survive any
-database. ``payloads`` and ``attempts`` are written before anything is read from them.
+database. ``payloads`` and ``journal`` are written before anything is read from them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-SCHEMA_VERSION = "1"
+SCHEMA_VERSION = "2"
 
 
 class Verbatim(TypeDecorator[str]):
@@ -78,10 +78,11 @@ submissions = Table(
     Column("number", Integer, primary_key=True),
     Column("submission_id", String, nullable=False, unique=True),
     Column("assignment_id", ForeignKey("assignments.assignment_id"), nullable=False),
-    Column("seat", String, nullable=False),  # "person", or the id of a rater: one of each an assignment
+    Column("seat", String, nullable=False),  # "person", or a rater's id, variant and repeat: one of each an assignment
     Column("annotator_id", String, nullable=False, index=True),
     Column("annotator_kind", String, nullable=False),
     Column("source", String, nullable=False),
+    Column("asked", Text),  # of a rater: how it was asked, JSON
     Column("leased_at", Float, nullable=False),  # seconds since 1970
     Column("completed_at", Float),
     Column("completion_code", String),
@@ -112,17 +113,19 @@ answers = Table(
     Column("missing_reason", Verbatim),  # in its stead, for a missing answer
 )
 
-attempts = Table(
-    "attempts",
+journal = Table(  # see spa.journal
+    "journal",
     metadata,
-    Column("rater_id", String, primary_key=True),
-    Column("assignment_id", ForeignKey("assignments.assignment_id"), primary_key=True),
-    Column("attempt", Integer, primary_key=True),
-    Column("requested_at", Float, nullable=False),
+    Column("number", Integer, primary_key=True),
+    Column("kind", String, nullable=False),
+    Column("scope", String, nullable=False),
+    Column("key", String, nullable=False),
+    Column("attempt", Integer, nullable=False),
     Column("request", Verbatim, nullable=False),
-    Column("response", Verbatim),
+    Column("begun_at", Float, nullable=False),  # seconds since 1970
     Column("outcome", Text, nullable=False),
-    Column("seconds", Float),
-    Column("prompt_tokens", Integer),
-    Column("completion_tokens", Integer),
+    Column("response", Verbatim),
+    Column("finished_at", Float),
+    Column("facts", Text, nullable=False),  # JSON
+    UniqueConstraint("kind", "scope", "key", "attempt"),
 )

@@ -35,6 +35,21 @@ class Missing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """How an LLM was asked: what sets one visit of a rater apart from another.
+
+    ``form`` says whether it read what people read ("identical") or more ("variant"). ``fingerprint``
+    is that of everything that may change an answer.
+    """
+
+    variant: str | None
+    repeat: int  # 1, 2, ...
+    readout: Literal["verbalised", "logit"]
+    form: Literal["identical", "variant"]
+    fingerprint: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Submission:
     """Everything that one annotator answered in one visit, in the order of the form."""
 
@@ -45,3 +60,4 @@ class Submission:
     source: str  # "link", "simulated", "prolific", "rater", ...
     answers: tuple[Response | Missing, ...]
     seconds: float | None = None  # from the first page shown to the last answer
+    asked: Asked | None = None  # of an LLM

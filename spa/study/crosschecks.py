@@ -6,9 +6,12 @@ from collections.abc import Callable, Iterator
 from importlib import resources
 from typing import get_args
 
+from pydantic import ValidationError
+
 from spa.study.findings import Finding, find, repeated, unfit_system
 from spa.study.mistakes import shown
 from spa.study.question_checks import question_checks
+from spa.study.raters import Way, asked_ways
 from spa.study.study import Elicitation, OutputFilter, Study
 
 RESERVED_RATERS = ("human", "simulated")  # groups of annotators that are analysed apart
@@ -26,6 +29,7 @@ def cross_check(study: Study) -> list[Finding]:
         _exposure_study,
         _choices,
         question_checks,
+        _raters,
     )
     return [finding for check in checks for finding in check(study)]
 
@@ -55,9 +59,6 @@ def _unique_ids(study: Study) -> Iterator[Finding]:
         yield from repeated(f"[[screening]] {question.id}, options", question.options)
     for check in study.attention_checks:
         yield from repeated(f"[[attention_checks]] {check.id}, options", check.options)
-    for rater in study.raters:
-        if rater.id in RESERVED_RATERS:
-            yield find("[[raters]] id", "another name", f"{shown(rater.id)}, a group of annotators", "rename it")
 
 
 def _outputs(study: Study) -> Iterator[Finding]:
@@ -157,3 +158,34 @@ def _exposure_study(study: Study) -> Iterator[Finding]:
     for key in ("exposure", "comparisons", "baseline", "same_items", "reading"):
         if key in study.spa.model_fields_set:
             yield find(f"[spa] {key}", f"none beside {place}, which settles it", "one", "remove it")
+
+
+def _raters(study: Study) -> Iterator[Finding]:
+    for rater in study.raters:
+        place = f"[[raters]] {rater.id}"
+        if rater.id in RESERVED_RATERS:
+            yield find("[[raters]] id", "another name", f"{shown(rater.id)}, a group of annotators", "rename it")
+        try:
+            ways = asked_ways(rater)
+        except ValidationError as error:
+            told = error.errors()[0]
+            key = ".".join(str(part) for part in told["loc"])
+            yield find(f"{place} grid", f"values that {key} takes", shown(told["input"]), told["msg"].lower())
+            continue
+        yield from repeated(f"{place}, variants", [asked.variant for asked in ways if asked.variant is not None])
+        for asked in ways:
+            yield from _way(study, f"{place} {asked.variant or ''}".strip(), asked.way)
+
+
+def _way(study: Study, place: str, way: Way) -> Iterator[Finding]:
+    if way.answer_format == "text" and way.conversation != "question":
+        got = f'conversation = "{way.conversation}"'
+        yield find(f"{place}, answer_format", 'conversation = "question" with free text', got, "set it")
+    if way.reading == "first_number" and way.answer_format != "text":
+        got = f'answer_format = "{way.answer_format}"'
+        yield find(f"{place}, reading", 'answer_format = "text" with first_number', got, "set it")
+    if way.readout == "logit" and (way.conversation, way.answer_format) != ("question", "text"):
+        got = f'conversation = "{way.conversation}", answer_format = "{way.answer_format}"'
+        yield find(f"{place}, readout", 'conversation = "question" and answer_format = "text"', got, "set both")
+    if way.reference is not None:
+        yield from unfit_system(study, f"{place}, reference", way.reference, role="any")

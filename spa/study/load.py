@@ -60,15 +60,16 @@ def load_study(path: Path) -> Study:
     return study
 
 
-def study_fingerprint(path: Path, study: Study) -> str:
-    """Return what the study file and everything it names hash to, wherever they lie.
+def study_fingerprint(study: Study) -> str:
+    """Return what everything that decides about forms and their draw hashes to, wherever the files lie.
+
+    Raters, the analysis plan, the number of annotators and the layout of the study file do not count: they may
+    change after a study was built.
 
     Parameters
     ----------
-    path : Path
-        The study file.
     study : Study
-        What :func:`load_study` made of it.
+        What :func:`load_study` made of the study file.
 
     Returns
     -------
@@ -76,8 +77,9 @@ def study_fingerprint(path: Path, study: Study) -> str:
         SHA-256 in hexadecimal digits.
     """
     digest = hashlib.sha256()
-    parts: list[bytes] = [_read_bytes(path)]
-    parts += [(words.text or "").encode() for words in (study.instructions, study.consent)]
+    words = {name: {"file"} for name in ("instructions", "consent")}
+    aside: Any = {"raters": True, "analysis": True, "people": {"annotators"}, "outputs": {"files"}, **words}
+    parts: list[bytes] = [study.model_dump_json(exclude=aside).encode()]
     parts += [_read_bytes(file) for file in study.outputs.files]
     if study.outputs.kind == "image":
         parts += [_read_bytes(image) for image in _images(load_outputs(study))]

@@ -11,22 +11,15 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import Field, StringConstraints
+
+from spa.study.raters import Rater
+from spa.study.section import Ident, Section, Text
 
 OVERALL = "overall"  # the criterion that asks for the preference as a whole; never computed
-Ident = Annotated[
-    str, StringConstraints(min_length=1, max_length=80, pattern=r"^[^\s/\\\p{Cc}](?:\P{Cc}*[^\s\p{Cc}])?$")
-]
-Text = Annotated[str, StringConstraints(min_length=1)]
 Elicitation = Literal["spa", "likert", "continuous", "categories", "choices"]  # the tables that ask
 Balance = Literal["counterbalanced", "fixed"]
 Shown = Literal["first", "all"] | Annotated[int, Field(ge=1)]
-
-
-class Section(BaseModel):
-    """A table of the study file: frozen, unknown keys refused."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class System(Section):
@@ -200,18 +193,6 @@ class People(Section):
     completion_url: Annotated[str, StringConstraints(pattern=r"^https?://")] | None = None
 
 
-class Rater(Section):
-    """An LLM that answers the same forms through an OpenAI-compatible chat endpoint."""
-
-    id: Ident
-    model: Text
-    base_url: Annotated[str, StringConstraints(pattern=r"^https?://")] | None = None
-    api_key_env: Text = "OPENAI_API_KEY"  # name of the environment variable, never the key
-    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
-    max_tokens: Annotated[int, Field(ge=1)] | None = None
-    attempts: Annotated[int, Field(ge=1, le=5)] = 2
-
-
 class Analysis(Section):
     """The analysis plan, fixed before the answers are seen."""
 
@@ -246,7 +227,7 @@ class Study(Section):
     consent: Words = Words()  # no consent page where empty
     screening: tuple[Screening, ...] = ()
     attention_checks: tuple[AttentionCheck, ...] = ()
-    texts: dict[str, str] = {}  # replaces texts of the locale, by key
+    texts: dict[str, str] = Field(default_factory=dict)  # replaces texts of the locale, by key
     people: People = People()
     raters: tuple[Rater, ...] = ()
     analysis: Analysis = Analysis()

@@ -15,6 +15,6 @@ def built_example(folder: Path, *, annotators: int, example: str = "stories") ->
     shutil.copytree(str(files("spa.examples") / example), folder / example)
     path = folder / example / "study.toml"
     study = load_study(path)
-    fingerprint = study_fingerprint(path, study)
+    fingerprint = study_fingerprint(study)
     build_store(study, path.with_suffix(".sqlite"), fingerprint=fingerprint, annotators=annotators, seed=None)
     return path

@@ -24,10 +24,12 @@ from spa.forms.form import (
     ScreeningTarget,
     Target,
 )
+from spa.responses.export import ASKED as ASKED_COLUMNS
 from spa.responses.export import Tables, export_tables, write_tables
 from spa.responses.store import CHUNK, Store
 from spa.responses.submission import Missing, Response, Submission
 from spa.study.assignment import Assignment, BlindingKey, Block, ShownOutput
+from tests.spa.hand_made import ASKED
 from tests.spa.small_study import answer_form, raw_answer, write_study
 
 HIDDEN = {"A": "poor", "B": "good"}
@@ -70,7 +72,7 @@ IDENTICAL = CheckTarget(check_id="i1/meaning", kind="identical_pair", expected="
 
 def hand_in(store: Store, person: str, *answers: Response | Missing, kind: str = "human") -> Submission:
     if kind == "llm":
-        lease = store.lease_for_rater(person, "a00001")
+        lease = store.lease_for_rater(person, "a00001", ASKED)
     else:
         lease = store.lease(person, source="link", annotator_kind="human")
     submission = Submission(
@@ -98,7 +100,7 @@ def test_every_answer_is_one_unblinded_row(tmp_path: Path) -> None:
             answered(CHOICE, "tie"),
         )
         tables = export_tables(store)
-    who = {"annotator_id": "ann", "annotator_kind": "human", "assignment_id": "a00001"}
+    who = {"annotator_id": "ann", "annotator_kind": "human", "assignment_id": "a00001", **dict.fromkeys(ASKED_COLUMNS)}
     asked = {"criterion": "overall", "exposure": 5, "elicitation": "spa"}
     x_y = {"system_x": "poor", "system_y": "good", "label_x": "A", "label_y": "B"}
     y_x = {"system_x": "good", "system_y": "poor", "label_x": "B", "label_y": "A"}
@@ -149,7 +151,7 @@ def test_checks_say_nothing_of_an_llm(tmp_path: Path) -> None:
 def test_an_llm_is_one_annotator_with_many_submissions(tmp_path: Path) -> None:
     with build_by_hand(tmp_path / "s.sqlite", count=3) as store:
         for name in ("a00001", "a00002", "a00003"):
-            lease = store.lease_for_rater("gpt", name)
+            lease = store.lease_for_rater("gpt", name, ASKED)
             store.complete(
                 Submission(
                     submission_id=lease.submission_id,
@@ -222,7 +224,7 @@ def test_a_whole_study_comes_out_as_it_went_in(workspace: Workspace) -> None:
     """Every question of six people and a rater is a row, and every label gives the system that it hid."""
     for number in range(6):
         workspace.store.complete(visit(workspace, f"person {number}")[0], completion_code="C")
-    lease = workspace.store.lease_for_rater("gpt", "a00001")
+    lease = workspace.store.lease_for_rater("gpt", "a00001", ASKED)
     workspace.store.complete(answer_form(lease, workspace.form("a00001")), completion_code="rater")
     tables = export_tables(workspace.store)
     submissions = list(workspace.store.submissions())

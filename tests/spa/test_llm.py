@@ -17,18 +17,23 @@ from fastapi.responses import JSONResponse
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spa.annotators.llm import RatingSummary, rate_assignments, stop_if_unfinished
-from spa.annotators.llm_client import ChatClient, ChatReply, find_key, read_reply
-from spa.annotators.llm_reading import Turn, UnreadableReply, find_payload, settle
 from spa.annotators.loopback import served
+from spa.annotators.raters.chat import ChatEndpoint
+from spa.annotators.raters.endpoint import Reply, Request, read_body
+from spa.annotators.raters.keys import find_key
+from spa.annotators.raters.reading import Turn, UnreadableReply, find_payload, settle
+from spa.annotators.raters.run import KIND, RatingSummary, Visit, rate_assignments, stop_if_unfinished
+from spa.annotators.raters.wording import Message
 from spa.annotators.simulated_endpoint import Faults, Seen, SimulatedModel, create_endpoint
 from spa.annotators.truth import Truth
-from spa.errors import PlatformError
+from spa.errors import PlatformError, ResponseError
+from spa.forms.asks import Ask, asks_of
 from spa.forms.form import ExhibitsBlock, Form
-from spa.responses.store import Attempt, Store
+from spa.journal import Call, Journal
+from spa.responses.store import Store
 from spa.responses.submission import Missing, Response
 from spa.study.assignment import Assignment, BlindingKey
-from spa.study.study import Rater
+from spa.study.raters import Rater, Way, asked_ways
 from tests.spa.hand_made import hand_made
 
 TRUTH = Truth(utilities={"good": 0.5, "poor": -0.5})
@@ -38,19 +43,19 @@ KEY = "sk-very-secret-1234"
 class PlainWording:
     """The form as one message, the least that a rater can be given."""
 
-    def opening(self, form: Form) -> list[dict[str, Any]]:
+    def opening(self, ask: Ask, way: Way) -> list[Message]:
         """Open the conversation."""
         shown = [
             exhibit.text
-            for page in form.pages
+            for page in ask.pages
             for block in page.blocks
             if isinstance(block, ExhibitsBlock)
             for exhibit in block.exhibits
         ]
-        asked = [f"[{question.question_id}] {question.text}" for question in form.questions("everybody")]
+        asked = [f"[{question.question_id}] {question.text}" for question in ask.questions]
         return [{"role": "user", "content": "\n".join(shown + asked)}]
 
-    def again(self, form: Form, turn: Turn) -> str:
+    def again(self, ask: Ask, turn: Turn, way: Way) -> str:
         """Say what was wrong."""
         return "Once more: " + "; ".join(f"{answer.question_id}: {answer.reason}" for answer in turn.missing)
 
@@ -64,30 +69,36 @@ class Bench:
     stack: ExitStack
     waits: list[float]
 
-    def form(self, assignment_id: str) -> Form:
+    def form(self, assignment_id: str, way: Way | None = None) -> Form:
         """Return the form of an assignment."""
         return self.made[assignment_id][0]
 
     def endpoint(self, faults: Faults | None = None) -> tuple[str, Seen]:
         """Serve an endpoint until the test ends."""
         seen = Seen()
-        model = SimulatedModel(self.made.values(), PlainWording().opening, TRUTH)
+        model = SimulatedModel(self.made.values(), put, TRUTH)
         return self.stack.enter_context(served(create_endpoint(model, faults=faults, seen=seen))) + "/v1", seen
 
     def rate(self, base_url: str, *, timeout: float = 10, limit: int | None = None, **fields: Any) -> RatingSummary:
         """Let the rater run, without real waiting between tries."""
         rater = Rater(id="judge", model="some-model", base_url=base_url, api_key_env="JUDGE_KEY", **fields)
-        client = ChatClient(rater, environment={"JUDGE_KEY": KEY}, timeout=timeout)
+        endpoint = ChatEndpoint(rater, environment={"JUDGE_KEY": KEY}, timeout=timeout)
 
         async def sleep(seconds: float) -> None:
             self.waits.append(seconds)
             await asyncio.sleep(0)
 
-        return rate_assignments(self, rater, PlainWording(), client=client, limit=limit, sleep=sleep)
+        return rate_assignments(self, asked_ways(rater), PlainWording(), endpoint=endpoint, limit=limit, sleep=sleep)
 
-    def attempts(self, assignment_id: str = "a00001") -> tuple[Attempt, ...]:
-        """Return the rater's attempts on record."""
-        return self.store.attempts("judge", assignment_id)
+    def calls(self, visit: str = "judge/1/a00001") -> tuple[Call, ...]:
+        """Return the rater's calls on record."""
+        return Journal(self.store).calls(KIND, visit)
+
+
+def put(form: Form) -> Iterator[tuple[Ask, list[Message]]]:
+    for conversation in ("form", "page", "question"):
+        for ask in asks_of(form, conversation):
+            yield ask, PlainWording().opening(ask, Way())
 
 
 @pytest.fixture
@@ -126,7 +137,7 @@ def test_what_people_only_are_asked_is_not_in_the_schema(bench: Bench) -> None:
     assert schema["strict"] is True
     assert schema["schema"]["required"] == [q.question_id for q in bench.form("a00001").questions("everybody")]
     assert (sent["temperature"], sent["max_tokens"], sent["model"]) == (0.0, 500, "some-model")
-    record = json.loads(bench.attempts()[0].request)
+    record = json.loads(bench.calls()[0].request)
     assert record["messages"] == sent["messages"]
     assert set(record["versions"]) == {"spa-eval", "openai"}
 
@@ -151,7 +162,7 @@ def test_a_key_that_the_server_repeats_is_blotted_out(bench: Bench, tmp_path: Pa
 
     summary = bench.rate(bench.stack.enter_context(served(app)) + "/v1", limit=1, attempts=1)
     assert KEY not in (summary.problem or "")
-    assert "[key]" in (bench.attempts()[0].response or "")
+    assert "[key]" in (bench.calls()[0].response or "")
     bench.store.close()
     assert all(KEY.encode() not in path.read_bytes() for path in tmp_path.iterdir())
 
@@ -160,17 +171,17 @@ def test_a_request_is_on_record_before_it_is_sent(bench: Bench, monkeypatch: pyt
     class Killed(Exception):
         """The process ends while the request is under way."""
 
-    async def ask(client: ChatClient, messages: object, parameters: object) -> ChatReply:
+    async def ask(endpoint: ChatEndpoint, request: Request) -> Reply:
         raise Killed
 
     with monkeypatch.context() as patched:
-        patched.setattr(ChatClient, "ask", ask)
+        patched.setattr(ChatEndpoint, "ask", ask)
         with pytest.raises(Killed):
             bench.rate("http://127.0.0.1:9/v1", limit=1)
-    assert [(attempt.outcome, attempt.response) for attempt in bench.attempts()] == [("started", None)]
+    assert [(call.outcome, call.response) for call in bench.calls()] == [("started", None)]
     url, seen = bench.endpoint()
     assert (bench.rate(url, limit=1).finished, seen.requests) == (1, 1)
-    assert [attempt.outcome for attempt in bench.attempts()] == ["started", "ok"]
+    assert [call.outcome for call in bench.calls()] == ["started", "ok"]
 
 
 @pytest.mark.parametrize("fault", ["unreadable_first", "partial_first"])
@@ -178,11 +189,46 @@ def test_only_what_is_missing_is_asked_a_second_time(bench: Bench, fault: str) -
     url, seen = bench.endpoint(Faults(**{fault: True}))
     summary = bench.rate(url, limit=1)
     assert (summary.requests, sum(summary.missing.values())) == (2, 0)
-    assert [attempt.outcome for attempt in bench.attempts()] == ["unreadable", "ok"]
+    assert [call.outcome for call in bench.calls()] == ["unreadable", "ok"]
     asked = [list(body["response_format"]["json_schema"]["schema"]["properties"]) for body in seen.bodies]
     assert asked[1] == (asked[0] if fault == "unreadable_first" else asked[0][-1:])
     roles = [message["role"] for message in seen.bodies[1]["messages"]]
     assert roles == ["user", "assistant", "user"]
+
+
+@pytest.mark.parametrize("conversation", ["page", "question"])
+@pytest.mark.parametrize("faults", [Faults(), Faults(prose=True), Faults(unreadable_first=True)])
+def test_a_form_is_asked_in_parts_each_once(bench: Bench, conversation: Any, faults: Faults) -> None:
+    url, seen = bench.endpoint(faults)
+    summary = bench.rate(url, limit=1, conversation=conversation)
+    asks = asks_of(bench.form("a00001"), conversation)
+    assert (summary.finished, summary.missing) == (1, {})
+    assert summary.requests == seen.requests == len(asks) + faults.unreadable_first
+    assert bench.rate(url, limit=1, conversation=conversation).requests == 0
+    longest = max(len(body["messages"]) for body in seen.bodies)
+    assert longest == (2 * len(asks) - 1 if conversation == "page" else 1) + 2 * faults.unreadable_first
+    (visit,) = bench.store.submissions()
+    assert [answer.question_id for answer in visit.answers] == [
+        question.question_id for question in bench.form("a00001").questions("everybody")
+    ]
+
+
+def test_variants_and_repeats_are_visits_of_their_own(bench: Bench) -> None:
+    url, _ = bench.endpoint()
+    grid = {"temperature": (0.0, 1.0), "repeats": (1, 2)}
+    summary = bench.rate(url, limit=2, grid=grid)
+    assert (summary.visits, summary.finished, summary.requests) == (12, 12, 12)
+    visits = {(v.asked.variant, v.asked.repeat) for v in bench.store.submissions() if v.asked is not None}
+    names = [f"temperature={t}, repeats={r}" for t in (0.0, 1.0) for r in (1, 2)]
+    assert visits == {(names[0], 1), (names[1], 1), (names[1], 2), (names[2], 1), (names[3], 1), (names[3], 2)}
+
+
+def test_other_settings_under_the_same_name_are_refused(bench: Bench) -> None:
+    url, seen = bench.endpoint()
+    bench.rate(url, limit=1)
+    with pytest.raises(ResponseError, match="give it another id"):
+        bench.rate(url, limit=1, temperature=0.5)
+    assert seen.requests == 1
 
 
 def test_after_the_last_attempt_a_question_is_missing_with_its_reason(bench: Bench) -> None:
@@ -213,7 +259,7 @@ def test_refusals_and_broken_off_replies_are_not_asked_again(
     url, seen = bench.endpoint(faults)
     summary = bench.rate(url, limit=1)
     assert (seen.requests, list(summary.missing)) == (1, [reason])
-    assert [attempt.outcome for attempt in bench.attempts()] == [outcome]
+    assert [call.outcome for call in bench.calls()] == [outcome]
 
 
 def test_json_in_a_fence_between_sentences_is_read(bench: Bench) -> None:
@@ -225,8 +271,8 @@ def test_a_busy_endpoint_is_waited_for_as_it_asks(bench: Bench) -> None:
     url, _ = bench.endpoint(Faults(statuses=(429, 503), retry_after="7"))
     summary = bench.rate(url, limit=1)
     assert (bench.waits, summary.finished) == ([7.0, 7.0], 1)
-    assert [attempt.outcome for attempt in bench.attempts()] == ["http_429", "http_503", "ok"]
-    assert bench.attempts()[0].response is not None
+    assert [call.outcome for call in bench.calls()] == ["http_429", "http_503", "ok"]
+    assert bench.calls()[0].response is not None
 
 
 def test_a_failure_is_no_answer_and_a_rerun_asks_again(bench: Bench) -> None:
@@ -263,7 +309,7 @@ def test_a_hanging_endpoint_times_out_and_is_recorded(bench: Bench) -> None:
     url, _ = bench.endpoint(Faults(hang=1.0))
     summary = bench.rate(url, limit=1, timeout=0.3)
     assert summary.unfinished == {"timeout": 1}
-    assert [attempt.outcome for attempt in bench.attempts()] == ["timeout"]
+    assert [call.outcome for call in bench.calls()] == ["timeout"]
 
 
 def test_an_endpoint_that_is_not_there_is_told_in_one_line(bench: Bench) -> None:
@@ -274,59 +320,38 @@ def test_an_endpoint_that_is_not_there_is_told_in_one_line(bench: Bench) -> None
 
 
 def test_a_run_killed_after_the_answer_came_asks_nothing_again(bench: Bench) -> None:
-    """The attempt of a finished run is put into a store whose visit is still open, as a kill would leave it."""
+    """A kill between the last answer and the end of the visit: the journal of a finished run, its visit open."""
     url, seen = bench.endpoint()
     bench.rate(url, limit=1)
-    paid = bench.attempts()[0]
+    paid = bench.calls()[0]
+    rater = Rater(id="judge", model="some-model", base_url=url)
+    visit = Visit(assignment_id="a00001", asked=asked_ways(rater)[0], repeat=1)
     with Store.create(Path(bench.store.name).with_name("killed.sqlite")) as store:
         draws = [(Assignment(assignment_id="a00001", number=0, blocks=()), bench.made["a00001"][1])]
         store.save_build("f", draws)
-        store.lease_for_rater("judge", "a00001")
-        lost = Attempt(
-            rater_id="judge",
-            assignment_id="a00001",
-            attempt=1,
-            requested_at=0.0,
-            request="{}",
-            response=None,
-            outcome="started",
-        )
-        store.save_attempt(lost)
-        store.save_attempt(
-            Attempt(
-                rater_id="judge",
-                assignment_id="a00001",
-                attempt=2,
-                requested_at=0.0,
-                request=paid.request,
-                response=paid.response,
-                outcome="received",
-            )
-        )
+        store.lease_for_rater("judge", "a00001", visit.label)
+        journal = Journal(store)
+        journal.begin(KIND, "judge/1/a00001", "form", "{}")  # lost with an earlier kill
+        begun = journal.begin(KIND, "judge/1/a00001", "form", paid.request)
+        journal.finish(begun, "ok", response=paid.response)
         killed = Bench(store=store, made=bench.made, stack=bench.stack, waits=[])
         summary = killed.rate(url)
     assert (summary.requests, summary.finished, seen.requests) == (0, 1, 1)
+
+
+def replied(content: str, *, attempt: int = 1) -> Call:
+    body = json.dumps({"choices": [{"message": {"content": content}, "finish_reason": "stop"}]})
+    return Call(
+        kind=KIND, scope="v", key="form", attempt=attempt, request="{}", begun_at=0, outcome="ok", response=body
+    )
 
 
 def test_a_first_usable_answer_stays() -> None:
     form, _ = hand_made()
     questions = list(form.questions("everybody"))
     names = [question.question_id for question in questions]
-
-    def attempt(number: int, answers: dict[str, object]) -> Attempt:
-        content = json.dumps(answers)
-        body = json.dumps({"choices": [{"message": {"content": content}, "finish_reason": "stop"}]})
-        return Attempt(
-            rater_id="r",
-            assignment_id="a",
-            attempt=number,
-            requested_at=0,
-            request="{}",
-            response=body,
-            outcome="received",
-        )
-
-    talk = settle(questions, [attempt(1, {names[0]: 70, names[1]: 130}), attempt(2, {names[0]: 10, names[1]: 30})])
+    first, second = ({names[0]: 70, names[1]: 130}, {names[0]: 10, names[1]: 30})
+    talk = settle(questions, [replied(json.dumps(first)), replied(json.dumps(second), attempt=2)], Way())
     assert [(answer.question_id, answer.value) for answer in talk.answers if isinstance(answer, Response)] == [
         (names[0], 0.7),
         (names[1], 0.3),
@@ -353,17 +378,8 @@ def test_a_reply_without_one_whole_object_is_unreadable(text: str, reason: str) 
 def test_a_key_given_twice_is_missing_even_where_both_values_agree() -> None:
     form, _ = hand_made()
     first = next(form.questions("everybody"))
-    body = {"choices": [{"message": {"content": f'{{"{first.question_id}": 70, "{first.question_id}": 70}}'}}]}
-    attempt = Attempt(
-        rater_id="r",
-        assignment_id="a",
-        attempt=1,
-        requested_at=0,
-        request="{}",
-        response=json.dumps(body),
-        outcome="received",
-    )
-    (answer,) = settle([first], [attempt]).answers
+    call = replied(f'{{"{first.question_id}": 70, "{first.question_id}": 70}}')
+    (answer,) = settle([first], [call], Way()).answers
     assert isinstance(answer, Missing)
     assert answer.reason.startswith("answered twice")
 
@@ -378,13 +394,13 @@ def test_an_object_is_found_whatever_prose_is_before_it(payload: dict[str, objec
 
 @given(st.text() | st.recursive(st.none() | st.booleans() | st.floats() | st.text(), st.lists).map(json.dumps))
 def test_no_body_is_too_strange_to_read(body: str) -> None:
-    assert read_reply(body, seconds=0).body == body
+    assert read_body(body).body == body
 
 
 @pytest.mark.parametrize("content", ["\ud800", 'null, "x": NaN', [{"type": "text"}], None, 7])
 def test_a_message_of_any_kind_becomes_an_outcome(content: object) -> None:
     body = json.dumps({"choices": [{"message": {"content": content, "x": 1}, "finish_reason": None}]})
-    assert read_reply(body, seconds=0).outcome == "answered"
+    assert read_body(body).outcome == "answered"
 
 
 def test_a_key_is_wanted_except_on_this_machine() -> None:

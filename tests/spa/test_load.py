@@ -235,11 +235,17 @@ def test_the_fingerprint_follows_content_and_not_place(tmp_path: Path) -> None:
     (here / "how.md").write_text("Read.", encoding="utf-8")
     path = write_study(here, rest=SPA + '[instructions]\nfile = "how.md"\n')
     shutil.copytree(here, there)
-    first = study_fingerprint(path, load_study(path))
-    assert first == study_fingerprint(there / "study.toml", load_study(there / "study.toml"))
-    for name, addition in (("outputs.jsonl", "\n"), ("how.md", "!"), ("study.toml", "# note\n")):
+    first = study_fingerprint(load_study(path))
+    assert first == study_fingerprint(load_study(there / "study.toml"))
+    for name, addition in (("outputs.jsonl", "\n"), ("how.md", "!"), ("study.toml", "[likert]\npoints = 3\n")):
         changed = there / name
         before = changed.read_text(encoding="utf-8")
         changed.write_text(before + addition, encoding="utf-8")
-        assert study_fingerprint(there / "study.toml", load_study(there / "study.toml")) != first
+        assert study_fingerprint(load_study(there / "study.toml")) != first
+        changed.write_text(before, encoding="utf-8")
+    for addition in ("# note\n", '[[raters]]\nid = "gpt"\nmodel = "m"\n', "[analysis]\nfwer = 0.01\n"):
+        changed = there / "study.toml"
+        before = changed.read_text(encoding="utf-8")
+        changed.write_text(before + addition, encoding="utf-8")
+        assert study_fingerprint(load_study(changed)) == first
         changed.write_text(before, encoding="utf-8")

@@ -37,7 +37,9 @@ WRAPPED = {
 
 
 def text_of(form: Form) -> str:
-    content = render_prompt(form).chat_messages(answer_format(form, load_texts(form.language, {})))[0]["content"]
+    content = render_prompt(form).chat_messages(
+        answer_format(list(form.questions("everybody")), load_texts(form.language, {}))
+    )[0]["content"]
     assert isinstance(content, str)
     return content
 
@@ -45,7 +47,7 @@ def text_of(form: Form) -> str:
 @given(studies())
 @hypothesis_settings(max_examples=40, deadline=None)
 def test_wrappers_are_a_closed_list(case: tuple[Study, Outputs]):
-    assert set(get_args(Wrapper)) == set(WRAPPERS) == {*WRAPPED, "answer format", "asked again"}
+    assert set(get_args(Wrapper)) == set(WRAPPERS) == {*WRAPPED, "answer format", "asked again", "persona"}
     for form in forms_of(*case, 2):
         for part in render_prompt(form).parts:
             if isinstance(part, TextPart) and part.wrapper is not None:
@@ -137,7 +139,7 @@ def test_options_show_their_value_where_it_is_not_what_is_read():
 def test_the_answer_format_names_every_question_in_the_language_of_the_study(language: str, number: str, words: str):
     study = small_study(language=language, likert={}, criteria=[MEANING], choices={"ties": False})
     form = forms_of(study)[0]
-    told = answer_format(form, load_texts(language, {}))
+    told = answer_format(list(form.questions("everybody")), load_texts(language, {}))
     assert number in told
     assert words in told
     lines = [line for line in told.splitlines() if line.startswith("- ")]

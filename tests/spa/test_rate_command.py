@@ -16,6 +16,7 @@ from spa.cli import main
 from spa.commands.rate import simulated_endpoint
 from spa.commands.simulate import serving
 from spa.commands.workspace import open_workspace
+from spa.journal import Journal
 from spa.responses.export import export_tables
 from spa.responses.one_run import one_run
 from spa.responses.submission import Response
@@ -72,12 +73,13 @@ def test_two_runs_of_one_rater_at_once_do_not_pay_twice(answered: Path) -> None:
 
 def test_every_attempt_is_kept_whole(answered: Path) -> None:
     with open_workspace(answered, read_only=True) as workspace:
-        (attempt,) = workspace.store.attempts("simulated-rater", "a00001")
-    request, response = json.loads(attempt.request), json.loads(attempt.response or "")
+        (call,) = Journal(workspace.store).calls("llm", "simulated-rater/1/a00001")
+    request, response = json.loads(call.request), json.loads(call.response or "")
     assert request["parameters"]["model"] == response["model"] == "simulated-rater"
     assert response["system_fingerprint"] == "simulated"
-    assert (attempt.outcome, attempt.prompt_tokens) == ("ok", response["usage"]["prompt_tokens"])
-    assert attempt.seconds is not None
+    assert (call.outcome, call.facts["prompt_tokens"]) == ("ok", response["usage"]["prompt_tokens"])
+    assert (call.facts["model"], call.facts["fingerprint"]) == ("simulated-rater", "simulated")
+    assert call.seconds is not None
 
 
 @pytest.mark.parametrize("example", ["zh", "ar", "images"])
@@ -85,7 +87,7 @@ def test_other_languages_and_images_reach_the_rater(tmp_path: Path, example: str
     study = built_example(tmp_path, annotators=1, example=example)
     rated = json.loads(spa("rate", study, "--simulate", "--json").output)
     assert (rated["finished"], rated["missing"]) == (1, {})
-    stored = next(iter(sqlite3.connect(study.with_suffix(".sqlite")).execute("select request from attempts")))[0]
+    stored = next(iter(sqlite3.connect(study.with_suffix(".sqlite")).execute("select request from journal")))[0]
     assert b"base64" not in stored
     assert (b"sha256 of the data URL" in stored) == (example == "images")
 
@@ -96,14 +98,16 @@ def test_a_rater_at_an_address_of_its_own_and_a_limit(tmp_path: Path) -> None:
         truth_of = {system.id: 0.0 for system in workspace.study.systems}
         from spa.annotators.truth import Truth
 
-        with simulated_endpoint(workspace, Truth(utilities=truth_of), STEADY, 0, None) as address:
+        with simulated_endpoint(
+            workspace, workspace.study.raters[0], Truth(utilities=truth_of), STEADY, 0, None
+        ) as address:
             shown = spa("rate", study, "--rater", "simulated-rater", "--base-url", f"{address}/v1/", "--limit", 2)
     assert "2 of 2 assignments finished" in shown.output
     assert "2 requests" in shown.output
 
 
 def test_a_rater_that_is_not_there_ends_with_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("spa.annotators.llm.FIRST_WAIT", 0.01)
+    monkeypatch.setattr("spa.annotators.raters.run.FIRST_WAIT", 0.01)
     study = built_example(tmp_path, annotators=2)
     shown = spa("rate", study, "--base-url", "http://127.0.0.1:9/v1", code=1)
     last = shown.output.strip().splitlines()[-1]

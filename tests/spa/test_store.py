@@ -35,9 +35,10 @@ from spa.forms.form import (
 from spa.responses import database
 from spa.responses.answers import parse_answer
 from spa.responses.leases import Lease, NoneLeft
-from spa.responses.store import CHUNK, Attempt, Store
+from spa.responses.store import CHUNK, Store
 from spa.responses.submission import Missing, Response, Submission
 from spa.study.assignment import Assignment, BlindingKey, Block, ShownOutput
+from tests.spa.hand_made import ASKED
 
 LABELS = ("A", "B")
 
@@ -148,14 +149,24 @@ def test_people_share_no_assignment_and_come_back_to_their_own(store: Store) -> 
 
 def test_raters_answer_the_assignments_of_people(store: Store) -> None:
     person = lease(store, "someone")
-    first = store.lease_for_rater("gpt", person.assignment_id)
-    assert first.submission_id == "gpt/a00001"
+    first = store.lease_for_rater("gpt", person.assignment_id, ASKED)
+    assert first.submission_id == "gpt/1/a00001"
     assert (first.annotator_kind, first.source) == ("llm", "rater")
-    assert store.lease_for_rater("gpt", "a00001") == first
-    assert store.lease_for_rater("llama", "a00001").submission_id == "llama/a00001"
+    assert store.lease_for_rater("gpt", "a00001", ASKED) == first
+    assert store.lease_for_rater("llama", "a00001", ASKED).submission_id == "llama/1/a00001"
     assert lease(store, "another").assignment_id == "a00002"
     with pytest.raises(ResponseError, match="no assignment 'a99999'"):
-        store.lease_for_rater("gpt", "a99999")
+        store.lease_for_rater("gpt", "a99999", ASKED)
+
+
+def test_a_rater_is_another_annotator_in_each_variant_and_repeat_and_the_same_settings_in_each(store: Store) -> None:
+    explained = replace(ASKED, variant="explain", repeat=2, form="variant")
+    names = [store.lease_for_rater("gpt", "a00001", asked).submission_id for asked in (ASKED, explained)]
+    assert names == ["gpt/1/a00001", "gpt/explain/2/a00001"]
+    with pytest.raises(ResponseError, match="rater 'gpt' has answered a00001 with another model or other settings"):
+        store.lease_for_rater("gpt", "a00001", replace(ASKED, fingerprint="g"))
+    with pytest.raises(ResponseError, match="variant 'explain' of 'gpt' has answered"):
+        store.lease_for_rater("gpt", "a00001", replace(explained, fingerprint="g"))
 
 
 def test_twenty_people_at_once_get_twenty_assignments(tmp_path: Path) -> None:
@@ -204,29 +215,6 @@ def test_a_submission_must_fit_its_lease(store: Store) -> None:
     assert list(store.submissions()) == []
 
 
-def test_an_attempt_is_written_first_and_finished_after(store: Store) -> None:
-    started = Attempt(
-        rater_id="gpt",
-        assignment_id="a00001",
-        attempt=1,
-        requested_at=1.5,
-        request="{}",
-        response=None,
-        outcome="started",
-    )
-    finished = replace(
-        started, response='{"q1": \ud800}', outcome="ok", seconds=2.5, prompt_tokens=10, completion_tokens=3
-    )
-    store.save_attempt(started)
-    assert store.attempts("gpt", "a00001") == (started,)
-    store.save_attempt(finished)
-    store.save_attempt(replace(started, attempt=2))
-    assert store.attempts("gpt", "a00001") == (finished, replace(started, attempt=2))
-    assert store.attempts("llama", "a00001") == ()
-    with pytest.raises(ResponseError, match="another request or response"):
-        store.save_attempt(replace(finished, response="other"))
-
-
 TEXTS = st.text(st.characters(exclude_categories=())) | st.text(st.characters(categories=["Cs"]))
 NAMES = st.text(min_size=1, max_size=5)
 TARGETS: st.SearchStrategy[Target] = st.one_of(
@@ -271,12 +259,12 @@ def test_from_payload_to_response_to_store_and_back_is_the_identity(
     store: Store, payload: list[tuple[Target, object]]
 ) -> None:
     """Whatever arrived: null characters, lone surrogates, NaN."""
-    visit = store.lease_for_rater(f"rater {time.monotonic_ns()}", "a00001")
+    visit = store.lease_for_rater(f"rater {time.monotonic_ns()}", "a00001", ASKED)
     answers = [
         parse_answer(Question(question_id=f"q{place}", text="?", answer=PERCENT, target=target), raw)
         for place, (target, raw) in enumerate(payload)
     ]
-    handed_in = submission_of(visit, *answers)
+    handed_in = replace(submission_of(visit, *answers), asked=ASKED)
     store.complete(handed_in, completion_code="rater")
     assert list(store.submissions())[-1] == handed_in
 
@@ -294,11 +282,12 @@ def test_submissions_come_in_order_and_in_chunks(tmp_path: Path, monkeypatch: py
 WRITER = """
 import sys
 from spa.responses.store import Store
-from spa.responses.submission import Submission
+from spa.responses.submission import Asked, Submission
+asked = Asked(variant=None, repeat=1, readout="verbalised", form="identical", fingerprint="f")
 with Store.open(sys.argv[1]) as store:
     print("ready", flush=True)
     for number in range(100_000):
-        lease = store.lease_for_rater(f"{sys.argv[2]}-{number}", "a00001")
+        lease = store.lease_for_rater(f"{sys.argv[2]}-{number}", "a00001", asked)
         store.save_payload(lease.submission_id, "p1", "x" * 3000)
         print("payload", lease.submission_id, flush=True)
         done = Submission(submission_id=lease.submission_id, assignment_id=lease.assignment_id, source=lease.source,
@@ -361,7 +350,7 @@ def test_what_is_no_store_is_told(tmp_path: Path) -> None:
         Store.create(tmp_path / "new.sqlite")
     with Store.open(tmp_path / "new.sqlite") as store:
         store.set_meta("schema", "99")
-    with pytest.raises(ResponseError, match="wanted a store of version 1, got version 99"):
+    with pytest.raises(ResponseError, match="wanted a store of version 2, got version 99"):
         Store.open(tmp_path / "new.sqlite")
 
 

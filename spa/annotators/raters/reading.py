@@ -1,6 +1,6 @@
 """What an LLM said, read as answers: one JSON object, found strictly, validated like a person's form.
 
-Everything here is computed from stored attempts alone, so that a run that was broken off goes
+Everything here is computed from calls on record alone, so that a run that was broken off goes
 on where it stood, without asking anything again.
 """
 
@@ -11,14 +11,15 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from spa.annotators.llm_client import ChatReply, read_reply
+from spa.annotators.raters.endpoint import Reply, read_body
 from spa.forms.form import Question
+from spa.journal import Call
 from spa.responses.answers import parse_answers, payload_from_pairs
-from spa.responses.store import Attempt
 from spa.responses.submission import Missing, Response
+from spa.study.raters import Way
 
 JSON_START = re.compile(r'\{\s*["}]')  # a brace of prose is none
-SPOKEN = ("received", "ok", "unreadable", "refused", "truncated")  # outcomes of an attempt that was answered with 200
+SPOKEN = ("ok", "unreadable", "refused", "truncated")  # outcomes of a call to which the model replied
 # Numbers stay the text that arrived: 70.0 is kept as 70.0, and no length of digits is a problem.
 DECODER = json.JSONDecoder(object_pairs_hook=payload_from_pairs, parse_int=str, parse_float=str, parse_constant=str)
 
@@ -32,8 +33,8 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Conversation:
-    """Where a rater stands with one form after some attempts."""
+class Settled:
+    """Where a rater stands with one ask after some calls."""
 
     answers: tuple[Response | Missing, ...]  # one a question, in the order of the form
     turns: tuple[Turn, ...]
@@ -44,9 +45,13 @@ class Conversation:
         """Questions without a usable answer so far."""
         return tuple(answer for answer in self.answers if isinstance(answer, Missing))
 
+    def is_final(self, attempts: int) -> bool:
+        """Tell whether nothing is to be asked any more: all is answered, or the attempts are used up."""
+        return not self.missing or self.closed or len(self.turns) >= attempts
 
-def settle(questions: Sequence[Question], attempts: Iterable[Attempt]) -> Conversation:
-    """Read all attempts at one form, oldest first.
+
+def settle(questions: Sequence[Question], calls: Iterable[Call], way: Way) -> Settled:
+    """Read all calls of one ask, oldest first.
 
     A question keeps its first usable answer; what a later reply says about it is not read.
     """
@@ -58,20 +63,20 @@ def settle(questions: Sequence[Question], attempts: Iterable[Attempt]) -> Conver
     }
     turns: list[Turn] = []
     closed = False
-    for attempt in attempts:
-        if attempt.outcome not in SPOKEN or attempt.response is None:
+    for call in calls:
+        if call.outcome not in SPOKEN or call.response is None:
             continue
-        reply = read_reply(attempt.response, seconds=attempt.seconds or 0.0)
+        reply = read_body(call.response)
         open_questions = [question for question in questions if isinstance(settled[question.question_id], Missing)]
-        answers = read_answers(open_questions, reply)
+        answers = read_answers(open_questions, reply, way)
         settled.update({answer.question_id: answer for answer in answers})
         missing = tuple(answer for answer in answers if isinstance(answer, Missing))
         turns.append(Turn(text=reply.text, missing=missing))
         closed = reply.outcome in ("refused", "truncated")
-    return Conversation(answers=tuple(settled.values()), turns=tuple(turns), closed=closed)
+    return Settled(answers=tuple(settled.values()), turns=tuple(turns), closed=closed)
 
 
-def read_answers(questions: Sequence[Question], reply: ChatReply) -> tuple[Response | Missing, ...]:
+def read_answers(questions: Sequence[Question], reply: Reply, way: Way) -> tuple[Response | Missing, ...]:
     """Read one reply as answers to the questions that it was asked."""
     if reply.outcome == "refused":
         return all_missing(questions, "the model refused to answer", reply.detail)

@@ -1,0 +1,130 @@
+"""What a rater's endpoint is to a run: it is asked, and says what became of it as a record.
+
+Nothing is raised for what an endpoint may do: the record says it, so that it can be stored before
+anybody acts on it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+from spa.forms.form import Question
+from spa.study.raters import Way
+
+SPOKE = ("answered", "refused", "truncated", "unreadable")  # the model, or something in its name, replied: paid
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One request: the whole conversation so far, and the questions that the reply is to answer."""
+
+    messages: tuple[Mapping[str, Any], ...]  # role and content, as chat endpoints take them
+    questions: tuple[Question, ...]
+    way: Way
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What came back from one request.
+
+    ``outcome`` is "answered", "refused" or "truncated" where the model spoke (``body`` is the paid
+    response), else "unreadable" (a response that holds no message), "quota", "timeout",
+    "connection" or "http_<code>".
+    """
+
+    outcome: str
+    body: str | None = None  # verbatim
+    text: str = ""  # what the model said
+    detail: str = ""  # what went wrong, in the words of the server or the library
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    cached_tokens: int | None = None  # of the prompt
+    model: str | None = None  # as the endpoint names it
+    fingerprint: str | None = None  # of the system behind it
+    retry_after: float | None = None  # seconds that the server wants us to wait
+
+    @property
+    def spoke(self) -> bool:
+        """Whether a reply arrived that counts as an attempt."""
+        return self.outcome in SPOKE
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What the journal keeps beside the response."""
+        names = ("prompt_tokens", "completion_tokens", "cached_tokens", "model", "fingerprint", "detail")
+        return {name: value for name in names if (value := getattr(self, name)) not in (None, "")}
+
+
+class Endpoint(Protocol):
+    """A connection to a model; an asynchronous context manager."""
+
+    @property
+    def shown(self) -> str:
+        """Where it is, for messages; without passwords."""
+
+    def record(self, request: Request) -> str:
+        """Return what is sent, as JSON for the journal: no key, images by their digest."""
+
+    async def ask(self, request: Request) -> Reply:
+        """Send one request and return what became of it."""
+
+    async def __aenter__(self) -> Self: ...
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+
+def read_body(body: str) -> Reply:
+    """Read the body of an answer, whatever it holds.
+
+    Bodies are stored verbatim and read again on every run, so that this works on the body alone.
+    """
+    try:
+        completion = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        return Reply(outcome="unreadable", body=body, detail=f"the response is not JSON: {error}")
+    return read_completion(mapping(completion), body)
+
+
+def read_completion(completion: Mapping[str, Any], body: str) -> Reply:
+    """Read a chat completion."""
+    usage = mapping(completion.get("usage"))
+    known: dict[str, Any] = {
+        "body": body,
+        "prompt_tokens": count(usage.get("prompt_tokens")),
+        "completion_tokens": count(usage.get("completion_tokens")),
+        "cached_tokens": count(mapping(usage.get("prompt_tokens_details")).get("cached_tokens")),
+        "model": text_or_none(completion.get("model")),
+        "fingerprint": text_or_none(completion.get("system_fingerprint")),
+    }
+    choices = completion.get("choices")
+    first = mapping(choices[0]) if isinstance(choices, list) and choices else {}
+    message = mapping(first.get("message"))
+    if not message:
+        return Reply(outcome="unreadable", detail="the response holds no message", **known)
+    content = message.get("content")
+    text = content if isinstance(content, str) else ""
+    finish = first.get("finish_reason")
+    if message.get("refusal") or finish == "content_filter":
+        return Reply(outcome="refused", text=text, detail=str(message.get("refusal") or finish), **known)
+    return Reply(outcome="truncated" if finish == "length" else "answered", text=text, **known)
+
+
+def mapping(value: object) -> dict[str, Any]:
+    """Return a JSON object, or an empty one where something else stands."""
+    return value if isinstance(value, dict) else {}
+
+
+def count(value: object) -> int | None:
+    """Return a number of tokens, or ``None`` for anything that is none."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31 else None
+
+
+def text_or_none(value: object) -> str | None:
+    """Return a text, or ``None`` for anything that is none."""
+    return value if isinstance(value, str) else None

@@ -1,0 +1,136 @@
+"""What of a form is put to an LLM at once: all of it, a page, or one question.
+
+However a form is cut, the texts are the form's own, in its order: an ask is a part of what the
+page says, never more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from spa.forms.form import (
+    ChoiceTarget,
+    Exhibit,
+    ExhibitsBlock,
+    Form,
+    Page,
+    PageBlock,
+    Question,
+    RatingTarget,
+)
+from spa.forms.spoken import pages_for
+
+Conversation = Literal["form", "page", "question"]
+WHOLE = "form"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """One thing put to an LLM: the pages (or parts of them) that it reads, and the questions that it answers.
+
+    ``ask_id`` is "form", the id of a page or the id of a question. ``alone`` says that the ask
+    opens a conversation of its own; else it goes on with that of the ask before. ``sent`` holds the
+    exhibits that the conversation has shown already.
+    """
+
+    ask_id: str
+    pages: tuple[Page, ...]
+    questions: tuple[Question, ...]
+    alone: bool
+    sent: frozenset[str] = frozenset()
+
+
+def asks_of(form: Form, conversation: Conversation) -> tuple[Ask, ...]:
+    """Cut a form into what is asked at once.
+
+    Parameters
+    ----------
+    form : Form
+        Only its pages for everybody are asked.
+    conversation : {"form", "page", "question"}
+        "form": one ask. "page": one conversation with an ask for each page that asks something; pages
+        that only show come with the next. "question": a conversation for each question, with the
+        instructions, everything read before, what its page shows for it, and the question last.
+
+    Returns
+    -------
+    tuple of Ask
+        Every question stands in exactly one ask; asks stand in the order of the form.
+    """
+    pages = pages_for(form, "everybody")
+    match conversation:
+        case "form":
+            questions = tuple(question for page in pages for question in page.questions)
+            return (Ask(ask_id=WHOLE, pages=pages, questions=questions, alone=True),) if questions else ()
+        case "page":
+            return tuple(_by_page(pages))
+        case "question":
+            return tuple(_by_question(pages))
+
+
+def _by_page(pages: Sequence[Page]) -> Iterator[Ask]:
+    waiting: list[Page] = []
+    sent: set[str] = set()
+    first = True
+    for page in pages:
+        waiting.append(page)
+        if not page.questions:
+            continue
+        shown = frozenset(sent)
+        yield Ask(ask_id=page.page_id, pages=tuple(waiting), questions=page.questions, alone=first, sent=shown)
+        sent |= {exhibit.exhibit_id for each in waiting for exhibit in _exhibits(each.blocks)}
+        waiting, first = [], False
+
+
+def _by_question(pages: Sequence[Page]) -> Iterator[Ask]:
+    before = tuple(page for page in pages if not page.questions)
+    for place, page in enumerate(pages):
+        for question in page.questions:
+            shown = (*(other for other in before if pages.index(other) < place), _cut(page, question))
+            yield Ask(ask_id=question.question_id, pages=shown, questions=(question,), alone=True)
+
+
+def _cut(page: Page, question: Question) -> Page:
+    """Return the page as far as it concerns one question, which stands last."""
+    blocks: list[PageBlock] = []
+    for block in page.blocks:
+        if block == question:
+            break
+        if not isinstance(block, Question):
+            blocks.append(block)
+    return replace(page, blocks=(*(block for block in blocks if _concerns(block, question)), question))
+
+
+def _concerns(block: PageBlock, question: Question) -> bool:
+    """Tell whether a question needs a block: outputs of others are left out, what orients is kept."""
+    if not isinstance(block, ExhibitsBlock):
+        return True
+    wanted = _asked_about(question)
+    labelled = {(one.label, one.item_id, one.sample) for one in block.exhibits if one.label is not None}
+    if wanted is None:
+        return True
+    if not labelled:  # references, shown for orientation
+        return any(one.item_id == item for one in block.exhibits for _, item, _ in wanted)
+    return bool(labelled & wanted)
+
+
+def _asked_about(question: Question) -> set[tuple[str | None, str, int]] | None:
+    """Return the outputs that a question is about; ``None`` where it is about systems or anything else."""
+    match question.target:
+        case RatingTarget(label=label, item_id=item, sample=sample):
+            return {(label, item, sample)}
+        case ChoiceTarget() as choice:
+            return {
+                (choice.label_x, choice.item_id, choice.sample_x),
+                (choice.label_y, choice.item_id, choice.sample_y),
+            }
+        case _:
+            return None
+
+
+def _exhibits(blocks: Sequence[PageBlock]) -> Iterator[Exhibit]:
+    for block in blocks:
+        if isinstance(block, ExhibitsBlock):
+            yield from (one for one in (block.heading, *block.exhibits) if one is not None)

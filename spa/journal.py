@@ -1,0 +1,199 @@
+"""The write-ahead record of calls that cost money or create something outside.
+
+A call is on disk before it is made, and its outcome in the same transaction as whatever follows
+from it. After a kill a call that began and did not finish is there to be seen: nobody knows
+whether it took effect, so that it is never silently made again as the same attempt.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar, cast
+
+from sqlalchemy import Connection, Row, Select, insert, select, update
+
+from spa.errors import ResponseError
+from spa.responses.store import Store
+from spa.responses.store_schema import journal
+
+STARTED = "started"
+T = TypeVar("T")
+Work = Callable[[Connection], Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One call to something outside, before (``outcome`` "started") or after.
+
+    ``kind`` is the bridge ("llm", "prolific", ...), ``scope`` what the call belongs to (a visit, a
+    study), ``key`` what it is for: the same purpose has the same key, and ``attempt`` counts the calls
+    made for it.
+    """
+
+    kind: str
+    scope: str
+    key: str
+    attempt: int  # 1, 2, ...
+    request: str  # what is sent, JSON, without secrets
+    begun_at: float  # seconds since 1970
+    outcome: str = STARTED
+    response: str | None = None  # what arrived, verbatim; None where nothing did
+    finished_at: float | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)  # tokens, cost, model, ...
+
+    @property
+    def seconds(self) -> float | None:
+        """How long the call took."""
+        return None if self.finished_at is None else self.finished_at - self.begun_at
+
+
+class Journal:
+    """The calls of one store. Methods that take a connection run inside the caller's transaction."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def begin(self, kind: str, scope: str, key: str, request: str) -> Call:
+        """Write down that a call is about to be made; it is on disk when this returns."""
+        with self._store.transaction() as connection:
+            return begin(connection, kind, scope, key, request)
+
+    def finish(self, call: Call, outcome: str, *, response: str | None = None, **facts: Any) -> Call:
+        """Write down what came of a call; it is on disk when this returns."""
+        with self._store.transaction() as connection:
+            return finish(connection, call, outcome, response=response, facts=facts)
+
+    def calls(self, kind: str, scope: str, key: str | None = None) -> tuple[Call, ...]:
+        """Return the calls of one scope, and of one key where it is given, in the order in which they began."""
+        query = _select().where(journal.c.kind == kind, journal.c.scope == scope)
+        with self._store.reading() as connection:
+            found = connection.execute(query if key is None else query.where(journal.c.key == key))
+            return tuple(_call(row) for row in found)
+
+    def every(self, kind: str) -> Iterator[Call]:
+        """Yield all calls of a kind in the order in which they began."""
+        for row in self._store.stream(_select().where(journal.c.kind == kind)):
+            yield _call(row)
+
+    def unfinished(self, kind: str) -> tuple[Call, ...]:
+        """Return the calls of which nobody knows whether they took effect."""
+        with self._store.reading() as connection:
+            found = connection.execute(_select().where(journal.c.kind == kind, journal.c.outcome == STARTED))
+            return tuple(_call(row) for row in found)
+
+
+def begin(connection: Connection, kind: str, scope: str, key: str, request: str) -> Call:
+    """Write down that a call is about to be made, as the next attempt of its key."""
+    own = journal.c.kind == kind, journal.c.scope == scope, journal.c.key == key
+    last = connection.scalar(select(journal.c.attempt).where(*own).order_by(journal.c.attempt.desc()).limit(1))
+    call = Call(kind=kind, scope=scope, key=key, attempt=(last or 0) + 1, request=request, begun_at=time.time())
+    connection.execute(
+        insert(journal).values(
+            kind=kind,
+            scope=scope,
+            key=key,
+            attempt=call.attempt,
+            request=request,
+            begun_at=call.begun_at,
+            outcome=STARTED,
+            facts="{}",
+        )
+    )
+    return call
+
+
+def finish(connection: Connection, call: Call, outcome: str, *, response: str | None, facts: Mapping[str, Any]) -> Call:
+    """Write down what came of a call, once.
+
+    Raises
+    ------
+    ResponseError
+        If the call was never begun, or has an outcome already.
+    """
+    done = replace(call, outcome=outcome, response=response, finished_at=time.time(), facts=dict(facts))
+    changed = connection.execute(
+        update(journal)
+        .where(
+            journal.c.kind == call.kind,
+            journal.c.scope == call.scope,
+            journal.c.key == call.key,
+            journal.c.attempt == call.attempt,
+            journal.c.outcome == STARTED,
+        )
+        .values(
+            outcome=outcome,
+            response=response,
+            finished_at=done.finished_at,
+            facts=json.dumps(done.facts, sort_keys=True, ensure_ascii=True),
+        )
+    )
+    if changed.rowcount != 1:
+        raise ResponseError(
+            f"journal: attempt {call.attempt} of {call.kind} {call.scope} {call.key} was wanted as begun and not "
+            "finished, got another state; is the same command running twice?"
+        )
+    return done
+
+
+class BatchedWriter:
+    """Runs the writes of many tasks a few at a time in one transaction; each goes on when its own is on disk.
+
+    One synchronisation of the disk then serves all tasks that wait for it, and the promise is the same.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._waiting: list[tuple[Work, asyncio.Future[Any]]] = []
+        self._drain: asyncio.Task[None] | None = None
+
+    async def write(self, work: Callable[[Connection], T]) -> T:
+        """Run ``work`` in a transaction and return its result when it is on disk; its error undoes it alone."""
+        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self._waiting.append((work, future))
+        if self._drain is None or self._drain.done():
+            self._drain = asyncio.create_task(self._empty())
+        return await future
+
+    async def _empty(self) -> None:
+        while self._waiting:
+            batch, self._waiting = self._waiting, []
+            results: list[Any] = []
+            try:
+                results = await asyncio.to_thread(self._commit, [work for work, _ in batch])
+            except ResponseError as error:  # nothing of the batch is on disk, and everybody who waits is told
+                results = [error] * len(batch)
+            finally:
+                if not results:  # an error that nobody foresaw goes on its way; nobody is left waiting
+                    for _, future in [*batch, *self._waiting]:
+                        future.cancel()
+            for (_, future), result in zip(batch, results, strict=True):
+                if future.cancelled():
+                    continue
+                if isinstance(result, ResponseError):
+                    future.set_exception(result)
+                else:
+                    future.set_result(result)
+
+    def _commit(self, batch: list[Work]) -> list[Any]:
+        results: list[Any] = []
+        with self._store.transaction() as connection:
+            for work in batch:
+                try:
+                    with connection.begin_nested():
+                        results.append(work(connection))
+                except ResponseError as error:
+                    results.append(error)
+        return results
+
+
+def _select() -> Select[Any]:
+    return select(journal).order_by(journal.c.number)
+
+
+def _call(row: Row[Any]) -> Call:
+    known = {name: value for name, value in row._mapping.items() if name != "number"}
+    return Call(**{**known, "facts": cast(dict[str, Any], json.loads(row.facts))})

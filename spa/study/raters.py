@@ -1,0 +1,112 @@
+"""LLM raters as data: who answers, how they are asked, and the variants of asking.
+
+A *way* is everything that may change an answer. A variant is the rater's way with some keys
+set anew; a grid is every combination of the values that it lists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+from itertools import product
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, StringConstraints
+
+from spa.study.section import Ident, Section, Text
+
+ADDED = ("explain", "guidelines", "reference", "persona")  # keys that let a rater read more than people do
+Temperature = Annotated[float, Field(ge=0, le=2)]
+
+
+class Way(Section):
+    """How an LLM is asked."""
+
+    temperature: Temperature | None = None
+    top_p: Annotated[float, Field(gt=0, le=1)] | None = None
+    seed: Annotated[int, Field(ge=0)] | None = None
+    max_tokens: Annotated[int, Field(ge=1)] | None = None
+    readout: Literal["verbalised", "logit"] = "verbalised"  # what it says, or the probabilities of the answers
+    conversation: Literal["form", "page", "question"] = "form"  # one message; a page at a time; each question alone
+    answer_format: Literal["schema", "json", "text"] = "schema"  # JSON enforced, JSON asked for, or free text
+    reading: Literal["strict", "first_number"] = "strict"  # of free text
+    attempts: Annotated[int, Field(ge=1, le=10)] = 2  # how often an unreadable answer is asked for
+    repeats: Annotated[int, Field(ge=1, le=1000)] = 1  # answers to the same form, each asked afresh
+    persona: Text | None = None
+    explain: Literal["no", "before", "after"] = "no"  # an explanation of each rating, before or after it
+    guidelines: Text | None = None
+    reference: Ident | None = None  # a system whose output is shown for orientation
+
+
+class Variant(Way):
+    """A way of asking: the rater's own, with the keys given here in place of its."""
+
+    id: Ident
+
+
+class Rater(Way):
+    """An LLM that answers the forms that people answer."""
+
+    id: Ident
+    model: Text
+    provider: Literal["chat", "responses", "batch", "local"] = "chat"
+    base_url: Annotated[str, StringConstraints(pattern=r"^https?://")] | None = None
+    api_key_env: Text = "OPENAI_API_KEY"  # name of the environment variable, never the key
+    concurrency: Annotated[int, Field(ge=1, le=1000)] = 8  # most requests under way at once
+    budget: Annotated[float, Field(gt=0)] | None = None  # stop before this much is spent, in the prices' currency
+    variants: tuple[Variant, ...] = ()
+    grid: dict[str, Annotated[tuple[Any, ...], Field(min_length=1)]] = Field(default_factory=dict)  # key -> values
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedWay:
+    """A rater as it is asked once: who, under which variant, how."""
+
+    rater: Rater
+    variant: str | None  # None: the rater has no variants
+    way: Way
+
+    @property
+    def identical(self) -> bool:
+        """Whether the rater reads and is asked what people read and are asked, and nothing else."""
+        return all(getattr(self.way, key) in (None, "no") for key in ADDED)
+
+    @property
+    def name(self) -> str:
+        """The rater's id, with the variant where there is one."""
+        return self.rater.id if self.variant is None else f"{self.rater.id}/{self.variant}"
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash of everything that may change an answer; repeats, attempts and addresses do not."""
+        kept = self.way.model_dump_json(exclude={"repeats", "attempts"})
+        return sha256(f"{self.rater.model}\n{kept}".encode()).hexdigest()[:16]
+
+
+def asked_ways(rater: Rater) -> tuple[AskedWay, ...]:
+    """Return every way in which a rater is asked: its variants, its grid, or its own where it has neither.
+
+    Raises
+    ------
+    pydantic.ValidationError
+        If the grid names an unknown key, or a value that its key does not take.
+    """
+    variants = [*rater.variants, *_of_grid(rater)]
+    own = Way(**{key: getattr(rater, key) for key in Way.model_fields})
+    if not variants:
+        return (AskedWay(rater=rater, variant=None, way=own),)
+    changed = ({key: getattr(one, key) for key in one.model_fields_set - {"id"}} for one in variants)
+    return tuple(
+        AskedWay(rater=rater, variant=one.id, way=own.model_copy(update=keys))
+        for one, keys in zip(variants, changed, strict=True)
+    )
+
+
+def _of_grid(rater: Rater) -> Iterator[Variant]:
+    """Yield a variant for each combination, named after its values."""
+    if not rater.grid:
+        return
+    for values in product(*rater.grid.values()):
+        keys = dict(zip(rater.grid, values, strict=True))
+        yield Variant(id=", ".join(f"{key}={value}" for key, value in keys.items()), **keys)

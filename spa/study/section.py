@@ -1,0 +1,18 @@
+"""What every table of a study file is made of."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, StringConstraints
+
+Ident = Annotated[
+    str, StringConstraints(min_length=1, max_length=80, pattern=r"^[^\s/\\\p{Cc}](?:\P{Cc}*[^\s\p{Cc}])?$")
+]
+Text = Annotated[str, StringConstraints(min_length=1)]
+
+
+class Section(BaseModel):
+    """A table of the study file: frozen, unknown keys refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
