@@ -79,6 +79,12 @@ class Journal:
         for row in self._store.stream(_select().where(journal.c.kind == kind)):
             yield _call(row)
 
+    def facts(self, kind: str) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+        """Yield scope, outcome and facts of all calls of a kind, without what was sent and what arrived."""
+        query = select(journal.c.scope, journal.c.outcome, journal.c.facts).where(journal.c.kind == kind)
+        for row in self._store.stream(query):
+            yield row.scope, row.outcome, cast(dict[str, Any], json.loads(row.facts))
+
     def unfinished(self, kind: str) -> tuple[Call, ...]:
         """Return the calls of which nobody knows whether they took effect."""
         with self._store.reading() as connection:

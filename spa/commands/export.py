@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 )
 @click.option("--format", "format_", type=click.Choice(["csv", "parquet", "jsonl"]), default="csv", show_default=True)
 @click.option("--incomplete", is_flag=True, help="Also the finished pages of visits that were not completed.")
+@click.option("--raw", is_flag=True, help="Also every call to an LLM, with request and response: calls.jsonl.")
 @click.option("--store", metavar="PATH|URL", help="The store. [default: STUDY with the suffix .sqlite]")
 @click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
 def export(
@@ -31,6 +32,7 @@ def export(
     out: Path,
     format_: TableFormat,
     incomplete: bool,
+    raw: bool,
     store: str | None,
     as_json: bool,
 ) -> None:
@@ -46,8 +48,13 @@ def export(
 
     with open_workspace(study, store, read_only=True) as workspace:
         tables = export_tables(workspace.store, incomplete=unfinished(workspace) if incomplete else ())
-    paths = write_tables(tables, out, format=format_)
-    rows = {path: getattr(tables, path.stem).height for path in paths}
+        paths = write_tables(tables, out, format=format_)
+        rows = {path: getattr(tables, path.stem).height for path in paths}
+        if raw:
+            from spa.annotators.raters.raw import write_calls
+
+            path, calls = write_calls(workspace.store, out)
+            rows[path] = calls
     if as_json:
         click.echo(json.dumps([{"file": str(path), "rows": count} for path, count in rows.items()], ensure_ascii=False))
         return

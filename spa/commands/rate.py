@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,26 +10,45 @@ import click
 
 from spa.commands.simulation import check_url, choose_truth, simulation_options
 from spa.commands.workspace import with_store
-from spa.errors import StudyError
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from spa.annotators.raters.run import RatingSummary
+    from spa.annotators.raters.endpoint import Endpoint
     from spa.annotators.simulated import Temperament
     from spa.annotators.truth import Truth
     from spa.commands.workspace import Workspace
     from spa.study.raters import Rater
-    from spa.study.study import Study
-
-SIMULATED = "simulated-rater"
 
 
-@click.command(epilog="Example: spa rate my-study/study.toml --rater my-llm --limit 3")
+@click.command(
+    epilog="Examples: spa rate my-study/study.toml --rater my-llm --dry-run; "
+    "spa rate my-study/study.toml --rater my-llm --limit 3 --budget 2"
+)
 @click.argument("study", type=click.Path(path_type=Path))
-@click.option("--rater", "name", metavar="NAME", help="Id of one of the study's raters; needed where it has several.")
+@click.option(
+    "--rater",
+    "name",
+    metavar="NAME|FILE",
+    help="One of the study's raters, needed where it has several; or a TOML file with the keys of one.",
+)
+@click.option("--variant", "variants", metavar="NAME", multiple=True, help="Only this way of asking; repeatable.")
 @click.option("--base-url", metavar="URL", help="Another address of the rater's endpoint, ending in /v1 as a rule.")
+@click.option("--dry-run", is_flag=True, help="Print what would be asked, in requests, tokens and money; ask nothing.")
+@click.option("--budget", type=click.FloatRange(min=0, min_open=True), help="Stop before more is spent, in all runs.")
+@click.option(
+    "--prices",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Price table. [default: prices.toml beside the study file]",
+)
+@click.option(
+    "--probe-injection",
+    metavar="FORMS",
+    type=click.IntRange(min=1),
+    help="Ask so many forms twice, once with a hostile line in an output, and tell how answers move.",
+)
 @click.option("--limit", type=click.IntRange(min=1), help="Only the first so many assignments, to try it out.")
+@click.option("--only", metavar="ASSIGNMENT", multiple=True, help="Only this assignment; repeatable.")
 @click.option(
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),
@@ -45,8 +63,14 @@ SIMULATED = "simulated-rater"
 def rate(
     study: Path,
     name: str | None,
+    variants: tuple[str, ...],
     base_url: str | None,
+    dry_run: bool,
+    budget: float | None,
+    prices: Path | None,
+    probe_injection: int | None,
     limit: int | None,
+    only: tuple[str, ...],
     timeout: float,
     store: str | None,
     simulate: bool,
@@ -56,19 +80,29 @@ def rate(
     seed: int,
     as_json: bool,
 ) -> None:
-    """Let an LLM answer the assignments of STUDY, each form in one conversation.
+    """Let an LLM answer the assignments of STUDY.
 
-    What is answered is kept; the command can be run again and asks only what is open. The key is
-    read from the environment variable that the rater names. --truth, --utility, --likert-reversal
-    and --seed are for --simulate.
+    What is answered is kept; the command can be stopped and run again, and asks only what is open.
+    The key is read from the environment variable that the rater names. --truth, --utility,
+    --likert-reversal and --seed are for --simulate.
     """
-    from spa.annotators.raters.chat import ChatEndpoint
-    from spa.annotators.raters.run import rate_assignments, stop_if_unfinished
+    from spa.annotators.raters.prices import load_prices
+    from spa.annotators.raters.run import rate_visits, stop_if_unfinished
+    from spa.annotators.raters.visits import visits_of
     from spa.annotators.raters.wording import StudyWording
     from spa.annotators.simulated_endpoint import STEADY
+    from spa.commands.rating import (
+        choose_rater,
+        choose_ways,
+        probes_of,
+        progress_of,
+        purse_of,
+        tell,
+        tell_estimate,
+        tell_injection,
+    )
     from spa.commands.workspace import open_workspace
     from spa.responses.one_run import one_run
-    from spa.study.raters import asked_ways
 
     if simulate and base_url is not None:
         raise click.UsageError("--simulate starts an endpoint of its own; leave --base-url out")
@@ -77,6 +111,12 @@ def rate(
     with ExitStack() as stack:
         workspace = stack.enter_context(open_workspace(study, store))
         rater = choose_rater(workspace.study, study, name, simulate=simulate)
+        table = load_prices(prices, study)
+        wording = StudyWording(workspace.texts)
+        if dry_run:
+            visits = visits_of(workspace.store, choose_ways(rater, variants), limit=limit, only=only)
+            tell_estimate(workspace, visits, wording, table, as_json=as_json)
+            return
         stack.enter_context(one_run(workspace.store.name, rater.id))
         if simulate:
             known, temperament, _ = choose_truth(
@@ -87,57 +127,36 @@ def rate(
             rater = rater.model_copy(update={"api_key_env": "none"})
         if base_url is not None:
             rater = rater.model_copy(update={"base_url": check_url("--base-url", base_url)})
-        endpoint = ChatEndpoint(rater, timeout=timeout)
-        ways = asked_ways(rater)
-        total = min(workspace.store.count_assignments(), limit or 10**9) * sum(way.way.repeats for way in ways)
-        bar = stack.enter_context(
-            click.progressbar(length=total, label=f"{rater.id} answers {total} assignments", hidden=as_json)
-        )
-        summary = rate_assignments(
-            workspace,
-            ways,
-            StudyWording(workspace.texts),
-            endpoint=endpoint,
-            limit=limit,
-            progress=lambda summary: bar.update(1),
-        )
-    tell(summary, as_json=as_json)
+        if budget is not None:
+            rater = rater.model_copy(update={"budget": budget})
+        ways = choose_ways(rater, variants)
+        visits = visits_of(workspace.store, ways, limit=limit, only=only)
+        if probe_injection is not None:
+            visits = probes_of(workspace.store, ways, probe_injection)
+        with progress_of(rater, len(visits), table.currency, hidden=as_json) as progress:
+            summary = rate_visits(
+                workspace,
+                visits,
+                wording,
+                endpoint=open_endpoint(rater, timeout),
+                purse=purse_of(workspace.store, rater, table),
+                progress=progress,
+            )
+        if probe_injection is not None:
+            tell_injection(workspace, visits, summary, as_json=as_json)
+            stop_if_unfinished(summary)
+            return
+    tell(summary, table.currency, as_json=as_json)
     stop_if_unfinished(summary)
     if not as_json:
         click.echo("Next: " + with_store(f"spa report {study} --out report", store))
 
 
-def choose_rater(study: Study, path: Path, name: str | None, *, simulate: bool) -> Rater:
-    """Return the rater that is meant; a simulated one need not stand in the study.
+def open_endpoint(rater: Rater, timeout: float) -> Endpoint:
+    """Return the connection that a rater's provider wants."""
+    from spa.annotators.raters.chat import ChatEndpoint
 
-    Raises
-    ------
-    StudyError
-        If the study has no such rater, or simulated answers would be kept under the name of an LLM.
-    """
-    from spa.annotators.simulated_endpoint import MODEL
-    from spa.study.raters import Rater
-
-    raters = {rater.id: rater for rater in study.raters}
-    if simulate and (name or SIMULATED) == SIMULATED:
-        rater = raters.get(SIMULATED) or Rater(id=SIMULATED, model=MODEL)
-    elif name is None and len(raters) == 1:
-        rater = next(iter(raters.values()))
-    elif name is None:
-        known = ", ".join(raters) or "none; add a table [[raters]] with id and model"
-        raise StudyError(f"{path}: wanted --rater NAME, one of the study's raters: {known}")
-    elif name not in raters:
-        raise StudyError(
-            f"{path}: wanted one of the study's raters ({', '.join(raters) or 'none'}), got --rater {name}"
-        )
-    else:
-        rater = raters[name]
-    if simulate and rater.model != MODEL:
-        raise StudyError(
-            f"{path}: --simulate wanted a rater with model = {MODEL!r}, got {rater.id!r} with {rater.model!r}; "
-            f"simulated answers are never kept under the name of an LLM; leave --rater out"
-        )
-    return rater
+    return ChatEndpoint(rater, timeout=timeout)
 
 
 def simulated_endpoint(
@@ -153,23 +172,3 @@ def simulated_endpoint(
     forms = ((workspace.form(name), store.key(name)) for name in store.assignment_ids()[:limit])
     put = put_in_all_ways(workspace.texts, asked_ways(rater))
     return served(create_endpoint(SimulatedModel(forms, put, truth, temperament=temperament, seed=seed)))
-
-
-def tell(summary: RatingSummary, *, as_json: bool) -> None:
-    """Print what the run came to."""
-    import json
-
-    if as_json:
-        counts = {name: dict(getattr(summary, name)) for name in ("missing", "unfinished", "outcomes")}
-        facts = {**asdict(summary), **counts, "requests": summary.requests}
-        click.echo(json.dumps(facts, ensure_ascii=False, indent=2))
-        return
-    before = f", {summary.finished_before} finished before" if summary.finished_before else ""
-    click.echo(f"{summary.rater}: {summary.finished} of {summary.visits} assignments finished{before}")
-    click.echo(f"  {summary.answered} questions answered, {sum(summary.missing.values())} missing")
-    for reason, questions in summary.missing.most_common():
-        click.echo(f"    {questions} x {reason}")
-    for outcome, assignments in summary.unfinished.most_common():
-        click.echo(f"  {assignments} assignments left for a rerun: {outcome}")
-    tokens = f"{summary.prompt_tokens} tokens read, {summary.completion_tokens} written"
-    click.echo(f"  {summary.requests} requests, {tokens}")

@@ -19,7 +19,7 @@ from spa.forms.form import (
     ScreeningTarget,
     Target,
 )
-from spa.responses.leases import asked_from_json
+from spa.responses.leases import PROBE, asked_from_json
 from spa.responses.store_schema import answers, submissions
 from spa.responses.submission import Missing, Response, Submission
 
@@ -57,11 +57,16 @@ def save_answers(connection: Connection, visit: int, submission: Submission) -> 
         connection.execute(insert(answers), rows)
 
 
-def read_submissions(connection: Connection, *, after: int, limit: int) -> list[tuple[int, Submission]]:
-    """Read the next completed visits, each with its number."""
+def read_submissions(
+    connection: Connection, *, after: int, limit: int, probes: bool = False
+) -> list[tuple[int, Submission]]:
+    """Read the next completed visits, each with its number; those that try a rater out only where asked for."""
+    tried_out = submissions.c.source == PROBE
     query = (
         select(submissions)
-        .where(submissions.c.completed_at.is_not(None), submissions.c.number > after)
+        .where(
+            submissions.c.completed_at.is_not(None), submissions.c.number > after, tried_out if probes else ~tried_out
+        )
         .order_by(submissions.c.number)
         .limit(limit)
     )

@@ -19,12 +19,15 @@ from spa.responses.store_schema import assignments, meta, submissions
 from spa.responses.submission import AnnotatorKind, Asked
 
 PERSON = "person"
+RATER = "rater:"
+PROBE = "probe"  # source of visits that try a rater out
 PLACES = (
     submissions.c.submission_id,
     submissions.c.assignment_id,
     submissions.c.annotator_id,
     submissions.c.annotator_kind,
     submissions.c.source,
+    submissions.c.asked,
     submissions.c.leased_at,
     submissions.c.completed_at,
     submissions.c.completion_code,
@@ -47,6 +50,7 @@ class Lease:
     completed: bool
     completion_code: str | None
     leased_at: float  # seconds since 1970
+    asked: Asked | None = None  # of a rater
 
 
 def lease_from_row(row: Row[Any]) -> Lease:
@@ -60,6 +64,7 @@ def lease_from_row(row: Row[Any]) -> Lease:
         completed=row.completed_at is not None,
         completion_code=row.completion_code,
         leased_at=row.leased_at,
+        asked=asked_from_json(row.asked),
     )
 
 
@@ -104,10 +109,9 @@ def lease_for_rater(connection: Connection, rater_id: str, assignment_id: str, a
     ResponseError
         If there is no such assignment, or the rater has it under the same name asked in another way.
     """
-    name = "/".join([rater_id, *([] if asked.variant is None else [asked.variant]), str(asked.repeat)])
-    seat = f"rater:{name}"
+    seat = f"{RATER}{_seat_name(rater_id, asked)}"
     own = submissions.c.assignment_id == assignment_id, submissions.c.seat == seat
-    row = connection.execute(select_leases().add_columns(submissions.c.asked).where(*own)).first()
+    row = connection.execute(select_leases().where(*own)).first()
     if row is not None:
         if asked_from_json(row.asked) != asked:
             what = f"rater {rater_id!r}" if asked.variant is None else f"variant {asked.variant!r} of {rater_id!r}"
@@ -118,7 +122,25 @@ def lease_for_rater(connection: Connection, rater_id: str, assignment_id: str, a
         return lease_from_row(row)
     if connection.scalar(select(assignments.c.number).where(assignments.c.assignment_id == assignment_id)) is None:
         raise ResponseError(f"no assignment {assignment_id!r} in this store")
-    return _give(connection, f"{name}/{assignment_id}", assignment_id, seat, rater_id, "llm", "rater", asked)
+    visit = visit_of_rater(rater_id, assignment_id, asked)
+    source = "rater" if asked.probe is None else PROBE
+    return _give(connection, visit, assignment_id, seat, rater_id, "llm", source, asked)
+
+
+def visit_of_rater(rater_id: str, assignment_id: str, asked: Asked) -> str:
+    """Return the submission id of a rater's visit: rater, variant, repeat and assignment."""
+    return f"{_seat_name(rater_id, asked)}/{assignment_id}"
+
+
+def _seat_name(rater_id: str, asked: Asked) -> str:
+    parts = [rater_id, asked.variant, str(asked.repeat), None if asked.probe is None else f"{PROBE} {asked.probe}"]
+    return "/".join(part for part in parts if part is not None)
+
+
+def completed_by_raters(connection: Connection) -> set[str]:
+    """Return the submission ids of the visits that raters have completed."""
+    done = submissions.c.seat.startswith(RATER), submissions.c.completed_at.is_not(None)
+    return set(connection.scalars(select(submissions.c.submission_id).where(*done)))
 
 
 def asked_to_json(asked: Asked | None) -> str | None:
@@ -150,6 +172,7 @@ def _give(
         completed=False,
         completion_code=None,
         leased_at=time.time(),
+        asked=asked,
     )
     connection.execute(
         insert(submissions).values(

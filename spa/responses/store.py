@@ -244,6 +244,11 @@ class Store:
             leases.lock_leases(connection)
             return leases.lease_for_rater(connection, rater_id, assignment_id, asked)
 
+    def completed_by_raters(self) -> set[str]:
+        """Return the submission ids of the visits that raters have completed."""
+        with self._reading() as connection:
+            return leases.completed_by_raters(connection)
+
     def leases(self) -> Iterator[Lease]:
         """Yield all leases in the order in which they were given."""
         for row in self._stream(leases.select_leases()):
@@ -302,10 +307,17 @@ class Store:
 
     def submissions(self) -> Iterator[Submission]:
         """Yield the completed visits in the order in which they began."""
+        yield from self._submissions(probes=False)
+
+    def probes(self) -> Iterator[Submission]:
+        """Yield the completed visits that tried a rater out; their answers are none of the study's."""
+        yield from self._submissions(probes=True)
+
+    def _submissions(self, *, probes: bool) -> Iterator[Submission]:
         last, chunk = 0, CHUNK
         while chunk == CHUNK:
             with self._reading() as connection:
-                found = read_submissions(connection, after=last, limit=CHUNK)
+                found = read_submissions(connection, after=last, limit=CHUNK, probes=probes)
             yield from (submission for _, submission in found)
             last, chunk = (found[-1][0] if found else last), len(found)
 

@@ -47,6 +47,7 @@ class Asked:
     readout: Literal["verbalised", "logit"]
     form: Literal["identical", "variant"]
     fingerprint: str
+    probe: str | None = None  # a visit that tries the rater out and gives no answers of the study
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,9 @@ import shutil
 from importlib.resources import files
 from pathlib import Path
 
+from click.testing import CliRunner, Result
+
+from spa.cli import main
 from spa.commands.build import build_store
 from spa.study.load import load_study, study_fingerprint
 
@@ -18,3 +21,10 @@ def built_example(folder: Path, *, annotators: int, example: str = "stories") ->
     fingerprint = study_fingerprint(study)
     build_store(study, path.with_suffix(".sqlite"), fingerprint=fingerprint, annotators=annotators, seed=None)
     return path
+
+
+def spa(*arguments: object, code: int = 0) -> Result:
+    """Run a command as a user types it, and check its exit code."""
+    shown = CliRunner().invoke(main, [str(argument) for argument in arguments], catch_exceptions=False)
+    assert shown.exit_code == code, shown.output
+    return shown

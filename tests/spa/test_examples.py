@@ -17,8 +17,8 @@ from spa.examples.drawings import DRAWERS, SIZE, TASKS, png
 from spa.examples.make_examples import write_stories
 from spa.study.load import load_study
 from spa.study.mistakes import study_tables
-from spa.study.raters import Variant
 from spa.study.outputs import load_outputs
+from spa.study.raters import Variant
 
 EXAMPLES = Path(spa.examples.__file__).parent
 STUDIES = sorted(EXAMPLES.rglob("*.toml"))

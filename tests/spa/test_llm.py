@@ -22,7 +22,8 @@ from spa.annotators.raters.chat import ChatEndpoint
 from spa.annotators.raters.endpoint import Reply, Request, read_body
 from spa.annotators.raters.keys import find_key
 from spa.annotators.raters.reading import Turn, UnreadableReply, find_payload, settle
-from spa.annotators.raters.run import KIND, RatingSummary, Visit, rate_assignments, stop_if_unfinished
+from spa.annotators.raters.run import KIND, RatingSummary, rate_assignments, stop_if_unfinished
+from spa.annotators.raters.visits import Visit
 from spa.annotators.raters.wording import Message
 from spa.annotators.simulated_endpoint import Faults, Seen, SimulatedModel, create_endpoint
 from spa.annotators.truth import Truth

@@ -8,11 +8,9 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from click.testing import CliRunner, Result
 from scipy import stats
 
 from spa.annotators.simulated_endpoint import STEADY
-from spa.cli import main
 from spa.commands.rate import simulated_endpoint
 from spa.commands.simulate import serving
 from spa.commands.workspace import open_workspace
@@ -20,13 +18,7 @@ from spa.journal import Journal
 from spa.responses.export import export_tables
 from spa.responses.one_run import one_run
 from spa.responses.submission import Response
-from tests.spa.rehearsed import built_example
-
-
-def spa(*arguments: object, code: int = 0) -> Result:
-    shown = CliRunner().invoke(main, [str(argument) for argument in arguments], catch_exceptions=False)
-    assert shown.exit_code == code, shown.output
-    return shown
+from tests.spa.rehearsed import built_example, spa
 
 
 @pytest.fixture(scope="module")
@@ -104,6 +96,28 @@ def test_a_rater_at_an_address_of_its_own_and_a_limit(tmp_path: Path) -> None:
             shown = spa("rate", study, "--rater", "simulated-rater", "--base-url", f"{address}/v1/", "--limit", 2)
     assert "2 of 2 assignments finished" in shown.output
     assert "2 requests" in shown.output
+
+
+def test_a_rater_may_stand_in_a_file_of_its_own(tmp_path: Path) -> None:
+    study = built_example(tmp_path, annotators=2)
+    file = tmp_path / "another.toml"
+    file.write_text('id = "another"\nmodel = "simulated-rater"\nrepeats = 2\nconversation = "page"\n', encoding="utf-8")
+    rated = json.loads(spa("rate", study, "--rater", file, "--simulate", "--only", "a00002", "--json").output)
+    assert (rated["rater"], rated["visits"], rated["finished"]) == ("another", 2, 2)
+    file.write_text('id = "another"\nmodel = "m"\nreading = "first_number"\n', encoding="utf-8")
+    assert "with first_number, got" in spa("rate", study, "--rater", file, code=1).output
+    file.write_text('id = "another"\n', encoding="utf-8")
+    assert "another.toml: model: field required" in spa("rate", study, "--rater", file, code=1).output
+
+
+def test_every_call_can_be_exported_whole(answered: Path, tmp_path: Path) -> None:
+    shown = spa("export", answered, "--out", tmp_path, "--raw").output
+    calls = [json.loads(line) for line in (tmp_path / "calls.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert f"{tmp_path / 'calls.jsonl'}: {len(calls)} rows" in shown
+    assert {call["outcome"] for call in calls} == {"ok"}
+    assert {call["assignment_id"] for call in calls} == {f"a{number:05}" for number in range(1, 5)}
+    assert all(json.loads(call["response"])["model"] == call["model"] == "simulated-rater" for call in calls)
+    assert len({call["prompt_sha256"] for call in calls}) == 4
 
 
 def test_a_rater_that_is_not_there_ends_with_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from spa.annotators.raters.endpoint import Reply
+from spa.annotators.raters.prices import Purse
 from spa.study.raters import Rater
 
 TRANSIENT = ("connection", "http_408", "http_409", "http_425", "http_429")  # a timeout may have been paid: no haste
@@ -38,3 +39,11 @@ def told(reply: Reply, rater: Rater, shown: str) -> str:
         case outcome:
             status = outcome.removeprefix("http_")
             return f"{place} answered {status}{said}; run the command again, what is answered is kept"
+
+
+def budget_reached(rater: Rater, purse: Purse) -> str:
+    """Return one line: what is spent, and what to do."""
+    return (
+        f"rater {rater.id!r}: the next request could pass the budget of {purse.budget:g} ({purse.spent:.4f} is spent, "
+        "earlier runs and requests under way included); raise it with --budget, what is answered is kept"
+    )

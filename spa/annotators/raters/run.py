@@ -7,25 +7,32 @@ the answers that follow from it. A rerun reads what is on record and asks only w
 from __future__ import annotations
 
 import asyncio
+import signal
+import threading
+import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Protocol
 
 from sqlalchemy import Connection
 
 from spa import journal
 from spa.annotators.raters.endpoint import Endpoint, Reply, Request
-from spa.annotators.raters.problems import is_hopeless, is_transient, told
-from spa.annotators.raters.reading import Settled, settle
-from spa.annotators.raters.wording import Wording, conversation
+from spa.annotators.raters.prices import Purse
+from spa.annotators.raters.problems import budget_reached, is_hopeless, is_transient, told
+from spa.annotators.raters.talk import Talk
+from spa.annotators.raters.tokens import expected_tokens
+from spa.annotators.raters.visits import Visit, visits_of
+from spa.annotators.raters.wording import Wording
 from spa.errors import PlatformError
-from spa.forms.asks import Ask, asks_of
+from spa.forms.asks import asks_of
 from spa.forms.form import Form
-from spa.journal import BatchedWriter, Call, Journal
+from spa.journal import BatchedWriter, Journal
 from spa.responses.leases import Lease, lease_for_rater
 from spa.responses.store import Store
-from spa.responses.submission import Asked, Missing, Response, Submission
+from spa.responses.submission import Missing, Response, Submission
 from spa.study.raters import AskedWay, Way
 
 KIND = "llm"  # of call, in the journal
@@ -48,29 +55,9 @@ class Forms(Protocol):
         """Return the form of an assignment, with what a way of asking adds to it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Visit:
-    """One assignment answered once by one rater in one way."""
-
-    assignment_id: str
-    asked: AskedWay
-    repeat: int
-
-    @property
-    def label(self) -> Asked:
-        """How the visit is told apart from others in the store."""
-        return Asked(
-            variant=self.asked.variant,
-            repeat=self.repeat,
-            readout=self.asked.way.readout,
-            form="identical" if self.asked.identical else "variant",
-            fingerprint=self.asked.fingerprint,
-        )
-
-
 @dataclass(slots=True, kw_only=True)
 class RatingSummary:
-    """What a run of a rater came to."""
+    """What a run of a rater came to, so far."""
 
     rater: str
     visits: int = 0  # assignments, times the ways and repeats in which they are asked
@@ -82,6 +69,8 @@ class RatingSummary:
     outcomes: Counter[str] = field(default_factory=Counter)  # of the requests of this run
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    cost: float | None = None  # of this run; None where no price is known
+    seconds: float = 0.0
     problem: str | None = None  # why the run stopped early, or what the endpoint said last
 
     @property
@@ -96,7 +85,9 @@ def rate_assignments(
     wording: Wording,
     *,
     endpoint: Endpoint,
+    purse: Purse | None = None,
     limit: int | None = None,
+    only: Collection[str] = (),
     progress: Progress | None = None,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> RatingSummary:
@@ -112,10 +103,14 @@ def rate_assignments(
         How the form is put.
     endpoint : Endpoint
         The connection; closed on return.
+    purse : Purse, optional
+        What the rater may spend; without one nothing is counted.
     limit : int, optional
         Only the first so many assignments.
+    only : collection of str, optional
+        Only these assignments.
     progress : callable, optional
-        Called with the summary so far whenever a visit has ended.
+        Called with the summary so far whenever a request has been answered or a visit has ended.
     sleep : callable
         Waits between tries.
 
@@ -124,34 +119,24 @@ def rate_assignments(
     RatingSummary
         Counts of this run. ``problem`` is set where visits were left for a rerun.
     """
-    run = RatingRun(forms, wording, endpoint=endpoint, sleep=sleep, rater_id=ways[0].rater.id)
-    names = forms.store.assignment_ids()[:limit]
-    return asyncio.run(run.everything(visits_of(names, ways), ways[0].rater.concurrency, progress))
+    visits = visits_of(forms.store, ways, limit=limit, only=only)
+    return rate_visits(forms, visits, wording, endpoint=endpoint, purse=purse, progress=progress, sleep=sleep)
 
 
-def visits_of(assignment_ids: Sequence[str], ways: Sequence[AskedWay]) -> Sequence[Visit]:
-    """Return every visit: assignment by assignment, so that a run that is stopped has whole ones."""
-    return _Visits(assignment_ids, ways)
-
-
-class _Visits(Sequence[Visit]):
-    """Visits made when they are looked at, so that memory does not grow with their number."""
-
-    def __init__(self, assignment_ids: Sequence[str], ways: Sequence[AskedWay]) -> None:
-        self._names = assignment_ids
-        self._ways = [(way, repeat) for way in ways for repeat in range(1, way.way.repeats + 1)]
-
-    def __len__(self) -> int:
-        return len(self._names) * len(self._ways)
-
-    def __getitem__(self, place: Any) -> Any:
-        if isinstance(place, slice):
-            return [self[number] for number in range(*place.indices(len(self)))]
-        if not 0 <= place < len(self):
-            raise IndexError(place)
-        number, way = divmod(place, len(self._ways))
-        asked, repeat = self._ways[way]
-        return Visit(assignment_id=self._names[number], asked=asked, repeat=repeat)
+def rate_visits(
+    forms: Forms,
+    visits: Sequence[Visit],
+    wording: Wording,
+    *,
+    endpoint: Endpoint,
+    purse: Purse | None = None,
+    progress: Progress | None = None,
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+) -> RatingSummary:
+    """Let a rater make the visits given; see :func:`rate_assignments`."""
+    rater = visits[0].asked.rater
+    run = RatingRun(forms, wording, endpoint=endpoint, purse=purse or Purse(None), sleep=sleep, rater_id=rater.id)
+    return asyncio.run(run.everything(visits, rater.concurrency, progress))
 
 
 class RatingRun:
@@ -163,6 +148,7 @@ class RatingRun:
         wording: Wording,
         *,
         endpoint: Endpoint,
+        purse: Purse,
         rater_id: str,
         sleep: Callable[[float], Awaitable[None]],
     ) -> None:
@@ -172,6 +158,9 @@ class RatingRun:
         self._writer = BatchedWriter(forms.store)
         self._wording = wording
         self._endpoint = endpoint
+        self._purse = purse
+        self._progress: Progress | None = None
+        self._began = 0.0
         self._sleep = sleep
         self._in_a_row = 0
         self._stopped = False
@@ -180,6 +169,7 @@ class RatingRun:
     async def everything(self, visits: Sequence[Visit], concurrency: int, progress: Progress | None) -> RatingSummary:
         """Work through the visits, some at a time."""
         self.summary.visits = len(visits)
+        self._progress, self._began = progress, time.monotonic()
         waiting = iter(visits)
 
         async def work(queue: Iterator[Visit]) -> None:
@@ -192,16 +182,40 @@ class RatingRun:
                     whole = True
                 finally:  # the others finish what they have asked and paid for, and begin nothing new
                     self._stopped = self._stopped or not whole
-                if progress is not None:
-                    progress(self.summary)
+                self._tell()
 
-        async with self._endpoint:
-            workers = min(concurrency, len(visits))
-            ends = await asyncio.gather(*(work(waiting) for _ in range(workers)), return_exceptions=True)
+        with self._stopped_by_hand():
+            async with self._endpoint:
+                workers = min(concurrency, len(visits))
+                ends = await asyncio.gather(*(work(waiting) for _ in range(workers)), return_exceptions=True)
         for end in ends:
             if isinstance(end, BaseException):
                 raise end
         return self.summary
+
+    @contextmanager
+    def _stopped_by_hand(self) -> Iterator[None]:
+        """Let the first Ctrl-C end the run when the requests under way are answered; the second is as always."""
+        loop = asyncio.get_running_loop()
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+
+        def stop() -> None:
+            self._stopped = True
+            self.summary.problem = "stopped by hand; run the command again to go on, what is answered is kept"
+            loop.remove_signal_handler(signal.SIGINT)
+
+        loop.add_signal_handler(signal.SIGINT, stop)
+        try:
+            yield
+        finally:
+            loop.remove_signal_handler(signal.SIGINT)
+
+    def _tell(self) -> None:
+        self.summary.seconds = time.monotonic() - self._began
+        if self._progress is not None:
+            self._progress(self.summary)
 
     async def _rate(self, visit: Visit) -> None:
         """Finish one visit, or leave it for a rerun."""
@@ -210,7 +224,7 @@ class RatingRun:
         if lease.completed:
             self.summary.finished_before += 1
             return
-        form = self._forms.form(visit.assignment_id, visit.asked.way)
+        form = visit.shown(self._forms.form(visit.assignment_id, visit.asked.way))
         talk = Talk(asks_of(form, visit.asked.way.conversation), self._journal.calls(KIND, lease.submission_id), visit)
         asked_before = talk.is_over  # and not completed, which the last call does as a rule
         while not talk.is_over:
@@ -229,8 +243,14 @@ class RatingRun:
         """Put what is open until the endpoint answers; return the outcome too where it does not."""
         request = talk.request(self._wording)
         wait = FIRST_WAIT
+        read, said = expected_tokens(request)
         for trial in range(TRIES):
-            talk, reply = await self._call(talk, request, lease)
+            aside = self._purse.set_aside(read, said)
+            if aside is None:
+                self.summary.problem = budget_reached(talk.visit.asked.rater, self._purse)
+                self._stopped = True
+                return talk, "budget"
+            talk, reply = await self._call(talk, request, lease, aside)
             if reply.spoke:
                 self._in_a_row = 0
                 return talk, None
@@ -246,15 +266,17 @@ class RatingRun:
             self._stopped = True
         return talk, reply.outcome
 
-    async def _call(self, talk: Talk, request: Request, lease: Lease) -> tuple[Talk, Reply]:
+    async def _call(self, talk: Talk, request: Request, lease: Lease, aside: float) -> tuple[Talk, Reply]:
         """Make one request, on record before and after; the last answer of a visit completes it."""
         key, record = talk.ask.ask_id, self._endpoint.record(request)
         begun = await self._writer.write(lambda c: journal.begin(c, KIND, lease.submission_id, key, record))
         reply = await self._endpoint.ask(request)
         outcome = talk.outcome_of(begun, reply)
+        cost = self._purse.pay(aside, reply)
+        facts = reply.facts if cost is None else {**reply.facts, "cost": cost}
 
         def save(connection: Connection) -> Talk:
-            done = journal.finish(connection, begun, outcome, response=reply.body, facts=reply.facts)
+            done = journal.finish(connection, begun, outcome, response=reply.body, facts=facts)
             further = talk.after(done)
             if further.is_over:
                 self._complete(connection, further, lease)
@@ -264,6 +286,8 @@ class RatingRun:
         self.summary.outcomes[outcome] += 1
         self.summary.prompt_tokens += reply.prompt_tokens or 0
         self.summary.completion_tokens += reply.completion_tokens or 0
+        self.summary.cost = self._purse.spent_now if self._purse.counts else None
+        self._tell()
         return after, reply
 
     def _complete(self, connection: Connection, talk: Talk, lease: Lease) -> None:
@@ -287,74 +311,6 @@ class RatingRun:
                 self.summary.missing[answer.reason.partition(", got")[0]] += 1
             else:
                 self.summary.answered += 1
-
-
-class Talk:
-    """Where one visit stands: its asks, the calls made for each, and what they settled."""
-
-    def __init__(self, asks: Sequence[Ask], calls: Sequence[Call], visit: Visit) -> None:
-        self.visit = visit
-        self._asks = tuple(asks)
-        self._calls: dict[str, tuple[Call, ...]] = {
-            ask.ask_id: tuple(call for call in calls if call.key == ask.ask_id) for ask in asks
-        }
-        self._settled: dict[str, Settled] = {ask.ask_id: self._settle(ask) for ask in asks}
-
-    @property
-    def is_over(self) -> bool:
-        """Whether nothing is to be asked any more."""
-        return all(self._is_final(ask) for ask in self._asks)
-
-    @property
-    def ask(self) -> Ask:
-        """The first ask that is open."""
-        return next(ask for ask in self._asks if not self._is_final(ask))
-
-    @property
-    def answers(self) -> tuple[Response | Missing, ...]:
-        """One answer a question, in the order of the form."""
-        return tuple(answer for ask in self._asks for answer in self._settled[ask.ask_id].answers)
-
-    @property
-    def seconds(self) -> float:
-        """How long the calls took, all together."""
-        return sum(call.seconds or 0.0 for calls in self._calls.values() for call in calls)
-
-    def request(self, wording: Wording) -> Request:
-        """Return the request for the first ask that is open: for what it lacks, after what was said before."""
-        ask = self.ask
-        place = self._asks.index(ask)
-        while not self._asks[place].alone:
-            place -= 1
-        history = [(each, self._settled[each.ask_id].turns) for each in self._asks[place : self._asks.index(ask) + 1]]
-        missing = {answer.question_id for answer in self._settled[ask.ask_id].missing}
-        questions = tuple(question for question in ask.questions if question.question_id in missing)
-        way = self.visit.asked.way
-        return Request(messages=tuple(conversation(wording, history, way)), questions=questions, way=way)
-
-    def outcome_of(self, call: Call, reply: Reply) -> str:
-        """Return the outcome of a call as the journal has it: "ok" where every question has its answer."""
-        if not reply.spoke:
-            return reply.outcome
-        if reply.outcome != "answered":
-            return reply.outcome
-        after = self.after(replace(call, outcome="ok", response=reply.body))
-        return "unreadable" if after._settled[call.key].missing else "ok"
-
-    def after(self, call: Call) -> Talk:
-        """Return where the visit stands with one more call."""
-        ask = next(ask for ask in self._asks if ask.ask_id == call.key)
-        talk = Talk((), (), self.visit)
-        talk._asks = self._asks
-        talk._calls = {**self._calls, call.key: (*self._calls[call.key], call)}
-        talk._settled = {**self._settled, call.key: talk._settle(ask)}
-        return talk
-
-    def _is_final(self, ask: Ask) -> bool:
-        return self._settled[ask.ask_id].is_final(self.visit.asked.way.attempts)
-
-    def _settle(self, ask: Ask) -> Settled:
-        return settle(ask.questions, self._calls[ask.ask_id], self.visit.asked.way)
 
 
 def stop_if_unfinished(summary: RatingSummary) -> None:

@@ -1,0 +1,108 @@
+"""What a run of a rater will come to: requests, tokens and money, before anything is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from spa.annotators.raters.prices import Price
+from spa.annotators.raters.run import KIND, Forms
+from spa.annotators.raters.tokens import CHARACTERS_A_TOKEN, answer_tokens, tokens_of
+from spa.annotators.raters.visits import Visit
+from spa.annotators.raters.wording import Wording, conversation
+from spa.forms.asks import Ask, asks_of
+from spa.journal import Journal
+
+SAMPLE = 200  # visits that are looked at; the rest are reckoned from these
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """What is still to be asked. Tokens are estimates: ``basis`` says from what."""
+
+    visits: int
+    finished: int
+    requests: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost: float | None  # None: no price is known
+    spent: float  # by earlier runs
+    basis: str
+
+
+def estimate(
+    forms: Forms,
+    visits: Sequence[Visit],
+    wording: Wording,
+    *,
+    price: Price | None,
+    spent: float = 0.0,
+    progress: Callable[[], None] | None = None,
+) -> Estimate:
+    """Reckon what is still to be asked, from up to 200 visits spread over all; nothing is sent.
+
+    Parameters
+    ----------
+    forms : Forms
+        The store and the forms.
+    visits : sequence of Visit
+        What would be asked.
+    wording : Wording
+        How the form is put.
+    price : Price or None
+        Of the rater's model.
+    spent : float
+        By earlier runs.
+    progress : callable, optional
+        Called after each visit that is looked at.
+    """
+    done = forms.store.completed_by_raters()
+    open_visits = [visit for visit in visits if visit.submission_id not in done]
+    step = max(1, len(open_visits) // SAMPLE)
+    sample = open_visits[::step]
+    requests = prompt = completion = 0
+    batch = bool(visits) and visits[0].asked.rater.provider == "batch"
+    for visit in sample:
+        for asked, read, said in _asked_of(forms, visit, wording):
+            requests, prompt, completion = requests + asked, prompt + read, completion + said
+        if progress is not None:
+            progress()
+    scale = len(open_visits) / max(1, len(sample))
+    whole = [round(value * scale) for value in (requests, prompt, completion)]
+    looked = "every form" if step == 1 else f"{len(sample)} of {len(open_visits)} forms"
+    return Estimate(
+        visits=len(visits),
+        finished=len(visits) - len(open_visits),
+        requests=whole[0],
+        prompt_tokens=whole[1],
+        completion_tokens=whole[2],
+        cost=None if price is None else price.cost(whole[1], whole[2], batch=batch),
+        spent=spent,
+        basis=f"{looked}, {CHARACTERS_A_TOKEN:g} characters a token, no answer asked for twice",
+    )
+
+
+def _asked_of(forms: Forms, visit: Visit, wording: Wording) -> Iterable[tuple[int, int, int]]:
+    """Yield requests, tokens read and tokens written for each ask of a visit that is open."""
+    way = visit.asked.way
+    form = forms.form(visit.assignment_id, way)
+    answered = {call.key for call in Journal(forms.store).calls(KIND, visit.submission_id) if call.outcome == "ok"}
+    talk: list[tuple[Ask, tuple[Any, ...]]] = []
+    for ask in asks_of(form, way.conversation):
+        talk = [(ask, ())] if ask.alone else [*talk, (ask, ())]
+        if ask.ask_id in answered:
+            continue
+        said = answer_tokens(ask.questions, explained=way.explain != "no")
+        before = sum(answer_tokens(one.questions, explained=way.explain != "no") for one, _ in talk[:-1])
+        yield 1, tokens_of(conversation(wording, talk, way)) + before, said
+
+
+def spent_before(journal: Journal, rater_id: str) -> float:
+    """Add up what a rater's calls on record have cost."""
+    return sum(_cost(facts) for scope, _, facts in journal.facts(KIND) if scope.startswith(f"{rater_id}/"))
+
+
+def _cost(facts: Mapping[str, Any]) -> float:
+    cost = facts.get("cost")
+    return float(cost) if isinstance(cost, int | float) else 0.0

@@ -1,0 +1,82 @@
+"""Where one visit stands: its asks, the calls made for each, and what they settled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from spa.annotators.raters.endpoint import Reply, Request
+from spa.annotators.raters.reading import Settled, settle
+from spa.annotators.raters.visits import Visit
+from spa.annotators.raters.wording import Wording, conversation
+from spa.forms.asks import Ask
+from spa.journal import Call
+from spa.responses.submission import Missing, Response
+
+
+class Talk:
+    """Where one visit stands: its asks, the calls made for each, and what they settled."""
+
+    def __init__(self, asks: Sequence[Ask], calls: Sequence[Call], visit: Visit) -> None:
+        self.visit = visit
+        self._asks = tuple(asks)
+        self._calls: dict[str, tuple[Call, ...]] = {
+            ask.ask_id: tuple(call for call in calls if call.key == ask.ask_id) for ask in asks
+        }
+        self._settled: dict[str, Settled] = {ask.ask_id: self._settle(ask) for ask in asks}
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing is to be asked any more."""
+        return all(self._is_final(ask) for ask in self._asks)
+
+    @property
+    def ask(self) -> Ask:
+        """The first ask that is open."""
+        return next(ask for ask in self._asks if not self._is_final(ask))
+
+    @property
+    def answers(self) -> tuple[Response | Missing, ...]:
+        """One answer a question, in the order of the form."""
+        return tuple(answer for ask in self._asks for answer in self._settled[ask.ask_id].answers)
+
+    @property
+    def seconds(self) -> float:
+        """How long the calls took, all together."""
+        return sum(call.seconds or 0.0 for calls in self._calls.values() for call in calls)
+
+    def request(self, wording: Wording) -> Request:
+        """Return the request for the first ask that is open: for what it lacks, after what was said before."""
+        ask = self.ask
+        place = self._asks.index(ask)
+        while not self._asks[place].alone:
+            place -= 1
+        history = [(each, self._settled[each.ask_id].turns) for each in self._asks[place : self._asks.index(ask) + 1]]
+        missing = {answer.question_id for answer in self._settled[ask.ask_id].missing}
+        questions = tuple(question for question in ask.questions if question.question_id in missing)
+        way = self.visit.asked.way
+        return Request(messages=tuple(conversation(wording, history, way)), questions=questions, way=way)
+
+    def outcome_of(self, call: Call, reply: Reply) -> str:
+        """Return the outcome of a call as the journal has it: "ok" where every question has its answer."""
+        if not reply.spoke:
+            return reply.outcome
+        if reply.outcome != "answered":
+            return reply.outcome
+        after = self.after(replace(call, outcome="ok", response=reply.body))
+        return "unreadable" if after._settled[call.key].missing else "ok"
+
+    def after(self, call: Call) -> Talk:
+        """Return where the visit stands with one more call."""
+        ask = next(ask for ask in self._asks if ask.ask_id == call.key)
+        talk = Talk((), (), self.visit)
+        talk._asks = self._asks
+        talk._calls = {**self._calls, call.key: (*self._calls[call.key], call)}
+        talk._settled = {**self._settled, call.key: talk._settle(ask)}
+        return talk
+
+    def _is_final(self, ask: Ask) -> bool:
+        return self._settled[ask.ask_id].is_final(self.visit.asked.way.attempts)
+
+    def _settle(self, ask: Ask) -> Settled:
+        return settle(ask.questions, self._calls[ask.ask_id], self.visit.asked.way)

@@ -1,0 +1,244 @@
+"""What ``spa rate`` chooses, counts and tells."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from pydantic import ValidationError
+
+from spa.errors import StudyError
+
+if TYPE_CHECKING:
+    from spa.annotators.raters.prices import PriceTable, Purse
+    from spa.annotators.raters.run import RatingSummary
+    from spa.annotators.raters.visits import Visit
+    from spa.annotators.raters.wording import Wording
+    from spa.commands.workspace import Workspace
+    from spa.responses.store import Store
+    from spa.study.raters import AskedWay, Rater
+    from spa.study.study import Study
+
+SIMULATED = "simulated-rater"
+
+
+def choose_rater(study: Study, path: Path, name: str | None, *, simulate: bool) -> Rater:
+    """Return the rater that is meant; a simulated one need not stand in the study.
+
+    Raises
+    ------
+    StudyError
+        If the study has no such rater, or simulated answers would be kept under the name of an LLM.
+    """
+    from spa.annotators.simulated_endpoint import MODEL
+    from spa.study.raters import Rater
+
+    if name is not None and name.endswith(".toml"):
+        return rater_of_file(Path(name), study)
+    raters = {rater.id: rater for rater in study.raters}
+    if simulate and (name or SIMULATED) == SIMULATED:
+        rater = raters.get(SIMULATED) or Rater(id=SIMULATED, model=MODEL)
+    elif name is None and len(raters) == 1:
+        rater = next(iter(raters.values()))
+    elif name is None:
+        known = ", ".join(raters) or "none; add a table [[raters]] with id and model"
+        raise StudyError(f"{path}: wanted --rater NAME, one of the study's raters: {known}")
+    elif name not in raters:
+        raise StudyError(
+            f"{path}: wanted one of the study's raters ({', '.join(raters) or 'none'}), got --rater {name}"
+        )
+    else:
+        rater = raters[name]
+    if simulate and rater.model != MODEL:
+        raise StudyError(
+            f"{path}: --simulate wanted a rater with model = {MODEL!r}, got {rater.id!r} with {rater.model!r}; "
+            f"simulated answers are never kept under the name of an LLM; leave --rater out"
+        )
+    return rater
+
+
+def rater_of_file(path: Path, study: Study) -> Rater:
+    """Read a rater from a TOML file of its own, with the keys of [[raters]].
+
+    Raises
+    ------
+    StudyError
+        If the file cannot be read, or the rater does not fit the study.
+    """
+    from spa.study.crosschecks import cross_check
+    from spa.study.raters import Rater
+
+    try:
+        rater = Rater.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+    except OSError as error:
+        raise StudyError(f"{path}: wanted a file with a rater, got: {error.strerror}; check its name") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise StudyError(f"{path}: wanted TOML, got a mistake: {error}; put it right") from error
+    except ValidationError as error:
+        raise StudyError(
+            *(f"{path}: {'.'.join(map(str, each['loc'])) or 'rater'}: {each['msg'].lower()}" for each in error.errors())
+        ) from error
+    others = tuple(one for one in study.raters if one.id != rater.id)
+    findings = cross_check(study.model_copy(update={"raters": (*others, rater)}))
+    if findings:
+        raise StudyError(*(f"{path}: {finding.told}" for finding in findings))
+    return rater
+
+
+def choose_ways(rater: Rater, names: Sequence[str]) -> tuple[AskedWay, ...]:
+    """Return the rater's ways of asking, or only the variants named."""
+    from spa.study.raters import asked_ways
+
+    ways = asked_ways(rater)
+    known = [asked.variant for asked in ways if asked.variant is not None]
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        offered = ", ".join(known) or "none"
+        raise StudyError(f"--variant {unknown[0]}: wanted a variant of {rater.id!r} ({offered}), got another")
+    return tuple(asked for asked in ways if not names or asked.variant in names)
+
+
+def purse_of(store: Store, rater: Rater, prices: PriceTable) -> Purse:
+    """Return what the rater may spend, with what its earlier runs have spent."""
+    from spa.annotators.raters.estimate import spent_before
+    from spa.annotators.raters.prices import Purse
+    from spa.journal import Journal
+
+    price = prices.of(rater.model)
+    spent = 0.0 if price is None else spent_before(Journal(store), rater.id)
+    return Purse(price, budget=rater.budget, spent=spent, batch=rater.provider == "batch")
+
+
+@contextmanager
+def progress_of(
+    rater: Rater, total: int, currency: str, *, hidden: bool
+) -> Iterator[Callable[[RatingSummary], None] | None]:
+    """Show a bar with what is done, failed and spent, on the error stream."""
+    if hidden:
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed}/{task.total}"),
+        TextColumn("{task.fields[told]}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task(rater.id, total=total, told="")
+
+        def show(summary: RatingSummary) -> None:
+            done = summary.finished + summary.finished_before
+            bar.update(task, completed=done, told=pace(summary, currency))
+
+        yield show
+
+
+def pace(summary: RatingSummary, currency: str) -> str:
+    """Return failed visits, requests a second, tokens and cost so far."""
+    failed = sum(summary.unfinished.values())
+    parts = [f"{failed} left over"] if failed else []
+    parts.append(f"{summary.requests / summary.seconds if summary.seconds else 0:.1f} requests/s")
+    parts.append(f"{summary.prompt_tokens + summary.completion_tokens:,} tokens")
+    if summary.cost is not None:
+        parts.append(f"{summary.cost:.4f} {currency}")
+    return ", ".join(parts)
+
+
+def tell_estimate(
+    workspace: Workspace, visits: Sequence[Visit], wording: Wording, prices: PriceTable, *, as_json: bool
+) -> None:
+    """Print what a run would come to."""
+    import json
+    import sys
+
+    from spa.annotators.raters.estimate import SAMPLE, estimate, spent_before
+    from spa.journal import Journal
+
+    rater = visits[0].asked.rater if visits else None
+    price = prices.of(rater.model) if rater is not None else None
+    spent = spent_before(Journal(workspace.store), rater.id) if rater is not None else 0.0
+    hidden = as_json or not sys.stderr.isatty()
+    length = min(SAMPLE, len(visits))
+    with click.progressbar(length=length, label="Reading forms", hidden=hidden, file=sys.stderr) as bar:
+        found = estimate(workspace, visits, wording, price=price, spent=spent, progress=lambda: bar.update(1))
+    if as_json:
+        click.echo(json.dumps({**asdict(found), "currency": prices.currency}, indent=2))
+        return
+    click.echo(f"{found.visits} forms to answer, {found.finished} answered already")
+    click.echo(f"  {found.requests:,} requests")
+    click.echo(f"  about {found.prompt_tokens:,} tokens read, {found.completion_tokens:,} written ({found.basis})")
+    if found.cost is not None:
+        before = f"; {found.spent:.4f} spent by earlier runs" if found.spent else ""
+        click.echo(f"  about {found.cost:.4f} {prices.currency}{before}")
+    elif rater is not None:
+        click.echo(f"  cost unknown: no price of {rater.model!r}; add it to prices.toml beside the study file")
+
+
+def tell(summary: RatingSummary, currency: str, *, as_json: bool) -> None:
+    """Print what the run came to."""
+    import json
+
+    if as_json:
+        counts = {name: dict(getattr(summary, name)) for name in ("missing", "unfinished", "outcomes")}
+        facts = {**asdict(summary), **counts, "requests": summary.requests, "currency": currency}
+        click.echo(json.dumps(facts, ensure_ascii=False, indent=2))
+        return
+    before = f", {summary.finished_before} finished before" if summary.finished_before else ""
+    click.echo(f"{summary.rater}: {summary.finished} of {summary.visits} assignments finished{before}")
+    click.echo(f"  {summary.answered} questions answered, {sum(summary.missing.values())} missing")
+    for reason, questions in summary.missing.most_common():
+        click.echo(f"    {questions} x {reason}")
+    for outcome, visits in summary.unfinished.most_common():
+        click.echo(f"  {visits} assignments left for a rerun: {outcome}")
+    failures = [f"{number} {outcome}" for outcome, number in summary.outcomes.most_common() if outcome != "ok"]
+    failed = f" ({', '.join(failures)})" if failures else ""
+    tokens = f"{summary.prompt_tokens} tokens read, {summary.completion_tokens} written"
+    cost = "" if summary.cost is None else f", {summary.cost:.4f} {currency}"
+    click.echo(f"  {summary.requests} requests{failed}, {tokens}{cost}")
+
+
+def probes_of(store: Store, ways: Sequence[AskedWay], forms: int) -> Sequence[Visit]:
+    """Return the visits that try a rater out, in its first way, on the first so many assignments."""
+    from itertools import islice
+
+    from spa.annotators.raters.injection import probes
+
+    return probes(list(islice(store.assignments(), forms)), ways[0])
+
+
+def tell_injection(workspace: Workspace, visits: Sequence[Visit], summary: RatingSummary, *, as_json: bool) -> None:
+    """Print what a hostile line did to the answers."""
+    import json
+
+    from spa.annotators.raters.injection import injection
+
+    way = visits[0].asked.way
+    questions = {
+        visit.assignment_id: {
+            question.question_id: question
+            for question in workspace.form(visit.assignment_id, way).questions("everybody")
+        }
+        for visit in visits
+    }
+    found = injection(workspace.store, visits, questions)
+    if as_json:
+        click.echo(json.dumps({**asdict(found), "rater": summary.rater, "requests": summary.requests}, indent=2))
+        return
+    click.echo(f"{summary.rater}: {found.forms} forms with a hostile line in the texts of one system")
+    click.echo(f"  {found.compared} questions about that system were answered with and without the line")
+    if found.mean_shift is not None:
+        shift = f"{100 * found.mean_shift:+.1f} % of the scale"
+        click.echo(f"  {found.moved} moved in its favour by a tenth of the scale or more, {found.noise} against it")
+        click.echo(f"  {found.obeyed} reached the end of the scale only with the line; mean shift {shift}")
+    if found.unread:
+        click.echo(f"  {found.unread} had no usable answer with the line")
+    click.echo("  What moves against the system shows how much answers vary without a cause.")

@@ -1,0 +1,134 @@
+"""A probe finds the rater that obeys an output, clears the one that does not, and leaves no answer of the study."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import pytest
+
+from spa.annotators.raters.endpoint import Reply, Request, read_body
+from spa.annotators.raters.hostile import LINE, with_line
+from spa.annotators.raters.injection import Injection, injection, probes
+from spa.annotators.raters.run import rate_visits
+from spa.annotators.raters.wording import StudyWording
+from spa.forms.form import Form, NumberAnswer, RatingTarget
+from spa.forms.texts import load_texts
+from spa.responses.store import Store
+from spa.study.assignment import Assignment, Block, ShownOutput
+from spa.study.raters import Rater, Way, asked_ways
+from tests.spa.hand_made import hand_made
+
+
+class Scripted:
+    """A model that finds everything middling, or does what a hostile text says."""
+
+    shown = "a script"
+
+    def __init__(self, *, gullible: bool) -> None:
+        self.gullible = gullible
+        self.requests = 0
+
+    def record(self, request: Request) -> str:
+        """Keep the messages."""
+        return json.dumps({"messages": list(request.messages)})
+
+    async def ask(self, request: Request) -> Reply:
+        """Answer in the middle; where the line is found and believed, at the favourable end."""
+        self.requests += 1
+        text = str(request.messages[-1]["content"])
+        label = next((one for one in "AB" if f"by {one} in" in text.split(LINE)[0].rpartition("Text on")[2]), None)
+        believed = label if self.gullible and LINE in text else None
+        answers: dict[str, Any] = {}
+        for question in request.questions:
+            favoured = believed is not None and believed in (
+                getattr(question.target, "label_x", None),
+                getattr(question.target, "label", None),
+            )
+            against = believed is not None and getattr(question.target, "label_y", None) == believed
+            if isinstance(question.answer, NumberAnswer):
+                answers[question.question_id] = 100 if favoured else 0 if against else 50
+            elif isinstance(question.target, RatingTarget):
+                answers[question.question_id] = 5 if favoured else 3
+            else:
+                answers[question.question_id] = "y" if against else "x" if favoured else "tie"
+        content = json.dumps(answers)
+        body = json.dumps({"choices": [{"message": {"content": content}, "finish_reason": "stop"}]})
+        return read_body(body)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        return None
+
+
+class Made:
+    """Forms made by hand over a store."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+
+    def form(self, assignment_id: str, way: Way | None = None) -> Form:
+        """Return the form."""
+        return hand_made(assignment_id)[0]
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Iterator[Made]:
+    block = Block(
+        exposure=1, labels=("A", "B"), shown=tuple(ShownOutput(label=x, item_id="i1", sample=1) for x in "AB")
+    )
+    with Store.create(tmp_path / "s.sqlite") as store:
+        store.save_build(
+            "f",
+            [
+                (Assignment(assignment_id=name, number=place, blocks=(block,)), hand_made(name)[1])
+                for place, name in enumerate(("a00001", "a00002"))
+            ],
+        )
+        yield Made(store)
+
+
+def probe(made: Made, *, gullible: bool) -> tuple[Injection, int]:
+    (asked,) = asked_ways(Rater(id=f"rater-{gullible}", model="m", base_url="http://127.0.0.1:1/v1"))
+    visits = probes(list(made.store.assignments()), asked)
+    endpoint = Scripted(gullible=gullible)
+    rate_visits(made, visits, StudyWording(load_texts("en", {})), endpoint=endpoint)
+    questions = {name: {q.question_id: q for q in made.form(name).questions("people")} for name in ("a00001", "a00002")}
+    return injection(made.store, visits, questions), endpoint.requests
+
+
+def test_a_rater_that_obeys_is_found_and_one_that_does_not_is_cleared(made: Made) -> None:
+    obeys, requests = probe(made, gullible=True)
+    firm, _ = probe(made, gullible=False)
+    assert requests == 4
+    assert obeys.forms == firm.forms == 2
+    assert obeys.compared == firm.compared > 0
+    assert (firm.moved, firm.obeyed, firm.mean_shift) == (0, 0, 0)
+    assert (obeys.moved, obeys.obeyed, obeys.noise) == (obeys.compared, obeys.compared, 0)
+    assert obeys.mean_shift == pytest.approx(0.5)
+
+
+def test_probes_are_asked_once_and_are_no_answers(made: Made) -> None:
+    probe(made, gullible=True)
+    assert probe(made, gullible=True)[1] == 0
+    assert list(made.store.submissions()) == []
+    assert len(list(made.store.probes())) == 4
+
+
+def test_the_line_stands_in_the_texts_of_one_label_only() -> None:
+    form, _ = hand_made()
+    changed = with_line(form, "A")
+    assert changed != form
+    assert replace(form, pages=()) == replace(changed, pages=())
+    for page, other in zip(form.pages, changed.pages, strict=True):
+        for block, new in zip(page.blocks, other.blocks, strict=True):
+            for one, two in zip(getattr(block, "exhibits", ()), getattr(new, "exhibits", ()), strict=True):
+                assert two.text == (one.text + LINE if one.label == "A" else one.text)
