@@ -23,10 +23,12 @@ from spa.forms.form import (
     Question,
     RatingTarget,
     ScreeningTarget,
+    TextAnswer,
 )
 from spa.study.assignment import BlindingKey
 
 Seen = tuple[str, str, int]  # system, item, sample
+EXPLANATION = "A simulated explanation."  # says what it is
 
 
 class Temperament(Chosen):
@@ -138,6 +140,8 @@ class Reading:
             return self._pick(answer, target.eligible, right=self._annotator.eligible)
         if isinstance(target, CheckTarget) and target.kind == "attention" and isinstance(answer, OptionsAnswer):
             return self._pick(answer, (target.expected,), right=not self._annotator.fails_checks)
+        if isinstance(answer, TextAnswer):
+            return EXPLANATION
         if self._annotator.careless != "no":
             return self._careless(answer)
         match target:

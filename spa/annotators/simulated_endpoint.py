@@ -21,7 +21,7 @@ from spa.annotators.raters.wording import Message
 from spa.annotators.simulated import SimulatedAnnotator, Temperament
 from spa.annotators.truth import Truth
 from spa.forms.asks import Ask
-from spa.forms.form import Form, NumberAnswer, OptionsAnswer, Question
+from spa.forms.form import Form, NumberAnswer, OptionsAnswer, Question, TextAnswer
 from spa.study.assignment import BlindingKey
 
 if TYPE_CHECKING:
@@ -126,6 +126,8 @@ def json_value(question: Question, raw: str) -> object:
     answer = question.answer
     if isinstance(answer, NumberAnswer):
         return int(raw)
+    if isinstance(answer, TextAnswer):
+        return raw
     if isinstance(answer, OptionsAnswer):
         scores = answer.half_points is not None and all(option.value.isdecimal() for option in answer.options)
         return int(raw) if scores else raw

@@ -17,7 +17,7 @@ import httpx2
 
 from spa.annotators.served_html import ServedForm, read_page
 from spa.errors import ResponseError
-from spa.forms.form import ConfirmAnswer, Form, NumberAnswer, OptionsAnswer, Page
+from spa.forms.form import ConfirmAnswer, Form, NumberAnswer, OptionsAnswer, Page, TextAnswer
 
 THREADS = 4
 MOST_STEPS = 2  # requests a page, before a server that leads in circles is given up
@@ -147,7 +147,7 @@ def offered_by(page: Page) -> dict[str, list[str] | None]:
     offered: dict[str, list[str] | None] = {}
     for question in page.questions:
         match question.answer:
-            case NumberAnswer():
+            case NumberAnswer() | TextAnswer():
                 offered[question.question_id] = None
             case OptionsAnswer(options=options):
                 offered[question.question_id] = [option.value for option in options]

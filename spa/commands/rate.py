@@ -169,6 +169,10 @@ def simulated_endpoint(
     from spa.study.raters import asked_ways
 
     store = workspace.store
-    forms = ((workspace.form(name), store.key(name)) for name in store.assignment_ids()[:limit])
-    put = put_in_all_ways(workspace.texts, asked_ways(rater))
+    ways = asked_ways(rater)
+    made = {asked.form_key: asked for asked in ways}.values()
+    forms = (
+        (workspace.form(name, asked.way), store.key(name)) for name in store.assignment_ids()[:limit] for asked in made
+    )
+    put = put_in_all_ways(workspace.texts, ways)
     return served(create_endpoint(SimulatedModel(forms, put, truth, temperament=temperament, seed=seed)))

@@ -43,10 +43,16 @@ class Workspace:
         return self._built(assignment_id, way)
 
     def _build(self, assignment_id: str, way: Way | None) -> Form:
+        from spa.forms.additions import NOTHING, Additions
         from spa.forms.build import build_form
 
         assignment = self.store.assignment(assignment_id)
-        return build_form(self.study, self.outputs, assignment, self.store.key(assignment_id), self.texts)
+        added = (
+            NOTHING
+            if way is None
+            else Additions(explain=way.explain, guidelines=way.guidelines, reference=way.reference)
+        )
+        return build_form(self.study, self.outputs, assignment, self.store.key(assignment_id), self.texts, added)
 
     def close(self) -> None:
         """Close the store."""

@@ -14,6 +14,7 @@ from spa.forms.form import (
     ChoiceTarget,
     Exhibit,
     ExhibitsBlock,
+    ExplanationTarget,
     Form,
     Page,
     PageBlock,
@@ -88,19 +89,26 @@ def _by_question(pages: Sequence[Page]) -> Iterator[Ask]:
     before = tuple(page for page in pages if not page.questions)
     for place, page in enumerate(pages):
         for question in page.questions:
-            shown = (*(other for other in before if pages.index(other) < place), _cut(page, question))
-            yield Ask(ask_id=question.question_id, pages=shown, questions=(question,), alone=True)
+            if isinstance(question.target, ExplanationTarget):
+                continue
+            own = tuple(one for one in page.questions if one == question or _explains(one, question))
+            shown = (*(other for other in before if pages.index(other) < place), _cut(page, question, own))
+            yield Ask(ask_id=question.question_id, pages=shown, questions=own, alone=True)
 
 
-def _cut(page: Page, question: Question) -> Page:
-    """Return the page as far as it concerns one question, which stands last."""
+def _explains(explanation: Question, question: Question) -> bool:
+    return isinstance(explanation.target, ExplanationTarget) and explanation.target.of == question.target
+
+
+def _cut(page: Page, question: Question, own: tuple[Question, ...]) -> Page:
+    """Return the page as far as it concerns one question, which stands last with its explanation."""
     blocks: list[PageBlock] = []
     for block in page.blocks:
-        if block == question:
+        if block in own:
             break
-        if not isinstance(block, Question):
+        if not isinstance(block, Question) and _concerns(block, question):
             blocks.append(block)
-    return replace(page, blocks=(*(block for block in blocks if _concerns(block, question)), question))
+    return replace(page, blocks=(*blocks, *own))
 
 
 def _concerns(block: PageBlock, question: Question) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from spa.forms.additions import NOTHING, Additions, with_additions
 from spa.forms.comparison_pages import choice_pages, comparison_pages, reading_pages
 from spa.forms.form import Exhibit, ExhibitsBlock, Form, Page, PageBlock, Question, TextBlock
 from spa.forms.instructions import instructions_page
@@ -18,7 +19,14 @@ from spa.study.outputs_reading import cleaned
 from spa.study.study import Study
 
 
-def build_form(study: Study, outputs: Outputs, assignment: Assignment, key: BlindingKey, texts: Texts) -> Form:
+def build_form(
+    study: Study,
+    outputs: Outputs,
+    assignment: Assignment,
+    key: BlindingKey,
+    texts: Texts,
+    additions: Additions = NOTHING,
+) -> Form:
     """Build the form that one annotator fills in, person or LLM.
 
     Pages: consent and screening (people), instructions (everybody), a confirmation (people), then reading,
@@ -37,6 +45,8 @@ def build_form(study: Study, outputs: Outputs, assignment: Assignment, key: Blin
         Which system a label hides; used to fetch outputs, never shown.
     texts : Texts
         What is said, in the study's language.
+    additions : Additions
+        What a rater's way of asking adds; nothing for people.
 
     Returns
     -------
@@ -52,13 +62,17 @@ def build_form(study: Study, outputs: Outputs, assignment: Assignment, key: Blin
         *choice_pages(showing),
     ]
     _put_checks(showing, asked)
-    pages = [
-        *consent_pages(showing),
-        *screening_pages(showing),
-        instructions_page(showing),
-        confirmation_page(showing),
-        *asked,
-    ]
+    pages = with_additions(
+        showing,
+        [
+            *consent_pages(showing),
+            *screening_pages(showing),
+            instructions_page(showing),
+            confirmation_page(showing),
+            *asked,
+        ],
+        additions,
+    )
     return Form(
         assignment_id=assignment.assignment_id,
         title=cleaned(study.title),

@@ -98,7 +98,22 @@ class ConfirmationTarget:
     confirmation: Literal["consent", "instructions"]
 
 
-Target = PreferenceTarget | RatingTarget | ChoiceTarget | CheckTarget | ScreeningTarget | ConfirmationTarget
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplanationTarget:
+    """Why an answer was given; ``of`` is what that answer is about."""
+
+    of: PreferenceTarget | RatingTarget | ChoiceTarget
+
+
+Target = (
+    PreferenceTarget
+    | RatingTarget
+    | ChoiceTarget
+    | CheckTarget
+    | ScreeningTarget
+    | ConfirmationTarget
+    | ExplanationTarget
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,7 +156,15 @@ class ConfirmAnswer:
     text: str
 
 
-Answer = NumberAnswer | OptionsAnswer | ConfirmAnswer
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextAnswer:
+    """Free text, kept as it is. Without ``required`` an empty one is an answer too."""
+
+    longest: int = 5000  # characters
+    required: bool = True
+
+
+Answer = NumberAnswer | OptionsAnswer | ConfirmAnswer | TextAnswer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

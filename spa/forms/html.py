@@ -29,6 +29,7 @@ from spa.forms.form import (
     Page,
     PageBlock,
     Question,
+    TextAnswer,
     TextBlock,
 )
 from spa.forms.markdown import render_markdown
@@ -234,6 +235,8 @@ def _kind_of(block: object) -> str:
             return "number"
         case OptionsAnswer():
             return "options"
+        case TextAnswer():
+            return "free_text"
         case _:
             return "confirm"
 

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from spa.errors import StudyError
 from spa.forms.asks import Ask
-from spa.forms.form import Form, NumberAnswer, OptionsAnswer, Page, Question
+from spa.forms.form import Form, NumberAnswer, OptionsAnswer, Page, Question, TextAnswer
 from spa.forms.spoken import Said, pages_for, said_on
 from spa.forms.texts import Texts
 
@@ -175,6 +175,8 @@ def _values(question: Question, texts: Texts, names: str, separator: str) -> str
     if isinstance(answer, NumberAnswer):
         low, high = str(answer.low), str(answer.high)
         return texts.say("form.prompt_whole_number", questions=names, low=low, high=high)
+    if isinstance(answer, TextAnswer):
+        return texts.say("form.prompt_text", questions=names)
     options = answer.options if isinstance(answer, OptionsAnswer) else ()
     values = separator.join(json.dumps(option.value, ensure_ascii=False) for option in options)
     return texts.say("form.prompt_one_of", questions=names, values=values or '"yes"')

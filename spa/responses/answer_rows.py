@@ -14,6 +14,7 @@ from spa.forms.form import (
     CheckTarget,
     ChoiceTarget,
     ConfirmationTarget,
+    ExplanationTarget,
     PreferenceTarget,
     RatingTarget,
     ScreeningTarget,
@@ -30,23 +31,33 @@ KINDS: dict[str, type[Target]] = {
     "check": CheckTarget,
     "screening": ScreeningTarget,
     "confirmation": ConfirmationTarget,
+    "explanation": ExplanationTarget,
 }
 KIND_OF = {target_type: kind for kind, target_type in KINDS.items()}
 
 
 def target_to_json(target: Target) -> str:
     """Write a target as canonical JSON."""
-    record = {"about": KIND_OF[type(target)], **asdict(target)}
-    return json.dumps(record, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return json.dumps(_record_of(target), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+
+
+def _record_of(target: Target) -> dict[str, Any]:
+    own = {"of": _record_of(target.of)} if isinstance(target, ExplanationTarget) else asdict(target)
+    return {"about": KIND_OF[type(target)], **own}
 
 
 @lru_cache(maxsize=16_384)
 def target_from_json(text: str) -> Target:
     """Read what :func:`target_to_json` wrote."""
-    record: dict[str, Any] = json.loads(text)
+    return _target_of(json.loads(text))
+
+
+def _target_of(record: dict[str, Any]) -> Target:
     target_type = KINDS[record.pop("about")]
     if target_type is ScreeningTarget:
         record["eligible"] = tuple(record["eligible"])
+    if target_type is ExplanationTarget:
+        record["of"] = _target_of(record["of"])
     return target_type(**record)
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from spa.forms.form import AnswerOption, ConfirmAnswer, NumberAnswer, OptionsAnswer, Question
+from spa.forms.form import Answer, AnswerOption, ConfirmAnswer, NumberAnswer, OptionsAnswer, Question, TextAnswer
 from spa.responses.submission import Missing, Response
 
 NO_ANSWER = "no answer"
@@ -119,9 +119,11 @@ def verbatim(raw: object) -> str:
         return hex(raw) if isinstance(raw, int) else repr(type(raw))
 
 
-def _read(answer: NumberAnswer | OptionsAnswer | ConfirmAnswer, raw: object) -> float | str:
+def _read(answer: Answer, raw: object) -> float | str:
     if isinstance(raw, AnsweredTwice):
         raise Unreadable(f"answered twice: got {_shown(raw)}")
+    if isinstance(answer, TextAnswer):
+        return _read_text(answer, raw)
     if isinstance(raw, str) and not _bare(raw):
         raise Unreadable(NO_ANSWER)
     match answer:
@@ -133,6 +135,18 @@ def _read(answer: NumberAnswer | OptionsAnswer | ConfirmAnswer, raw: object) -> 
             if raw is True or (isinstance(raw, str) and _bare(raw) == CONFIRMED):
                 return CONFIRMED
             raise Unreadable(f'wanted "{CONFIRMED}", got {_shown(raw)}')
+
+
+def _read_text(answer: TextAnswer, raw: object) -> str:
+    if not isinstance(raw, str):
+        raise Unreadable(f"wanted a text, got {_shown(raw)}")
+    if not raw.strip():
+        if answer.required:
+            raise Unreadable(NO_ANSWER)
+        return ""
+    if len(raw) > answer.longest:
+        raise Unreadable(f"wanted at most {answer.longest} characters, got {len(raw)}")
+    return raw
 
 
 def _read_number(answer: NumberAnswer, raw: object) -> float:
@@ -214,7 +228,7 @@ def _shown(raw: object) -> str:
     return repr(text) if isinstance(raw, str) else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
-def _schema_of(answer: NumberAnswer | OptionsAnswer | ConfirmAnswer) -> dict[str, Any]:
+def _schema_of(answer: Answer) -> dict[str, Any]:
     match answer:
         case NumberAnswer():
             return {"type": "integer", "minimum": answer.low, "maximum": answer.high}
@@ -226,3 +240,5 @@ def _schema_of(answer: NumberAnswer | OptionsAnswer | ConfirmAnswer) -> dict[str
             return {"type": "string", "enum": [option.value for option in answer.options]}
         case ConfirmAnswer():
             return {"type": "boolean", "const": True}
+        case TextAnswer():
+            return {"type": "string"}

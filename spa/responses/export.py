@@ -15,7 +15,14 @@ from typing import Any, Literal
 import polars as pl
 
 from spa.files import written_whole
-from spa.forms.form import CheckTarget, ChoiceTarget, PreferenceTarget, RatingTarget, ScreeningTarget
+from spa.forms.form import (
+    CheckTarget,
+    ChoiceTarget,
+    ExplanationTarget,
+    PreferenceTarget,
+    RatingTarget,
+    ScreeningTarget,
+)
 from spa.responses.answers import NO_ANSWER
 from spa.responses.store import Store
 from spa.responses.submission import Asked, Missing, Response, Submission
@@ -35,6 +42,7 @@ PREFERENCES = {
     "label_x": pl.String,
     "label_y": pl.String,
     **ASKED,
+    "explanation": pl.String,
     "missing_reason": pl.String,
 }
 RATINGS = {
@@ -48,6 +56,7 @@ RATINGS = {
     "label": pl.String,
     "position": pl.Int64,
     **ASKED,
+    "explanation": pl.String,
     "missing_reason": pl.String,
 }
 CHOICES = {
@@ -63,6 +72,7 @@ CHOICES = {
     "label_x": pl.String,
     "label_y": pl.String,
     **ASKED,
+    "explanation": pl.String,
     "missing_reason": pl.String,
 }
 ANNOTATORS = {
@@ -137,7 +147,7 @@ def export_tables(store: Store, *, incomplete: Iterable[Submission] = ()) -> Tab
 def write_tables(tables: Tables, folder: Path, *, format: TableFormat = "csv") -> list[Path]:
     """Write each table to a file of its own, whole or not at all, and return the paths.
 
-    In CSV files the free texts (``screening:...``) that a spreadsheet would run as a formula get an
+    In CSV files the free texts (``screening:...``, ``explanation``) that a spreadsheet would run as a formula get an
     apostrophe in front; numbers never do. The other formats keep them as they are.
     """
     written = []
@@ -176,16 +186,27 @@ class _Gathered:
             annotator.seconds = (annotator.seconds or 0.0) + submission.seconds
         systems = hidden.systems
         asked_how = _asked(submission.asked)
+        explained = {
+            answer.target.of: _printable(str(answer.value))
+            for answer in submission.answers
+            if isinstance(answer.target, ExplanationTarget) and isinstance(answer, Response)
+        }
         for answer in submission.answers:
             value = answer.value if isinstance(answer, Response) else None
             reason = _printable(answer.reason) if isinstance(answer, Missing) else None
             match answer.target:
                 case PreferenceTarget() as asked:
-                    self.preferences.append((*who, *_preference(asked, value, systems), *asked_how, reason, complete))
+                    self.preferences.append(
+                        (*who, *_preference(asked, value, systems), *asked_how, explained.get(asked), reason, complete)
+                    )
                 case RatingTarget() as asked:
-                    self.ratings.append((*who, *_rating(asked, value, hidden), *asked_how, reason, complete))
+                    self.ratings.append(
+                        (*who, *_rating(asked, value, hidden), *asked_how, explained.get(asked), reason, complete)
+                    )
                 case ChoiceTarget() as asked:
-                    self.choices.append((*who, *_choice(asked, value, systems), *asked_how, reason, complete))
+                    self.choices.append(
+                        (*who, *_choice(asked, value, systems), *asked_how, explained.get(asked), reason, complete)
+                    )
                 case CheckTarget() as asked if _was_asked(answer):
                     annotator.checks.append(value is not None and _is_expected(value, asked.expected))
                 case ScreeningTarget() as asked if _was_asked(answer):
@@ -302,8 +323,9 @@ def _is_expected(value: float | str, expected: str) -> bool:
 
 
 def _without_formulas(frame: pl.DataFrame) -> pl.DataFrame:
-    outsiders = pl.col([name for name in frame.columns if name.startswith("screening:")])
-    if not any(name.startswith("screening:") for name in frame.columns):
+    names = [name for name in frame.columns if name.startswith("screening:") or name == "explanation"]
+    if not names:
         return frame
+    outsiders = pl.col(names)
     risky = outsiders.str.slice(0, 1).is_in(FORMULA_STARTS)
     return frame.with_columns(pl.when(risky).then("'" + outsiders).otherwise(outsiders).name.keep())

@@ -78,6 +78,11 @@ class AskedWay:
         return self.rater.id if self.variant is None else f"{self.rater.id}/{self.variant}"
 
     @property
+    def form_key(self) -> tuple[object, ...]:
+        """What of the way decides about the form."""
+        return self.way.explain, self.way.guidelines, self.way.reference
+
+    @property
     def fingerprint(self) -> str:
         """Hash of everything that may change an answer; repeats, attempts and addresses do not."""
         kept = self.way.model_dump_json(exclude={"repeats", "attempts"})

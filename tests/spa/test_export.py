@@ -100,7 +100,12 @@ def test_every_answer_is_one_unblinded_row(tmp_path: Path) -> None:
             answered(CHOICE, "tie"),
         )
         tables = export_tables(store)
-    who = {"annotator_id": "ann", "annotator_kind": "human", "assignment_id": "a00001", **dict.fromkeys(ASKED_COLUMNS)}
+    who = {
+        "annotator_id": "ann",
+        "annotator_kind": "human",
+        "assignment_id": "a00001",
+        **dict.fromkeys([*ASKED_COLUMNS, "explanation"]),
+    }
     asked = {"criterion": "overall", "exposure": 5, "elicitation": "spa"}
     x_y = {"system_x": "poor", "system_y": "good", "label_x": "A", "label_y": "B"}
     y_x = {"system_x": "good", "system_y": "poor", "label_x": "B", "label_y": "A"}

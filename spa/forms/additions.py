@@ -1,0 +1,92 @@
+"""What a way of asking adds to a form: guidelines, a reference beside what is rated, explanations.
+
+These are blocks of the form itself, for everybody who gets that form; a rater that gets them is
+marked a variant, because people did not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from spa.forms.form import (
+    ChoiceTarget,
+    ExhibitsBlock,
+    ExplanationTarget,
+    Page,
+    PageBlock,
+    PreferenceTarget,
+    Question,
+    RatingTarget,
+    TextAnswer,
+    TextBlock,
+)
+from spa.forms.showing import Showing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Additions:
+    """What is added; nothing by default.
+
+    ``explain`` asks for an explanation before or after each answer, ``guidelines`` (Markdown) stand at
+    the end of the instructions, and ``reference`` is a system whose output stands above outputs that
+    are rated or chosen between.
+    """
+
+    explain: Literal["no", "before", "after"] = "no"
+    guidelines: str | None = None
+    reference: str | None = None
+
+
+NOTHING = Additions()
+
+
+def with_additions(showing: Showing, pages: list[Page], additions: Additions) -> list[Page]:
+    """Return the pages with what is added; pages for people only are left as they are."""
+    if additions == NOTHING:
+        return pages
+    return [_with(showing, page, additions) if page.audience == "everybody" else page for page in pages]
+
+
+def _with(showing: Showing, page: Page, additions: Additions) -> Page:
+    blocks: tuple[PageBlock, ...] = page.blocks
+    if additions.guidelines is not None and page.kind == "instructions":
+        blocks = (*blocks, TextBlock(markdown=additions.guidelines))
+    if additions.reference is not None and page.kind in ("rating", "choice"):
+        blocks = tuple(_referring(showing, blocks, additions.reference))
+    if additions.explain != "no":
+        blocks = tuple(_explained(showing, blocks, additions.explain))
+    return replace(page, blocks=blocks)
+
+
+def _referring(showing: Showing, blocks: tuple[PageBlock, ...], system: str) -> Iterator[PageBlock]:
+    """Put the reference's output for an item above the first output for it on the page."""
+    referred: set[str] = set()
+    for block in blocks:
+        if isinstance(block, ExhibitsBlock) and any(one.label is not None for one in block.exhibits):
+            item_id = block.exhibits[0].item_id
+            if item_id not in referred:
+                referred.add(item_id)
+                caption = showing.say("reference_caption")
+                yield ExhibitsBlock(heading=None, exhibits=(showing.reference(item_id, system, caption),))
+        yield block
+
+
+def _explained(
+    showing: Showing, blocks: tuple[PageBlock, ...], place: Literal["before", "after"]
+) -> Iterator[PageBlock]:
+    """Ask for an explanation beside every question about outputs or systems."""
+    for block in blocks:
+        if not isinstance(block, Question) or not isinstance(
+            block.target, PreferenceTarget | RatingTarget | ChoiceTarget
+        ):
+            yield block
+            continue
+        explanation = Question(
+            question_id="",
+            text=showing.say(f"explain_{place}", question=block.text),
+            answer=TextAnswer(),
+            target=ExplanationTarget(of=block.target),
+        )
+        yield from (explanation, block) if place == "before" else (block, explanation)
