@@ -138,7 +138,7 @@ def rate(
                 workspace,
                 visits,
                 wording,
-                endpoint=open_endpoint(rater, timeout),
+                endpoint=open_endpoint(rater, timeout, study.parent),
                 purse=purse_of(workspace.store, rater, table),
                 progress=progress,
             )
@@ -152,8 +152,12 @@ def rate(
         click.echo("Next: " + with_store(f"spa report {study} --out report", store))
 
 
-def open_endpoint(rater: Rater, timeout: float) -> Endpoint:
-    """Return the connection that a rater's provider wants."""
+def open_endpoint(rater: Rater, timeout: float, folder: Path) -> Endpoint:
+    """Return the connection that a rater's provider wants; ``folder`` is where those of models begin."""
+    if rater.provider == "local":
+        from spa.annotators.raters.local import LocalEndpoint
+
+        return LocalEndpoint(rater, base=folder)
     from spa.annotators.raters.chat import ChatEndpoint
 
     return ChatEndpoint(rater, timeout=timeout)

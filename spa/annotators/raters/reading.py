@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from spa.annotators.raters.distribution import read_distributions
 from spa.annotators.raters.endpoint import Reply, read_body
 from spa.forms.form import Question
 from spa.journal import Call
@@ -72,12 +73,15 @@ def settle(questions: Sequence[Question], calls: Iterable[Call], way: Way) -> Se
         settled.update({answer.question_id: answer for answer in answers})
         missing = tuple(answer for answer in answers if isinstance(answer, Missing))
         turns.append(Turn(text=reply.text, missing=missing))
-        closed = reply.outcome in ("refused", "truncated")
+        # the probabilities of the answers would be the same again
+        closed = reply.outcome in ("refused", "truncated") or way.readout == "logit"
     return Settled(answers=tuple(settled.values()), turns=tuple(turns), closed=closed)
 
 
 def read_answers(questions: Sequence[Question], reply: Reply, way: Way) -> tuple[Response | Missing, ...]:
     """Read one reply as answers to the questions that it was asked."""
+    if way.readout == "logit":
+        return read_distributions(questions, reply)
     if reply.outcome == "refused":
         return all_missing(questions, "the model refused to answer", reply.detail)
     try:

@@ -33,7 +33,7 @@ from spa.journal import BatchedWriter, Journal
 from spa.responses.leases import Lease, lease_for_rater
 from spa.responses.store import Store
 from spa.responses.submission import Missing, Response, Submission
-from spa.study.raters import AskedWay, Way
+from spa.study.raters import AskedWay, Rater, Way
 
 KIND = "llm"  # of call, in the journal
 TRIES = 4  # requests in one run for a turn that the endpoint does not answer
@@ -123,6 +123,11 @@ def rate_assignments(
     return rate_visits(forms, visits, wording, endpoint=endpoint, purse=purse, progress=progress, sleep=sleep)
 
 
+def at_once(rater: Rater) -> int:
+    """Return how many visits may be under way: one for a model on this machine, which reuses what it read last."""
+    return 1 if rater.provider == "local" else rater.concurrency
+
+
 def rate_visits(
     forms: Forms,
     visits: Sequence[Visit],
@@ -136,7 +141,7 @@ def rate_visits(
     """Let a rater make the visits given; see :func:`rate_assignments`."""
     rater = visits[0].asked.rater
     run = RatingRun(forms, wording, endpoint=endpoint, purse=purse or Purse(None), sleep=sleep, rater_id=rater.id)
-    return asyncio.run(run.everything(visits, rater.concurrency, progress))
+    return asyncio.run(run.everything(visits, at_once(rater), progress))
 
 
 class RatingRun:

@@ -61,7 +61,8 @@ class Talk:
         """Return the outcome of a call as the journal has it: "ok" where every question has its answer."""
         if not reply.spoke:
             return reply.outcome
-        if reply.outcome != "answered":
+        cut = reply.outcome == "truncated" and self.visit.asked.way.readout == "logit"  # one token was all we wanted
+        if reply.outcome != "answered" and not cut:
             return reply.outcome
         after = self.after(replace(call, outcome="ok", response=reply.body))
         return "unreadable" if after._settled[call.key].missing else "ok"

@@ -1,0 +1,235 @@
+"""Probabilities of the answers as an answer: what ``readout = "logit"`` reads.
+
+A model on this machine tells the probability of every option (field ``distribution`` of the body);
+a chat endpoint tells those of the most probable first tokens (``top_logprobs``). Nothing that the
+model says in words is read here, and no probability is read where an answer in words was asked for.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from spa.annotators.raters.endpoint import Reply, mapping
+from spa.forms.form import ConfirmAnswer, NumberAnswer, OptionsAnswer, Question
+from spa.responses.submission import Missing, Response
+
+FLOOR = 0.5  # least share of an endpoint's first token that must be an answer
+BEGUN = 0.05  # most that may lie on tokens that only begin an answer
+EQUAL = 1e-9  # probabilities closer than this are a tie
+DIGITS = 6  # significant ones, of probabilities in tables
+
+
+class NoDistribution(Exception):
+    """A body holds no probabilities of the answers; the message is the reason."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Distribution:
+    """How probable each answer is.
+
+    ``probabilities`` maps the value of an option to its probability among the options (they sum to
+    1); ``mass`` is the probability that the reply begins with any of them, in [0, 1].
+    """
+
+    probabilities: Mapping[str, float]
+    mass: float
+
+    def __post_init__(self) -> None:
+        total = math.fsum(self.probabilities.values())
+        if not self.probabilities or not all(0 <= one <= 1 for one in self.probabilities.values()):
+            raise ValueError("wanted probabilities from 0 to 1")
+        if abs(total - 1) > 1e-6 or not 0 <= self.mass <= 1 + 1e-6:
+            raise ValueError(f"wanted probabilities that sum to 1 and a mass from 0 to 1, got {total} and {self.mass}")
+
+    @property
+    def most_probable(self) -> tuple[str, ...]:
+        """The values of the most probable options: one, or several that are equally probable."""
+        most = max(self.probabilities.values())
+        return tuple(value for value, one in self.probabilities.items() if most - one <= EQUAL)
+
+    def mean(self, scores: Mapping[str, float]) -> float:
+        """Return the expected score, given the score of each option."""
+        return math.fsum(scores[value] * one for value, one in self.probabilities.items())
+
+
+def offered(question: Question) -> tuple[str, ...]:
+    """Return the values of the answers that a question takes, in its order; none for a box to tick."""
+    match question.answer:
+        case NumberAnswer(low=low, high=high):
+            return tuple(str(number) for number in range(low, high + 1))
+        case OptionsAnswer(options=options):
+            return tuple(option.value for option in options)
+        case ConfirmAnswer():
+            return ()
+
+
+def read_distributions(questions: Sequence[Question], reply: Reply) -> tuple[Response | Missing, ...]:
+    """Read a reply as the probabilities of the answers to the question that it was asked.
+
+    Returns
+    -------
+    tuple of Response or Missing
+        A ``Response`` holds the mean where the answers are numbers (a preference probability in
+        [0, 1], or a rating in the units of its scale), else the most probable option; ``raw`` is the
+        distribution as JSON. ``Missing`` where there is none, or where options tie.
+    """
+    return tuple(_read(question, reply) for question in questions)
+
+
+def _read(question: Question, reply: Reply) -> Response | Missing:
+    raw = None
+    try:
+        if reply.outcome in ("refused", "unreadable"):
+            raise NoDistribution("the model refused to answer" if reply.outcome == "refused" else reply.detail)
+        found = distribution_of(reply.body or "", question)
+        raw = written(found, question)
+        value = value_of(found, question)
+    except NoDistribution as problem:
+        reason, target = str(problem), question.target
+        return Missing(question_id=question.question_id, target=target, reason=reason, raw=raw or reply.text or None)
+    return Response(question_id=question.question_id, target=question.target, value=value, raw=raw)
+
+
+def distribution_of(body: str, question: Question) -> Distribution:
+    """Return the distribution that a stored body holds.
+
+    Raises
+    ------
+    NoDistribution
+        If it holds none for the answers of this question.
+    """
+    try:
+        completion = mapping(json.loads(body))
+    except (ValueError, RecursionError) as error:
+        raise NoDistribution(f"the response is not JSON: {error}") from error
+    if "distribution" in completion:
+        return _own(mapping(completion["distribution"]), question)
+    return distribution_from_top_logprobs(completion, question)
+
+
+def _own(written_down: Mapping[str, Any], question: Question) -> Distribution:
+    """Return the distribution that a model on this machine left."""
+    probabilities = mapping(written_down.get("probabilities"))
+    if set(probabilities) != set(offered(question)):
+        raise NoDistribution("the probabilities on record are not those of this question's answers")
+    try:
+        return Distribution(
+            probabilities={value: float(probabilities[value]) for value in offered(question)},
+            mass=float(written_down["mass"]),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise NoDistribution(f"the probabilities on record cannot be used: {error}") from error
+
+
+def distribution_from_top_logprobs(body: Mapping[str, Any], question: Question) -> Distribution:
+    """Return the distribution over a question's answers from the first token of a chat completion.
+
+    Only answers that are one token can be read. Those that are not among the tokens listed (20 at
+    most, as a rule) count as 0; each is less probable than any token listed.
+
+    Parameters
+    ----------
+    body : mapping
+        A chat completion that was asked for with ``logprobs`` and ``top_logprobs``.
+    question : Question
+        What was asked.
+
+    Raises
+    ------
+    NoDistribution
+        If the endpoint told no probabilities; if less than half of its first token is an answer; if
+        answers are more than one token long. The message says which.
+    """
+    values = offered(question)
+    listed = dict(_first_token(body))
+    if not listed:
+        raise NoDistribution('the endpoint tells no probabilities (no "top_logprobs"); set readout = "verbalised"')
+    if not values:
+        raise NoDistribution("a box to tick has no probabilities")
+    tokens: dict[str, float] = {}
+    for token, probability in listed.items():  # " 4" and "4" are one answer
+        tokens[token.strip()] = tokens.get(token.strip(), 0.0) + probability
+    _refuse_single_digits(question, tokens)
+    found = {value: tokens.get(value, 0.0) for value in values}
+    mass = math.fsum(found.values())
+    begun = math.fsum(p for token, p in tokens.items() if token not in found and _begins_one(token, values))
+    if begun > BEGUN and not isinstance(question.answer, NumberAnswer):
+        raise NoDistribution(
+            f"answers are more than one token at this endpoint ({begun:.0%} of its first token only begins one); "
+            'set readout = "verbalised"'
+        )
+    if mass < FLOOR:
+        raise NoDistribution(f"the endpoint's first token is an answer in only {mass:.0%}, wanted {FLOOR:.0%}")
+    return Distribution(probabilities={value: one / mass for value, one in found.items()}, mass=min(mass, 1.0))
+
+
+def _first_token(body: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    """Yield the tokens that might have come first, with their probabilities."""
+    choices = body.get("choices")
+    first = mapping(choices[0]) if isinstance(choices, list) and choices else {}
+    content = mapping(first.get("logprobs")).get("content")
+    said = mapping(content[0]) if isinstance(content, list) and content else {}
+    top = said.get("top_logprobs")
+    if not isinstance(top, list):
+        return
+    for one in (said, *map(mapping, top)):  # the token said need not be among the most probable
+        token, logprob = one.get("token"), one.get("logprob")
+        if isinstance(token, str) and isinstance(logprob, int | float) and logprob <= 1e-6:
+            yield token, math.exp(max(min(logprob, 0.0), -1e4))
+
+
+def _begins_one(token: str, values: Sequence[str]) -> bool:
+    return bool(token) and any(value.startswith(token) for value in values)
+
+
+def _refuse_single_digits(question: Question, tokens: Mapping[str, float]) -> None:
+    """Refuse numbers of two digits where the endpoint writes digit by digit: its "7" may begin 70."""
+    answer = question.answer
+    numbers = [token for token in tokens if token.isascii() and token.isdecimal()]
+    if isinstance(answer, NumberAnswer) and answer.high >= 10 and numbers and max(map(len, numbers)) == 1:
+        raise NoDistribution(
+            f"the endpoint writes numbers digit by digit, so that its first token cannot tell 7 from 70; for "
+            f'{answer.low} to {answer.high} set readout = "verbalised", or run the model here (provider = "local")'
+        )
+
+
+def value_of(found: Distribution, question: Question) -> float | str:
+    """Return what a distribution counts as: its mean where answers are numbers, else the most probable option.
+
+    Raises
+    ------
+    NoDistribution
+        If options without scores are equally probable.
+    """
+    answer = question.answer
+    if isinstance(answer, NumberAnswer):
+        return found.mean({value: float(value) for value in found.probabilities}) / answer.scale
+    options = answer.options if isinstance(answer, OptionsAnswer) else ()
+    scores = {option.value: option.score for option in options if option.score is not None}
+    if len(scores) == len(options):
+        return found.mean(scores)
+    if len(found.most_probable) > 1:
+        raise NoDistribution(f"equally probable: {', '.join(found.most_probable)}")
+    (value,) = found.most_probable
+    return scores.get(value, value)
+
+
+def written(found: Distribution, question: Question) -> str:
+    """Return a distribution as one line of JSON, for the tables."""
+
+    def shortened(number: float) -> float:
+        return float(f"{number:.{DIGITS}g}")
+
+    told: dict[str, Any] = {"probabilities": {value: shortened(one) for value, one in found.probabilities.items()}}
+    told["mass"] = shortened(found.mass)
+    try:
+        value = value_of(found, question)
+    except NoDistribution:
+        value = ""
+    if isinstance(value, float):
+        told["mean"] = shortened(value)
+    return json.dumps(told, ensure_ascii=False)

@@ -1,0 +1,112 @@
+"""The answers to a question as tokens: a tree whose paths are the options, scored from one prompt.
+
+An option's probability is that of a reply which begins with the option and not with a longer one
+of the same question: the product of its tokens' probabilities, times (where a longer option goes
+on from it: 1, 10, 100) the probability that none of these continuations comes next. These events
+exclude each other, so that their sum is the mass that falls on the options; how a model ends its
+reply (end of turn, ".", " %") makes no difference.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from spa.annotators.raters.distribution import Distribution
+
+TAIL = 64  # characters at the end of a prompt that may be cut into other tokens by what follows
+
+Path = tuple[int, ...]  # tokens after the prompt
+Encode = Callable[[Sequence[str]], Sequence[Sequence[int]]]
+
+
+class SameTokens(Exception):
+    """A tokeniser cannot tell two options apart; the message names them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OptionTree:
+    """The options of a question as paths of tokens.
+
+    ``dropped`` is the number of tokens at the end of the prompt that are cut otherwise when an
+    option follows; the paths begin with what stands in their place.
+    """
+
+    paths: Mapping[str, Path]  # value of an option -> its tokens
+    dropped: int = 0
+
+    def __post_init__(self) -> None:
+        seen: dict[Path, str] = {}
+        for value, path in self.paths.items():
+            if path in seen or not path:
+                raise SameTokens(f"{seen.get(path, '')!r} and {value!r}")
+            seen[path] = value
+
+    @property
+    def inner(self) -> tuple[Path, ...]:
+        """The places where the next token is looked at, short ones first: ``()`` is the end of the prompt."""
+        places = {path[:length] for path in self.paths.values() for length in range(len(path))}
+        return tuple(sorted(places, key=lambda place: (len(place), place)))
+
+    def children(self, place: Path) -> tuple[int, ...]:
+        """Return the tokens that lead on from a place to an option."""
+        depth = len(place)
+        return tuple(sorted({p[depth] for p in self.paths.values() if len(p) > depth and p[:depth] == place}))
+
+    def distribution(self, log_probabilities: Mapping[Path, Mapping[int, float]]) -> Distribution:
+        """Return the distribution over the options.
+
+        Parameters
+        ----------
+        log_probabilities : mapping
+            For every place in ``inner``, the natural logarithm of the probability of each child.
+        """
+        found = {value: self._probability(path, log_probabilities) for value, path in self.paths.items()}
+        logs = {value: one for value, one in found.items() if one > -math.inf}
+        if not logs:
+            raise ValueError("every option has probability 0")
+        most = max(logs.values())
+        total = math.fsum(math.exp(one - most) for one in logs.values())
+        shares = {value: math.exp(found[value] - most) / total for value in found}
+        return Distribution(probabilities=shares, mass=min(1.0, total * math.exp(most)))
+
+    def _probability(self, path: Path, log_probabilities: Mapping[Path, Mapping[int, float]]) -> float:
+        """Return the natural logarithm of an option's probability."""
+        log_probability = math.fsum(log_probabilities[path[:place]][token] for place, token in enumerate(path))
+        if path not in log_probabilities:  # no longer option goes on from here
+            return log_probability
+        going_on = math.fsum(math.exp(one) for one in log_probabilities[path].values())
+        return log_probability + math.log1p(-going_on) if going_on < 1 else -math.inf
+
+
+def option_tree(prompt: str, options: Sequence[str], encode: Encode) -> OptionTree:
+    """Cut the options into tokens as they are cut after the prompt.
+
+    Parameters
+    ----------
+    prompt : str
+        The whole text before the answer.
+    options : sequence of str
+        Values of the answers.
+    encode : callable
+        Texts -> their tokens, without any that mark beginning or end.
+
+    Raises
+    ------
+    SameTokens
+        If two options are the same tokens.
+    """
+    tail = prompt[-TAIL:]
+    alone, *followed = encode([tail, *(tail + option for option in options)])
+    shared = min((_common(alone, one) for one in followed), default=len(alone))
+    paths = {option: tuple(one[shared:]) for option, one in zip(options, followed, strict=True)}
+    return OptionTree(paths=paths, dropped=len(alone) - shared)
+
+
+def _common(left: Sequence[int], right: Sequence[int]) -> int:
+    """Return how many tokens two sequences share at their beginning."""
+    for place, (one, other) in enumerate(zip(left, right, strict=False)):
+        if one != other:
+            return place
+    return min(len(left), len(right))

@@ -1,0 +1,312 @@
+"""Models on this machine: probabilities are those of asking alone, texts are those of `generate`."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import math
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spa.annotators.raters.distribution import offered
+from spa.annotators.raters.endpoint import Reply, Request
+from spa.annotators.raters.local import LocalEndpoint
+from spa.annotators.raters.reading import settle
+from spa.annotators.raters.wording import StudyWording
+from spa.errors import PlatformError, StudyError
+from spa.forms.asks import asks_of
+from spa.forms.form import Form, Question
+from spa.forms.texts import load_texts
+from spa.journal import Call
+from spa.responses.submission import Response
+from spa.study.raters import Rater, Way, asked_ways
+from tests.spa import tiny_models
+from tests.spa.hand_made import hand_made
+from tests.spa.tiny_models import models as models
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
+LOGIT = {"readout": "logit", "conversation": "question", "answer_format": "text"}
+NUMBERS = ("100", *(str(number) for number in range(10, 100)))
+KINDS = {
+    "chat": tiny_models.tiny_llama,
+    "plain": lambda folder: tiny_models.tiny_llama(folder, template=None),
+    "whole numbers": lambda folder: tiny_models.tiny_llama(folder, words=NUMBERS),
+    "sliding": tiny_models.tiny_mistral,
+    "encoder": tiny_models.tiny_t5,
+    "vision": tiny_models.tiny_llava,
+}
+
+
+def made(models: Path, kind: str) -> Path:
+    """Return the folder of a tiny model, built once."""
+    folder = models / kind
+    return folder if folder.exists() else KINDS[kind](folder)
+
+
+def rater(folder: Path, **fields: Any) -> Rater:
+    return Rater(id="local", model=str(folder), provider="local", **{"answer_format": "json", **fields})
+
+
+def requests(form: Form, way: Way) -> list[Request]:
+    wording = StudyWording(load_texts("en", {}))
+    return [
+        Request(messages=tuple(wording.opening(ask, way)), questions=ask.questions, way=way)
+        for ask in asks_of(form, way.conversation)
+    ]
+
+
+def ask(one: Rater, wanted: Iterable[Request]) -> list[Reply]:
+    async def everything() -> list[Reply]:
+        async with LocalEndpoint(one) as endpoint:
+            return [await endpoint.ask(request) for request in wanted if endpoint.record(request)]
+
+    return asyncio.run(everything())
+
+
+def alone(folder: Path, text: str, options: Iterable[str]) -> tuple[dict[str, float], float]:
+    """Score each option by passes of its own over the whole text, without any of the code under test.
+
+    With a token a byte, an option is its bytes; one that others go on from is counted where none of them follows.
+    """
+    import torch
+    from transformers import AutoModelForCausalLM, AutoModelForImageTextToText, AutoModelForSeq2SeqLM, AutoTokenizer
+
+    kind = json.loads((folder / "config.json").read_text())["model_type"]
+    loader = {"t5": AutoModelForSeq2SeqLM, "llava": AutoModelForImageTextToText}.get(kind, AutoModelForCausalLM)
+    model = loader.from_pretrained(folder, dtype=torch.float32).eval()
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    prompt = tokenizer(text, add_special_tokens=False)["input_ids"]
+    options = list(options)
+
+    def probability(tokens: list[int]) -> float:
+        log = 0.0
+        for place, token in enumerate(tokens):
+            log += math.log(next_token(tokens[:place])[token])
+        return math.exp(log)
+
+    seen: dict[tuple[int, ...], Any] = {}
+
+    def next_token(before: list[int]) -> Any:
+        key = tuple(before)
+        if key not in seen:
+            with torch.no_grad():
+                if kind == "t5":
+                    start = [model.config.decoder_start_token_id, *before]
+                    given = {"input_ids": torch.tensor([prompt]), "decoder_input_ids": torch.tensor([start])}
+                else:
+                    given = {"input_ids": torch.tensor([prompt + before])}
+                seen[key] = model(**given).logits[0, -1].double().softmax(-1).numpy()
+        return seen[key]
+
+    tokens = {option: tokenizer(option, add_special_tokens=False)["input_ids"] for option in options}
+    found = {}
+    for option, path in tokens.items():
+        longer = {p[len(path)] for p in tokens.values() if len(p) > len(path) and p[: len(path)] == path}
+        found[option] = probability(path) * (1 - sum(float(next_token(path)[token]) for token in longer))
+    mass = math.fsum(found.values())
+    return {option: one / mass for option, one in found.items()}, mass
+
+
+def prompt_text(folder: Path, request: Request) -> str:
+    """Return what the model reads, by its template as Jinja renders it."""
+    from jinja2 import Template
+
+    (message,) = request.messages
+    if not (folder / "chat_template.jinja").exists():
+        return str(message["content"])
+    return Template(tiny_models.TEMPLATE).render(messages=[message], add_generation_prompt=True)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_probabilities_are_those_of_asking_alone(models: Path, kind: str) -> None:
+    folder = made(models, kind)
+    one = rater(folder, **LOGIT)
+    wanted = requests(hand_made()[0], asked_ways(one)[0].way)
+    replies = ask(one, wanted)
+    reused = [reply.cached_tokens or 0 for reply in replies]
+    shares = kind not in ("sliding", "encoder")
+    assert reused[0] == 0
+    assert all((known > 500) == shares for known in reused[1:])
+    for request, reply in zip(wanted, replies, strict=True):
+        (question,) = request.questions
+        right, mass = alone(folder, prompt_text(folder, request), offered(question))
+        told = json.loads(reply.body or "")["distribution"]
+        assert told["probabilities"] == pytest.approx(right, abs=1e-4)
+        assert told["probabilities"] == pytest.approx(right, rel=1e-3)
+        assert told["mass"] == pytest.approx(mass, rel=1e-3)
+
+
+def test_the_order_of_questions_and_a_reload_change_nothing(models: Path) -> None:
+    one = rater(made(models, "chat"), **LOGIT)
+    wanted = requests(hand_made()[0], asked_ways(one)[0].way)
+    there = [json.loads(reply.body or "")["distribution"] for reply in ask(one, wanted)]
+    back = [json.loads(reply.body or "")["distribution"] for reply in ask(one, reversed(wanted))]
+    for first, second in zip(there, reversed(back), strict=True):
+        assert first["probabilities"] == pytest.approx(second["probabilities"], abs=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["chat", "plain", "sliding", "encoder"])
+@pytest.mark.parametrize("temperature", [None, 0.7])
+def test_texts_are_those_of_generate(models: Path, kind: str, temperature: float | None) -> None:
+    import torch
+    from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
+
+    folder = made(models, kind)
+    one = rater(folder, temperature=temperature, seed=5, max_tokens=12, conversation="question", answer_format="text")
+    wanted = requests(hand_made()[0], asked_ways(one)[0].way)[:3]
+    loader = AutoModelForSeq2SeqLM if kind == "encoder" else AutoModelForCausalLM
+    model = loader.from_pretrained(folder, dtype=torch.float32).eval()
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    before = torch.random.get_rng_state()
+    replies = ask(one, wanted)
+    assert torch.equal(before, torch.random.get_rng_state())
+    for request, reply in zip(wanted, replies, strict=True):
+        given = tokenizer(prompt_text(folder, request), add_special_tokens=False, return_tensors="pt")
+        drawn: dict[str, Any] = {"do_sample": False}
+        if temperature is not None:
+            drawn = {"do_sample": True, "temperature": temperature, "top_k": 0, "top_p": 1.0}
+            torch.manual_seed(5)
+        ids = model.generate(**{k: given[k] for k in ("input_ids", "attention_mask")}, max_new_tokens=12, **drawn)
+        start = 1 if kind == "encoder" else given["input_ids"].shape[1]
+        assert reply.text == tokenizer.decode(ids[0][start:], skip_special_tokens=True)
+        body = json.loads(reply.body or "")
+        assert body["generation"]["seed"] == (5 if temperature else None)
+        assert body["usage"]["prompt_tokens"] == given["input_ids"].shape[1]
+
+
+def test_a_seed_that_is_not_given_is_drawn_and_recorded(models: Path) -> None:
+    folder = made(models, "chat")
+    one = rater(folder, temperature=1.0, max_tokens=12)
+    (request,) = requests(hand_made()[0], asked_ways(one)[0].way)
+    first, second = ask(one, [request, request])
+    seeds = [json.loads(reply.body or "")["generation"]["seed"] for reply in (first, second)]
+    assert seeds[0] != seeds[1]
+    assert first.outcome == "truncated"
+    again = one.model_copy(update={"seed": seeds[0]})
+    (request,) = requests(hand_made()[0], asked_ways(again)[0].way)
+    assert ask(again, [request])[0].text == first.text
+
+
+def with_image(request: Request, colour: str) -> Request:
+    import base64
+    import io
+
+    from PIL import Image
+
+    held = io.BytesIO()
+    Image.new("RGB", (40, 30), colour).save(held, "PNG")
+    url = f"data:image/png;base64,{base64.b64encode(held.getvalue()).decode()}"
+    content = [{"type": "image_url", "image_url": {"url": url}}, {"type": "text", "text": "Text. "}]
+    content.append({"type": "text", "text": request.messages[0]["content"]})
+    return Request(messages=({"role": "user", "content": content},), questions=request.questions, way=request.way)
+
+
+def test_a_vision_model_sees_the_images_and_reuses_what_it_saw(models: Path) -> None:
+    one = rater(made(models, "vision"), **LOGIT)
+    wanted = requests(hand_made()[0], asked_ways(one)[0].way)[:3]
+    red, blue = ([with_image(request, colour) for request in wanted] for colour in ("red", "blue"))
+    replies = ask(one, [*red, *blue])
+    told = [json.loads(reply.body or "")["distribution"]["probabilities"] for reply in replies]
+    alone_told = [json.loads(ask(one, [request])[0].body or "")["distribution"]["probabilities"] for request in red]
+    for together, apart in zip(told, alone_told, strict=False):
+        assert together == pytest.approx(apart, abs=1e-4)
+    assert [(reply.cached_tokens or 0) > 0 for reply in replies] == [False, True, True, False, True, True]
+    assert told[0] != pytest.approx(told[3], abs=1e-4)
+
+
+def test_a_model_of_text_refuses_images_in_one_line(models: Path) -> None:
+    one = rater(made(models, "chat"), **LOGIT)
+    (first, *_) = requests(hand_made()[0], asked_ways(one)[0].way)
+    with pytest.raises(PlatformError, match=r"rater 'local'.*reads text only; name another model"):
+        ask(one, [with_image(first, "red")])
+
+
+def test_a_schema_is_refused(models: Path) -> None:
+    with pytest.raises(StudyError, match='wanted answer_format = "json" or "text"'):
+        LocalEndpoint(Rater(id="local", model="m", provider="local"))
+
+
+@pytest.mark.parametrize("content", [None, {"model_type": "bert"}, {"model_type": "clip"}])
+def test_what_cannot_be_loaded_is_told_in_one_line(models: Path, tmp_path: Path, content: Any) -> None:
+    if content is not None:
+        (tmp_path / "config.json").write_text(json.dumps(content))
+    with pytest.raises(PlatformError, match="wanted a folder with a model") as told:
+        ask(rater(tmp_path), [])
+    assert "\n" not in str(told.value)
+
+
+def test_a_prompt_that_is_too_long_is_told(models: Path) -> None:
+    folder = made(models, "chat")
+    one = rater(folder)
+    way = asked_ways(one)[0].way
+    long = Request(messages=({"role": "user", "content": "a" * 17_000},), questions=(), way=way)
+    with pytest.raises(PlatformError, match="the model reads 16384 at most"):
+        ask(one, [long])
+
+
+def test_the_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    from spa.annotators.raters import local_loading
+
+    monkeypatch.setattr(local_loading, "find_spec", lambda name: None)
+    with pytest.raises(PlatformError, match=r'pip install "spa-eval\[local\]"'):
+        LocalEndpoint(Rater(id="local", model="m", provider="local", answer_format="json"))
+
+
+def replied(question: Question, reply: Reply) -> Call:
+    return Call(
+        kind="llm",
+        scope="v",
+        key=question.question_id,
+        attempt=1,
+        request="{}",
+        begun_at=0,
+        outcome="ok",
+        response=reply.body,
+    )
+
+
+def test_what_is_stored_is_read_as_the_mean_or_the_most_probable(models: Path) -> None:
+    one = rater(made(models, "chat"), **LOGIT)
+    way = asked_ways(one)[0].way
+    wanted = requests(hand_made()[0], way)
+    for request, reply in zip(wanted, ask(one, wanted), strict=True):
+        (question,) = request.questions
+        settled = settle([question], [replied(question, reply)], way)
+        (answer,) = settled.answers
+        told = json.loads(reply.body or "")["distribution"]["probabilities"]
+        assert isinstance(answer, Response)
+        assert settled.closed
+        if set(told) == {"x", "y", "tie"}:
+            assert answer.value == max(told, key=told.get)
+        else:
+            scale = 100 if getattr(question.answer, "scale", 1) == 100 else 1
+            assert answer.value == pytest.approx(sum(float(v) * p for v, p in told.items()) / scale)
+        assert json.loads(answer.raw)["probabilities"] == pytest.approx(told, rel=1e-5)
+
+
+def test_every_manner_of_looking_gives_the_same(models: Path) -> None:
+    from spa.annotators.raters.local_causal import CausalModel
+    from spa.annotators.raters.local_loading import load_model
+    from spa.annotators.raters.local_options import option_tree
+    from spa.annotators.raters.local_prompts import local_prompt
+
+    one = rater(made(models, "chat"), **LOGIT)
+    loaded = load_model(one, Path())
+    causal = CausalModel(loaded)
+    assert causal.manner == "packed"
+    wanted = requests(hand_made()[0], asked_ways(one)[0].way)
+    found: dict[str, list[dict[str, float]]] = {}
+    for manner, request in itertools.product(("packed", "in steps", "copied", "alone"), wanted):
+        causal.manner = manner  # type: ignore[assignment]
+        prompt = local_prompt(loaded, request.messages)
+        options = offered(request.questions[0])
+        tree = option_tree(prompt.text, options, lambda texts: loaded.tokenizer(texts)["input_ids"])
+        told = tree.distribution(causal.look(prompt, tree).log_probabilities)
+        found.setdefault(manner, []).append(dict(told.probabilities))
+    for manner in ("packed", "in steps", "copied"):
+        for one_told, right in zip(found[manner], found["alone"], strict=True):
+            assert one_told == pytest.approx(right, abs=1e-6)
