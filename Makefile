@@ -33,8 +33,8 @@ $(VENV)/.installed: pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable .
 	touch $@
 
-$(VENV)/.installed-test: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --group test
+$(VENV)/.installed-test: $(VENV)/.installed constraints-test.txt
+	$(BIN)/python -m pip install --quiet --constraint constraints-test.txt --group test --group local
 	touch $@
 
 $(VENV)/.installed-check: $(VENV)/.installed-test

@@ -174,7 +174,11 @@ def _raters(study: Study) -> Iterator[Finding]:
             continue
         yield from repeated(f"{place}, variants", [asked.variant for asked in ways if asked.variant is not None])
         for asked in ways:
-            yield from _way(study, f"{place} {asked.variant or ''}".strip(), asked.way)
+            named = f"{place} {asked.variant or ''}".strip()
+            if rater.provider == "local" and asked.way.answer_format == "schema":
+                wanted = '"json" or "text": a model on this machine cannot be held to a schema'
+                yield find(f"{named}, answer_format", wanted, '"schema"', "set one of them")
+            yield from _way(study, named, asked.way)
 
 
 def _way(study: Study, place: str, way: Way) -> Iterator[Finding]:
@@ -187,5 +191,8 @@ def _way(study: Study, place: str, way: Way) -> Iterator[Finding]:
     if way.readout == "logit" and (way.conversation, way.answer_format) != ("question", "text"):
         got = f'conversation = "{way.conversation}", answer_format = "{way.answer_format}"'
         yield find(f"{place}, readout", 'conversation = "question" and answer_format = "text"', got, "set both")
+    if way.readout == "logit" and way.explain != "no":
+        got = f'explain = "{way.explain}"'
+        yield find(f"{place}, readout", 'explain = "no": nothing is said where probabilities are read', got, "set it")
     if way.reference is not None:
         yield from unfit_system(study, f"{place}, reference", way.reference, role="any")

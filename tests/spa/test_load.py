@@ -143,6 +143,18 @@ SINGLE_MISTAKES = [
     ({"rest": SPA + "[people]\nminutes = inf\n"}, "[people] minutes: wanted a number greater than 0, got Infinity"),
     ({"rest": SPA + "[texts]\na = 1\n"}, "[texts] a: wanted a text in quotes, got 1"),
     ({"rest": SPA + '[[raters]]\nid = "human"\nmodel = "m"\n'}, '[[raters]] id: wanted another name, got "human"'),
+    (
+        {"rest": SPA + '[[raters]]\nid = "here"\nmodel = "m"\nprovider = "local"\n'},
+        '[[raters]] here, answer_format: wanted "json" or "text": a model on this machine cannot be held to a schema, '
+        'got "schema"; set one of them',
+    ),
+    (
+        {
+            "rest": SPA + '[[raters]]\nid = "llm"\nmodel = "m"\nreadout = "logit"\nconversation = "question"\n'
+            'answer_format = "text"\nexplain = "before"\n'
+        },
+        '[[raters]] llm, readout: wanted explain = "no"',
+    ),
 ]
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from spa.annotators.raters.endpoint import Reply, mapping
-from spa.forms.form import ConfirmAnswer, NumberAnswer, OptionsAnswer, Question
+from spa.forms.form import ConfirmAnswer, NumberAnswer, OptionsAnswer, Question, TextAnswer
 from spa.responses.submission import Missing, Response
 
 FLOOR = 0.5  # least share of an endpoint's first token that must be an answer
@@ -57,13 +57,13 @@ class Distribution:
 
 
 def offered(question: Question) -> tuple[str, ...]:
-    """Return the values of the answers that a question takes, in its order; none for a box to tick."""
+    """Return the values of the answers that a question takes, in its order; none where they cannot be counted."""
     match question.answer:
         case NumberAnswer(low=low, high=high):
             return tuple(str(number) for number in range(low, high + 1))
         case OptionsAnswer(options=options):
             return tuple(option.value for option in options)
-        case ConfirmAnswer():
+        case ConfirmAnswer() | TextAnswer():
             return ()
 
 
@@ -149,7 +149,7 @@ def distribution_from_top_logprobs(body: Mapping[str, Any], question: Question) 
     if not listed:
         raise NoDistribution('the endpoint tells no probabilities (no "top_logprobs"); set readout = "verbalised"')
     if not values:
-        raise NoDistribution("a box to tick has no probabilities")
+        raise NoDistribution("wanted a question with a number or options, which have probabilities")
     tokens: dict[str, float] = {}
     for token, probability in listed.items():  # " 4" and "4" are one answer
         tokens[token.strip()] = tokens.get(token.strip(), 0.0) + probability

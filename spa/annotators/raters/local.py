@@ -175,6 +175,8 @@ class LocalEndpoint:
         (question,) = request.questions
         tokenizer = self.running.loaded.tokenizer
         options = offered(question)
+        if not options:
+            raise PlatformError(f"question {question.question_id} has no answers to compare")
         try:
             tree = option_tree(
                 prompt.text if self.running.loaded.kind != "encoder-decoder" else "",

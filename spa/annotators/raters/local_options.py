@@ -1,10 +1,9 @@
 """The answers to a question as tokens: a tree whose paths are the options, scored from one prompt.
 
 An option's probability is that of a reply which begins with the option and not with a longer one
-of the same question: the product of its tokens' probabilities, times (where a longer option goes
-on from it: 1, 10, 100) the probability that none of these continuations comes next. These events
-exclude each other, so that their sum is the mass that falls on the options; how a model ends its
-reply (end of turn, ".", " %") makes no difference.
+of the same question: the product of its tokens' probabilities, less that of going on to a longer
+option (1, 10, 100). These events exclude each other, so that their sum is the mass that falls on
+the options; how a model ends its reply (end of turn, ".", " %") makes no difference.
 """
 
 from __future__ import annotations
@@ -62,7 +61,11 @@ class OptionTree:
         log_probabilities : mapping
             For every place in ``inner``, the natural logarithm of the probability of each child.
         """
-        found = {value: self._probability(path, log_probabilities) for value, path in self.paths.items()}
+        reached = {
+            path: math.fsum(log_probabilities[path[:place]][token] for place, token in enumerate(path))
+            for path in self.paths.values()
+        }
+        found = {value: self._alone(path, reached) for value, path in self.paths.items()}
         logs = {value: one for value, one in found.items() if one > -math.inf}
         if not logs:
             raise ValueError("every option has probability 0")
@@ -71,13 +74,15 @@ class OptionTree:
         shares = {value: math.exp(found[value] - most) / total for value in found}
         return Distribution(probabilities=shares, mass=min(1.0, total * math.exp(most)))
 
-    def _probability(self, path: Path, log_probabilities: Mapping[Path, Mapping[int, float]]) -> float:
-        """Return the natural logarithm of an option's probability."""
-        log_probability = math.fsum(log_probabilities[path[:place]][token] for place, token in enumerate(path))
-        if path not in log_probabilities:  # no longer option goes on from here
-            return log_probability
-        going_on = math.fsum(math.exp(one) for one in log_probabilities[path].values())
-        return log_probability + math.log1p(-going_on) if going_on < 1 else -math.inf
+    def _alone(self, path: Path, reached: Mapping[Path, float]) -> float:
+        """Return the logarithm of the probability that a path is gone, and none on to a longer option."""
+        longer = [other for other in reached if len(other) > len(path) and other[: len(path)] == path]
+        every = set(longer)
+        next_ones = [one for one in longer if not any(one[:size] in every for size in range(len(path) + 1, len(one)))]
+        if not next_ones or reached[path] == -math.inf:
+            return reached[path]
+        going_on = math.fsum(math.exp(reached[one] - reached[path]) for one in next_ones)
+        return reached[path] + math.log1p(-going_on) if going_on < 1 else -math.inf
 
 
 def option_tree(prompt: str, options: Sequence[str], encode: Encode) -> OptionTree:

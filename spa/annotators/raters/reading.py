@@ -73,8 +73,9 @@ def settle(questions: Sequence[Question], calls: Iterable[Call], way: Way) -> Se
         settled.update({answer.question_id: answer for answer in answers})
         missing = tuple(answer for answer in answers if isinstance(answer, Missing))
         turns.append(Turn(text=reply.text, missing=missing))
-        # the probabilities of the answers would be the same again
-        closed = reply.outcome in ("refused", "truncated") or way.readout == "logit"
+        closed = reply.outcome in ("refused", "truncated")
+        if way.readout == "logit" and reply.outcome == "answered":
+            closed = True  # the probabilities would be the same again
     return Settled(answers=tuple(settled.values()), turns=tuple(turns), closed=closed)
 
 
