@@ -17,7 +17,17 @@ if TYPE_CHECKING:
 TABLES = ("preferences", "ratings", "choices", "metrics", "annotators")
 RANKINGS_SHOWN = 24
 SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
-PLAN = ("fwer", "confidence", "family", "unit", "max_failed_checks", "repeat_submissions", "regularisation", "seed")
+PLAN = (
+    "fwer",
+    "confidence",
+    "family",
+    "unit",
+    "max_failed_checks",
+    "repeat_submissions",
+    "regularisation",
+    "epsilon",
+    "seed",
+)
 FILE = click.Path(path_type=Path, dir_okay=False)
 
 
@@ -67,6 +77,11 @@ Examples:
 @click.option(
     "--regularisation", type=click.FloatRange(0, min_open=True), help="Wins added to every pair (Bradley-Terry)."
 )
+@click.option(
+    "--epsilon",
+    type=click.FloatRange(0, 1, max_open=True),
+    help="Share of outputs an LLM may fall behind a person: 0.2 for experts, 0.15 skilled, 0.1 crowds.  [0.1]",
+)
 @click.option("--seed", type=click.IntRange(min=0), help="Kept with the results.  [0]")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Folder of the report.")
 @click.option("--json", "as_json", is_flag=True, help="Print results.json instead of the ranking table.")
@@ -82,7 +97,7 @@ def report(study: Path | None, store: str | None, out: Path | None, as_json: boo
         raise click.UsageError("--out DIR is wanted (or --json, to print the results only)")
     paths = {name: options.pop(name) for name in TABLES}
     paths = {name: path for name, path in paths.items() if path is not None}
-    given = {name: value for name, value in options.items() if value not in (None, (), False)}
+    given = {name: value for name, value in options.items() if value is not None and value is not False and value != ()}
     if study is not None:
         if paths or given:
             named = ", ".join(f"--{name.replace('_', '-')}" for name in [*paths, *given])

@@ -85,6 +85,7 @@ def settings(tables: AnswerTables, plan: Plan) -> dict[str, Any]:
         "max_failed_checks": plan.max_failed_checks,
         "repeat_submissions": plan.repeat_submissions,
         "regularisation": plan.regularisation,
+        "epsilon": plan.epsilon,
         "lower_is_better": sorted(plan.lower_is_better),
         "scales": [asdict(scale) for scale in tables.scales],
         "versions": {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},

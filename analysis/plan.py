@@ -50,6 +50,8 @@ class Plan:
         Preferences expected before the study.
     lower_is_better : frozenset of str
         Criteria on which a low rating is good.
+    epsilon : float
+        Share of outputs that an LLM may fall behind a person in the alternative-annotator test, since it costs less.
     seed : int
         Kept with the results; nothing random is drawn yet.
     """
@@ -64,6 +66,7 @@ class Plan:
     regularisation: float | None = None
     expected: tuple[Expectation, ...] = ()
     lower_is_better: frozenset[str] = frozenset()
+    epsilon: float = 0.1
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -71,6 +74,8 @@ class Plan:
         for name in ("fwer", "confidence"):
             if not 0 < getattr(self, name) < 1:
                 raise ValueError(f"{name} must lie between 0 and 1, got {getattr(self, name)!r}")
+        if not 0 <= self.epsilon < 1:
+            raise ValueError(f"epsilon must lie in [0, 1), got {self.epsilon!r}")
         if self.consistency_tau is not None and not 1 <= self.consistency_tau <= 2:
             raise ValueError(f"consistency_tau must lie in [1, 2], got {self.consistency_tau}")
 

@@ -96,6 +96,7 @@ def plan_of(study: Study) -> Plan:
         max_failed_checks=given.max_failed_checks,
         repeat_submissions=given.repeat_submissions,
         regularisation=given.regularisation,
+        epsilon=given.epsilon,
         expected=parse_expectations(given.expected, "[analysis] expected"),
         lower_is_better=frozenset(row.id for row in study.criteria if row.lower_is_better),
         seed=study.seed,

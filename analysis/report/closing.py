@@ -29,6 +29,7 @@ SETTINGS = {
     "unit": "Unit of paired tests",
     "seed": "Seed",
     "regularisation": "Regularisation of Bradley-Terry",
+    "epsilon": "Epsilon of the alternative-annotator test",
     "max_failed_checks": "Failed attention checks allowed",
     "repeat_submissions": "A person\u2019s second submission",
 }

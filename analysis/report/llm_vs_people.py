@@ -68,7 +68,8 @@ def _stand_in(rows: list[Row], names: Names) -> list[Block]:
             text="A pass is about these outputs, these criteria and people like these, and says that the LLM agrees "
             "with the group as well as one of its members does. It does not say that the LLM is right, or that it may "
             "replace all of them; nor does a fail show that the LLM is worse, since few outputs rarely allow a win. "
-            f"Epsilon should be chosen before the answers are seen (the authors suggest {SUGGESTED}). Where an id "
+            f"Epsilon weighs what an LLM saves against what it may get wrong; it is set in the plan (epsilon), before "
+            f"the answers are seen. The authors suggest {SUGGESTED}. Where an id "
             "stands for a slot that several people filled, the LLM was compared with a mixture of people."
         )
     )
@@ -156,7 +157,7 @@ def _powered(rows: list[Row], names: Names, confidence: str) -> list[Block]:
         else "Here it makes no interval narrower: people\u2019s own answers say as much."
     )
     blocks: list[Block] = [Heading(text="People\u2019s view, sharpened by an LLM"), Paragraph(text=text)]
-    for source, title in (("preferences", "Preferences"), ("ratings", "Ratings")):
+    for source, title in (("preferences", "Preferences"), ("choices", "Choices"), ("ratings", "Ratings")):
         own = [row for row in rows if row["source"] == source]
         if own:
             table = _powered_table(own, names, confidence, source, title)
@@ -173,9 +174,13 @@ def _narrower(row: Row) -> bool:
 
 
 def _powered_table(rows: list[Row], names: Names, confidence: str, source: str, title: str) -> Table:
-    share = source == "preferences"
+    share = source != "ratings"
     columns = [
-        Column(title="What", explanation="x over y: chance that x is better; x \u2212 y: difference of ratings"),
+        Column(
+            title="What",
+            explanation="x over y: chance that x is better, or share of choices that x wins (a tie is half); "
+            "x \u2212 y: difference of ratings",
+        ),
         Column(title="LLM"),
         Column(title="Criterion"),
         Column(title="Exposure", numeric=True),
@@ -213,7 +218,7 @@ def _with_interval(row: Row, centre: str, bounds: str, share: bool) -> Cell:
 
 
 def _what(row: Row, names: Names) -> str:
-    if row["source"] == "preferences":
+    if row["source"] != "ratings":
         return names.over(row)
     if row.get("system_y") is None:
         return names.system(row["system_x"])

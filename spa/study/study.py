@@ -223,6 +223,7 @@ class Analysis(Section):
     max_failed_checks: Annotated[int, Field(ge=0)] = 0
     repeat_submissions: Literal["exclude", "first"] = "exclude"
     regularisation: Annotated[float, Field(gt=0)] | None = None  # pseudo-wins added to every pair of Bradley-Terry
+    epsilon: Annotated[float, Field(ge=0, lt=1)] = 0.1  # what an LLM may fall behind a person, as it costs less
     expected: tuple[Text, ...] = ()  # "x > y" or "x ~ y"
 
 

@@ -1,0 +1,57 @@
+"""The two sides that are set against each other: people and LLMs, from one table of answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from analysis.order import Order
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Sides:
+    """Answered rows of people (``kind``: human, or simulated where there are no people) and of LLMs."""
+
+    kind: str
+    people: pl.DataFrame
+    llms: pl.DataFrame
+
+
+def sides_of(table: pl.DataFrame | None) -> Sides | None:
+    """Return both sides of a table; ``None`` where one is empty."""
+    if table is None:
+        return None
+    kinds = set(table["annotator_kind"].unique().to_list())
+    kind = next((kind for kind in ("human", "simulated") if kind in kinds), None)
+    if kind is None or "llm" not in kinds:
+        return None
+    answered = table.filter(pl.col("value").is_not_null())
+    people, llms = (answered.filter(pl.col("annotator_kind") == side) for side in (kind, "llm"))
+    return None if people.is_empty() or llms.is_empty() else Sides(kind=kind, people=people, llms=llms)
+
+
+def by_group(llms: pl.DataFrame, order: Order) -> Iterator[tuple[str, pl.DataFrame]]:
+    """Yield the rows of each group, in the order of the results."""
+    parts = llms.partition_by("group", as_dict=True, include_key=False)
+    for group in order.groups:
+        if (group,) in parts:
+            yield group, parts[(group,)]
+
+
+def toward(table: pl.DataFrame, order: Order, unit: tuple[str, ...]) -> pl.DataFrame:
+    """Average both directions of each pair, toward the direction listed first; ``unit`` names ``x`` and ``y``."""
+    listed = pl.DataFrame(order.pairs, schema=["system_x", "system_y"], orient="row").with_columns(forward=True)
+    told = table.join(listed, on=("system_x", "system_y"), how="left").with_columns(pl.col("forward").fill_null(False))
+    ahead = pl.col("forward")
+    told = told.with_columns(
+        x=pl.when(ahead).then("system_x").otherwise("system_y"),
+        y=pl.when(ahead).then("system_y").otherwise("system_x"),
+        value=pl.when(ahead).then("value").otherwise(1 - pl.col("value")),
+    )
+    directed = told.group_by(*unit, "forward").agg(pl.col("value").mean())
+    return directed.sort("forward").group_by(*unit, maintain_order=True).agg(pl.col("value").mean())
