@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import Any
 
 _HOME = {
+    "adjust": "analysis.corrections",
     "alternative_annotator_test": "analysis.llm_vs_people",
     "analyse": "analysis.results",
     "annotators_needed": "analysis.planning.solve",
@@ -52,6 +53,7 @@ _HOME = {
     "write_results": "analysis.writing",
 }
 __all__ = [  # noqa: RUF022 - as an index is sorted, capitals among the others
+    "adjust",
     "alternative_annotator_test",
     "analyse",
     "annotators_needed",

@@ -21,6 +21,7 @@ PLAN = (
     "fwer",
     "confidence",
     "family",
+    "correction",
     "unit",
     "max_failed_checks",
     "repeat_submissions",
@@ -66,11 +67,14 @@ Examples:
 @click.option("--scale", "scales", multiple=True, metavar="[CRITERION=]LOW:HIGH", help="Check scores; repeatable.")
 @click.option("--lower-is-better", multiple=True, metavar="CRITERION", help="A low rating is good; repeatable.")
 @click.option("--expected", multiple=True, metavar='"X > Y"', help='Expected preference, or "X ~ Y"; repeatable.')
-@click.option("--fwer", type=SHARE, help="Familywise error rate.  [0.05]")
+@click.option("--fwer", type=SHARE, help="Error rate of each family of tests.  [0.05]")
 @click.option("--tau", type=Tau(), help="Largest sum of two directions that is kept.  [1.1]")
 @click.option("--keep-inconsistent", is_flag=True, help="Exclude nobody for self-contradiction.")
 @click.option("--confidence", type=SHARE, help="Of intervals.  [0.95]")
 @click.option("--family", type=click.Choice(["criterion", "all"]), help="Tests corrected together.  [criterion]")
+@click.option(
+    "--correction", type=click.Choice(["holm", "bh"]), help="Holm, or Benjamini-Hochberg (false discoveries).  [holm]"
+)
 @click.option("--unit", type=click.Choice(["auto", "annotator", "item"]), help="What tests generalise over.  [auto]")
 @click.option("--max-failed-checks", type=click.IntRange(min=0), help="Attention checks one may fail.  [0]")
 @click.option("--repeat-submissions", type=click.Choice(["exclude", "first"]), help="Who submitted twice.  [exclude]")

@@ -81,6 +81,7 @@ def settings(tables: AnswerTables, plan: Plan) -> dict[str, Any]:
         "confidence": plan.confidence,
         "seed": plan.seed,
         "family": plan.family,
+        "correction": plan.correction,
         "unit": plan.unit,
         "max_failed_checks": plan.max_failed_checks,
         "repeat_submissions": plan.repeat_submissions,

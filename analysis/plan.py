@@ -11,6 +11,7 @@ from typing import Literal
 from spa.errors import AnalysisError
 
 Verdict = Literal["x", "y", "indifferent"]
+Correction = Literal["holm", "bh"]
 SIGNS: dict[str, Verdict] = {">": "x", "<": "y", "~": "indifferent"}
 EXPECTED = re.compile(r"^(?P<x>.*\S)\s+(?P<sign>[<>~])\s+(?P<y>\S.*)$")
 
@@ -31,13 +32,16 @@ class Plan:
     Attributes
     ----------
     fwer : float
-        Familywise error rate of each Holm family.
+        Error rate of each family: the chance of any false finding (``holm``), or the expected share of
+        false findings among all findings (``bh``).
     confidence : float
         Level of all intervals.
     consistency_tau : Decimal or None
         Largest sum of the two directions of one comparison that is kept; ``None`` for no such exclusion.
     family : {"criterion", "all"}
         Tests corrected together: of one source, group and criterion, or of all criteria.
+    correction : {"holm", "bh"}
+        How a family is corrected: Holm, or Benjamini-Hochberg.
     unit : {"auto", "annotator", "item"}
         What a paired test generalises over.
     max_failed_checks : int
@@ -68,6 +72,7 @@ class Plan:
     lower_is_better: frozenset[str] = frozenset()
     epsilon: float = 0.1
     seed: int = 0
+    correction: Correction = "holm"
 
     def __post_init__(self) -> None:
         """Check the numbers."""
@@ -76,6 +81,8 @@ class Plan:
                 raise ValueError(f"{name} must lie between 0 and 1, got {getattr(self, name)!r}")
         if not 0 <= self.epsilon < 1:
             raise ValueError(f"epsilon must lie in [0, 1), got {self.epsilon!r}")
+        if self.correction not in ("holm", "bh"):
+            raise ValueError(f'correction must be "holm" or "bh", got {self.correction!r}')
         if self.consistency_tau is not None and not 1 <= self.consistency_tau <= 2:
             raise ValueError(f"consistency_tau must lie in [1, 2], got {self.consistency_tau}")
 

@@ -19,6 +19,7 @@ from analysis.coding import DIGITS
 from analysis.corrections import with_verdicts
 from analysis.correlations.rows import correlate_groups
 from analysis.exclusions import apply_exclusions, find_exclusions
+from analysis.families import families_of
 from analysis.findings import compare_with_expected, find_disagreements, findings_of
 from analysis.groups import group_order
 from analysis.llm_vs_people.rows import llm_vs_people
@@ -98,6 +99,11 @@ def analyse(tables: AnswerTables, plan: Plan, *, study: StudyFacts | None = None
         *findings_of("ratings", rating_tests),
         *findings_of("choices", choice_tests),
     ]
+    families = [
+        *families_of("preferences", preferences, plan),
+        *families_of("ratings", rating_tests, plan),
+        *families_of("choices", choice_tests, plan),
+    ]
     results = {
         "schema": SCHEMA,
         "settings": overview.settings(tables, plan),
@@ -109,6 +115,7 @@ def analyse(tables: AnswerTables, plan: Plan, *, study: StudyFacts | None = None
         "preference_directions": _rows(directions),
         "ratings": {"means": _rows(means), "pairs": _rows(rating_tests)},
         "choices": {"pairs": _rows(choice_tests)},
+        "families": _rows(families),
         "bradley_terry": strengths,
         "rankings": _rows(rankings),
         "ranking_agreement": _rows(agreement_of_rankings(rankings)),
@@ -148,7 +155,7 @@ def _preferences(
     rows = compare_preferences(units, comparisons, confidence=plan.confidence)
     llms = set(answers["preferences"].filter(pl.col("annotator_kind") == "llm")["group"].to_list())
     return (
-        with_verdicts(rows, fwer=plan.fwer, family=plan.family),
+        with_verdicts(rows, fwer=plan.fwer, family=plan.family, correction=plan.correction),
         summarise_directions(everybody, directed, comparisons),
         [
             row
@@ -173,7 +180,13 @@ def _ratings(
         tests += compare_ratings(cells, differences, plan)
         judged = rating_judgements(cells, differences)
         strengths += strength_rows("ratings_bt", cells.group, cells.criterion, judged, order.systems, plan)
-    tests = with_verdicts(tests, fwer=plan.fwer, family=plan.family, lower_is_better=plan.lower_is_better)
+    tests = with_verdicts(
+        tests,
+        fwer=plan.fwer,
+        family=plan.family,
+        lower_is_better=plan.lower_is_better,
+        correction=plan.correction,
+    )
     return means, tests, strengths
 
 
@@ -189,7 +202,7 @@ def _choices(
         tests += compare_choices(cells, plan)
         judged = choice_judgements(cells)
         strengths += strength_rows("choices", cells.group, cells.criterion, judged, order.systems, plan)
-    return with_verdicts(tests, fwer=plan.fwer, family=plan.family), strengths
+    return with_verdicts(tests, fwer=plan.fwer, family=plan.family, correction=plan.correction), strengths
 
 
 def _rankings(

@@ -92,6 +92,7 @@ def plan_of(study: Study) -> Plan:
         confidence=given.confidence,
         consistency_tau=given.consistency_tau,
         family=given.family,
+        correction=given.correction,
         unit=given.unit,
         max_failed_checks=given.max_failed_checks,
         repeat_submissions=given.repeat_submissions,

@@ -18,6 +18,12 @@ def conventions(plan: Plan) -> list[dict[str, str]]:
     level = f"{100 * plan.confidence:g} %"
     tau = plan.consistency_tau
     pooled = "all criteria pooled" if plan.family == "all" else "and criterion"
+    method = (
+        "Benjamini-Hochberg, false discovery rate: of the differences found, on average a share of at most "
+        f"{plan.fwer:g} is false"
+        if plan.correction == "bh"
+        else f"Holm, familywise error rate: the chance of any false finding is at most {plan.fwer:g}"
+    )
     fitted = (
         "a system that won or lost everything has no finite strength and the others are fitted without it"
         if plan.regularisation is None
@@ -27,8 +33,8 @@ def conventions(plan: Plan) -> list[dict[str, str]]:
         "verdict": f"One of a pair (x the first, y the second) is preferred where the adjusted p-value is at most "
         f"{plan.fwer:g}, else indifferent; indifferent means that no difference was found, not that there is none.",
         "stars": "* ** *** mark adjusted p-values below .10, .05 and .01. Table 1 of the SPA paper concludes at .10.",
-        "Holm family": f"Tests of one source and group, {pooled}, over all pairs and exposures, are corrected together "
-        f"so that the chance of any false finding is at most {plan.fwer:g}.",
+        "family of tests": f"Tests of one source and group, {pooled}, over all pairs and exposures, are corrected "
+        f"together ({method}). A test that could not be run is no member and is named.",
         "interval": f"Intervals of means are {level} t intervals.",
         "preference": "P(x preferred to y) from 0 to 1. An annotator (of an LLM: an assignment) counts once a pair and "
         "exposure: the mean of the answer and one minus the reverse answer, or whichever was asked.",

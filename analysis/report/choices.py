@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from analysis.report.document import Block, Column, Heading, Paragraph, Results, Section, Table, build_table
+from analysis.report.families import correction_name
 from analysis.report.findings import confidence_words
 from analysis.report.plots import share_figure
 from analysis.report.preferences import NO_PREFERENCE, STARS, level_words
@@ -50,7 +51,7 @@ def _table(results: Results, names: Names, rows: list[dict[str, Any]], criterion
         Column(
             title="Adjusted p",
             explanation="chance of so uneven a share if there were no preference, corrected for "
-            "testing several pairs (Holm)",
+            f"testing several pairs ({correction_name(results)})",
             numeric=True,
         ),
         Column(

@@ -16,6 +16,7 @@ from analysis.report.document import (
     Table,
     build_table,
 )
+from analysis.report.families import correction_name, discovery_words
 from analysis.report.findings import confidence_words
 from analysis.report.plots import share_figure
 from analysis.report.words import (
@@ -100,14 +101,15 @@ LLM_NOTE = (
 
 
 def level(results: Results) -> str:
-    """Return the familywise error rate as ".05"."""
+    """Return the error rate of a family of tests as ".05"."""
     fwer = float((results.get("settings") or {}).get("fwer") or 0.05)
     return f"{fwer:g}".removeprefix("0")
 
 
 def level_words(results: Results) -> str:
     """Return the sentence on when a difference counts as clear."""
-    return f"A result counts as clear where its adjusted p is at most {level(results)}."
+    words = f"A result counts as clear where its adjusted p is at most {level(results)}."
+    return " ".join(filter(None, (words, discovery_words(results))))
 
 
 def _table(results: Results, names: Names, rows: list[dict[str, Any]], criterion: str, several: bool) -> Table:
@@ -128,7 +130,7 @@ def _table(results: Results, names: Names, rows: list[dict[str, Any]], criterion
         Column(
             title="Adjusted p",
             explanation="chance of so large a distance if there were no preference, "
-            "corrected for testing several pairs (Holm)",
+            f"corrected for testing several pairs ({correction_name(results)})",
             numeric=True,
         ),
         Column(title="Stars"),

@@ -15,6 +15,7 @@ from analysis.report.document import (
     Table,
     build_table,
 )
+from analysis.report.families import correction_name
 from analysis.report.findings import OVERALL, confidence_words
 from analysis.report.plots import means_figure
 from analysis.report.preferences import STARS, level_words
@@ -113,7 +114,7 @@ def _pairs(results: Results, names: Names, rows: list[dict[str, Any]], criterion
         Column(
             title="Adjusted p",
             explanation="chance of so large a difference if there were none, corrected for "
-            "testing several pairs (Holm)",
+            f"testing several pairs ({correction_name(results)})",
             numeric=True,
         ),
         Column(title="Stars"),

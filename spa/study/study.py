@@ -219,6 +219,7 @@ class Analysis(Section):
     confidence: Annotated[float, Field(gt=0, lt=1)] = 0.95
     consistency_tau: Annotated[Decimal, Field(ge=1, le=2)] | None = Decimal("1.1")  # None: no such exclusion
     family: Literal["criterion", "all"] = "criterion"
+    correction: Literal["holm", "bh"] = "holm"  # Holm, or Benjamini-Hochberg (false discovery rate)
     unit: Literal["auto", "annotator", "item"] = "auto"
     max_failed_checks: Annotated[int, Field(ge=0)] = 0
     repeat_submissions: Literal["exclude", "first"] = "exclude"
