@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from analysis.coding import translate
+
 KINDS = ("human", "llm", "simulated")
 OVERALL = "overall"
 MISSING = r"(?i)^(nan|na)$"  # an answer that is none
@@ -76,7 +78,11 @@ class Check:
         self.place = place
         self.problems: list[str] = []
 
-    def refuse(self, wrong: pl.Expr, column: str, wanted: str) -> None:
+    def coded(self, column: str) -> bool:
+        """Whether a column holds categories, whose different values are quicker looked at than its rows."""
+        return isinstance(self.frame.schema[column], pl.Categorical)
+
+    def refuse(self, wrong: pl.Expr | pl.Series, column: str, wanted: str) -> None:
         """Name the rows in which ``wrong`` holds, what was wanted in the column, and what came."""
         found = self.frame.filter(wrong).select("row", pl.col(column).alias("came"))
         if found.height:
@@ -86,28 +92,32 @@ class Check:
 
     def names(self, column: str) -> None:
         """Require something in every row of a column; "NaN" and "NA" are nothing."""
+        if self.coded(column) and {None, *NOTHING}.isdisjoint(self.frame[column].unique().to_list()):
+            return
         nothing = pl.col(column).is_null() | pl.col(column).is_in(NOTHING)
         self.refuse(nothing, column, f"{column} must not be empty")
 
     def blank(self, columns: Iterable[str]) -> None:
         """Take "NaN" and "NA" in columns that may be empty as empty."""
         self.frame = self.frame.with_columns(
-            pl.when(~pl.col(name).is_in(NOTHING)).then(name).alias(name) for name in columns
+            pl.when(~pl.col(name).is_in(NOTHING)).then(name).alias(name)
+            for name in columns
+            if not self.coded(name) or not set(NOTHING).isdisjoint(self.frame[name].unique().to_list())
         )
 
     def number(self, column: str, name: str, wanted: str = "") -> None:
         """Parse a column of numbers into ``name``; empty, "NaN" and "NA" are missing, infinity is refused."""
-        text = pl.col(column)
-        number = text.cast(pl.Float64, strict=False)
-        self.frame = self.frame.with_columns(
-            pl.when(text.str.contains(MISSING)).then(None).otherwise(number).alias(name)
+        texts = self.frame[column]
+        value, unread = (
+            translate(texts, work) if self.coded(column) else work(texts) for work in (_read_numbers, _not_read)
         )
-        unread = text.is_not_null() & ~text.str.contains(MISSING) & (pl.col(name).is_null() | pl.col(name).is_nan())
-        self.refuse(unread, column, f"{column} must be a number with a decimal point{wanted}")
-        self.refuse(pl.col(name).is_infinite(), column, f"{column} must be finite")
-        self.frame = self.frame.with_columns(
-            pl.when(pl.col(name).is_finite()).then(pl.col(name)).otherwise(None).alias(name)
-        )
+        if unread.any():
+            self.refuse(unread, column, f"{column} must be a number with a decimal point{wanted}")
+        finite = value.is_finite()
+        if not finite.all():
+            self.refuse(value.is_infinite(), column, f"{column} must be finite")
+            value = value.set(~finite, None)
+        self.frame = self.frame.with_columns(value.alias(name))
 
     def whole(self, column: str) -> None:
         """Turn a column into whole numbers of 0 or more; empty stays empty."""
@@ -122,6 +132,16 @@ class Check:
         yes, no = text.is_in(["true", "yes", "1", "1.0"]), text.is_in(["false", "no", "0", "0.0"])
         self.refuse(text.is_not_null() & ~yes & ~no, column, f"{column} must be true, false or empty")
         self.frame = self.frame.with_columns(pl.when(yes).then(True).when(no).then(False).otherwise(None).alias(column))
+
+
+def _read_numbers(texts: pl.Series) -> pl.Series:
+    return texts.set(texts.str.contains(MISSING), None).cast(pl.Float64, strict=False)
+
+
+def _not_read(texts: pl.Series) -> pl.Series:
+    """Tell which texts are there, no word for a missing answer, and no number."""
+    number = texts.cast(pl.Float64, strict=False)
+    return texts.is_not_null() & ~texts.str.contains(MISSING) & (number.is_null() | number.is_nan())
 
 
 def rows_named(rows: pl.Series) -> str:

@@ -27,7 +27,7 @@ def groups(
 ) -> list[dict[str, Any]]:
     """Describe each group: who, how many, how many left, and whether the form was the identical one."""
     columns = ["group", "annotator_id", "assignment_id", "variant"]
-    seen = pl.concat([table.select(columns) for table in answers.values()]).unique()
+    seen = pl.concat([table.select(columns).unique().cast(pl.String) for table in answers.values()]).unique()
     gone_annotators, gone_assignments = excluded_counts(exclusions, seen)
     rows = []
     for group, kind in order:
@@ -58,6 +58,7 @@ def missing(answers: Mapping[str, pl.DataFrame], orders: Mapping[str, Order]) ->
             .group_by("group", "criterion", pl.col("missing_reason").alias("reason"))
             .agg(pl.len().alias("n"))
         )
+        counted = counted.with_columns(pl.col(pl.Categorical).cast(pl.String))
         found = [{"source": source, **row} for row in counted.to_dicts()]
         rows += sorted(
             found,

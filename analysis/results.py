@@ -40,9 +40,9 @@ from analysis.ratings import (
     RatingMean,
     RatingTest,
     compare_ratings,
+    counted_judgements,
     rating_cells,
     rating_differences,
-    rating_judgements,
     summarise_ratings,
 )
 from analysis.strength_rows import strength_rows
@@ -178,7 +178,7 @@ def _ratings(
         differences = rating_differences(cells)
         means += summarise_ratings(cells, plan)
         tests += compare_ratings(cells, differences, plan)
-        judged = rating_judgements(cells, differences)
+        judged = counted_judgements(cells, differences, plan)
         strengths += strength_rows("ratings_bt", cells.group, cells.criterion, judged, order.systems, plan)
     tests = with_verdicts(
         tests,

@@ -21,7 +21,7 @@ class Judgements:
     """Comparisons of one source, group and criterion: x won the share ``won`` of y.
 
     ``of_unit`` numbers the annotator (of an LLM: the assignment) as ``unit`` says; ``item`` is
-    ``None`` where a comparison is about no item.
+    ``None`` where a comparison is about no item. ``weights``, where given, says how often each row occurred.
     """
 
     x: Ints
@@ -30,6 +30,12 @@ class Judgements:
     unit: str
     of_unit: Ints
     item: Ints | None
+    weights: Floats | None = None
+
+    @property
+    def n_units(self) -> int:
+        """Number of units that occur."""
+        return compact(self.of_unit)[0]
 
     def clusters(self, wanted: str) -> dict[str, Ints]:
         """Choose what the interval is clustered by.
@@ -37,7 +43,7 @@ class Judgements:
         The unit where there are at least 10 of it, else the item; the unit as well where there is no
         item, and what the plan fixes goes before.
         """
-        enough = wanted == "annotator" or (wanted == "auto" and compact(self.of_unit)[0] >= ENOUGH_ANNOTATORS)
+        enough = wanted == "annotator" or (wanted == "auto" and self.n_units >= ENOUGH_ANNOTATORS)
         if enough or self.item is None:
             return {self.unit: self.of_unit}
         return {"item": self.item}
@@ -61,6 +67,7 @@ def strength_rows(
         judgements.won,
         systems=names,
         clusters=judgements.clusters(plan.unit),
+        weights=judgements.weights,
         regularisation=plan.regularisation,
         confidence=plan.confidence,
         rng=np.random.default_rng(plan.seed),

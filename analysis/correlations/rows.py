@@ -18,6 +18,7 @@ from analysis.correlations.upper_bounds import one_against_others
 from analysis.order import Order
 from analysis.plan import Plan
 from analysis.ratings import RatingCells, rating_cells
+from analysis.tables import answered_rows
 
 LISTED = 20  # people up to whom each one has rows of his own
 AVERAGED = "an average over people, not a test"
@@ -78,9 +79,8 @@ def correlate_groups(
     targets = next((named for kind in PEOPLE if (named := [group for group, of in groups if of == kind])), [])
     if ratings is None or order is None or not targets:
         return [], []
-    answered = ratings.filter(pl.col("value").is_not_null())
-    people = answered.filter(pl.col("group").is_in(targets))
-    if len(groups) < 2 and metrics is None and people["annotator_id"].n_unique() > LISTED:
+    answered = answered_rows(ratings)
+    if len(groups) < 2 and metrics is None and answered["annotator_id"].n_unique() > LISTED:
         return [], []
     by_criterion: dict[str, list[RatingCells]] = {}
     for cells in rating_cells(answered, order):
