@@ -23,6 +23,7 @@ _HOME = {
     "correlate_levels": "analysis.correlations",
     "correlate_rows": "analysis.correlations",
     "detectable_difference": "analysis.planning.solve",
+    "effect_size": "analysis.preference_checks.effect_sizes",
     "estimate_components": "analysis.planning.variance",
     "exact_agreement": "analysis.agreement",
     "facts_of": "analysis.study_facts",
@@ -49,6 +50,7 @@ _HOME = {
     "StudyFacts": "analysis.study_facts",
     "t_power": "analysis.planning.power",
     "to_json": "analysis.results",
+    "two_one_sided": "analysis.equivalence",
     "williams": "analysis.correlations",
     "write_results": "analysis.writing",
 }
@@ -70,6 +72,7 @@ __all__ = [  # noqa: RUF022 - as an index is sorted, capitals among the others
     "correlate_levels",
     "correlate_rows",
     "detectable_difference",
+    "effect_size",
     "estimate_components",
     "exact_agreement",
     "facts_of",
@@ -96,6 +99,7 @@ __all__ = [  # noqa: RUF022 - as an index is sorted, capitals among the others
     "StudyFacts",
     "t_power",
     "to_json",
+    "two_one_sided",
     "williams",
     "write_results",
 ]

@@ -29,6 +29,7 @@ PLAN = (
     "epsilon",
     "seed",
 )
+MARGINS = {"equivalence": "equivalence_margin", "equivalence_ratings": "equivalence_margin_ratings"}
 FILE = click.Path(path_type=Path, dir_okay=False)
 
 
@@ -85,6 +86,18 @@ Examples:
     "--epsilon",
     type=click.FloatRange(0, 1, max_open=True),
     help="Share of outputs an LLM may fall behind a person: 0.2 for experts, 0.15 skilled, 0.1 crowds.  [0.1]",
+)
+@click.option(
+    "--equivalence",
+    type=click.FloatRange(0, 0.5, min_open=True, max_open=True),
+    metavar="MARGIN",
+    help="Test whether preferences and choices lie within MARGIN of 0.5.",
+)
+@click.option(
+    "--equivalence-ratings",
+    type=click.FloatRange(0, min_open=True),
+    metavar="POINTS",
+    help="Test whether mean ratings differ by less than POINTS.",
 )
 @click.option("--seed", type=click.IntRange(min=0), help="Kept with the results.  [0]")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Folder of the report.")
@@ -161,6 +174,7 @@ def _plan(given: dict[str, Any]) -> Plan:
     from analysis.plan import Plan, parse_expectations
 
     chosen = {name: given[name] for name in PLAN if name in given}
+    chosen |= {field: given[name] for name, field in MARGINS.items() if name in given}
     if given.get("keep_inconsistent"):
         if "tau" in given:
             raise click.UsageError("--tau or --keep-inconsistent, not both")

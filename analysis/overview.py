@@ -88,6 +88,8 @@ def settings(tables: AnswerTables, plan: Plan) -> dict[str, Any]:
         "repeat_submissions": plan.repeat_submissions,
         "regularisation": plan.regularisation,
         "epsilon": plan.epsilon,
+        "equivalence_margin": plan.equivalence_margin,
+        "equivalence_margin_ratings": plan.equivalence_margin_ratings,
         "lower_is_better": sorted(plan.lower_is_better),
         "scales": [asdict(scale) for scale in tables.scales],
         "versions": {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},

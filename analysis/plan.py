@@ -56,6 +56,11 @@ class Plan:
         Criteria on which a low rating is good.
     epsilon : float
         Share of outputs that an LLM may fall behind a person in the alternative-annotator test, since it costs less.
+    equivalence_margin : float or None
+        Distance from 0.5 (of a mean preference, or a share of choices) that does not matter, declared before
+        the answers are seen; ``None``: equivalence is not tested.
+    equivalence_margin_ratings : float or None
+        The same for a difference of mean ratings, in points of their scale; one number for all criteria.
     seed : int
         Kept with the results; nothing random is drawn yet.
     """
@@ -71,6 +76,8 @@ class Plan:
     expected: tuple[Expectation, ...] = ()
     lower_is_better: frozenset[str] = frozenset()
     epsilon: float = 0.1
+    equivalence_margin: float | None = None
+    equivalence_margin_ratings: float | None = None
     seed: int = 0
     correction: Correction = "holm"
 
@@ -85,6 +92,10 @@ class Plan:
             raise ValueError(f'correction must be "holm" or "bh", got {self.correction!r}')
         if self.consistency_tau is not None and not 1 <= self.consistency_tau <= 2:
             raise ValueError(f"consistency_tau must lie in [1, 2], got {self.consistency_tau}")
+        if self.equivalence_margin is not None and not 0 < self.equivalence_margin < 0.5:
+            raise ValueError(f"equivalence_margin must lie between 0 and 0.5, got {self.equivalence_margin!r}")
+        if self.equivalence_margin_ratings is not None and not self.equivalence_margin_ratings > 0:
+            raise ValueError(f"equivalence_margin_ratings must be above 0, got {self.equivalence_margin_ratings!r}")
 
 
 def parse_expectations(texts: Iterable[str], place: str = "expected") -> tuple[Expectation, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -40,6 +41,13 @@ class PreferenceTest:
     n_tests: int | None = None
     stars: str = ""
     verdict: Verdict | None = None
+    p_equivalence: float | None = None
+    p_equivalence_adjusted: float | None = None
+    equivalent: bool | None = None
+    d_z: float | None = None
+    d_z_low: float | None = None
+    d_z_high: float | None = None
+    d_z_interval: str | None = None
     reason: str | None = None
 
     @property
@@ -54,7 +62,9 @@ class DirectionSummary:
 
     ``n``, ``mean`` and ``sd`` are those of the annotators kept. ``mean_sum`` is the mean of
     P(x > y) + P(y > x) over the ``n_symmetry`` annotators who answered both, before
-    exclusions, and ``p_symmetry`` the p-value of the t-test that it is 1.
+    exclusions, and ``p_symmetry`` the p-value of the t-test that it is 1; ``mean_excess`` is that mean
+    minus 1, with its t interval. ``mean_excess_selected`` is the same of those kept: a bound on the sum
+    selects them by it, so it lies low by construction and is not tested.
     """
 
     group: str
@@ -68,6 +78,11 @@ class DirectionSummary:
     mean_sum: float | None
     n_symmetry: int
     p_symmetry: float | None
+    mean_excess: float | None = None
+    excess_low: float | None = None
+    excess_high: float | None = None
+    n_selected: int = 0
+    mean_excess_selected: float | None = None
     reason: str | None = None
 
 
@@ -214,7 +229,9 @@ def compare_preferences(units: UnitPreferences, tests: Comparisons, *, confidenc
     return rows
 
 
-def summarise_directions(everybody: Directed, kept: Directed, tests: Comparisons) -> list[DirectionSummary]:
+def summarise_directions(
+    everybody: Directed, kept: Directed, tests: Comparisons, *, confidence: float = 0.95
+) -> list[DirectionSummary]:
     """Describe each direction as asked, and test whether the two directions add up to 1.
 
     Parameters
@@ -225,19 +242,21 @@ def summarise_directions(everybody: Directed, kept: Directed, tests: Comparisons
         The answers that stay: the basis of ``n``, ``mean`` and ``sd``.
     tests : Comparisons
         The pairs and the direction in which they are listed.
+    confidence : float
+        Level of the interval of ``mean_excess``.
     """
     rows = []
     n_tests = len(tests.keys)
     values = split_by(kept.test * 2 + ~kept.forward, kept.value, 2 * n_tests)
-    sums = _sums(everybody, n_tests)
+    sums, selected = _sums(everybody, n_tests), _sums(kept, n_tests)
     for direction in tests.directions:
         group, criterion, exposure, x, y = tests.name(direction // 2)
         if direction % 2:
             x, y = y, x
         own = values[direction]
-        both = sums[direction // 2]
+        both, left = sums[direction // 2], selected[direction // 2]
         summary = one_sample(own, against=CHANCE, confidence=0.95) if len(own) else None
-        symmetry = one_sample(both, against=1.0, confidence=0.95) if len(both) else None
+        symmetry = one_sample(both, against=1.0, confidence=confidence) if len(both) else None
         rows.append(
             DirectionSummary(
                 group=group,
@@ -251,10 +270,19 @@ def summarise_directions(everybody: Directed, kept: Directed, tests: Comparisons
                 mean_sum=symmetry.mean if symmetry else None,
                 n_symmetry=len(both),
                 p_symmetry=symmetry.p_value if symmetry else None,
+                mean_excess=_less_one(symmetry.mean if symmetry else None),
+                excess_low=_less_one(symmetry.ci_low if symmetry else None),
+                excess_high=_less_one(symmetry.ci_high if symmetry else None),
+                n_selected=len(left),
+                mean_excess_selected=_less_one(math.fsum(left.tolist()) / len(left) if len(left) else None),
                 reason=_why_null(summary, symmetry),
             )
         )
     return rows
+
+
+def _less_one(value: float | None) -> float | None:
+    return None if value is None else value - 1
 
 
 def _why_null(summary: TTest | None, symmetry: TTest | None) -> str | None:

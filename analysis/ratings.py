@@ -62,6 +62,9 @@ class RatingTest:
     n_tests: int | None = None
     stars: str = ""
     verdict: Verdict | None = None
+    p_equivalence: float | None = None
+    p_equivalence_adjusted: float | None = None
+    equivalent: bool | None = None
     reason: str | None = None
 
     @property

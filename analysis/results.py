@@ -18,6 +18,8 @@ from analysis.choices import ChoiceTest, choice_cells, choice_judgements, compar
 from analysis.coding import DIGITS
 from analysis.corrections import with_verdicts
 from analysis.correlations.rows import correlate_groups
+from analysis.equivalence import Row as TestRow
+from analysis.equivalence import with_equivalence
 from analysis.exclusions import apply_exclusions, find_exclusions
 from analysis.families import families_of
 from analysis.findings import compare_with_expected, find_disagreements, findings_of
@@ -25,6 +27,7 @@ from analysis.groups import group_order
 from analysis.llm_vs_people.rows import llm_vs_people
 from analysis.order import Order, order_of
 from analysis.plan import Plan
+from analysis.preference_checks.effect_sizes import with_effect_sizes
 from analysis.preferences import (
     Comparisons,
     DirectionSummary,
@@ -155,8 +158,17 @@ def _preferences(
     rows = compare_preferences(units, comparisons, confidence=plan.confidence)
     llms = set(answers["preferences"].filter(pl.col("annotator_kind") == "llm")["group"].to_list())
     return (
-        with_verdicts(rows, fwer=plan.fwer, family=plan.family, correction=plan.correction),
-        summarise_directions(everybody, directed, comparisons),
+        _with_equivalence(
+            with_verdicts(
+                with_effect_sizes(rows, confidence=plan.confidence),
+                fwer=plan.fwer,
+                family=plan.family,
+                correction=plan.correction,
+            ),
+            plan.equivalence_margin,
+            plan,
+        ),
+        summarise_directions(everybody, directed, comparisons, confidence=plan.confidence),
         [
             row
             for group, criterion, judged in preference_judgements(units, comparisons, order.systems, llms)
@@ -187,7 +199,7 @@ def _ratings(
         lower_is_better=plan.lower_is_better,
         correction=plan.correction,
     )
-    return means, tests, strengths
+    return means, _with_equivalence(tests, plan.equivalence_margin_ratings, plan), strengths
 
 
 def _choices(
@@ -202,7 +214,12 @@ def _choices(
         tests += compare_choices(cells, plan)
         judged = choice_judgements(cells)
         strengths += strength_rows("choices", cells.group, cells.criterion, judged, order.systems, plan)
-    return with_verdicts(tests, fwer=plan.fwer, family=plan.family, correction=plan.correction), strengths
+    tests = with_verdicts(tests, fwer=plan.fwer, family=plan.family, correction=plan.correction)
+    return _with_equivalence(tests, plan.equivalence_margin, plan), strengths
+
+
+def _with_equivalence(tests: Sequence[TestRow], margin: float | None, plan: Plan) -> list[TestRow]:
+    return with_equivalence(tests, margin=margin, fwer=plan.fwer, confidence=plan.confidence, family=plan.family)
 
 
 def _rankings(

@@ -98,6 +98,8 @@ def plan_of(study: Study) -> Plan:
         repeat_submissions=given.repeat_submissions,
         regularisation=given.regularisation,
         epsilon=given.epsilon,
+        equivalence_margin=given.equivalence_margin,
+        equivalence_margin_ratings=given.equivalence_margin_ratings,
         expected=parse_expectations(given.expected, "[analysis] expected"),
         lower_is_better=frozenset(row.id for row in study.criteria if row.lower_is_better),
         seed=study.seed,

@@ -32,6 +32,7 @@ def conventions(plan: Plan) -> list[dict[str, str]]:
     lines = {
         "verdict": f"One of a pair (x the first, y the second) is preferred where the adjusted p-value is at most "
         f"{plan.fwer:g}, else indifferent; indifferent means that no difference was found, not that there is none.",
+        "equivalence": equivalence_words(plan),
         "stars": "* ** *** mark adjusted p-values below .10, .05 and .01. Table 1 of the SPA paper concludes at .10.",
         "family of tests": f"Tests of one source and group, {pooled}, over all pairs and exposures, are corrected "
         f"together ({method}). A test that could not be run is no member and is named.",
@@ -40,7 +41,11 @@ def conventions(plan: Plan) -> list[dict[str, str]]:
         "exposure: the mean of the answer and one minus the reverse answer, or whichever was asked.",
         "indifference": "An answer of 0 % means certain that x is no better; 1 - P(x > y) - P(y > x) is the "
         "indifference, counted half for each.",
-        "symmetry": "A t-test (p_symmetry), before exclusions, of whether the two directions add up to 100 %.",
+        "symmetry": "A t-test (p_symmetry), before exclusions, of whether the two directions add up to 100 %; "
+        "mean_excess is what they exceed it by. Who is kept is selected by this sum, which then lies low by "
+        "construction (mean_excess_selected): it is described and not tested.",
+        "effect size": "Cohen's d_z of a preference: mean minus 0.5 in standard deviations of the units; its interval "
+        "inverts the noncentral t.",
         "self-consistency": "Not applied."
         if tau is None
         else f"Who gives two directions of one pair that sum to more than {tau} leaves entirely; of an LLM the "
@@ -77,6 +82,24 @@ def conventions(plan: Plan) -> list[dict[str, str]]:
         "missing": "Empty answers are counted (before exclusions) and never filled in.",
     }
     return [{"term": term, "explanation": text} for term, text in lines.items()]
+
+
+def equivalence_words(plan: Plan) -> str:
+    """Say what may be called equivalent, if anything."""
+    margins = [
+        f"{margin:g} {what}"
+        for margin, what in (
+            (plan.equivalence_margin, "of 0.5 (preferences, shares of choices)"),
+            (plan.equivalence_margin_ratings, "points (mean ratings)"),
+        )
+        if margin is not None
+    ]
+    if not margins:
+        return "No margin was declared, so nothing is called equivalent."
+    return (
+        f"Two systems are equivalent where they are shown to lie within {' or '.join(margins)} by two one-sided "
+        f"t-tests at {plan.fwer:g}, Holm-corrected in a family of their own."
+    )
 
 
 def warn(results: Mapping[str, Any], plan: Plan) -> list[str]:

@@ -33,6 +33,8 @@ SETTINGS = {
     "regularisation": "Regularisation of Bradley-Terry",
     "epsilon": "Epsilon of the alternative-annotator test",
     "max_failed_checks": "Failed attention checks allowed",
+    "equivalence_margin": "Margin of equivalence (preferences and choices)",
+    "equivalence_margin_ratings": "Margin of equivalence (ratings)",
     "repeat_submissions": "A person\u2019s second submission",
 }
 MEANINGS = {
@@ -216,6 +218,10 @@ def _setting(key: str, value: Any, means: str) -> str:
         return f"the two directions of a pair may add up to {100 * float(value):g}%"
     if isinstance(value, str) and (key, value) in MEANINGS:
         return MEANINGS[key, value]
+    if key == "equivalence_margin":
+        return f"within ±{100 * float(value):g} percentage points of 50%"
+    if key == "equivalence_margin_ratings":
+        return f"within ±{float(value):g} points of each other"
     if key == "confidence":
         return f"{100 * float(value):g}%"
     if isinstance(value, list):

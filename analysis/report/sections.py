@@ -9,6 +9,7 @@ from analysis.report.choices import choices
 from analysis.report.closing import cite, glossary, input_files, settings, warnings
 from analysis.report.correlations import correlations
 from analysis.report.document import Document, Results, SectionMaker
+from analysis.report.equivalence import equivalence
 from analysis.report.excluded import excluded
 from analysis.report.expected import expected
 from analysis.report.headline import headline
@@ -26,6 +27,7 @@ SECTIONS: tuple[SectionMaker, ...] = (
     preferences,
     ratings,
     choices,
+    equivalence,
     strengths,
     agreement,
     side_by_side,

@@ -212,5 +212,6 @@ def verdict(row: Mapping[str, Any], names: Names, source: str) -> Cell:
     if found == "y":
         return Cell(text=f"{names.system(row['system_y'])} {VERBS[source]}", tone="second")
     if found == "indifferent":
-        return Cell(text="no clear preference" if source != "ratings" else "no clear difference", tone="even")
+        words = "no clear preference" if source != "ratings" else "no clear difference"
+        return Cell(text=f"{words}; equivalent" if row.get("equivalent") else words, tone="even")
     return Cell(text=f"not tested: {row.get('reason') or 'no reason was recorded'}", tone="untested")

@@ -225,6 +225,8 @@ class Analysis(Section):
     repeat_submissions: Literal["exclude", "first"] = "exclude"
     regularisation: Annotated[float, Field(gt=0)] | None = None  # pseudo-wins added to every pair of Bradley-Terry
     epsilon: Annotated[float, Field(ge=0, lt=1)] = 0.1  # what an LLM may fall behind a person, as it costs less
+    equivalence_margin: Annotated[float, Field(gt=0, lt=0.5)] | None = None  # of preferences and choices, from 0.5
+    equivalence_margin_ratings: Annotated[float, Field(gt=0)] | None = None  # in points of the scale
     expected: tuple[Text, ...] = ()  # "x > y" or "x ~ y"
 
 
