@@ -18,11 +18,15 @@ SHOWN = 5  # row numbers that a message names
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """Columns of one kind of table; ``cell`` are those whose combination may be answered once."""
+    """Columns of one kind of table.
+
+    ``cell`` are those whose combination may be answered once, ``shown`` say how the form showed what was asked.
+    """
 
     required: tuple[str, ...]
     answer: str
     cell: tuple[str, ...]
+    shown: tuple[str, ...]
 
 
 COMMON = ("annotator_id", "assignment_id", "variant", "criterion")
@@ -31,16 +35,19 @@ LAYOUTS = {
         required=("annotator_id", "system_x", "system_y", "preference"),
         answer="preference",
         cell=(*COMMON, "sample", "exposure", "system_x", "system_y"),
+        shown=("asked_first", "label_x", "label_y"),
     ),
     "ratings": Layout(
         required=("annotator_id", "item_id", "system", "score"),
         answer="score",
         cell=(*COMMON, "elicitation", "item_id", "sample", "system"),
+        shown=("position", "label"),
     ),
     "choices": Layout(
         required=("annotator_id", "item_id", "system_x", "system_y", "winner"),
         answer="winner",
         cell=(*COMMON, "item_id", "sample", "sample_x", "sample_y", "system_x", "system_y"),
+        shown=("label_x", "label_y"),
     ),
 }
 METRIC_COLUMNS = ("item_id", "system", "metric", "score")
@@ -55,7 +62,10 @@ ANNOTATOR_COLUMNS = (
     "checks_total",
 )
 KNOWN = {
-    **{kind: frozenset((*ANSWER_COLUMNS, *layout.required, *layout.cell)) for kind, layout in LAYOUTS.items()},
+    **{
+        kind: frozenset((*ANSWER_COLUMNS, *layout.required, *layout.cell, *layout.shown))
+        for kind, layout in LAYOUTS.items()
+    },
     "metrics": frozenset((*METRIC_COLUMNS, "higher_is_better")),
     "annotators": frozenset(ANNOTATOR_COLUMNS),
 }

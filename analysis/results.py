@@ -126,7 +126,7 @@ def analyse(tables: AnswerTables, plan: Plan, *, study: StudyFacts | None = None
         "annotator_pairs": annotator_pairs,
         "correlations": _rows(correlations),
         "comparisons_of_correlations": _rows(compared),
-        "llm_vs_people": llm_vs_people(kept, orders, means, plan),
+        "llm_vs_people": llm_vs_people(kept, orders, means, plan, metrics=tables.metrics),
         "expected": compare_with_expected(findings, plan.expected),
         "disagreements": find_disagreements(findings),
         "conventions": conventions(plan),

@@ -12,7 +12,7 @@ from analysis.coding import Floats, Ints
 from analysis.llm_vs_people.clustered import cluster_codes
 from analysis.t_tests import NO_VARIATION, ONE_UNIT, t_bound
 
-Kind = Literal["severity", "position", "length", "label"]
+Kind = Literal["severity", "position", "length", "label", "order"]
 ONE_SIDE = "all units are on one side of the contrast"
 CONFOUNDED = "cannot be told apart from the systems"
 

@@ -9,6 +9,8 @@ import polars as pl
 
 from analysis.coding import code, fold
 from analysis.llm_vs_people.alternative_annotator import LongAnswers, compare_with_each_annotator
+from analysis.llm_vs_people.bias_rows import bias_rows
+from analysis.llm_vs_people.calibration_rows import calibration_rows
 from analysis.llm_vs_people.powered_rows import powered_choices, powered_preferences, powered_ratings, spread
 from analysis.llm_vs_people.rank_tables import rank_table
 from analysis.llm_vs_people.sides import Row, Sides, by_group, sides_of
@@ -17,11 +19,16 @@ from analysis.plan import Plan
 from analysis.ratings import RatingMean
 
 OUTPUT = ("item_id", "sample", "system")
-KEYS = ("alternative_annotator", "prediction_powered", "rank_tables", "llm_only")
+KEYS = ("alternative_annotator", "prediction_powered", "rank_tables", "llm_only", "calibration", "bias")
 
 
 def llm_vs_people(
-    kept: Mapping[str, pl.DataFrame], orders: Mapping[str, Order], means: Sequence[RatingMean], plan: Plan
+    kept: Mapping[str, pl.DataFrame],
+    orders: Mapping[str, Order],
+    means: Sequence[RatingMean],
+    plan: Plan,
+    *,
+    metrics: pl.DataFrame | None = None,
 ) -> Row:
     """Set every LLM against people (against simulated annotators where there are no people).
 
@@ -33,12 +40,14 @@ def llm_vs_people(
         Order of groups, criteria, systems and pairs of each.
     means : sequence of RatingMean
         Rows of ``ratings.means``, from which LLM means of systems that no person rated are marked.
+    metrics : DataFrame, optional
+        Checked metrics, for the length of outputs.
 
     Returns
     -------
     dict
-        Lists ``alternative_annotator``, ``prediction_powered``, ``rank_tables`` and ``llm_only``;
-        all empty where there is no LLM or nobody else.
+        Lists ``alternative_annotator``, ``prediction_powered``, ``rank_tables``, ``llm_only``, ``bias`` and
+        ``calibration``; all empty where there is no LLM or nobody else, but for the calibration of people.
     """
     found: Row = {key: [] for key in KEYS}
     if "preferences" in kept:
@@ -48,6 +57,8 @@ def llm_vs_people(
         _rated(found, sides, orders["ratings"], means, plan)
     if "choices" in kept:
         found["prediction_powered"] += powered_choices(kept["choices"], orders["choices"], plan)
+    found["calibration"] = calibration_rows(kept, orders, plan)
+    found["bias"] = bias_rows(kept, orders, metrics, plan)
     return found
 
 

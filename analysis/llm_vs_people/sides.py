@@ -26,13 +26,18 @@ def sides_of(table: pl.DataFrame | None) -> Sides | None:
     """Return both sides of a table; ``None`` where one is empty."""
     if table is None:
         return None
-    kinds = set(table["annotator_kind"].unique().to_list())
-    kind = next((kind for kind in ("human", "simulated") if kind in kinds), None)
-    if kind is None or "llm" not in kinds:
+    kind = people_kind(table)
+    if kind is None or not (table["annotator_kind"] == "llm").any():
         return None
     answered = table.filter(pl.col("value").is_not_null())
     people, llms = (answered.filter(pl.col("annotator_kind") == side) for side in (kind, "llm"))
     return None if people.is_empty() or llms.is_empty() else Sides(kind=kind, people=people, llms=llms)
+
+
+def people_kind(table: pl.DataFrame) -> str | None:
+    """Return "human", or "simulated" where there are no people; ``None`` for LLMs alone."""
+    kinds = set(table["annotator_kind"].unique().to_list())
+    return next((kind for kind in ("human", "simulated") if kind in kinds), None)
 
 
 def by_group(llms: pl.DataFrame, order: Order) -> Iterator[tuple[str, pl.DataFrame]]:

@@ -19,6 +19,7 @@ from analysis.report.document import (
     build_table,
 )
 from analysis.report.findings import confidence_words
+from analysis.report.leanings import leanings
 from analysis.report.words import Names, cell, count, interval, listed, number, percent, plural, sentence
 
 Row = dict[str, Any]
@@ -28,13 +29,14 @@ SUGGESTED = "0.2 for experts, 0.15 for skilled annotators, 0.1 for crowds"
 
 
 def llm_vs_people(results: Results) -> Section | None:
-    """Report the alternative-annotator test, prediction-powered estimates, rank tables and unchecked LLM means."""
+    """Report the alternative-annotator test, sharpened estimates, rank tables, leanings and unchecked LLM means."""
     found, names = results.get("llm_vs_people") or {}, Names(results)
     confidence = confidence_words(results)
     blocks = [
         *_stand_in(found.get("alternative_annotator") or [], names),
         *_powered(found.get("prediction_powered") or [], names, confidence),
         *_ranks(found.get("rank_tables") or [], names),
+        *leanings(found.get("bias") or [], names, confidence),
         *_unchecked(found.get("llm_only") or [], names, confidence),
     ]
     return Section(id="llm-vs-people", title="LLMs beside people", blocks=tuple(blocks)) if blocks else None

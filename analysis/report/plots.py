@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from analysis.figures import COLOURS, forest_plot, means_plot
+from analysis.figures import COLOURS, Point, forest_plot, lines_plot, means_plot
 from analysis.report.document import Figure, Fold
 from analysis.report.findings import KIND_ORDER, SHARES
 from analysis.report.words import Names, slug, stars
@@ -75,6 +75,33 @@ def strengths_figure(rows: Rows, names: Names, source: str, criterion: str) -> F
         f"Only differences between systems of one group mean something.{left_out}"
     )
     return _figure(f"strengths-{source}-{slug(criterion)}", svg, caption, len(drawn))
+
+
+def reliability_figure(curves: Sequence[tuple[str, Sequence[dict[str, Any]]]], name: str, about: str) -> Figure | Fold:
+    """Return the reliability curves: share chosen over stated chance, bin by bin, beside what would be right."""
+    kept = curves[: len(COLOURS) - 1]
+    right = "stated = chosen"
+    points = [Point(line=right, x=end, y=end) for end in (0.0, 1.0)]
+    points += [
+        Point(line=who, x=part["mean_stated"], y=part["mean_outcome"])
+        for who, bins in kept
+        for part in bins
+        if part["n"]
+    ]
+    svg = lines_plot(
+        points,
+        x_title="stated chance",
+        y_title="share chosen",
+        alternative=f"Share of choices over stated chance; {BESIDE}.",
+    )
+    caption = (
+        f"Reliability of stated chances{about}: share of choices over stated chance, bin by bin. On the line "
+        f"\u201c{right}\u201d statements are right on average; a flatter curve is over-confident, "
+        "a steeper one too timid."
+    )
+    if len(kept) < len(curves):
+        caption += f" Only the first {len(kept)} of {len(curves)} curves are drawn; the table has all."
+    return _figure(name, svg, caption, len(points))
 
 
 def _figure(name: str, svg: str, caption: str, dots: int) -> Figure | Fold:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from analysis.plain_text import shown_name
 from analysis.report.agreement import agreement
 from analysis.report.asked import asked
+from analysis.report.calibration import calibration
 from analysis.report.choices import choices
 from analysis.report.closing import cite, glossary, input_files, settings, warnings
 from analysis.report.correlations import correlations
@@ -33,6 +34,7 @@ SECTIONS: tuple[SectionMaker, ...] = (
     side_by_side,
     correlations,
     llm_vs_people,
+    calibration,
     expected,
     warnings,
     glossary,

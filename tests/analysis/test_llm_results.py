@@ -227,6 +227,8 @@ def test_without_an_llm_or_without_people_there_is_nothing_to_compare() -> None:
         "prediction_powered": [],
         "rank_tables": [],
         "llm_only": [],
+        "calibration": [],
+        "bias": [],
     }
     assert run(ratings=rows().filter(pl.col("annotator_id") != "gpt"))["llm_vs_people"] == nothing
     alone = run(ratings=rows().filter(pl.col("annotator_id") == "gpt"), llms=("gpt",))
