@@ -70,7 +70,7 @@ def _of_ratings(people: pl.DataFrame, llms: pl.DataFrame, order: Order, lengths:
     if lengths is None:
         units = units.with_columns(length=pl.lit(None, dtype=pl.Float64))
     else:
-        units = units.join(lengths, on=("item_id", "system"), how="left")
+        units = _with_lengths(units, lengths, ("item_id", "system"))
     return units.with_columns(
         position=pl.col("position").cast(pl.Int64, strict=False), part=pl.col("system"), cluster=pl.col("item_id")
     )
@@ -112,7 +112,7 @@ def _of_choices(people: pl.DataFrame, llms: pl.DataFrame, order: Order, lengths:
     if lengths is not None:
         for name in ("first", "second"):
             known = lengths.rename({"system": name, "length": f"length_{name}"})
-            units = units.join(known, on=("item_id", name), how="left")
+            units = _with_lengths(units, known, ("item_id", name))
         length = pl.col("length_first") - pl.col("length_second")
     return units.with_columns(length=length)
 
@@ -191,6 +191,11 @@ def _asdict(contrast: Any) -> Row:
 def _unknown(kind: str, n: int, reason: str) -> Row:
     numbers = {"n": n, "n_level": 0, "n_clusters": 0, "estimate": None, "ci_low": None, "ci_high": None}
     return {"kind": kind, "level": "", **numbers, "reason": reason}
+
+
+def _with_lengths(units: pl.DataFrame, lengths: pl.DataFrame, output: tuple[str, str]) -> pl.DataFrame:
+    alike = lengths.with_columns(pl.col(name).cast(units.schema[name]) for name in output)
+    return units.join(alike, on=output, how="left")
 
 
 def _lengths(metrics: pl.DataFrame | None) -> pl.DataFrame | None:

@@ -287,3 +287,18 @@ def test_choices_lean_to_the_output_that_stands_first() -> None:
         kind="position",
     )
     assert honest["ci_low"] < 0 < honest["ci_high"]
+
+
+def test_choices_lean_to_the_longer_output() -> None:
+    rng = np.random.default_rng(1)
+    answers: list[tuple[str, str, str, str, str]] = []
+    words: list[tuple[str, str, str, str]] = []
+    for item in range(150):
+        lead, longer = rng.normal(0, 1), int(rng.random() < 0.5)
+        words += [(f"i{item}", "x", "words", str(50 + longer)), (f"i{item}", "y", "words", str(51 - longer))]
+        for who, lean in (("p", 0.0), ("q", 0.0), ("gpt", 0.8 if longer else -0.8)):
+            answers.append((who, f"i{item}", "x", "y", "x" if lead + lean + rng.normal(0, 0.3) > 0 else "y"))
+    table = pl.DataFrame(words, ["item_id", "system", "metric", "score"], orient="row")
+    results = run(choices=choices(answers), metrics=table, llms=("gpt",))
+    (row,) = of(results, "bias", source="choices", kind="length")
+    assert 0.2 < row["ci_low"] < row["estimate"]
