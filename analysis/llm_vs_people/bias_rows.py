@@ -72,7 +72,9 @@ def _of_ratings(people: pl.DataFrame, llms: pl.DataFrame, order: Order, lengths:
     else:
         units = _with_lengths(units, lengths, ("item_id", "system"))
     return units.with_columns(
-        position=pl.col("position").cast(pl.Int64, strict=False), part=pl.col("system"), cluster=pl.col("item_id")
+        position=pl.col("position").cast(pl.String).cast(pl.Int64, strict=False),
+        part=pl.col("system"),
+        cluster=pl.col("item_id"),
     )
 
 
@@ -88,7 +90,7 @@ def _of_preferences(
     units = units.with_columns(
         direction=_numbered(units, asked[1:]),
         cluster=_numbered(units, ("annotator_id", "assignment_id")),
-        asked_first=pl.col("asked_first").cast(pl.Float64, strict=False),
+        asked_first=pl.col("asked_first").cast(pl.String).cast(pl.Float64, strict=False),
         plain=pl.col("rater") - pl.col("people"),
     )
     return _turned(units, order, ("exposure",))
