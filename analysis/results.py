@@ -87,13 +87,13 @@ def analyse(tables: AnswerTables, plan: Plan, *, study: StudyFacts | None = None
     exclusions = find_exclusions(tables, plan)
     kept = {name: apply_exclusions(table, exclusions) for name, table in answers.items()}
     orders = {name: order_of(table, names, study) for name, table in answers.items()}
-    plan = _with_lower(plan, orders)
-    preferences, directions, strengths = _preferences(answers, kept, orders, plan)
-    means, rating_tests, rated = _ratings(kept, orders, plan)
-    choice_tests, chosen = _choices(kept, orders, plan)
+    plan = with_lower(plan, orders)
+    preferences, directions, strengths = analyse_preferences(answers, kept, orders, plan)
+    means, rating_tests, rated = analyse_ratings(kept, orders, plan)
+    choice_tests, chosen = analyse_choices(kept, orders, plan)
     strengths += chosen + rated
     correlations, compared = correlate_groups(kept.get("ratings"), tables.metrics, groups, orders.get("ratings"), plan)
-    rankings = _rankings(strengths, means, orders, plan)
+    rankings = rank_systems(strengths, means, orders, plan)
     agreement, annotator_pairs = (
         agreement_of_ratings(kept["ratings"], orders["ratings"], plan) if "ratings" in kept else ([], [])
     )
@@ -146,9 +146,10 @@ def results_schema() -> dict[str, Any]:
     return schema
 
 
-def _preferences(
+def analyse_preferences(
     answers: Mapping[str, pl.DataFrame], kept: Mapping[str, pl.DataFrame], orders: Mapping[str, Order], plan: Plan
 ) -> tuple[list[PreferenceTest], list[DirectionSummary], list[dict[str, Any]]]:
+    """Return tests, directions and strengths of the preferences, all empty where there are none."""
     if "preferences" not in answers:
         return [], [], []
     order = orders["preferences"]
@@ -177,9 +178,10 @@ def _preferences(
     )
 
 
-def _ratings(
+def analyse_ratings(
     kept: Mapping[str, pl.DataFrame], orders: Mapping[str, Order], plan: Plan
 ) -> tuple[list[RatingMean], list[RatingTest], list[dict[str, Any]]]:
+    """Return means, tests and strengths of the ratings, all empty where there are none."""
     if "ratings" not in kept:
         return [], [], []
     order = orders["ratings"]
@@ -202,9 +204,10 @@ def _ratings(
     return means, _with_equivalence(tests, plan.equivalence_margin_ratings, plan), strengths
 
 
-def _choices(
+def analyse_choices(
     kept: Mapping[str, pl.DataFrame], orders: Mapping[str, Order], plan: Plan
 ) -> tuple[list[ChoiceTest], list[dict[str, Any]]]:
+    """Return tests and strengths of the choices, both empty where there are none."""
     if "choices" not in kept:
         return [], []
     order = orders["choices"]
@@ -222,9 +225,10 @@ def _with_equivalence(tests: Sequence[TestRow], margin: float | None, plan: Plan
     return with_equivalence(tests, margin=margin, fwer=plan.fwer, confidence=plan.confidence, family=plan.family)
 
 
-def _rankings(
+def rank_systems(
     strengths: Sequence[Mapping[str, Any]], means: Sequence[RatingMean], orders: Mapping[str, Order], plan: Plan
 ) -> list[Ranking]:
+    """Order the systems of every source, group and criterion: ratings by means, all else by strengths."""
     grouped: dict[tuple[str, str, str], list[Mapping[str, Any]]] = {}
     for row in strengths:
         grouped.setdefault((row["source"], row["group"], row["criterion"]), []).append(row)
@@ -261,7 +265,7 @@ def _rankings(
     return sorted([*by_strength, *by_mean], key=lambda ranking: sources.index(ranking.source))
 
 
-def _with_lower(plan: Plan, orders: Mapping[str, Order]) -> Plan:
+def with_lower(plan: Plan, orders: Mapping[str, Order]) -> Plan:
     """Let a criterion that was rated in a second way be lower-is-better too; refuse unknown names."""
     criteria = {criterion for order in orders.values() for criterion in order.criteria}
     known = {ELICITATION.sub("", criterion) for criterion in criteria} | criteria

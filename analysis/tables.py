@@ -22,6 +22,7 @@ from analysis.columns import (
     Scale,
     rows_named,
 )
+from analysis.conversion import Frame, polars_of
 from analysis.groups import with_groups
 from analysis.reading import RawTable, read_raw, tidy_frame
 from spa.errors import AnalysisError
@@ -113,18 +114,21 @@ def read_tables(paths: Mapping[str, Path], reading: Reading) -> AnswerTables:
     return _check_all(raw, reading, problems)
 
 
-def check_frames(frames: Mapping[str, pl.DataFrame], reading: Reading) -> AnswerTables:
-    """Check frames that are in memory already, by the same rules as files.
+def check_frames(frames: Mapping[str, Frame], reading: Reading) -> AnswerTables:
+    """Check frames (polars or pandas) that are in memory already, by the same rules as files.
 
     Empty frames are left out: a study need not ask in every way. The hash kept is that of the rows as CSV.
     """
+    unknown = [kind for kind in frames if kind not in KNOWN]
+    if unknown:
+        raise ValueError(f"unknown table {', '.join(unknown)} (there are: {', '.join(KNOWN)})")
     raw: dict[str, RawTable] = {}
     problems: list[str] = []
-    for kind, frame in frames.items():
-        if frame.is_empty():
-            continue
+    for kind, given in frames.items():
         place = f"{kind} table"
         try:
+            if (frame := polars_of(given, place=place)).is_empty():
+                continue
             tidy = tidy_frame(frame, place, reading.mapping, KNOWN[kind], coded=kind in CODED)
         except AnalysisError as error:
             problems += error.problems

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from analysis.coding import Floats, Ints, code, fold
+from analysis.columns import MISSING
+from analysis.conversion import is_frame, polars_of
+from spa.errors import AnalysisError
 
 UNIT = ("item_id", "system", "sample")
 ANNOTATOR = ("annotator_id", "variant", "repeat")
@@ -92,8 +94,11 @@ def reliability_data(answers: Answers, *, criterion: str | None = None) -> Relia
 
     Raises
     ------
+    AnalysisError
+        A frame with a missing column, several criteria, a score that is no number, or two answers of one
+        annotator to one unit.
     ValueError
-        A wrong shape, a missing column, several criteria, or one annotator's two answers to one unit.
+        An array of a wrong shape.
 
     Examples
     --------
@@ -103,11 +108,8 @@ def reliability_data(answers: Answers, *, criterion: str | None = None) -> Relia
     """
     if isinstance(answers, ReliabilityData):
         return answers
-    if isinstance(answers, pl.DataFrame):
-        return _from_frame(answers, criterion)
-    if hasattr(answers, "columns") and hasattr(answers, "to_numpy"):  # pandas, which need not be installed
-        named = {name: answers[name].to_numpy() for name in map(str, answers.columns)}
-        return _from_frame(pl.DataFrame({name: _plain_column(column) for name, column in named.items()}), criterion)
+    if is_frame(answers):
+        return _from_frame(polars_of(answers, place="ratings table"), criterion)
     table = np.asarray(answers, dtype=np.float64)
     if table.ndim != 2:
         raise ValueError(f"answers must be units x annotators (2 dimensions), got {table.ndim}")
@@ -141,25 +143,50 @@ def _compact(unit: Ints, annotator: Ints, value: Floats, names: tuple[str, ...])
 
 
 def _from_frame(frame: pl.DataFrame, criterion: str | None) -> ReliabilityData:
-    absent = [name for name in ("annotator_id", "item_id", "score") if name not in frame.columns]
-    if absent:
-        raise ValueError(f"column {', '.join(absent)} is missing (there are: {', '.join(frame.columns)})")
+    if frame.is_empty() or not {"annotator_id", "item_id", "score"} <= set(frame.columns):
+        raise _told_by_checks(frame)
     if "criterion" in frame.columns:
         found = sorted(map(str, frame["criterion"].unique().to_list()))
         if criterion is not None and criterion not in found:
-            raise ValueError(f"no criterion {criterion!r} (there are: {', '.join(found)})")
+            raise AnalysisError(f"no criterion {criterion!r} (there are: {', '.join(found)})")
         if criterion is None and len(found) > 1:
-            raise ValueError(f"several criteria ({', '.join(found)}): name one with criterion=")
+            raise AnalysisError(f"several criteria ({', '.join(found)}): name one with criterion=")
         if criterion is not None:
             frame = frame.filter(pl.col("criterion") == criterion)
+    if not frame["score"].dtype.is_numeric():
+        frame = frame.with_columns(_numbers(frame))
     score = frame["score"].cast(pl.Float64).fill_null(np.nan).to_numpy()
     unit = _number(frame, UNIT).of
     who = _number(frame, ANNOTATOR)
     given = ~np.isnan(score)
     names = _names(frame, who.first)
     if given.any() and _doubled(unit[given], who.of[given], len(names)):
-        raise ValueError("one answer of an annotator to a unit is wanted; number further ones in a column 'repeat'")
+        raise _told_by_checks(frame)
     return _compact(unit[given], who.of[given], score[given], names)
+
+
+def _numbers(frame: pl.DataFrame) -> pl.Series:
+    """Read scores written as text, as the checks of files do."""
+    text = frame["score"].cast(pl.String).str.strip_chars()
+    empty = text.is_null() | (text == "") | text.str.contains(MISSING)
+    number = text.cast(pl.Float64, strict=False)
+    if (number.is_null() & ~empty).any():
+        raise _told_by_checks(frame)
+    return number.set(empty, None).alias("score")
+
+
+def _told_by_checks(frame: pl.DataFrame) -> AnalysisError:
+    """Say in the words of the checks of files what is wrong with a frame."""
+    from analysis.tables import Reading, check_frames  # nothing but a mistake needs them
+
+    if frame.is_empty():
+        return AnalysisError("ratings table: no rows; at least one is wanted")
+    told = frame if "system" in frame.columns else frame.with_columns(system=pl.lit("-"))
+    try:
+        check_frames({"ratings": told}, Reading())
+    except AnalysisError as error:
+        return AnalysisError(*(line.replace(", system -", "") for line in error.problems))
+    return AnalysisError("one answer of an annotator to a unit is wanted; number further ones in a column 'repeat'")
 
 
 def _number(frame: pl.DataFrame, columns: tuple[str, ...]) -> Any:
@@ -177,9 +204,3 @@ def _doubled(unit: Ints, annotator: Ints, n_annotators: int) -> bool:
     if size <= 8 * len(cells):  # counting is cheaper than sorting unless the table is sparse
         return bool(np.bincount(cells).max() > 1)
     return len(np.unique(cells)) < len(cells)
-
-
-def _plain_column(column: npt.NDArray[Any]) -> list[Any] | npt.NDArray[Any]:
-    if column.dtype.kind in "iuf":
-        return column
-    return [None if value is None or value != value else str(value) for value in column.tolist()]
