@@ -9,7 +9,7 @@ import numpy as np
 
 from analysis.agreement.counts import Profiles, fold_profiles
 from analysis.agreement.data import Answers, reliability_data
-from analysis.agreement.resampling import Statistic, resampled_interval
+from analysis.agreement.resampling import FEW_UNITS, Statistic, jackknife_interval, resampled_interval
 from analysis.agreement.result import PERFECT, Agreement, no_answer, undefined
 from analysis.coding import Floats
 
@@ -44,7 +44,8 @@ def krippendorff_alpha(
     confidence : float
         Level of the interval.
     replicates : int
-        Resamples of units for the interval (annotators are taken as they are).
+        Resamples of units for the interval (annotators are taken as they are); fewer than 50 units are left out
+        one by one instead.
     rng : numpy.random.Generator, optional
         Source of randomness; without it there is no interval.
 
@@ -81,10 +82,14 @@ def krippendorff_alpha(
         return undefined(measure, data, reason or "", level=level)
     statistic = alpha_statistic(profiles, level)
     value = float(statistic(profiles.units[None, :].astype(np.float64))[0])
-    found = None
+    found, few = None, data.n_pairable < FEW_UNITS and value > -1
     if rng is not None and value < 1:
-        found = resampled_interval(
-            statistic, profiles.units, value=value, confidence=confidence, replicates=replicates, rng=rng
+        found = (
+            jackknife_interval(statistic, profiles.units, value=value, confidence=confidence)
+            if few
+            else resampled_interval(
+                statistic, profiles.units, value=value, confidence=confidence, replicates=replicates, rng=rng
+            )
         )
     return Agreement(
         measure=measure,
@@ -98,7 +103,7 @@ def krippendorff_alpha(
         settings={
             "level": level,
             "confidence": confidence,
-            "replicates": replicates if found else 0,
+            "replicates": replicates if found and not few else 0,
             "undefined_replicates": found.undefined if found else 0,
         },
     )
