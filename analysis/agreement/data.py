@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
 
-from analysis.coding import Floats, Ints, code, fold
+from analysis.coding import DENSE, Floats, Ints, fold, join_keys, number
 from analysis.columns import MISSING
 from analysis.conversion import is_frame, polars_of
 from spa.errors import AnalysisError
@@ -18,7 +19,7 @@ ANNOTATOR = ("annotator_id", "variant", "repeat")
 Answers: TypeAlias = Any  # array (units x annotators), a polars or pandas frame, or ReliabilityData
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class ReliabilityData:
     """Answers as whole-number codes; a missing answer is absent.
 
@@ -48,7 +49,7 @@ class ReliabilityData:
         """Number of annotators with at least one answer."""
         return len(self.annotators)
 
-    @property
+    @cached_property
     def sizes(self) -> Ints:
         """Answers of each unit, shape (n_units,)."""
         return np.bincount(self.unit, minlength=self.n_units)
@@ -61,7 +62,8 @@ class ReliabilityData:
     @property
     def constant(self) -> bool:
         """Whether every answer that can be paired is the same."""
-        paired = self.value[self.sizes[self.unit] >= 2]
+        sizes = self.sizes
+        paired = self.value if len(sizes) and sizes.min() >= 2 else self.value[sizes[self.unit] >= 2]
         return bool(len(paired)) and bool(paired.min() == paired.max())
 
     def matrix(self) -> Floats:
@@ -121,25 +123,30 @@ def reliability_data(answers: Answers, *, criterion: str | None = None) -> Relia
 def from_codes(unit: Ints, annotator: Ints, value: Floats, annotators: tuple[str, ...]) -> ReliabilityData:
     """Make reliability data of codes; units are renumbered so that each has an answer."""
     finite = np.isfinite(value)
-    kept = unit if finite.all() else unit[finite]
-    present = np.bincount(kept) > 0 if len(kept) else np.zeros(0, dtype=bool)
-    number = np.cumsum(present) - 1
+    n_infinite = 0
+    if not finite.all():
+        n_infinite = int(np.isinf(value).sum())
+        unit, annotator, value = unit[finite], annotator[finite], value[finite]
+    present = np.bincount(unit) > 0 if len(unit) else np.zeros(0, dtype=bool)
+    if not present.all():
+        unit = (np.cumsum(present) - 1)[unit]
     return ReliabilityData(
-        unit=number[kept].astype(np.int64),
-        annotator=annotator[finite],
-        value=value[finite],
+        unit=unit.astype(np.int64, copy=False),
+        annotator=annotator,
+        value=value,
         annotators=annotators,
         n_units=int(present.sum()),
-        n_infinite=int(np.isinf(value).sum()),
+        n_infinite=n_infinite,
     )
 
 
 def _compact(unit: Ints, annotator: Ints, value: Floats, names: tuple[str, ...]) -> ReliabilityData:
     """Drop annotators without an answer."""
     present = np.bincount(annotator, minlength=len(names)) > 0
-    number = np.cumsum(present) - 1
+    if present.all():
+        return from_codes(unit, annotator, value, names)
     kept = tuple(name for name, there in zip(names, present.tolist(), strict=True) if there)
-    return from_codes(unit, number[annotator].astype(np.int64), value, kept)
+    return from_codes(unit, (np.cumsum(present) - 1)[annotator], value, kept)
 
 
 def _from_frame(frame: pl.DataFrame, criterion: str | None) -> ReliabilityData:
@@ -156,13 +163,17 @@ def _from_frame(frame: pl.DataFrame, criterion: str | None) -> ReliabilityData:
     if not frame["score"].dtype.is_numeric():
         frame = frame.with_columns(_numbers(frame))
     score = frame["score"].cast(pl.Float64).fill_null(np.nan).to_numpy()
-    unit = _number(frame, UNIT).of
-    who = _number(frame, ANNOTATOR)
+    unit = join_keys(*_coded(frame, UNIT))
+    if len(unit) and int(unit.max()) >= DENSE * len(unit):
+        unit = fold(unit).of
+    who = fold(*_coded(frame, ANNOTATOR))
+    annotator, names = who.of, _names(frame, who.first)
     given = ~np.isnan(score)
-    names = _names(frame, who.first)
-    if given.any() and _doubled(unit[given], who.of[given], len(names)):
+    if not given.all():
+        unit, annotator, score = unit[given], annotator[given], score[given]
+    if len(score) and _doubled(unit, annotator, len(names)):
         raise _told_by_checks(frame)
-    return _compact(unit[given], who.of[given], score[given], names)
+    return _compact(unit, annotator, score, names)
 
 
 def _numbers(frame: pl.DataFrame) -> pl.Series:
@@ -189,8 +200,8 @@ def _told_by_checks(frame: pl.DataFrame) -> AnalysisError:
     return AnalysisError("one answer of an annotator to a unit is wanted; number further ones in a column 'repeat'")
 
 
-def _number(frame: pl.DataFrame, columns: tuple[str, ...]) -> Any:
-    return fold(*(code(frame[name]).of for name in columns if name in frame.columns))
+def _coded(frame: pl.DataFrame, columns: tuple[str, ...]) -> list[Ints]:
+    return [number(frame[name]) for name in columns if name in frame.columns]
 
 
 def _names(frame: pl.DataFrame, first: Ints) -> tuple[str, ...]:
@@ -199,7 +210,8 @@ def _names(frame: pl.DataFrame, first: Ints) -> tuple[str, ...]:
 
 
 def _doubled(unit: Ints, annotator: Ints, n_annotators: int) -> bool:
-    cells = unit * n_annotators + annotator
+    cells = unit * n_annotators
+    cells += annotator
     size = int(cells.max()) + 1
     if size <= 8 * len(cells):  # counting is cheaper than sorting unless the table is sparse
         return bool(np.bincount(cells).max() > 1)

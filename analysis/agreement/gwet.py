@@ -255,7 +255,8 @@ def _counted(data: ReliabilityData, categories: Sequence[float] | None) -> tuple
         return f"{len(values):,} different values: too many to be categories"
     place = np.searchsorted(values, profiles.values)[profiles.code]
     shape = (len(profiles.size), len(values))
-    counts = np.bincount(profiles.profile * shape[1] + place, minlength=shape[0] * shape[1]).reshape(shape)
+    key = profiles.profile * shape[1] + place
+    counts = np.bincount(key, weights=profiles.times, minlength=shape[0] * shape[1]).reshape(shape)
     return values, counts.astype(np.float64), profiles.units.astype(np.float64)
 
 

@@ -100,10 +100,10 @@ def mean_squares(table: np.ndarray) -> tuple[float, float, float, float]:
     away = table - table.mean()
     rows, columns = away.mean(axis=1), away.mean(axis=0)
     ssr, ssc = k * float(rows @ rows), n * float(columns @ columns)
-    rest = away - rows[:, None]
-    ssw = float(np.einsum("ij,ij->", rest, rest))
-    rest -= columns
-    sse = float(np.einsum("ij,ij->", rest, rest))
+    away -= rows[:, None]
+    ssw = float(np.einsum("ij,ij->", away, away))
+    away -= columns
+    sse = float(np.einsum("ij,ij->", away, away))
     floor = NOISE * (ssr + ssw)
     ssr, ssc, sse, ssw = (0.0 if square < floor else square for square in (ssr, ssc, sse, ssw))
     return ssr / (n - 1), ssc / (k - 1), sse / ((n - 1) * (k - 1)), ssw / (n * (k - 1))

@@ -188,9 +188,10 @@ def _ratio(profiles: Profiles) -> Statistic:
     size = profiles.size.astype(np.float64)
     values = profiles.values / profiles.values[-1]
     within = np.zeros(len(size))
+    profile, code = (np.repeat(column, profiles.times) for column in (profiles.profile, profiles.code))
     for width in np.unique(profiles.size).tolist():
         rows = np.flatnonzero(profiles.size == width)
-        own = values[profiles.code[np.isin(profiles.profile, rows)]].reshape(-1, width)
+        own = values[code[np.isin(profile, rows)]].reshape(-1, width)
         for step in range(1, width):
             within[rows] += 2 * np.sum(_ratio_distance(own[:, step:], own[:, :-step]), axis=1)
     within /= size - 1
