@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
 from typing import Any
@@ -37,32 +36,11 @@ def results(tables: AnswerTables) -> dict[str, Any]:
     return found
 
 
-@pytest.fixture(scope="module")
-def expected(shared_data: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((shared_data / "expected_visible.json").read_text())["hanna"]
-    return found
-
-
 def test_each_llm_and_way_of_asking_is_a_group(results: dict[str, Any]) -> None:
     groups = {row["group"] for row in results["groups"]}
     assert groups == {"human", *(f"{llm}/{way}" for llm in LLMS for way in range(1, 5))}
     human = results["groups"][0]
     assert (human["group"], human["annotators"]) == ("human", 3)  # slots, not people
-
-
-def test_means_by_system_match(results: dict[str, Any], expected: dict[str, Any]) -> None:
-    means = {(row["group"], row["criterion"], row["system"]): row for row in results["ratings"]["means"]}
-    for criterion, by_system in expected["human_mean_by_system"].items():
-        for system, mean in by_system.items():
-            row = means[("human", criterion, system)]
-            assert row["n"] == 3 * 96
-            assert row["mean"] == pytest.approx(mean, abs=1e-9)
-    wanted = expected["llm_mean_by_system"]
-    for llm, ways in wanted.items():
-        for way, criteria in ways.items():
-            for criterion, by_system in criteria.items():
-                found = {system: means[(f"{llm}/{way}", criterion, system)]["mean"] for system in by_system}
-                assert found == pytest.approx(by_system, abs=1e-9)
 
 
 def test_every_pair_is_tested_over_the_96_prompts(results: dict[str, Any]) -> None:
