@@ -13,6 +13,7 @@ from typing import Any
 import polars as pl
 
 from analysis import overview
+from analysis.agreement.judged_rows import agreement_of_judgements
 from analysis.agreement.rows import agreement_of_ratings
 from analysis.choices import ChoiceTest, choice_cells, choice_judgements, compare_choices
 from analysis.coding import DIGITS
@@ -97,6 +98,7 @@ def analyse(tables: AnswerTables, plan: Plan, *, study: StudyFacts | None = None
     agreement, annotator_pairs = (
         agreement_of_ratings(kept["ratings"], orders["ratings"], plan) if "ratings" in kept else ([], [])
     )
+    agreement += agreement_of_judgements(kept, orders, plan)
     findings = [
         *findings_of("preferences", preferences),
         *findings_of("ratings", rating_tests),

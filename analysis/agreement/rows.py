@@ -48,7 +48,7 @@ def agreement_of_ratings(table: pl.DataFrame, order: Order, plan: Plan) -> tuple
         seed = [plan.seed, zlib.crc32(f"{group}\n{criterion}".encode())]
         fitting = fitting_level(data)
         for found in _measures(data, fitting, plan.confidence, seed):
-            rows.append({**place, **_row(found, fitting)})
+            rows.append({**place, **agreement_row(found, fitting)})
         if data.n_annotators <= FEW_ANNOTATORS and data.n_pairable > 1:
             pairs += [{**place, **asdict(pair)} for pair in pairwise_agreement(data, level=fitting)]
     return rows, pairs
@@ -75,7 +75,8 @@ def _measures(data: ReliabilityData, fitting: Level, confidence: float, seed: li
         yield mean_kendall_tau(data)
 
 
-def _row(found: Agreement, fitting: Level) -> dict[str, Any]:
+def agreement_row(found: Agreement, fitting: Level) -> dict[str, Any]:
+    """Return the row of a coefficient, but for what names the group; ``fitting`` is the level that fits the scale."""
     return {
         "measure": found.measure,
         "value": found.value,

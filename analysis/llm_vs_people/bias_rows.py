@@ -11,7 +11,7 @@ import polars as pl
 from analysis.coding import code, fold
 from analysis.llm_vs_people.bias import bias_profile
 from analysis.llm_vs_people.sides import Row, sides_of
-from analysis.order import Order
+from analysis.order import Order, turned
 from analysis.plan import Plan
 
 LENGTHS = frozenset("length words characters chars tokens n_words n_characters n_chars n_tokens word_count".split())
@@ -92,8 +92,11 @@ def _of_preferences(
         cluster=_numbered(units, ("annotator_id", "assignment_id")),
         asked_first=pl.col("asked_first").cast(pl.String).cast(pl.Float64, strict=False),
         plain=pl.col("rater") - pl.col("people"),
+        value=pl.col("rater"),
     )
-    return _turned(units, order, ("exposure",))
+    told = _turned(units, order)
+    seen_turned = pl.when("forward").then("people").otherwise(1 - pl.col("people"))
+    return told.with_columns(rater=pl.col("value"), people=seen_turned, part=_numbered(told, ("x", "y", "exposure")))
 
 
 def _numbered(units: pl.DataFrame, columns: tuple[str, ...]) -> pl.Series:
@@ -102,42 +105,29 @@ def _numbered(units: pl.DataFrame, columns: tuple[str, ...]) -> pl.Series:
 
 def _of_choices(people: pl.DataFrame, llms: pl.DataFrame, order: Order, lengths: pl.DataFrame | None) -> pl.DataFrame:
     """One row a choice of an LLM in one assignment, beside the share of people who chose alike between the same."""
-    people, llms = (
-        _turned(side.with_columns(rater=pl.col("value"), people=pl.lit(0.0)), order, ()) for side in (people, llms)
-    )
-    asked = ("criterion", "item_id", "sample", "sample_first", "sample_second", "first", "second")
-    seen = people.group_by(asked).agg(pl.col("rater").sort().mean().alias("people"))
+    people, llms = (_turned(side, order) for side in (people, llms))
+    asked = ("criterion", "item_id", "sample", "sample_first", "sample_second", "x", "y")
+    seen = people.group_by(asked).agg(pl.col("value").sort().mean().alias("people"))
     who = ("group", "assignment_id", "position", "label", "part")
-    own = llms.group_by(*who, *asked).agg(pl.col("rater").sort().mean())
+    own = llms.group_by(*who, *asked).agg(pl.col("value").sort().mean().alias("rater"))
     units = own.join(seen, on=asked, how="inner", nulls_equal=True).with_columns(cluster=pl.col("item_id"))
     length = pl.lit(None, dtype=pl.Float64)
     if lengths is not None:
-        for name in ("first", "second"):
+        for name in ("x", "y"):
             known = lengths.rename({"system": name, "length": f"length_{name}"})
             units = _with_lengths(units, known, ("item_id", name))
-        length = pl.col("length_first") - pl.col("length_second")
+        length = pl.col("length_x") - pl.col("length_y")
     return units.with_columns(length=length)
 
 
-def _turned(units: pl.DataFrame, order: Order, also: tuple[str, ...]) -> pl.DataFrame:
-    """Turn answers about a pair to the direction first listed; ``position`` is 1 where that one was named first."""
-    listed = pl.DataFrame(order.pairs, schema=["system_x", "system_y"], orient="row").with_columns(forward=True)
-    units = units.join(listed, on=("system_x", "system_y"), how="left").with_columns(pl.col("forward").fill_null(False))
-    ahead = pl.col("forward")
-    turned = {
-        "first": pl.when(ahead).then("system_x").otherwise("system_y"),
-        "second": pl.when(ahead).then("system_y").otherwise("system_x"),
-        "label": pl.when(ahead).then("label_x").otherwise("label_y"),
-        "position": pl.when(ahead).then(1).otherwise(2),
-        "rater": pl.when(ahead).then("rater").otherwise(1 - pl.col("rater")),
-        "people": pl.when(ahead).then("people").otherwise(1 - pl.col("people")),
-    }
-    if "sample_x" in units.columns:
-        turned["sample_first"] = pl.when(ahead).then("sample_x").otherwise("sample_y")
-        turned["sample_second"] = pl.when(ahead).then("sample_y").otherwise("sample_x")
-    units = units.with_columns(**turned)
-    part = pl.concat_str(["first", "second", *(pl.col(name).cast(pl.String) for name in also)], separator="\n")
-    return units.with_columns(part=part if not also else part.fill_null(pl.concat_str(["first", "second"])))
+def _turned(units: pl.DataFrame, order: Order) -> pl.DataFrame:
+    """Turn answers to the direction first listed; ``position`` is 1 where that one was named first."""
+    units, ahead = turned(units, order), pl.col("forward")
+    return units.with_columns(
+        label=pl.when(ahead).then("label_x").otherwise("label_y"),
+        position=pl.when(ahead).then(1).otherwise(2),
+        part=pl.concat_str("x", "y", separator="\n"),
+    )
 
 
 def _profile(units: pl.DataFrame, source: str, plan: Plan) -> Iterator[Row]:

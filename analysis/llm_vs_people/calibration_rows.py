@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 
 from analysis.llm_vs_people.calibration import NO_ANSWERS, recalibrate
-from analysis.llm_vs_people.sides import Row, people_kind, toward
-from analysis.order import Order
+from analysis.llm_vs_people.sides import Row, people_kind
+from analysis.order import Order, toward
 from analysis.plan import Plan
 from analysis.units import UnitRule
 
@@ -50,7 +50,7 @@ def calibration_rows(kept: Mapping[str, pl.DataFrame], orders: Mapping[str, Orde
     stated, chosen = (kept[name].filter(pl.col("value").is_not_null()) for name in ("preferences", "choices"))
     if stated.is_empty() or chosen.is_empty():
         return []
-    outcome = toward(chosen, order, (*who, "item_id", "sample", "sample_x", "sample_y", *PAIR))
+    outcome = toward(chosen, order, (*who, "item_id", "sample", "sample_first", "sample_second", *PAIR))
     forecast = toward(stated, order, (*who, "exposure", *PAIR))
     kind = people_kind(chosen)
     people = outcome.filter(pl.col("annotator_kind") == kind) if kind else outcome.clear()

@@ -11,8 +11,8 @@ import polars as pl
 
 from analysis.coding import Floats, Ints, code, fold
 from analysis.llm_vs_people.prediction_powered import PredictionPoweredMean, prediction_powered_mean
-from analysis.llm_vs_people.sides import Row, by_group, sides_of, toward
-from analysis.order import Order
+from analysis.llm_vs_people.sides import Row, by_group, sides_of
+from analysis.order import Order, toward
 from analysis.plan import Plan
 from analysis.units import UnitRule
 

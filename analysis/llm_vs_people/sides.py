@@ -46,17 +46,3 @@ def by_group(llms: pl.DataFrame, order: Order) -> Iterator[tuple[str, pl.DataFra
     for group in order.groups:
         if (group,) in parts:
             yield group, parts[(group,)]
-
-
-def toward(table: pl.DataFrame, order: Order, unit: tuple[str, ...]) -> pl.DataFrame:
-    """Average both directions of each pair, toward the direction listed first; ``unit`` names ``x`` and ``y``."""
-    listed = pl.DataFrame(order.pairs, schema=["system_x", "system_y"], orient="row").with_columns(forward=True)
-    told = table.join(listed, on=("system_x", "system_y"), how="left").with_columns(pl.col("forward").fill_null(False))
-    ahead = pl.col("forward")
-    told = told.with_columns(
-        x=pl.when(ahead).then("system_x").otherwise("system_y"),
-        y=pl.when(ahead).then("system_y").otherwise("system_x"),
-        value=pl.when(ahead).then("value").otherwise(1 - pl.col("value")),
-    )
-    directed = told.group_by(*unit, "forward").agg(pl.col("value").mean())
-    return directed.sort("forward").group_by(*unit, maintain_order=True).agg(pl.col("value").mean())
