@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from analysis import correlate
-from tests.golden.__main__ import account, told
+from tests.golden.__main__ import account, figures, told
 from tests.golden.compare import RELATIVE, WHY_PLAIN, Block, compare, leaves
 from tests.golden.hanna import Hanna
+from tests.golden.papers import as_markdown, compare_with_papers
 
 
 @pytest.fixture(scope="module")
@@ -70,3 +71,11 @@ def test_small_p_values_are_compared_by_their_digits() -> None:
     wanted = {"sottana": {"p": 1e-30}}
     for found, agreeing in ((1.0000000001e-30, 1), (1.1e-30, 0)):
         assert compare(wanted, [(("sottana", "p"), found)])["sottana p"].agreeing == agreeing
+
+
+def test_printed_values_agree_but_those_that_are_known_not_to(shared_data: Path) -> None:
+    rows = compare_with_papers(figures(shared_data))
+    assert [line for row in rows for line in row.unexpected] == []
+    assert sum(len(row.known) for row in rows) == 7
+    page = (Path(__file__).resolve().parents[1] / "docs" / "reproductions.md").read_text()
+    assert as_markdown(rows) in page, "paste the table of python -m tests.golden --papers"
