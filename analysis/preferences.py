@@ -162,8 +162,7 @@ def direct(table: pl.DataFrame, tests: Comparisons) -> Directed:
     table = table.filter(pl.col("value").is_not_null())
     test, forward = tests.numbers(table)
     cell = [code(table[name]).of for name in CELL]
-    llm = (table["annotator_kind"] == "llm").to_numpy()
-    unit = fold(cell[0], np.where(llm, cell[1] + 1, 0), np.where(llm, cell[2] + 1, 0)).of
+    unit = unit_numbers(table)
     value = table["value"].to_numpy()
     cells = fold(test, forward.astype(np.int64), unit, *cell)
     averaged = cells.mean(value)
@@ -175,6 +174,13 @@ def direct(table: pl.DataFrame, tests: Comparisons) -> Directed:
         forward=forward[units.first],
         value=snap(units.mean(averaged), scale=1.0, digits=14),
     )
+
+
+def unit_numbers(table: pl.DataFrame) -> Ints:
+    """Give every row the number of its unit: the annotator, of an LLM the assignment and the variant."""
+    annotator, assignment, variant = (code(table[name]).of for name in CELL[:3])
+    llm = (table["annotator_kind"] == "llm").to_numpy()
+    return fold(annotator, np.where(llm, assignment + 1, 0), np.where(llm, variant + 1, 0)).of
 
 
 def combine(directed: Directed) -> UnitPreferences:

@@ -29,6 +29,7 @@ from analysis.llm_vs_people.rows import llm_vs_people
 from analysis.order import Order, order_of
 from analysis.plan import Plan
 from analysis.preference_checks.effect_sizes import with_effect_sizes
+from analysis.preference_checks.rows import preference_checks
 from analysis.preferences import (
     Comparisons,
     DirectionSummary,
@@ -99,6 +100,7 @@ def analyse(tables: AnswerTables, plan: Plan, *, study: StudyFacts | None = None
         agreement_of_ratings(kept["ratings"], orders["ratings"], plan) if "ratings" in kept else ([], [])
     )
     agreement += agreement_of_judgements(kept, orders, plan)
+    checks = preference_checks(answers, orders, exclusions, plan)
     findings = [
         *findings_of("preferences", preferences),
         *findings_of("ratings", rating_tests),
@@ -118,6 +120,7 @@ def analyse(tables: AnswerTables, plan: Plan, *, study: StudyFacts | None = None
         "missing": overview.missing(answers, orders),
         "preferences": _rows(preferences),
         "preference_directions": _rows(directions),
+        **{name: _rows(rows) for name, rows in checks.items()},
         "ratings": {"means": _rows(means), "pairs": _rows(rating_tests)},
         "choices": {"pairs": _rows(choice_tests)},
         "families": _rows(families),

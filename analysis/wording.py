@@ -44,6 +44,14 @@ def conventions(plan: Plan) -> list[dict[str, str]]:
         "symmetry": "A t-test (p_symmetry), before exclusions, of whether the two directions add up to 100 %; "
         "mean_excess is what they exceed it by. Who is kept is selected by this sum, which then lies low by "
         "construction (mean_excess_selected): it is described and not tested.",
+        "outputs read": "How sure annotators are is the distance of a preference from 0.5. Its trend is the change "
+        "with each doubling of the outputs read, within a unit's own pairs where at least half of the units have "
+        "several exposures, else by a regression clustered by unit. Over-confident means clearly further from 0.5 "
+        "after one output of each system than after more.",
+        "bounds": "The sweep repeats the tests under other bounds on the two directions' sum. A bound lowers "
+        "each direction taken alone even where nobody is biased; the mean of both it leaves where it was.",
+        "coherence": "Weak transitivity: x over y and y over z at 0.5 or more give x over z at 0.5 or more; strong: at "
+        "least the larger of the two. The discrepancy is the log odds of the third minus those of the other two.",
         "effect size": "Cohen's d_z of a preference: mean minus 0.5 in standard deviations of the units; its interval "
         "inverts the noncentral t.",
         "self-consistency": "Not applied."

@@ -15,6 +15,7 @@ from analysis.report.excluded import excluded
 from analysis.report.expected import expected
 from analysis.report.headline import headline
 from analysis.report.llm_vs_people import llm_vs_people
+from analysis.report.preference_checks import preference_checks
 from analysis.report.preferences import preferences
 from analysis.report.ratings import ratings
 from analysis.report.side_by_side import side_by_side
@@ -26,6 +27,7 @@ SECTIONS: tuple[SectionMaker, ...] = (
     asked,
     excluded,
     preferences,
+    preference_checks,
     ratings,
     choices,
     equivalence,
