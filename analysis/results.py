@@ -292,12 +292,14 @@ def _rows(records: Sequence[Any]) -> list[dict[str, Any]]:
 
 def _plain(value: Any) -> Any:
     """Turn tuples into lists and round floats, so that neither the order of rows nor a last bit shows."""
-    if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+    if value is None or isinstance(value, str | int):
+        return value
     if isinstance(value, float):
         if not math.isfinite(value):
             raise ArithmeticError("a result is not finite")
         return float(f"{value:.{DIGITS}g}")
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
     return value

@@ -80,4 +80,6 @@ def _field(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, float):
         return repr(value)
+    if isinstance(value, int):
+        return str(value)
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
