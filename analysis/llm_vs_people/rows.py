@@ -12,7 +12,7 @@ from analysis.llm_vs_people.alternative_annotator import LongAnswers, compare_wi
 from analysis.llm_vs_people.bias_rows import bias_rows
 from analysis.llm_vs_people.calibration_rows import calibration_rows
 from analysis.llm_vs_people.powered_rows import powered_choices, powered_preferences, powered_ratings, spread
-from analysis.llm_vs_people.rank_tables import rank_table
+from analysis.llm_vs_people.rank_tables import alphas_of_ranks, rank_table
 from analysis.llm_vs_people.sides import Row, Sides, by_group, sides_of
 from analysis.order import Order
 from analysis.plan import Plan
@@ -115,6 +115,7 @@ def _ranks(
         means = spread(who.of, frame, "system", systems, len(who))
         tables.append(rank_table(means, annotators=who.ids, systems=systems, lower_is_better=lower))
     people, of_llms = tables
+    alphas = alphas_of_ranks(people, of_llms)
     yield {
         "people": kind,
         "criterion": criterion,
@@ -126,7 +127,12 @@ def _ranks(
         "annotators": [
             {"annotator_id": row.annotator_id, "ranks": row.ranks} for row in people.annotators if row.ranks
         ],
-        "llms": [{"group": row.annotator_id, "ranks": row.ranks, "reason": row.reason} for row in of_llms.annotators],
+        "llms": [
+            {"group": row.annotator_id, "ranks": row.ranks, "alpha_with_people": alpha, "reason": row.reason}
+            for row, alpha in zip(of_llms.annotators, alphas.with_llm, strict=True)
+        ],
+        "alpha_of_people": alphas.of_people,
+        "alpha_pairs": [asdict(pair) for pair in alphas.pairs],
         "reason": people.reason,
     }
 

@@ -235,11 +235,24 @@ def _ranks(tables: list[Row], names: Names) -> list[Block]:
     systems = list(dict.fromkeys(system for table in tables for system in table["systems"]))
     columns = [Column(title="Criterion"), Column(title="Ranked by")]
     columns += [Column(title=names.system(system), numeric=True) for system in systems]
+    of_ranks = Column(
+        title="Alpha",
+        explanation="Krippendorff\u2019s, of the ranks (1 = one order): of people alone, or of people with this LLM",
+        numeric=True,
+    )
     both, alone = [], []
     for table in tables:
         who = f"{names.group(table['people'])} (mean of {table['n']})"
-        both.append(_rank_row(table, who, table["mean_rank"], systems, names))
-        both += [_rank_row(table, row["group"], row["ranks"], systems, names) for row in table["llms"] if row["ranks"]]
+        alpha = cell(number(table.get("alpha_of_people")))
+        both.append([*_rank_row(table, who, table["mean_rank"], systems, names), alpha])
+        both += [
+            [
+                *_rank_row(table, row["group"], row["ranks"], systems, names),
+                cell(number(row.get("alpha_with_people"))),
+            ]
+            for row in table["llms"]
+            if row["ranks"]
+        ]
         own = table["annotators"] if table["n"] <= PEOPLE_LISTED else ()
         alone += [_rank_row(table, row["annotator_id"], row["ranks"], systems, names) for row in own]
     text = (
@@ -249,7 +262,7 @@ def _ranks(tables: list[Row], names: Names) -> list[Block]:
     left_out = max(table.get("n_incomplete") or 0 for table in tables)
     if left_out:
         text += f" Up to {plural(left_out, 'person', 'people')} a criterion did not rate every system and are left out."
-    shown = build_table("ranks", "Ranks by people and by LLMs", columns, both, constant=("Criterion",))
+    shown = build_table("ranks", "Ranks by people and by LLMs", [*columns, of_ranks], both, constant=("Criterion",))
     blocks: list[Block] = [Heading(text="Ranks, rater by rater"), Paragraph(text=text)]
     blocks.append(_open_or_folded(shown, len(both), "Ranks by people and by LLMs"))
     if alone:
