@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import asdict, fields, is_dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -110,6 +110,8 @@ def _cells(record: Any) -> dict[str, Any]:
 
 
 def _cell(value: Any) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        return _cell(asdict(value))
     if isinstance(value, Mapping):
         return json.dumps(dict(value), sort_keys=True, default=str)
     if isinstance(value, np.ndarray):

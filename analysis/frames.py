@@ -18,9 +18,10 @@ from analysis.groups import group_order
 from analysis.order import Order, order_of
 from analysis.plan import Plan
 from analysis.preferences import DirectionSummary, PreferenceTest
-from analysis.ranking import Ranking
+from analysis.ranking.orders import Ranking
+from analysis.ranking.sources import RankingSources, rank_systems
 from analysis.ratings import RatingMean, RatingTest
-from analysis.results import analyse_choices, analyse_preferences, analyse_ratings, rank_systems, with_lower
+from analysis.results import analyse_choices, analyse_preferences, analyse_ratings, with_lower
 from analysis.tables import AnswerTables, Reading, check_frames
 from spa.errors import AnalysisError
 
@@ -103,6 +104,11 @@ class Ready:
     groups: tuple[tuple[str, str], ...]
     plan: Plan
 
+    @property
+    def sources(self) -> RankingSources:
+        """Return an empty collection of what rankings are made of, for this plan."""
+        return RankingSources(plan=self.plan)
+
 
 def preference_tests(frame: Frame, **options: Unpack[Options]) -> list[PreferenceTest]:
     """Test for every group, criterion, exposure and pair whether the mean preference is 0.5.
@@ -131,13 +137,13 @@ def preference_tests(frame: Frame, **options: Unpack[Options]) -> list[Preferenc
     (3, 0.7, 0.0742, 'indifferent')
     """
     checked = ready({"preferences": frame}, options)
-    return list(analyse_preferences(checked.answers, checked.kept, checked.orders, checked.plan)[0])
+    return list(analyse_preferences(checked.answers, checked.kept, checked.orders, checked.sources)[0])
 
 
 def preference_directions(frame: Frame, **options: Unpack[Options]) -> list[DirectionSummary]:
     """Describe each direction of a pair as it was asked; see :func:`preference_tests` for the arguments."""
     checked = ready({"preferences": frame}, options)
-    return list(analyse_preferences(checked.answers, checked.kept, checked.orders, checked.plan)[1])
+    return list(analyse_preferences(checked.answers, checked.kept, checked.orders, checked.sources)[1])
 
 
 def rating_means(frame: Frame, **options: Unpack[Options]) -> list[RatingMean]:
@@ -155,7 +161,7 @@ def rating_means(frame: Frame, **options: Unpack[Options]) -> list[RatingMean]:
     [4.5]
     """
     checked = ready({"ratings": frame}, options)
-    return list(analyse_ratings(checked.kept, checked.orders, checked.plan)[0])
+    return list(analyse_ratings(checked.kept, checked.orders, checked.sources)[0])
 
 
 def rating_tests(frame: Frame, **options: Unpack[Options]) -> list[RatingTest]:
@@ -169,7 +175,7 @@ def rating_tests(frame: Frame, **options: Unpack[Options]) -> list[RatingTest]:
     ('item', 3, 2.333, 2.646)
     """
     checked = ready({"ratings": frame}, options)
-    return list(analyse_ratings(checked.kept, checked.orders, checked.plan)[1])
+    return list(analyse_ratings(checked.kept, checked.orders, checked.sources)[1])
 
 
 def choice_tests(frame: Frame, **options: Unpack[Options]) -> list[ChoiceTest]:
@@ -189,7 +195,7 @@ def choice_tests(frame: Frame, **options: Unpack[Options]) -> list[ChoiceTest]:
     (2, 1, 0.833)
     """
     checked = ready({"choices": frame}, options)
-    return list(analyse_choices(checked.kept, checked.orders, checked.plan)[0])
+    return list(analyse_choices(checked.kept, checked.orders, checked.sources))
 
 
 def agreement_measures(frame: Frame, **options: Unpack[Options]) -> list[AgreementRow]:
@@ -312,14 +318,16 @@ def kind_of(frame: Frame, options: Options) -> str:
 def _ranked(frame: Frame, options: Options) -> tuple[list[dict[str, Any]], list[Ranking]]:
     kind = kind_of(frame, options)
     checked = ready({kind: frame}, options)
+    sources = checked.sources
     means: list[RatingMean] = []
+    tests: list[RatingTest] = []
     if kind == "preferences":
-        strengths = analyse_preferences(checked.answers, checked.kept, checked.orders, checked.plan)[2]
+        analyse_preferences(checked.answers, checked.kept, checked.orders, sources)
     elif kind == "choices":
-        strengths = analyse_choices(checked.kept, checked.orders, checked.plan)[1]
+        analyse_choices(checked.kept, checked.orders, sources)
     else:
-        means, _, strengths = analyse_ratings(checked.kept, checked.orders, checked.plan)[:3]
-    return strengths, rank_systems(strengths, means, checked.orders, checked.plan)
+        means, tests = analyse_ratings(checked.kept, checked.orders, sources)
+    return sources.rows, rank_systems(sources, means, tests)
 
 
 Record = TypeVar("Record", SystemStrength, AgreementRow)

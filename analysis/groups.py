@@ -88,3 +88,13 @@ def group_order(tables: Sequence[pl.DataFrame]) -> tuple[tuple[str, str], ...]:
     seen = pl.concat(each).unique(maintain_order=True)
     pairs = [(group, kind) for group, kind in seen.iter_rows()]
     return tuple(sorted(pairs, key=lambda pair: ORDER.index(pair[1])))
+
+
+def people_of(groups: Sequence[tuple[str, str]]) -> list[str]:
+    """Return the groups that stand for people: those of kind human, or simulated where there is none.
+
+    >>> people_of([("human", "human"), ("gpt", "llm")])
+    ['human']
+    """
+    by_kind = {kind: [group for group, of in groups if of == kind] for kind in ("human", "simulated")}
+    return by_kind["human"] or by_kind["simulated"]

@@ -14,6 +14,7 @@ from analysis.order import Order
 from analysis.plan import Verdict
 from analysis.strength_rows import Judgements
 from analysis.t_tests import TTest, one_sample
+from analysis.units import unit_name
 
 CHANCE = 0.5
 NOBODY = "no answers are left"
@@ -91,13 +92,14 @@ class Directed:
     """Answers averaged to one number a unit and direction, before both directions are put together.
 
     ``test`` numbers (group, criterion, exposure, pair); ``forward`` says that the answer is
-    about the pair in the direction in which it is listed.
+    about the pair in the direction in which it is listed. ``names`` identify the units in other tables.
     """
 
     test: Ints
     unit: Ints
     forward: np.ndarray[tuple[int], np.dtype[np.bool_]]
     value: Floats
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -162,7 +164,8 @@ def direct(table: pl.DataFrame, tests: Comparisons) -> Directed:
     table = table.filter(pl.col("value").is_not_null())
     test, forward = tests.numbers(table)
     cell = [code(table[name]).of for name in CELL]
-    unit = unit_numbers(table)
+    of_unit = unit_numbers(table)
+    unit = of_unit
     value = table["value"].to_numpy()
     cells = fold(test, forward.astype(np.int64), unit, *cell)
     averaged = cells.mean(value)
@@ -173,6 +176,7 @@ def direct(table: pl.DataFrame, tests: Comparisons) -> Directed:
         unit=unit[units.first],
         forward=forward[units.first],
         value=snap(units.mean(averaged), scale=1.0, digits=14),
+        names=_names_of(table, of_unit),
     )
 
 
@@ -181,6 +185,13 @@ def unit_numbers(table: pl.DataFrame) -> Ints:
     annotator, assignment, variant = (code(table[name]).of for name in CELL[:3])
     llm = (table["annotator_kind"] == "llm").to_numpy()
     return fold(annotator, np.where(llm, assignment + 1, 0), np.where(llm, variant + 1, 0)).of
+
+
+def _names_of(table: pl.DataFrame, unit: Ints) -> tuple[str, ...]:
+    """Name every unit, in the order of its number."""
+    first = fold(unit).first
+    rows = table[first].select("annotator_id", "assignment_id", pl.col("annotator_kind") == "llm")
+    return tuple(unit_name(str(who), (visit or "") if llm else None) for who, visit, llm in rows.iter_rows())
 
 
 def combine(directed: Directed) -> UnitPreferences:

@@ -24,7 +24,7 @@ from analysis.equivalence import with_equivalence
 from analysis.exclusions import apply_exclusions, find_exclusions
 from analysis.families import families_of
 from analysis.findings import compare_with_expected, find_disagreements, findings_of
-from analysis.groups import group_order
+from analysis.groups import group_order, people_of
 from analysis.llm_vs_people.rows import llm_vs_people
 from analysis.order import Order, order_of
 from analysis.plan import Plan
@@ -40,7 +40,10 @@ from analysis.preferences import (
     preference_judgements,
     summarise_directions,
 )
-from analysis.ranking import Ranking, agreement_of_rankings, order_systems
+from analysis.ranking.agreement import agreement_of_rankings
+from analysis.ranking.differences import find_ranking_differences
+from analysis.ranking.replicates import unit_names
+from analysis.ranking.sources import RankingSources, rank_systems
 from analysis.ratings import (
     RatingMean,
     RatingTest,
@@ -50,7 +53,6 @@ from analysis.ratings import (
     rating_differences,
     summarise_ratings,
 )
-from analysis.strength_rows import strength_rows
 from analysis.study_facts import StudyFacts
 from analysis.tables import AnswerTables
 from analysis.wording import conventions, warn
@@ -90,12 +92,12 @@ def analyse(tables: AnswerTables, plan: Plan, *, study: StudyFacts | None = None
     kept = {name: apply_exclusions(table, exclusions) for name, table in answers.items()}
     orders = {name: order_of(table, names, study) for name, table in answers.items()}
     plan = with_lower(plan, orders)
-    preferences, directions, strengths = analyse_preferences(answers, kept, orders, plan)
-    means, rating_tests, rated = analyse_ratings(kept, orders, plan)
-    choice_tests, chosen = analyse_choices(kept, orders, plan)
-    strengths += chosen + rated
+    sources = RankingSources(plan=plan)
+    preferences, directions = analyse_preferences(answers, kept, orders, sources)
+    choice_tests = analyse_choices(kept, orders, sources)
+    means, rating_tests = analyse_ratings(kept, orders, sources)
     correlations, compared = correlate_groups(kept.get("ratings"), tables.metrics, groups, orders.get("ratings"), plan)
-    rankings = rank_systems(strengths, means, orders, plan)
+    rankings = rank_systems(sources, means, rating_tests)
     agreement, annotator_pairs = (
         agreement_of_ratings(kept["ratings"], orders["ratings"], plan) if "ratings" in kept else ([], [])
     )
@@ -124,9 +126,14 @@ def analyse(tables: AnswerTables, plan: Plan, *, study: StudyFacts | None = None
         "ratings": {"means": _rows(means), "pairs": _rows(rating_tests)},
         "choices": {"pairs": _rows(choice_tests)},
         "families": _rows(families),
-        "bradley_terry": strengths,
+        "bradley_terry": sources.rows,
         "rankings": _rows(rankings),
-        "ranking_agreement": _rows(agreement_of_rankings(rankings)),
+        "ranking_agreement": _rows(
+            agreement_of_rankings(rankings, sources.sums, confidence=plan.confidence, seed=plan.seed)
+        ),
+        "ranking_differences": _rows(
+            find_ranking_differences(rankings, findings, sources.tables, people_of(groups), plan)
+        ),
         "agreement": agreement,
         "annotator_pairs": annotator_pairs,
         "correlations": _rows(correlations),
@@ -152,17 +159,23 @@ def results_schema() -> dict[str, Any]:
 
 
 def analyse_preferences(
-    answers: Mapping[str, pl.DataFrame], kept: Mapping[str, pl.DataFrame], orders: Mapping[str, Order], plan: Plan
-) -> tuple[list[PreferenceTest], list[DirectionSummary], list[dict[str, Any]]]:
-    """Return tests, directions and strengths of the preferences, all empty where there are none."""
+    answers: Mapping[str, pl.DataFrame],
+    kept: Mapping[str, pl.DataFrame],
+    orders: Mapping[str, Order],
+    sources: RankingSources,
+) -> tuple[list[PreferenceTest], list[DirectionSummary]]:
+    """Return tests and directions of the preferences, empty where there are none; fill ``sources``."""
     if "preferences" not in answers:
-        return [], [], []
-    order = orders["preferences"]
+        return [], []
+    order, plan = orders["preferences"], sources.plan
     comparisons = Comparisons(answers["preferences"], order)
     everybody, directed = (direct(frames["preferences"], comparisons) for frames in (answers, kept))
     units = combine(directed)
     rows = compare_preferences(units, comparisons, confidence=plan.confidence)
     llms = set(answers["preferences"].filter(pl.col("annotator_kind") == "llm")["group"].to_list())
+    names = {kind: directed.names for kind in ("annotator", "assignment")}
+    for group, criterion, judged in preference_judgements(units, comparisons, order.systems, llms):
+        sources.add_comparisons("preferences", group, criterion, judged, order.systems, names)
     return (
         _with_equivalence(
             with_verdicts(
@@ -175,30 +188,25 @@ def analyse_preferences(
             plan,
         ),
         summarise_directions(everybody, directed, comparisons, confidence=plan.confidence),
-        [
-            row
-            for group, criterion, judged in preference_judgements(units, comparisons, order.systems, llms)
-            for row in strength_rows("preferences", group, criterion, judged, order.systems, plan)
-        ],
     )
 
 
 def analyse_ratings(
-    kept: Mapping[str, pl.DataFrame], orders: Mapping[str, Order], plan: Plan
-) -> tuple[list[RatingMean], list[RatingTest], list[dict[str, Any]]]:
-    """Return means, tests and strengths of the ratings, all empty where there are none."""
+    kept: Mapping[str, pl.DataFrame], orders: Mapping[str, Order], sources: RankingSources
+) -> tuple[list[RatingMean], list[RatingTest]]:
+    """Return means and tests of the ratings, empty where there are none; fill ``sources``."""
     if "ratings" not in kept:
-        return [], [], []
-    order = orders["ratings"]
+        return [], []
+    order, plan, names = orders["ratings"], sources.plan, unit_names(kept["ratings"])
     means: list[RatingMean] = []
     tests: list[RatingTest] = []
-    strengths: list[dict[str, Any]] = []
     for cells in rating_cells(kept["ratings"], order):
         differences = rating_differences(cells)
         means += summarise_ratings(cells, plan)
         tests += compare_ratings(cells, differences, plan)
         judged = counted_judgements(cells, differences, plan)
-        strengths += strength_rows("ratings_bt", cells.group, cells.criterion, judged, order.systems, plan)
+        sources.add_comparisons("ratings_bt", cells.group, cells.criterion, judged, order.systems, names)
+        sources.add_ratings(cells, names)
     tests = with_verdicts(
         tests,
         fwer=plan.fwer,
@@ -206,68 +214,27 @@ def analyse_ratings(
         lower_is_better=plan.lower_is_better,
         correction=plan.correction,
     )
-    return means, _with_equivalence(tests, plan.equivalence_margin_ratings, plan), strengths
+    return means, _with_equivalence(tests, plan.equivalence_margin_ratings, plan)
 
 
 def analyse_choices(
-    kept: Mapping[str, pl.DataFrame], orders: Mapping[str, Order], plan: Plan
-) -> tuple[list[ChoiceTest], list[dict[str, Any]]]:
-    """Return tests and strengths of the choices, both empty where there are none."""
+    kept: Mapping[str, pl.DataFrame], orders: Mapping[str, Order], sources: RankingSources
+) -> list[ChoiceTest]:
+    """Return tests of the choices, empty where there are none; fill ``sources``."""
     if "choices" not in kept:
-        return [], []
-    order = orders["choices"]
+        return []
+    order, plan, names = orders["choices"], sources.plan, unit_names(kept["choices"])
     tests: list[ChoiceTest] = []
-    strengths: list[dict[str, Any]] = []
     for cells in choice_cells(kept["choices"], order):
         tests += compare_choices(cells, plan)
         judged = choice_judgements(cells)
-        strengths += strength_rows("choices", cells.group, cells.criterion, judged, order.systems, plan)
+        sources.add_comparisons("choices", cells.group, cells.criterion, judged, order.systems, names)
     tests = with_verdicts(tests, fwer=plan.fwer, family=plan.family, correction=plan.correction)
-    return _with_equivalence(tests, plan.equivalence_margin, plan), strengths
+    return _with_equivalence(tests, plan.equivalence_margin, plan)
 
 
 def _with_equivalence(tests: Sequence[TestRow], margin: float | None, plan: Plan) -> list[TestRow]:
     return with_equivalence(tests, margin=margin, fwer=plan.fwer, confidence=plan.confidence, family=plan.family)
-
-
-def rank_systems(
-    strengths: Sequence[Mapping[str, Any]], means: Sequence[RatingMean], orders: Mapping[str, Order], plan: Plan
-) -> list[Ranking]:
-    """Order the systems of every source, group and criterion: ratings by means, all else by strengths."""
-    grouped: dict[tuple[str, str, str], list[Mapping[str, Any]]] = {}
-    for row in strengths:
-        grouped.setdefault((row["source"], row["group"], row["criterion"]), []).append(row)
-    rated: dict[tuple[str, str], dict[str, float]] = {}
-    for mean in means:
-        rated.setdefault((mean.group, mean.criterion), {})[mean.system] = mean.mean
-    by_mean = [
-        Ranking(
-            source="ratings",
-            group=group,
-            criterion=criterion,
-            order=order_systems(values, tie=0.0, lower_is_better=criterion in plan.lower_is_better),
-        )
-        for (group, criterion), values in rated.items()
-    ]
-    by_strength = []
-    for (source, group, criterion), rows in grouped.items():
-        places: dict[int, list[str]] = {}
-        for row in rows:
-            if row["rank"] is not None:
-                places.setdefault(row["rank"], []).append(row["system"])
-        by_strength.append(
-            Ranking(
-                source=source,
-                group=group,
-                criterion=criterion,
-                order=tuple(tuple(places[rank]) for rank in sorted(places)),
-                unranked=tuple(
-                    {"system": row["system"], "reason": row["reason"]} for row in rows if row["rank"] is None
-                ),
-            )
-        )
-    sources = ("preferences", "ratings", "choices", "ratings_bt")
-    return sorted([*by_strength, *by_mean], key=lambda ranking: sources.index(ranking.source))
 
 
 def with_lower(plan: Plan, orders: Mapping[str, Order]) -> Plan:

@@ -10,9 +10,9 @@ import numpy as np
 
 from analysis.coding import Floats, Ints
 from analysis.plan import Plan
-from analysis.ranking import STRENGTH_TIE, order_systems, ranks
+from analysis.ranking.orders import STRENGTH_TIE, order_systems, ranks
 from analysis.strengths.counting import compact
-from analysis.strengths.estimate import bradley_terry
+from analysis.strengths.estimate import BradleyTerry, bradley_terry
 from analysis.units import ENOUGH_ANNOTATORS
 
 
@@ -49,9 +49,63 @@ class Judgements:
         return {"item": self.item}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class StrengthTable:
+    """The fit of one source, group and criterion, and its rows of ``bradley_terry``.
+
+    ``compared`` numbers, among ``all_systems``, the systems that were compared at all: those of ``found``.
+    """
+
+    source: str
+    group: str
+    criterion: str
+    all_systems: tuple[str, ...]
+    compared: Ints
+    found: BradleyTerry
+    turned: bool  # the lowest strength ranks first
+    rows: list[dict[str, Any]]
+
+    @property
+    def known(self) -> Ints:
+        """Number of each system with a strength among ``all_systems``."""
+        return self.compared[np.isfinite(self.found.strength)]
+
+    @property
+    def strength(self) -> Floats:
+        """Strengths of the ``known``."""
+        return self.found.strength[np.isfinite(self.found.strength)]
+
+    def p_difference(self, x: str, y: str) -> float | None:
+        """Return the p-value of the difference of two strengths, adjusted for all; ``None`` without an interval."""
+        places = [self._place(x), self._place(y)]
+        if self.found.p_differences is None or None in places:
+            return None
+        return float(self.found.p_differences[places[0], places[1]])
+
+    def stronger(self, x: str, y: str) -> bool:
+        """Say whether x ranks before y."""
+        first, second = self._place(x), self._place(y)
+        if first is None or second is None:
+            raise ValueError(f"no strength: {x if first is None else y}")
+        return bool((self.strength[first] > self.strength[second]) != self.turned)
+
+    def _place(self, system: str) -> int | None:
+        """Return the number of a system among those with a strength."""
+        names = [self.all_systems[place] for place in self.known.tolist()]
+        return names.index(system) if system in names else None
+
+
 def strength_rows(
     source: str, group: str, criterion: str, judgements: Judgements, systems: Sequence[str], plan: Plan
 ) -> list[dict[str, Any]]:
+    """Return the rows of :func:`strength_table`; none where nothing was compared."""
+    table = strength_table(source, group, criterion, judgements, systems, plan)
+    return [] if table is None else table.rows
+
+
+def strength_table(
+    source: str, group: str, criterion: str, judgements: Judgements, systems: Sequence[str], plan: Plan
+) -> StrengthTable | None:
     """Fit the systems that were compared at all, with intervals, and rank those that have a strength.
 
     The largest |t| of the rank intervals is drawn anew from the plan's seed for every table, so that
@@ -59,7 +113,7 @@ def strength_rows(
     """
     compared, of = np.unique(np.concatenate([judgements.x, judgements.y]), return_inverse=True)
     if not len(compared):
-        return []
+        return None
     names = [systems[place] for place in compared.tolist()]
     found = bradley_terry(
         of[: len(judgements.x)],
@@ -80,7 +134,7 @@ def strength_rows(
     if turned:
         low, high = len(values) + 1 - high, len(values) + 1 - low
     bounded = known & (found.interval is not None)
-    return [
+    rows = [
         {
             "source": source,
             "group": group,
@@ -99,3 +153,13 @@ def strength_rows(
         }
         for place, name in enumerate(names)
     ]
+    return StrengthTable(
+        source=source,
+        group=group,
+        criterion=criterion,
+        all_systems=tuple(systems),
+        compared=compared,
+        found=found,
+        turned=turned,
+        rows=rows,
+    )

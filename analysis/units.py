@@ -120,3 +120,8 @@ class UnitSums:
         parts = split_by(key // self._width, means, len(self._units))
         named = zip(self._units, parts, strict=True)
         return [UnitValues(unit=name, values=own) if len(own) else None for name, own in named]
+
+
+def unit_name(annotator: str, assignment: str | None = None) -> str:
+    """Identify an annotator, or one of his or her assignments, across tables."""
+    return annotator if assignment is None else f"{annotator}\x1f{assignment}"

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from analysis.plan import Plan
+from analysis.ranking.replicates import REPLICATES
 from analysis.units import ENOUGH_ANNOTATORS
 
 FEW_EXPOSURES = 4
@@ -86,7 +87,16 @@ def conventions(plan: Plan) -> list[dict[str, str]]:
         "of one item and criterion.",
         "rankings": "Preferences and choices are ranked by Bradley-Terry strength, ratings by means; values equal "
         "in exact arithmetic are tied.",
-        "ranking agreement": "Kendall's tau-b: 1 is the same order, -1 the reverse, over the systems that both rank.",
+        "ranking agreement": "Kendall's tau-b: 1 is the same order, -1 the reverse, over the systems that both rank. "
+        f"The {level} interval comes from {REPLICATES} resampled sets of answers; annotators (or items) that two "
+        "rankings share are drawn once for both. Its end towards 0 is a quantile of these; since resampling draws tau "
+        "towards 0, the other end is what the orders that are clear allow.",
+        "ranks that the answers allow": "Of strengths: the rank interval. Of mean ratings: below the systems that the "
+        "corrected tests of pairs put clearly above, and above those that they put clearly below.",
+        "ranking differences": "Pairs that two rankings order differently. An order is clear where the one corrected "
+        "test of the pair says so or, where there is none or several, the difference of strengths (largest |t| over "
+        "all). The difference is supported where both orders are clear and opposite. Rankings are compared with those "
+        "of people and within a group.",
         "missing": "Empty answers are counted (before exclusions) and never filled in.",
     }
     return [{"term": term, "explanation": text} for term, text in lines.items()]

@@ -24,6 +24,7 @@ PLAIN = (
     "coherence",
     "bradley_terry",
     "ranking_agreement",
+    "ranking_differences",
     "agreement",
     "annotator_pairs",
     "correlations",
@@ -41,6 +42,10 @@ def csv_tables(results: Results) -> dict[str, str]:
     rated = results.get("ratings") or {}
     arrays["ratings_means"], arrays["ratings_pairs"] = rated.get("means") or [], rated.get("pairs") or []
     arrays["choices_pairs"] = (results.get("choices") or {}).get("pairs") or []
+    arrays["families"] = [
+        {key: len(value) if key == "untestable" else value for key, value in entry.items()}
+        for entry in results.get("families") or ()
+    ]
     arrays["rankings"] = [
         {**_identity(entry), "rank": rank, "system": system}
         for entry in results.get("rankings") or ()

@@ -9,7 +9,7 @@ from typing import Any
 from analysis.figures import COLOURS, Point, forest_plot, lines_plot, means_plot
 from analysis.report.document import Figure, Fold
 from analysis.report.findings import KIND_ORDER, SHARES
-from analysis.report.words import Names, slug, stars
+from analysis.report.words import Names, sentence, slug, stars
 
 LONG_FIGURE = 60  # dots; a longer figure is opened when wanted
 MOST_GROUPS = len(COLOURS)  # groups that colour and shape can tell apart
@@ -102,6 +102,34 @@ def reliability_figure(curves: Sequence[tuple[str, Sequence[dict[str, Any]]]], n
     if len(kept) < len(curves):
         caption += f" Only the first {len(kept)} of {len(curves)} curves are drawn; the table has all."
     return _figure(name, svg, caption, len(points))
+
+
+def places_figure(rankings: Rows, names: Names, criterion: str, several: bool) -> Figure | Fold:
+    """Return the figure of places, one dot a ranking with the places that its answers allow."""
+    kept = rankings[:MOST_GROUPS]
+    titles = [sentence(names.source_by_group(row["source"], row["group"])) for row in kept]
+    drawn = [
+        {
+            "criterion": criterion,
+            "group": title,
+            "system": place["system"],
+            "mean": place["rank"],
+            "ci_low": place["rank_low"],
+            "ci_high": place["rank_high"],
+        }
+        for title, row in zip(titles, kept, strict=True)
+        for place in row["places"]
+    ]
+    svg = means_plot(
+        drawn,
+        system_names={row["system"]: names.system(row["system"]) for row in drawn},
+        criterion_names={criterion: names.criterion(criterion)},
+        title="place (1 = best)",
+        alternative=f"Place of each system in each ranking, with the places that the answers allow; {BESIDE}.",
+    )
+    left = f" Only the first {len(kept)} of {len(rankings)} rankings are drawn." if len(kept) < len(rankings) else ""
+    caption = f"Place of each system in each ranking{_about(names, criterion, several)}; 1 is best.{left}"
+    return _figure(f"places-{slug(criterion)}" if several else "places", svg, caption, len(drawn))
 
 
 def _figure(name: str, svg: str, caption: str, dots: int) -> Figure | Fold:

@@ -107,7 +107,7 @@ def bootstrap_strengths(
     if len(fit.fitted) < n_systems:
         raise ValueError(f"the data give no strengths to resample: {next(filter(None, fit.reasons))}")
     low, high = np.nonzero(np.triu(counts.played, 1))
-    pairs = _Pairs(low=low, high=high, k=n_systems, centre=fit.strength, inverse=bread(counts.played, fit.strength))
+    pairs = Pairs(low=low, high=high, k=n_systems, centre=fit.strength, inverse=bread(counts.played, fit.strength))
     number = np.zeros((n_systems, n_systems), dtype=np.int64)
     number[low, high] = np.arange(len(low))
     pair = number[np.minimum(x, y), np.maximum(x, y)]
@@ -147,7 +147,7 @@ def bootstrap_strengths(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Pairs:
+class Pairs:
     """The pairs that were compared, the fit to the data, and the inverse information there."""
 
     low: Ints
@@ -163,12 +163,12 @@ class _Pairs:
         place = (np.concatenate([self.low, self.high]), np.tile(np.arange(n), 2))
         return csr_array((signs, place), shape=(self.k, n))
 
-    def solve(self, played: Floats, sums: Floats) -> Floats:
+    def solve(self, played: Floats, sums: Floats, *, tolerance: float = TOLERANCE) -> Floats:
         """Fit all replicates by chord steps: s += B · gap(s), B fixed at the fit to the data; shape (replicates, k)."""
         n = played.shape[1]
         strength = np.repeat(self.centre[:, None], n, axis=1)
         incidence = self.incidence()
-        bound = TOLERANCE * np.maximum(played.sum(axis=0), 1e-300)
+        bound = tolerance * np.maximum(played.sum(axis=0), 1e-300)
         todo = np.arange(n)
         own_played, own_sums = played, sums
         for _ in range(STEPS):
@@ -190,7 +190,7 @@ class _Pairs:
             wins = np.zeros((self.k, self.k))
             wins[self.low, self.high] = sums[:, replicate]
             wins[self.high, self.low] = played[:, replicate] - sums[:, replicate]
-            strength[:, replicate] = newton(np.maximum(wins, 0.0))
+            strength[:, replicate] = newton(np.maximum(wins, 0.0), np.clip(strength[:, replicate], -20, 20))
         strength -= strength.mean(axis=0)
         return strength.T
 
