@@ -14,10 +14,11 @@ from analysis.coding import Floats, Ints, code, fold, scale_of, snap
 from analysis.differences import Differences
 from analysis.order import Order
 from analysis.plan import Plan, Verdict
+from analysis.score_totals import total_scores
 from analysis.strength_rows import Judgements
 from analysis.t_tests import NO_VARIATION, ONE_UNIT, TTest, one_sample, t_bound, welch
 from analysis.tables import answered_rows
-from analysis.units import ENOUGH_ANNOTATORS, ITEM_NOTE, UnitRule, UnitSums, count_by
+from analysis.units import ENOUGH_ANNOTATORS, ITEM_NOTE, UnitRule, UnitSums
 
 PAIRED, WELCH = "paired t", "Welch t"
 
@@ -143,22 +144,16 @@ def summarise_ratings(cells: RatingCells, plan: Plan) -> list[RatingMean]:
     Biometrika, 73(1), 13-22.
     """
     n_systems = len(cells.systems)
-    count = np.bincount(cells.system, minlength=n_systems)
-    safe = np.maximum(count, 1)
-    mean = snap(np.bincount(cells.system, weights=cells.value, minlength=n_systems) / safe, scale=cells.scale)
-    rest = snap(cells.value - mean[cells.system], scale=cells.scale, digits=13)
-    squares = np.bincount(cells.system, weights=rest**2, minlength=n_systems)
+    columns = {unit: cells.column(unit) for unit in ("annotator", "assignment", "item")}
+    totals = total_scores(cells.system, cells.value, columns, n_systems, cells.scale)
     rule = UnitRule(wanted=plan.unit, llm=cells.llm)
-    annotators = count_by(cells.system, cells.annotator, n_systems)
     rows = []
-    for number in np.flatnonzero(count).tolist():
-        unit = rule.choose(int(annotators[number]))
-        n = int(count[number])
-        own = cells.system == number
-        cluster = fold(cells.column(unit)[own])
-        sums = np.bincount(cluster.of, weights=rest[own]).astype(np.float64)
-        half, reason = _half_width(sums, n, float(squares[number]), plan.confidence)
-        centre = float(mean[number])
+    for number in np.flatnonzero(totals.count).tolist():
+        unit = rule.choose(int(totals.annotators[number]))
+        n, squares = int(totals.count[number]), float(totals.squares[number])
+        sums = totals.sums(number, unit)
+        half, reason = _half_width(sums, n, squares, plan.confidence)
+        centre = float(totals.mean[number])
         rows.append(
             RatingMean(
                 group=cells.group,
@@ -166,12 +161,12 @@ def summarise_ratings(cells: RatingCells, plan: Plan) -> list[RatingMean]:
                 system=cells.systems[number],
                 n=n,
                 mean=centre,
-                sd=float(np.sqrt(squares[number] / (n - 1))) if n > 1 else None,
-                sd_population=float(np.sqrt(squares[number] / n)),
+                sd=float(np.sqrt(squares / (n - 1))) if n > 1 else None,
+                sd_population=float(np.sqrt(squares / n)),
                 ci_low=None if half is None else centre - half,
                 ci_high=None if half is None else centre + half,
                 unit=unit,
-                n_units=len(cluster),
+                n_units=len(sums),
                 reason=reason,
             )
         )

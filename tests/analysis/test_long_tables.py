@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -10,11 +11,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis import Plan, Reading, analyse, cell_sums, check_frames, coding, differences, read_tables, reading
+from analysis import (
+    Plan,
+    Reading,
+    analyse,
+    cell_sums,
+    check_frames,
+    coding,
+    differences,
+    read_tables,
+    reading,
+    score_totals,
+)
 from analysis.cell_sums import CellSums
 from analysis.coding import code, fold, translate
 from analysis.order import order_of
-from analysis.ratings import counted_judgements, rating_cells, rating_differences, rating_judgements
+from analysis.ratings import counted_judgements, rating_cells, rating_differences, rating_judgements, summarise_ratings
 from analysis.strength_rows import strength_rows
 
 
@@ -75,6 +87,28 @@ def test_counted_judgements_fit_as_their_rows_do(unit: str, annotators: int) -> 
         for judged in (rating_judgements(cells, made), counted_judgements(cells, made, plan))
     )
     assert counted == by_row
+
+
+@pytest.mark.parametrize("unit", ["auto", "annotator", "item"])
+@pytest.mark.parametrize("annotators", [5, 12])
+@pytest.mark.parametrize("widest", [1 << 22, 150])
+def test_means_of_counted_scores_are_those_of_rows(
+    monkeypatch: pytest.MonkeyPatch, unit: str, annotators: int, widest: int
+) -> None:
+    frame = ratings(annotators, items=20).with_columns((pl.col("score") * 10).round().cast(pl.Int64) - 3)
+    table = check_frames({"ratings": frame}, Reading()).ratings
+    assert table is not None
+    (cells,) = rating_cells(table, order_of(table, ["human"], None))
+    plan = Plan(unit=unit)  # type: ignore[arg-type]
+    plain = summarise_ratings(cells, plan)
+    monkeypatch.setattr(score_totals, "LONG", 1)
+    monkeypatch.setattr(score_totals, "CHUNK", 7)
+    monkeypatch.setattr(score_totals, "WIDEST", widest)
+    counted = summarise_ratings(cells, plan)
+    for one, other in zip(plain, counted, strict=True):
+        for name, wanted in asdict(one).items():
+            number = isinstance(wanted, float)
+            assert getattr(other, name) == (pytest.approx(wanted, rel=1e-12) if number else wanted)
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(-4, 4)), min_size=1), st.integers(1, 5))

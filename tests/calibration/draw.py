@@ -42,7 +42,8 @@ class People:
 
 def slider(rng: np.random.Generator, gap: Floats) -> Floats:
     """Answer in whole percent, scattered about the chance that follows from the liking."""
-    return np.round(np.clip(expit(gap) + rng.normal(0, 0.1, gap.shape), 0, 1), 2)
+    share: Floats = np.clip(expit(gap).astype(np.float64) + rng.normal(0, 0.1, gap.shape), 0, 1)
+    return np.round(share, 2)
 
 
 def often_half(rng: np.random.Generator, gap: Floats) -> Floats:
