@@ -97,6 +97,7 @@ def conventions(plan: Plan) -> list[dict[str, str]]:
         "test of the pair says so or, where there is none or several, the difference of strengths (largest |t| over "
         "all). The difference is supported where both orders are clear and opposite. Rankings are compared with those "
         "of people and within a group.",
+        **_beside_people(plan, level),
         "missing": "Empty answers are counted (before exclusions) and never filled in.",
     }
     return [{"term": term, "explanation": text} for term, text in lines.items()]
@@ -118,6 +119,28 @@ def equivalence_words(plan: Plan) -> str:
         f"Two systems are equivalent where they are shown to lie within {' or '.join(margins)} by two one-sided "
         f"t-tests at {plan.fwer:g}, Holm-corrected in a family of their own."
     )
+
+
+def _beside_people(plan: Plan, level: str) -> dict[str, str]:
+    """Explain agreement, correlations, and what sets LLMs against people."""
+    return {
+        "agreement": "Of ratings by output (item, system, sample), of preferences by pair and exposure (both "
+        "directions averaged), of choices by the two outputs. People are raters; of an LLM each repeat and each "
+        "further form that asks the same. Intervals are over units, with these raters.",
+        "correlation": "Of mean scores, as if outputs (systems) were independent; a lower-is-better metric keeps its "
+        "negative sign. p-values are corrected by Benjamini and Hochberg.",
+        "correlation interval": f"{level}, on the scale of Fisher's z (Spearman: Bonett and Wright; Kendall: "
+        "Fieller, with an allowance for ties); within an item: t over items. None below 5 in common.",
+        "alternative-annotator test": "Each person is left out in turn; the LLM wins where the share of outputs on "
+        "which the person agrees better with the others, less that of the LLM, is shown to be below "
+        f"{plan.epsilon:g} (epsilon; Benjamini and Yekutieli at {plan.fwer:g}). It passes from half of the people on.",
+        "prediction-powered": "An LLM's answers to more items (forms) sharpen people's mean; its error is "
+        "measured where both answered. Right if what people answered is a random part of the whole.",
+        "calibration": "A choice (1, 1/2 or 0 for x, a tie, y) is held against the chance that the person who chose "
+        "stated, that the LLM stated on the same form, or else the group's mean. Bins have equal width.",
+        "leaning": "LLM minus people on the same outputs or pairs, contrasted by place, letter, length or order of "
+        "asking within systems; not corrected for the number of contrasts.",
+    }
 
 
 def warn(results: Mapping[str, Any], plan: Plan) -> list[str]:

@@ -210,6 +210,8 @@ def test_epsilon_of_the_plan_is_that_of_the_test() -> None:
     )
     assert all(one["p_value"] > other["p_value"] for one, other in pairs)
     assert "here 20.0% of all outputs" in render_report(high)["report.md"]
+    (told,) = (row for row in high["conventions"] if row["term"] == "alternative-annotator test")
+    assert "below 0.2 (epsilon" in told["explanation"]
     with pytest.raises(ValueError, match="epsilon"):
         Plan(epsilon=1.0)
 
