@@ -14,16 +14,33 @@ from analysis.coding import Floats, Ints, snap
 AT_ONCE = 1 << 20  # differences that one part holds, a block more or less
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class DifferencePart:
-    """Two ratings in one block, x minus y, for every pair of systems that met there (x before y in the order)."""
+    """Two ratings in one block, x minus y, for every pair of systems that met there (x before y in the order).
+
+    ``of`` numbers the output of x, from which who rated what is looked up when it is asked for.
+    """
 
     x: Ints
     y: Ints
     value: Floats
-    annotator: Ints
-    assignment: Ints
-    item: Ints
+    of: Ints
+    whole: Differences
+
+    @cached_property
+    def annotator(self) -> Ints:
+        """Who gave both ratings."""
+        return self.whole.annotators[self.of]
+
+    @cached_property
+    def assignment(self) -> Ints:
+        """In which assignment."""
+        return self.whole.assignments[self.of]
+
+    @cached_property
+    def item(self) -> Ints:
+        """About which item."""
+        return self.whole.items[self.of]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -118,7 +135,6 @@ class Differences:
             x=system[x],
             y=system[y],
             value=snap(score[x] - score[y], scale=self.scale, digits=13),
-            annotator=self.annotators[rows][x],
-            assignment=self.assignments[rows][x],
-            item=self.items[rows][x],
+            of=x + (rows.start or 0),
+            whole=self,
         )

@@ -216,7 +216,7 @@ def compare_ratings(cells: RatingCells, differences: Differences, plan: Plan) ->
         sums.add(
             part.x * k + part.y,
             part.value,
-            {"annotator": part.annotator, "assignment": part.assignment, "item": part.item},
+            {unit: getattr(part, unit) for unit in set(chosen)},
         )
     paired = sums.averages()
     present = np.flatnonzero(np.bincount(cells.system, minlength=k)).tolist()
