@@ -44,6 +44,7 @@ from analysis.ranking.agreement import agreement_of_rankings
 from analysis.ranking.differences import find_ranking_differences
 from analysis.ranking.replicates import unit_names
 from analysis.ranking.sources import RankingSources, rank_systems
+from analysis.rating_checks.rows import OtherTests
 from analysis.ratings import (
     RatingMean,
     RatingTest,
@@ -94,8 +95,9 @@ def analyse(tables: AnswerTables, plan: Plan, *, study: StudyFacts | None = None
     plan = with_lower(plan, orders)
     sources = RankingSources(plan=plan)
     preferences, directions = analyse_preferences(answers, kept, orders, sources)
-    choice_tests = analyse_choices(kept, orders, sources)
-    means, rating_tests = analyse_ratings(kept, orders, sources)
+    tested_otherwise = OtherTests(plan=plan)
+    choice_tests = analyse_choices(kept, orders, sources, tested_otherwise)
+    means, rating_tests = analyse_ratings(kept, orders, sources, tested_otherwise)
     correlations, compared = correlate_groups(kept.get("ratings"), tables.metrics, groups, orders.get("ratings"), plan)
     rankings = rank_systems(sources, means, rating_tests)
     agreement, annotator_pairs = (
@@ -123,8 +125,8 @@ def analyse(tables: AnswerTables, plan: Plan, *, study: StudyFacts | None = None
         "preferences": _rows(preferences),
         "preference_directions": _rows(directions),
         **{name: _rows(rows) for name, rows in checks.items()},
-        "ratings": {"means": _rows(means), "pairs": _rows(rating_tests)},
-        "choices": {"pairs": _rows(choice_tests)},
+        "ratings": {"means": _rows(means), **tested_otherwise.rating_rows(rating_tests, _rows(rating_tests))},
+        "choices": {"pairs": tested_otherwise.choice_rows(choice_tests, _rows(choice_tests))},
         "families": _rows(families),
         "bradley_terry": sources.rows,
         "rankings": _rows(rankings),
@@ -192,9 +194,12 @@ def analyse_preferences(
 
 
 def analyse_ratings(
-    kept: Mapping[str, pl.DataFrame], orders: Mapping[str, Order], sources: RankingSources
+    kept: Mapping[str, pl.DataFrame],
+    orders: Mapping[str, Order],
+    sources: RankingSources,
+    otherwise: OtherTests | None = None,
 ) -> tuple[list[RatingMean], list[RatingTest]]:
-    """Return means and tests of the ratings, empty where there are none; fill ``sources``."""
+    """Return means and tests of the ratings, empty where there are none; fill ``sources`` and ``otherwise``."""
     if "ratings" not in kept:
         return [], []
     order, plan, names = orders["ratings"], sources.plan, unit_names(kept["ratings"])
@@ -203,7 +208,10 @@ def analyse_ratings(
     for cells in rating_cells(kept["ratings"], order):
         differences = rating_differences(cells)
         means += summarise_ratings(cells, plan)
-        tests += compare_ratings(cells, differences, plan)
+        own = compare_ratings(cells, differences, plan)
+        tests += own
+        if otherwise is not None:
+            otherwise.add_ratings(cells, differences, own)
         judged = counted_judgements(cells, differences, plan)
         sources.add_comparisons("ratings_bt", cells.group, cells.criterion, judged, order.systems, names)
         sources.add_ratings(cells, names)
@@ -218,15 +226,21 @@ def analyse_ratings(
 
 
 def analyse_choices(
-    kept: Mapping[str, pl.DataFrame], orders: Mapping[str, Order], sources: RankingSources
+    kept: Mapping[str, pl.DataFrame],
+    orders: Mapping[str, Order],
+    sources: RankingSources,
+    otherwise: OtherTests | None = None,
 ) -> list[ChoiceTest]:
-    """Return tests of the choices, empty where there are none; fill ``sources``."""
+    """Return tests of the choices, empty where there are none; fill ``sources`` and ``otherwise``."""
     if "choices" not in kept:
         return []
     order, plan, names = orders["choices"], sources.plan, unit_names(kept["choices"])
     tests: list[ChoiceTest] = []
     for cells in choice_cells(kept["choices"], order):
-        tests += compare_choices(cells, plan)
+        own = compare_choices(cells, plan)
+        tests += own
+        if otherwise is not None:
+            otherwise.add_choices(cells, own)
         judged = choice_judgements(cells)
         sources.add_comparisons("choices", cells.group, cells.criterion, judged, order.systems, names)
     tests = with_verdicts(tests, fwer=plan.fwer, family=plan.family, correction=plan.correction)

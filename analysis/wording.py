@@ -70,6 +70,18 @@ def conventions(plan: Plan) -> list[dict[str, str]]:
         "rating test": "x minus y of one annotator's ratings of one item, averaged within the unit; one-sample t over "
         "units (paired t). Where nobody rated both systems on one item: Welch's t. Several outputs of a system for "
         "one item are averaged first.",
+        "effect sizes": "d_z: the mean difference over the standard deviation of the units' differences (paired); "
+        "Hedges' g: over the standard deviation of single ratings; superiority: the chance that a rating of x is above "
+        "that of y beside it, equal ones half. Of choices the win rate is itself the effect.",
+        "crossed test": "Beside each test of ratings and choices stands one (p_crossed) that takes annotators and "
+        "items both as drawn: a two-way cluster-robust variance with Satterthwaite's degrees of freedom, corrected "
+        "as the tests are. It needs two annotators and two items; with few of one kind it finds little.",
+        "other tests of ratings": "Wilcoxon's signed ranks over the same units (zeros after Pratt, exact up to 50 "
+        "units), a paired t of z-scores (each annotator's scores standardised by their own spread) and a cumulative "
+        "logit model (clustered by unit), each with a family of its own. None replaces the verdict.",
+        "spacing of the scale": "An order of two mean ratings that holds on every spacing of the scale is marked "
+        "always or never, else depends, with the largest ratio of two steps up to which it holds; about the ratings "
+        "given, without a test.",
         "rating interval": "The interval of a mean rating is clustered by unit (annotator, else item).",
         "lower is better": "Differences, means and strengths are printed raw; on a lower-is-better criterion only the "
         "verdict and the rank of ratings turn. Preferences and choices say directly what is preferred.",

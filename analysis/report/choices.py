@@ -10,7 +10,19 @@ from analysis.report.findings import confidence_words
 from analysis.report.plots import share_figure
 from analysis.report.preferences import NO_PREFERENCE, STARS, level_words
 from analysis.report.ratings import UNITS, how_tested
-from analysis.report.words import Names, cell, count, interval, p_value, percent, sentence, slug, stars, verdict
+from analysis.report.words import (
+    Names,
+    cell,
+    count,
+    crossed,
+    interval,
+    p_value,
+    percent,
+    sentence,
+    slug,
+    stars,
+    verdict,
+)
 
 
 def choices(results: Results) -> Section | None:
@@ -60,6 +72,12 @@ def _table(results: Results, names: Names, rows: list[dict[str, Any]], criterion
             "independent; uncorrected, for comparison",
             numeric=True,
         ),
+        Column(
+            title="Crossed p",
+            explanation="the same over annotators and items at once, both taken as drawn; \u2260 where it "
+            "comes to another verdict",
+            numeric=True,
+        ),
         Column(title="Stars"),
         Column(title="Verdict"),
     ]
@@ -76,6 +94,7 @@ def _table(results: Results, names: Names, rows: list[dict[str, Any]], criterion
             cell(interval(row.get("ci_low"), row.get("ci_high"), as_percent=True)),
             cell(p_value(row.get("p_adjusted"))),
             cell(p_value(row.get("p_binomial"))),
+            crossed(row),
             cell(stars(row)),
             verdict(row, names, "choices"),
         ]

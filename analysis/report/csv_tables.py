@@ -41,6 +41,7 @@ def csv_tables(results: Results) -> dict[str, str]:
     arrays: dict[str, Sequence[Mapping[str, Any]]] = {name: results.get(name) or [] for name in PLAIN}
     rated = results.get("ratings") or {}
     arrays["ratings_means"], arrays["ratings_pairs"] = rated.get("means") or [], rated.get("pairs") or []
+    arrays |= {f"ratings_{name}": rated.get(name) or [] for name in ("robustness", "respacing")}
     arrays["choices_pairs"] = (results.get("choices") or {}).get("pairs") or []
     arrays["families"] = [
         {key: len(value) if key == "untestable" else value for key, value in entry.items()}

@@ -58,6 +58,29 @@ def means_figure(rows: Rows, names: Names, criterion: str, several: bool) -> Fig
     return _figure(f"ratings-{slug(criterion)}" if several else "ratings", svg, caption, len(drawn))
 
 
+def superiority_figure(rows: Rows, names: Names) -> Figure | Fold:
+    """Return the figure of how often the first system of a pair was rated above the second."""
+    criteria = {row["criterion"]: names.criterion(row["criterion"]) for row in rows}
+    what = "Chance that a rating of the first system is above that of the second beside it, equal ones half"
+    drawn, left_out = _drawn(rows, names)
+    svg = forest_plot(
+        [
+            {**row, "stars": stars(row), "ci_low": row["superiority_low"], "ci_high": row["superiority_high"]}
+            for row in drawn
+        ],
+        system_names={row[key]: names.system(row[key]) for row in drawn for key in ("system_x", "system_y")},
+        group_names={row["group"]: names.short_group(row["group"]) for row in drawn},
+        criterion_names=criteria,
+        value="superiority",
+        alternative=f"{what}, with intervals; {BESIDE}.",
+    )
+    caption = (
+        f"{what}, with its interval. The vertical line is 50%, no difference; stars are those of the paired test."
+        f"{left_out}"
+    )
+    return _figure("superiority", svg, caption, len(drawn))
+
+
 def strengths_figure(rows: Rows, names: Names, source: str, criterion: str) -> Figure | Fold:
     """Return the figure of Bradley-Terry strengths of one source, folded where it is long."""
     fitted = [row for row in rows if row.get("strength") is not None]

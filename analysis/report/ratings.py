@@ -24,6 +24,7 @@ from analysis.report.words import (
     Names,
     cell,
     count,
+    crossed,
     interval,
     number,
     p_value,
@@ -117,6 +118,12 @@ def _pairs(results: Results, names: Names, rows: list[dict[str, Any]], criterion
             f"testing several pairs ({correction_name(results)})",
             numeric=True,
         ),
+        Column(
+            title="Crossed p",
+            explanation="the same over annotators and items at once, both taken as drawn; \u2260 where it "
+            "comes to another verdict",
+            numeric=True,
+        ),
         Column(title="Stars"),
         Column(title="Verdict"),
     ]
@@ -132,6 +139,7 @@ def _pairs(results: Results, names: Names, rows: list[dict[str, Any]], criterion
             cell(number(row.get("t"))),
             cell(count(row.get("df"))),
             cell(p_value(row.get("p_adjusted"))),
+            crossed(row),
             cell(stars(row)),
             verdict(row, names, "ratings"),
         ]

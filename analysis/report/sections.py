@@ -18,6 +18,7 @@ from analysis.report.llm_vs_people import llm_vs_people
 from analysis.report.preference_checks import preference_checks
 from analysis.report.preferences import preferences
 from analysis.report.ratings import ratings
+from analysis.report.robustness import robustness
 from analysis.report.side_by_side import side_by_side
 from analysis.report.strengths import strengths
 from analysis.report.words import listed, plural
@@ -30,6 +31,7 @@ SECTIONS: tuple[SectionMaker, ...] = (
     preference_checks,
     ratings,
     choices,
+    robustness,
     equivalence,
     strengths,
     agreement,

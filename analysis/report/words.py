@@ -200,6 +200,11 @@ class Names:
         return f"{self.system(row['system_x'])} and {self.system(row['system_y'])}"
 
 
+def crossed(row: Mapping[str, Any]) -> Cell:
+    """Return the adjusted p of the test over annotators and items, marked where its verdict differs."""
+    return cell(p_value(row.get("p_crossed_adjusted")) + (f"{SPACE}\u2260" if row.get("disagree") else ""))
+
+
 VERBS = {"preferences": "preferred", "ratings": "rated better", "choices": "chosen more often"}
 SYMBOLS = {"x": ">", "y": "<", "indifferent": "~"}
 
