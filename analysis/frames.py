@@ -17,6 +17,7 @@ from analysis.exclusions import Exclusion, apply_exclusions, find_exclusions
 from analysis.groups import group_order
 from analysis.order import Order, order_of
 from analysis.plan import Plan
+from analysis.preference_checks.rows import PreferenceChecks, preference_checks
 from analysis.preferences import DirectionSummary, PreferenceTest
 from analysis.ranking.orders import Ranking
 from analysis.ranking.sources import RankingSources, rank_systems
@@ -144,6 +145,19 @@ def preference_directions(frame: Frame, **options: Unpack[Options]) -> list[Dire
     """Describe each direction of a pair as it was asked; see :func:`preference_tests` for the arguments."""
     checked = ready({"preferences": frame}, options)
     return list(analyse_preferences(checked.answers, checked.kept, checked.orders, checked.sources)[1])
+
+
+def check_preferences(frame: Frame, **options: Unpack[Options]) -> PreferenceChecks:
+    """Check certainty by exposure, other bounds on contradictions and triples; arguments of :func:`preference_tests`.
+
+    >>> rows = [("a", "x", "y", 0.7), ("a", "y", "z", 0.6), ("a", "x", "z", 0.4), ("b", "x", "y", 0.6)]
+    >>> names = ("annotator_id", "system_x", "system_y", "preference")
+    >>> together, triple = check_preferences(dict(zip(names, zip(*rows), strict=True))).coherence
+    >>> together.n, together.share_weak
+    (1, 1.0)
+    """
+    checked = ready({"preferences": frame}, options)
+    return preference_checks(checked.answers, checked.orders, checked.exclusions, checked.plan)
 
 
 def rating_means(frame: Frame, **options: Unpack[Options]) -> list[RatingMean]:

@@ -24,10 +24,12 @@ Truths = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
 class CoherenceRow:
     """Three systems, or all triples of a group, criterion and exposure together (systems ``None``).
 
-    ``share_weak`` and ``share_strong`` are the shares of annotators (of an LLM: assignments) with at least one triple
-    that violates weak and strong stochastic transitivity. ``mean_discrepancy`` is the mean of
-    logit P(a > c) - logit P(a > b) - logit P(b > c): 0 is what Bradley-Terry implies. ``group_``
-    values are those of the group's mean preferences. Over all triples the discrepancies are averaged in size.
+    ``share_weak`` and ``share_strong`` are the shares of annotators (of an LLM: assignments) with at least one
+    triple that violates weak and strong stochastic transitivity. a is the system of the three that is preferred
+    most on average, c the one preferred least. ``mean_discrepancy`` is the mean of
+    logit P(a > c) - logit P(a > b) - logit P(b > c): 0 is what Bradley-Terry implies; below 0 the stated
+    preference is nearer to chance than the two steps imply. ``group_`` values are those of the group's mean
+    preferences. Over all triples the discrepancies are averaged in size.
     """
 
     group: str
@@ -63,7 +65,7 @@ class CoherenceRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Triple:
-    """P(a > b), P(b > c), P(a > c) of the units that answered all three."""
+    """P(a > b), P(b > c), P(a > c) of the units that answered all three; a is preferred most on average, c least."""
 
     systems: tuple[str, str, str]
     unit: Ints
@@ -121,7 +123,7 @@ def coherence(units: UnitPreferences, tests: Comparisons, plan: Plan) -> list[Co
     Returns
     -------
     list of CoherenceRow
-        First all triples together, then each one in the order of the systems. A part without
+        First all triples together, then each one. A part without
         any complete triple has one row with a reason.
     """
     rows = []
@@ -159,7 +161,18 @@ def _triple(
     for unit, values in columns:
         order = np.argsort(unit)
         stacked.append(values[order][np.searchsorted(unit[order], shared)])
-    return _Triple(systems=systems, unit=shared, values=np.column_stack(stacked))
+    return _ordered(systems, shared, np.column_stack(stacked))
+
+
+def _ordered(systems: tuple[str, str, str], unit: Ints, values: Floats) -> _Triple:
+    """Put the system first that is preferred most on average, so that the sign of a discrepancy means something."""
+    ab, bc, ac = (math.fsum(column) / len(column) for column in values.T.tolist())
+    worth = snap(np.array([ab + ac, bc - ab + 1, 2 - ac - bc]), scale=1.0)
+    i, j, k = sorted(range(3), key=lambda place: -worth[place])
+    over = {(0, 1): values[:, 0], (1, 2): values[:, 1], (0, 2): values[:, 2]}
+    over |= {(y, x): snap(1 - column, scale=1.0, digits=13) for (x, y), column in over.items()}
+    columns = [over[i, j], over[j, k], over[i, k]]
+    return _Triple(systems=(systems[i], systems[j], systems[k]), unit=unit, values=np.column_stack(columns))
 
 
 def _row(

@@ -3,19 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
 
 import polars as pl
 
 from analysis.exclusions import Exclusion, apply_exclusions
 from analysis.order import Order
 from analysis.plan import Plan
-from analysis.preference_checks.coherence import coherence
-from analysis.preference_checks.exposure import distances, exposure_curve, exposure_trends, first_exposure
-from analysis.preference_checks.filtering import FEW_TAUS, MANY_COMPARISONS, TAUS, sweep
+from analysis.preference_checks.coherence import CoherenceRow, coherence
+from analysis.preference_checks.exposure import (
+    ExposurePoint,
+    ExposureTrend,
+    FirstExposure,
+    distances,
+    exposure_curve,
+    exposure_trends,
+    first_exposure,
+)
+from analysis.preference_checks.filtering import FEW_TAUS, MANY_COMPARISONS, TAUS, SweepRow, sweep
 from analysis.preferences import Comparisons, combine, direct
 
-KEYS = ("exposure_curve", "exposure_trend", "first_exposure", "consistency_sweep", "coherence")
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreferenceChecks:
+    """All checks of the preferences, each as the rows of that name in the results; empty where it does not apply."""
+
+    exposure_curve: tuple[ExposurePoint, ...] = ()
+    exposure_trend: tuple[ExposureTrend, ...] = ()
+    first_exposure: tuple[FirstExposure, ...] = ()
+    consistency_sweep: tuple[SweepRow, ...] = ()
+    coherence: tuple[CoherenceRow, ...] = ()
 
 
 def preference_checks(
@@ -23,10 +40,22 @@ def preference_checks(
     orders: Mapping[str, Order],
     exclusions: Sequence[Exclusion],
     plan: Plan,
-) -> dict[str, list[Any]]:
-    """Check the preferences of a study in every way; each list is empty where it does not apply."""
+) -> PreferenceChecks:
+    """Check the preferences of a study in every way.
+
+    Parameters
+    ----------
+    answers : mapping of str to DataFrame
+        Checked answer tables by name, before exclusions.
+    orders : mapping of str to Order
+        In which order their systems and pairs stand.
+    exclusions : sequence of Exclusion
+        Of all rules.
+    plan : Plan
+        Error rate, families, confidence, and the bound on contradictions.
+    """
     if "preferences" not in answers:
-        return {name: [] for name in KEYS}
+        return PreferenceChecks()
     table = answers["preferences"]
     tests = Comparisons(table, orders["preferences"])
     units = combine(direct(apply_exclusions(table, exclusions), tests))
@@ -34,10 +63,10 @@ def preference_checks(
     if plan.consistency_tau is not None:
         taus = (*taus, plan.consistency_tau)
     parts = distances(units, tests)
-    return {
-        "exposure_curve": [row for own in parts for row in exposure_curve(own, confidence=plan.confidence)],
-        "exposure_trend": [row for own in parts for row in exposure_trends(own, plan)],
-        "first_exposure": [row for own in parts for row in first_exposure(own, plan)],
-        "consistency_sweep": sweep(table, tests, exclusions, plan, taus=taus),
-        "coherence": coherence(units, tests, plan),
-    }
+    return PreferenceChecks(
+        exposure_curve=tuple(row for own in parts for row in exposure_curve(own, confidence=plan.confidence)),
+        exposure_trend=tuple(row for own in parts for row in exposure_trends(own, plan)),
+        first_exposure=tuple(row for own in parts for row in first_exposure(own, plan)),
+        consistency_sweep=tuple(sweep(table, tests, exclusions, plan, taus=taus)),
+        coherence=tuple(coherence(units, tests, plan)),
+    )

@@ -13,7 +13,8 @@ LISTED = 40  # triples in the table
 MEANING = (
     "Who prefers A to B and B to C should prefer A to C (weak transitivity), and at least as strongly as the "
     "stronger of the two (strong transitivity). Bradley-Terry asks for more: the odds of A over C are the product of "
-    "the other two. The discrepancy is stated minus implied log odds, 0 where they agree; answers of 0 or 100% have no "
+    "the other two. The discrepancy is stated minus implied log odds, 0 where they agree and below 0 where A over C is "
+    "stated nearer to even than the two steps imply; answers of 0 or 100% have no "
     "odds and are left out of it. A single annotator who rounds or is unsure breaks these rules now and then; many "
     "who do show that the three pairs were not judged on one scale."
 )
@@ -53,7 +54,7 @@ def _words(row: Row, names: Names) -> str:
 
 def _table(rows: list[Row], names: Names, confidence: str) -> Table:
     columns = [
-        Column(title="Systems A, B, C"),
+        Column(title="Systems A, B, C", explanation="the most preferred of the three first"),
         Column(title="Group"),
         Column(title="Criterion"),
         Column(title="Outputs read", numeric=True),

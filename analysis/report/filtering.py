@@ -59,12 +59,19 @@ def _changes(rows: list[Row], names: Names, usual: float | None) -> list[str]:
     by_comparison: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
         by_comparison.setdefault(_key(row), []).append(row)
-    turned = [own for own in by_comparison.values() if len({row["verdict"] for row in own}) > 1]
+    tested = {key: [row for row in own if row["verdict"] is not None] for key, own in by_comparison.items()}
+    turned = [own for own in tested.values() if len({row["verdict"] for row in own}) > 1]
+    reversed_ = sum({"x", "y"} <= {row["verdict"] for row in own} for own in turned)
+    total = plural(len(by_comparison), "comparison")
     lines = [
-        f"The verdict depends on the bound on {len(turned)} of {plural(len(by_comparison), 'comparison')}."
+        f"The verdict depends on the bound on {len(turned)} of {total}, and is reversed by it on {reversed_}. A clear "
+        "preference that is lost under a low bound may only have lost annotators."
         if turned
-        else f"The verdict is the same under every bound, on all {plural(len(by_comparison), 'comparison')}."
+        else f"The verdict is the same under every bound that leaves a test ({total})."
     ]
+    untested = sum(len(tested[key]) < len(own) for key, own in by_comparison.items())
+    if untested:
+        lines.append(f"Under some bounds too few answers are left for a test, on {untested} of {total}.")
     for own in turned[:DRAWN]:
         first = own[0]
         about = "" if first["exposure"] is None else f", {plural(first['exposure'], 'output')} read"
