@@ -124,7 +124,7 @@ def analyse(tables: AnswerTables, plan: Plan, *, study: StudyFacts | None = None
         "missing": overview.missing(answers, orders),
         "preferences": _rows(preferences),
         "preference_directions": _rows(directions),
-        **asdict(checks),
+        **checks.as_dicts(),
         "ratings": {"means": _rows(means), **tested_otherwise.rating_rows(rating_tests, _rows(rating_tests))},
         "choices": {"pairs": tested_otherwise.choice_rows(choice_tests, _rows(choice_tests))},
         "families": _rows(families),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, permutations
 
@@ -127,6 +128,7 @@ def coherence(units: UnitPreferences, tests: Comparisons, plan: Plan) -> list[Co
         any complete triple has one row with a reason.
     """
     rows = []
+    answered = _by_test(units, len(tests.keys))
     parts: dict[tuple[str, str, int | None], dict[tuple[str, str], int]] = {}
     for number in range(len(tests.keys)):
         group, criterion, exposure, x, y = tests.name(number)
@@ -135,7 +137,9 @@ def coherence(units: UnitPreferences, tests: Comparisons, plan: Plan) -> list[Co
         systems = [name for name in tests.order.systems if any(name in pair for pair in numbers)]
         if len(systems) < 3:
             continue
-        triples = [found for three in combinations(systems, 3) if (found := _triple(units, numbers, three)) is not None]
+        triples = [
+            found for three in combinations(systems, 3) if (found := _triple(answered, numbers, three)) is not None
+        ]
         if not triples:
             rows.append(_row(key, None, None, plan.confidence))
             continue
@@ -144,24 +148,33 @@ def coherence(units: UnitPreferences, tests: Comparisons, plan: Plan) -> list[Co
     return _adjusted(rows, plan)
 
 
+def _by_test(units: UnitPreferences, n_tests: int) -> list[tuple[Ints, Floats]]:
+    """Return units, ascending, and values of every test."""
+    order = np.lexsort((units.unit, units.test))
+    ends = np.cumsum(np.bincount(units.test, minlength=n_tests))[:-1]
+    return list(zip(np.split(units.unit[order], ends), np.split(units.value[order], ends), strict=True))
+
+
 def _triple(
-    units: UnitPreferences, numbers: dict[tuple[str, str], int], systems: tuple[str, str, str]
+    answered: Sequence[tuple[Ints, Floats]], numbers: Mapping[tuple[str, str], int], systems: tuple[str, str, str]
 ) -> _Triple | None:
     a, b, c = systems
     columns = []
     for x, y in ((a, b), (b, c), (a, c)):
-        number, turned = (numbers[x, y], False) if (x, y) in numbers else (numbers.get((y, x), -1), True)
-        own = units.test == number
-        values = units.value[own]
-        columns.append((units.unit[own], snap(1 - values, scale=1.0, digits=13) if turned else values))
-    shared = np.intersect1d(np.intersect1d(columns[0][0], columns[1][0]), columns[2][0])
+        if (x, y) in numbers:
+            columns.append(answered[numbers[x, y]])
+        elif (y, x) in numbers:
+            unit, values = answered[numbers[y, x]]
+            columns.append((unit, snap(1 - values, scale=1.0, digits=13)))
+        else:
+            return None
+    shared = columns[0][0]
+    for unit, _ in columns[1:]:
+        shared = shared if np.array_equal(shared, unit) else np.intersect1d(shared, unit, assume_unique=True)
     if not len(shared):
         return None
-    stacked = []
-    for unit, values in columns:
-        order = np.argsort(unit)
-        stacked.append(values[order][np.searchsorted(unit[order], shared)])
-    return _ordered(systems, shared, np.column_stack(stacked))
+    values = np.column_stack([values[np.searchsorted(unit, shared)] for unit, values in columns])
+    return _ordered(systems, shared, values)
 
 
 def _ordered(systems: tuple[str, str, str], unit: Ints, values: Floats) -> _Triple:
