@@ -7,6 +7,7 @@ from typing import Any
 
 from analysis.plan import Plan
 from analysis.ranking.replicates import REPLICATES
+from analysis.small_designs import about_coverage
 from analysis.units import ENOUGH_ANNOTATORS
 
 FEW_EXPOSURES = 4
@@ -157,7 +158,13 @@ def _beside_people(plan: Plan, level: str) -> dict[str, str]:
 
 def warn(results: Mapping[str, Any], plan: Plan) -> list[str]:
     """Say what a reader must keep in mind, from the finished results."""
-    return [*_about_groups(results), *_about_tests(results, plan), *_about_strengths(results), *_about_study(results)]
+    return [
+        *_about_groups(results),
+        *_about_tests(results, plan),
+        *_about_strengths(results),
+        *about_coverage(results),
+        *_about_study(results),
+    ]
 
 
 def _about_groups(results: Mapping[str, Any]) -> list[str]:
