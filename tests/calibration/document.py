@@ -136,7 +136,7 @@ def _agreement(runs: int, seed: int) -> Iterator[Section]:
     found = [
         line
         for design in agreement.icc_designs()
-        for line in agreement.icc_coverage(design, max(runs // 10, 1) if design.holes else runs, seed)
+        for line in agreement.icc_coverage(design, max(runs // 20, 1) if design.holes else runs, seed)
     ]
     yield Section(title="Intraclass correlations", text=ICC, lines=found, seen=HELD)
 
