@@ -172,7 +172,7 @@ def snap(values: Floats, *, scale: float, digits: int = DIGITS) -> Floats:
     >>> snap(np.array([0.1 + 0.2 - 0.3]), scale=1.0).tolist()
     [0.0]
     """
-    if not scale > 0:
+    if not scale > 1e-280:  # beyond it the factor of the rounding overflows
         return values + 0.0
     rounded: Floats = np.round(values, digits - 1 - math.floor(math.log10(scale))) + 0.0  # + 0.0 turns -0 into 0
     return rounded

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -78,6 +79,11 @@ class Scale:
     criterion: str | None
     low: float
     high: float
+
+    def __post_init__(self) -> None:
+        """Check the bounds."""
+        if not -math.inf < self.low < self.high < math.inf:
+            raise ValueError(f"a scale runs from a number to a larger one, got {self.low!r} to {self.high!r}")
 
 
 class Check:

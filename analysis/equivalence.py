@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from scipy.special import stdtr
 
+from analysis.checks import check_finite
 from analysis.corrections import holm
 from analysis.t_tests import t_bound
 
@@ -62,8 +63,9 @@ def two_one_sided(effect: float, *, se: float, df: float, margin: float) -> Tost
     >>> round(two_one_sided(0.01, se=0.02, df=30, margin=0.05).p_value, 4)
     0.0273
     """
-    if not se > 0 or not margin > 0:
-        raise ValueError(f"se and margin must be above 0, got {se!r} and {margin!r}")
+    check_finite("effect", effect)
+    for name, value in (("se", se), ("margin", margin), ("df", df)):
+        check_finite(name, value, above=0)
     t_low, t_high = (effect + margin) / se, (effect - margin) / se
     p_value = max(float(stdtr(df, -t_low)), float(stdtr(df, t_high)))
     return Tost(t_low=t_low, t_high=t_high, df=df, p_value=min(1.0, p_value), margin=margin)

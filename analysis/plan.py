@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
 
+from analysis.checks import check_finite, check_level, check_one_of, check_whole
 from spa.errors import AnalysisError
 
 Verdict = Literal["x", "y", "indifferent"]
@@ -84,8 +85,14 @@ class Plan:
     def __post_init__(self) -> None:
         """Check the numbers."""
         for name in ("fwer", "confidence"):
-            if not 0 < getattr(self, name) < 1:
-                raise ValueError(f"{name} must lie between 0 and 1, got {getattr(self, name)!r}")
+            check_level(name, getattr(self, name))
+        check_one_of("family", self.family, ("criterion", "all"))
+        check_one_of("unit", self.unit, ("auto", "annotator", "item"))
+        check_one_of("repeat_submissions", self.repeat_submissions, ("exclude", "first"))
+        check_whole("max_failed_checks", self.max_failed_checks)
+        check_whole("seed", self.seed)
+        if self.regularisation is not None:
+            check_finite("regularisation", self.regularisation, above=0)
         if not 0 <= self.epsilon < 1:
             raise ValueError(f"epsilon must lie in [0, 1), got {self.epsilon!r}")
         if self.correction not in ("holm", "bh"):

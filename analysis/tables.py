@@ -9,6 +9,7 @@ from pathlib import Path
 
 import polars as pl
 
+from analysis.checks import LARGEST
 from analysis.coding import code, fold
 from analysis.columns import (
     ANNOTATOR_COLUMNS,
@@ -208,6 +209,9 @@ def _check_answer(check: Check, kind: str, scales: Sequence[Scale]) -> None:
         off = (pl.col("value") < 0) | (pl.col("value") > 1)
         check.refuse(off, answer, "preference must lie in [0, 1] (divide percentages by 100)")
     if kind == "ratings":
+        size = pl.col("value").abs()
+        unsquared = (size > LARGEST) | ((size > 0) & (size < 1 / LARGEST))
+        check.refuse(unsquared, answer, "score must be 0 or of a size between 1e-100 and 1e100, to be squared")
         _check_scales(check, scales)
     if not check.frame["value"].has_nulls():
         dtype = check.frame.schema["missing_reason"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -75,12 +75,13 @@ class ReliabilityData:
     def of_annotators(self, *numbers: int) -> ReliabilityData:
         """Keep the answers of some annotators."""
         kept = np.isin(self.annotator, numbers)
-        return from_codes(
+        own = from_codes(
             self.unit[kept],
             fold(self.annotator[kept]).of if kept.any() else self.annotator[kept],
             self.value[kept],
             tuple(self.annotators[number] for number in np.unique(self.annotator[kept]).tolist()),
         )
+        return replace(own, n_infinite=self.n_infinite)
 
 
 def reliability_data(answers: Answers, *, criterion: str | None = None) -> ReliabilityData:

@@ -11,6 +11,7 @@ from analysis.agreement.counts import Profiles, fold_profiles
 from analysis.agreement.data import Answers, reliability_data
 from analysis.agreement.resampling import FEW_UNITS, Statistic, jackknife_interval, resampled_interval
 from analysis.agreement.result import PERFECT, Agreement, no_answer, undefined
+from analysis.checks import check_level
 from analysis.coding import Floats
 
 Level = Literal["nominal", "ordinal", "interval", "ratio"]
@@ -73,6 +74,7 @@ def krippendorff_alpha(
     if level not in get_args(Level):
         raise ValueError(f"level must be one of {', '.join(get_args(Level))}, got {level!r}")
     measure = f"krippendorff_alpha_{level}"
+    check_level("confidence", confidence)
     data = reliability_data(answers, criterion=criterion)
     reason = no_answer(data)
     profiles = None if reason else fold_profiles(data, at_least=2)

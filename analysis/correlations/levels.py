@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from analysis.checks import check_one_of
 from analysis.coding import Floats, Ints
 from analysis.correlations.coefficients import (
     METHODS,
@@ -103,6 +104,8 @@ def correlate_levels(
     Deutsch, D., Foster, G. and Freitag, M. (2023). Ties matter: meta-evaluating modern metrics with
     pairwise accuracy and tie calibration. EMNLP, section 3 (group-by-item, group-by-system).
     """
+    for level in levels:
+        check_one_of("level", level, LEVELS)
     rows: list[LevelCorrelation] = []
     for level in levels:
         if level == "overall":

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from scipy.special import nctdtr, nctdtrinc, ndtri
 
+from analysis.checks import check_finite, check_level, check_whole
 from analysis.preferences import PreferenceTest
 from analysis.t_tests import NO_VARIATION, ONE_UNIT
 
@@ -60,6 +61,11 @@ def effect_size(*, mean: float, sd: float | None, n: int, against: float = 0.5, 
     >>> round(found.d_z, 2), round(found.ci_low, 2), round(found.ci_high, 2)
     (0.5, 0.15, 0.84)
     """
+    check_finite("mean", mean)
+    check_whole("n", n)
+    check_level("confidence", confidence)
+    if sd is not None:
+        check_finite("sd", sd, least=0)
     if n < 2 or sd is None:
         return EffectSize(d_z=None, ci_low=None, ci_high=None, interval=None, reason=ONE_UNIT)
     if sd == 0:

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 from scipy.special import ndtr
 
+from analysis.checks import check_finite
 from analysis.coding import Floats, Ints, snap
 from analysis.consistency import NEAR, direction_sums, exact_directions
 from analysis.corrections import with_verdicts
@@ -253,8 +254,8 @@ def truncation_shift(noise_sd: float, tau: float) -> float:
     >>> round(truncation_shift(0.1, 1.1), 4), round(truncation_shift(0.1, 1.2), 4)
     (-0.0289, -0.0113)
     """
-    if not noise_sd > 0:
-        raise ValueError(f"noise_sd must be above 0, got {noise_sd!r}")
+    check_finite("noise_sd", noise_sd, above=0)
+    check_finite("tau", tau)
     bound = (tau - 1) / (noise_sd * math.sqrt(2))
     density = math.exp(-(bound**2) / 2) / math.sqrt(2 * math.pi)
     return -noise_sd / math.sqrt(2) * density / float(ndtr(bound))

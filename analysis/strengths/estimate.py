@@ -268,4 +268,7 @@ def _numbers(ids: Any) -> Codes:
 
 
 def _series(ids: np.ndarray[Any, Any]) -> pl.Series:
-    return pl.Series([str(value) for value in ids.tolist()], dtype=pl.String)
+    listed = ids.tolist()
+    if any(value is None or value != value for value in listed):
+        raise ValueError("ids must not be missing; drop these rows first")
+    return pl.Series([str(value) for value in listed], dtype=pl.String)
