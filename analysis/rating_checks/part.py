@@ -84,7 +84,8 @@ def check_part(cells: RatingCells, differences: Differences, tests: Sequence[Rat
     plan : Plan
         For the level of intervals.
     """
-    sizes = np.unique(differences.block, return_counts=True)[1]
+    last = np.flatnonzero(differences.block[1:] != differences.block[:-1])  # rows of a block stand together
+    sizes = np.diff(last, prepend=-1, append=len(differences.block) - 1)
     if int(np.sum(sizes * (sizes - 1))) > 2 * MOST:
         return _unchecked(len(tests))
     pairs = _pairs(cells, differences, tests)

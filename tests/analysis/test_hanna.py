@@ -10,6 +10,8 @@ import polars as pl
 import pytest
 
 from analysis import AnswerTables, Plan, Reading, analyse, read_tables
+from analysis.report.document import Table, every_block
+from analysis.report.robustness import LISTED, robustness
 
 LLMS = ("Beluga-13B", "Llama-13B", "Mistral-7B", "ChatGPT", "OrcaPlatypus")
 
@@ -57,6 +59,19 @@ def test_people_rank_human_stories_first(results: dict[str, Any]) -> None:
         if row["group"] == "human" and row["source"] in {"ratings", "ratings_bt"}
     ]
     assert first == [["Human"]] * 6
+
+
+def test_every_pair_is_checked_in_other_ways_and_the_report_lists_few(results: dict[str, Any]) -> None:
+    rated = results["ratings"]
+    assert len(rated["pairs"]) == len(rated["respacing"]) == 21 * 3 * 55
+    human = [row for row in rated["robustness"] if row["group"] == "human"]
+    tested = {row["method"] for row in human if row["p_value"] is not None}
+    assert tested == {"wilcoxon", "z_scores", "ordinal", "crossed"}
+    assert all((row["p_value"] is None) == (row["reason"] is not None) for row in rated["robustness"])
+    section = robustness(results)
+    assert section is not None
+    tables = [block for block in every_block(section.blocks) if isinstance(block, Table)]
+    assert max(len(table.rows) for table in tables) <= LISTED
 
 
 def test_scores_of_minus_one_are_refused_on_their_scale(shared_data: Path, tmp_path: Path) -> None:
