@@ -129,6 +129,7 @@ def analyse(tables: AnswerTables, plan: Plan, *, study: StudyFacts | None = None
         "choices": {"pairs": tested_otherwise.choice_rows(choice_tests, _rows(choice_tests))},
         "families": _rows(families),
         "bradley_terry": sources.rows,
+        "ties": _rows(sources.ties),
         "rankings": _rows(rankings),
         "ranking_agreement": _rows(
             agreement_of_rankings(rankings, sources.sums, confidence=plan.confidence, seed=plan.seed)

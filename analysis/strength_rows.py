@@ -134,6 +134,7 @@ def strength_table(
     if turned:
         low, high = len(values) + 1 - high, len(values) + 1 - low
     bounded = known & (found.interval is not None)
+    two_way = _two_way(of, judgements, names, plan)
     rows = [
         {
             "source": source,
@@ -143,6 +144,8 @@ def strength_table(
             "strength": values.get(name),
             "ci_low": float(found.ci_low[place]) if bounded[place] else None,
             "ci_high": float(found.ci_high[place]) if bounded[place] else None,
+            "ci_low_two_way": None if two_way is None else _finite(two_way.ci_low[place]),
+            "ci_high_two_way": None if two_way is None else _finite(two_way.ci_high[place]),
             "interval": found.interval if bounded[place] else None,
             "n_clusters": found.n_clusters if bounded[place] else None,
             "rank": places.get(name),
@@ -163,3 +166,24 @@ def strength_table(
         turned=turned,
         rows=rows,
     )
+
+
+def _two_way(of: Ints, judgements: Judgements, names: Sequence[str], plan: Plan) -> BradleyTerry | None:
+    """Fit with intervals by unit and item at once, where there are enough of both."""
+    item = judgements.item
+    if item is None or min(judgements.n_units, compact(item)[0]) < ENOUGH_ANNOTATORS:
+        return None
+    return bradley_terry(
+        of[: len(judgements.x)],
+        of[len(judgements.x) :],
+        judgements.won,
+        systems=names,
+        clusters={judgements.unit: judgements.of_unit, "item": item},
+        weights=judgements.weights,
+        regularisation=plan.regularisation,
+        confidence=plan.confidence,
+    )
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None

@@ -93,6 +93,10 @@ def conventions(plan: Plan) -> list[dict[str, str]]:
         "Bradley-Terry interval": f"{level} sandwich intervals, right for fractional wins, clustered by annotator (of "
         f"an LLM: by assignment) from {ENOUGH_ANNOTATORS} of them on, else by item where there are items; factor "
         "G/(G-1), t with G-1 degrees of freedom over G clusters.",
+        "two-way interval": f"Of choices with at least {ENOUGH_ANNOTATORS} annotators (of an LLM: assignments) and as "
+        "many items: clustered by both at once, so that it holds for other annotators and other items.",
+        "ties as an outcome": "Davidson's model gives ties a parameter of their own (nu; two equal systems tie with "
+        "probability nu / (2 + nu)) where choices or ratings of one item are tied.",
         "rank interval": f"Places that the answers allow, for all systems of a table jointly at {level}: a system "
         "stands below those whose strength is clearly higher, by the largest |t| over all differences (simulated from "
         "the seed).",

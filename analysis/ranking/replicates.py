@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from scipy.sparse import csr_array
 
+from analysis.cell_sums import CellSums
 from analysis.coding import Floats, Ints, code, fold
 from analysis.plan import Plan
 from analysis.ratings import RatingCells
@@ -22,6 +23,7 @@ from analysis.units import UnitRule, unit_name
 REPLICATES = 1000
 MOST_UNITS = 4000  # more are dealt at random into as many bundles, which are drawn whole
 HELD = 1 << 22  # weights held at once
+ROWS = 1 << 20  # ratings summed at a time
 DENSE = 1 << 18  # sums of units that are kept as a full table
 SOLVED = 1e-5  # gap at which a replicate's strengths are settled: far finer than an order needs
 NEAR_STRENGTHS, NEAR_MEANS = 1e-4, 1e-9  # scores of a replicate closer than this are tied
@@ -113,10 +115,20 @@ def _visits(people: Sequence[str], who: Ints, visits: Sequence[str], visit: Ints
 def rating_sums(cells: RatingCells, names: Mapping[str, Sequence[str]], plan: Plan) -> UnitSums:
     """Sum the ratings of each system by unit: the annotator where there are enough, else the item."""
     unit = UnitRule(wanted=plan.unit, llm=cells.llm).choose(compact(cells.annotator)[0])
-    units, of = _sorted_units(cells.column(unit), names[unit])
-    present = np.flatnonzero(np.bincount(cells.system))
-    column = compact(cells.system)[1]
+    column = cells.column(unit)
+    present, there = np.flatnonzero(np.bincount(cells.system)), np.flatnonzero(np.bincount(column))
+    units = tuple(sorted(dict.fromkeys(names[unit][number] for number in there.tolist())))
+    place = {name: number for number, name in enumerate(units)}
+    of_unit, of_system = np.zeros(int(there[-1]) + 1, dtype=np.int64), np.zeros(len(cells.systems), dtype=np.int64)
+    of_unit[there] = [place[names[unit][number]] for number in there.tolist()]
+    of_system[present] = np.arange(len(present))
     shape = (len(present), len(units))
+    added = CellSums(shape[0] * shape[1])
+    for start in range(0, len(column), ROWS):
+        rows = slice(start, start + ROWS)
+        added.add(of_system[cells.system[rows]] * len(units) + of_unit[column[rows]], cells.value[rows])
+    key, count, total = added.found()
+    row, of = np.divmod(key, len(units))
     return UnitSums(
         source="ratings",
         group=cells.group,
@@ -124,8 +136,8 @@ def rating_sums(cells: RatingCells, names: Mapping[str, Sequence[str]], plan: Pl
         systems=tuple(cells.systems[place] for place in present.tolist()),
         unit=unit,
         names=units,
-        sums=_table(column, of, cells.value, shape),
-        counts=_table(column, of, np.ones(len(of)), shape),
+        sums=_table(row, of, total, shape),
+        counts=_table(row, of, count, shape),
         turned=cells.criterion in plan.lower_is_better,
     )
 

@@ -10,9 +10,11 @@ from typing import Any
 from analysis.plan import Plan
 from analysis.ranking.orders import Place, Ranking, order_systems, ranks
 from analysis.ranking.replicates import UnitSums, rating_sums, win_sums
+from analysis.ranking.tied import TieFit, fit_ties
 from analysis.ratings import RatingCells, RatingMean, RatingTest
 from analysis.strength_rows import Judgements, StrengthTable, strength_table
 
+WITH_TIES = ("choices", "ratings_bt")
 SOURCES = ("preferences", "ratings", "choices", "ratings_bt")
 
 
@@ -23,6 +25,7 @@ class RankingSources:
     plan: Plan
     tables: list[StrengthTable] = field(default_factory=list)
     sums: list[UnitSums] = field(default_factory=list)
+    ties: list[TieFit] = field(default_factory=list)
 
     def add_comparisons(
         self,
@@ -38,6 +41,8 @@ class RankingSources:
         if table is None:
             return
         self.tables.append(table)
+        if source in WITH_TIES and (tied := fit_ties(table, judgements)) is not None:
+            self.ties.append(tied)
         sums = win_sums(table, judgements, names, self.plan)
         if sums is not None:
             self.sums.append(sums)

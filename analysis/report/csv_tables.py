@@ -43,6 +43,11 @@ def csv_tables(results: Results) -> dict[str, str]:
     arrays["ratings_means"], arrays["ratings_pairs"] = rated.get("means") or [], rated.get("pairs") or []
     arrays |= {f"ratings_{name}": rated.get(name) or [] for name in ("robustness", "respacing")}
     arrays["choices_pairs"] = (results.get("choices") or {}).get("pairs") or []
+    arrays["ties"] = [
+        {**{key: value for key, value in entry.items() if key != "strengths"}, **strength}
+        for entry in results.get("ties") or ()
+        for strength in entry["strengths"] or [dict[str, Any]()]
+    ]
     arrays["families"] = [
         {key: len(value) if key == "untestable" else value for key, value in entry.items()}
         for entry in results.get("families") or ()
