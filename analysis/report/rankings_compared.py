@@ -103,13 +103,10 @@ def _differences(results: Results, names: Names) -> list[Block]:
 
 
 def _line(row: dict[str, Any], names: Names, several: bool) -> str:
-    first, second = row["system_x"], row["system_y"]
+    first, second = names.system(row["system_x"]), names.system(row["system_y"])
     parts = []
     for side in ("a", "b"):
         x, y = (first, second) if row[f"order_{side}"] == "x" else (second, first)
-        parts.append(
-            f"{names.joined(row[side])} puts {names.system(x)} before "
-            f"{names.system(y)} ({p_words(row[f'p_adjusted_{side}'])})"
-        )
+        parts.append(f"{x} before {y} in {names.joined(row[side])} ({p_words(row[f'p_adjusted_{side}'])})")
     about = f" ({names.criterion(row['criterion'])})" if several else ""
-    return f"{sentence(parts[0])}; {parts[1]}{about}."
+    return f"{parts[0]}, but {parts[1]}{about}."
