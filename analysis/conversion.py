@@ -20,6 +20,8 @@ def is_frame(data: object) -> bool:
 
     >>> is_frame(pl.DataFrame({"score": [1]})), is_frame([[1, 2]])
     (True, False)
+    >>> is_frame(pl.Series([1, 2]))
+    False
     """
     return isinstance(data, pl.DataFrame | pl.LazyFrame | Mapping) or _is_pandas(data) or _is_arrow(data)
 
@@ -100,7 +102,9 @@ def _is_pandas(data: object) -> bool:
 
 
 def _is_arrow(data: object) -> bool:
-    return hasattr(data, "__arrow_c_stream__")
+    """A table has named columns; a single column streams too and is none."""
+    named = hasattr(data, "column_names") or hasattr(data, "columns")
+    return named and hasattr(data, "__arrow_c_stream__")
 
 
 def _cells(record: Any) -> dict[str, Any]:
