@@ -102,7 +102,7 @@ def _is_pandas(data: object) -> bool:
 
 
 def _is_arrow(data: object) -> bool:
-    """A table has named columns; a single column streams too and is none."""
+    """Tell whether a table can be streamed; a single column streams too, but has no named columns."""
     named = hasattr(data, "column_names") or hasattr(data, "columns")
     return named and hasattr(data, "__arrow_c_stream__")
 
