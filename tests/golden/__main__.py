@@ -42,12 +42,13 @@ def told(blocks: Mapping[str, Block]) -> str:
     for name, block in blocks.items():
         left_out = block.not_computed.total()
         lines.append(f"{name:<62}{block.agreeing:>8}{len(block.differing):>8}{left_out:>14}{block.no_figure:>11}")
-        total.agreeing += block.agreeing
+        total.within += block.within
         total.no_figure += block.no_figure
         total.differing += block.differing
         why += block.not_computed
     all_told = f"{total.agreeing:>8}{len(total.differing):>8}{why.total():>14}{total.no_figure:>11}"
     lines += [f"{'all':<62}{all_told}", ""]
+    lines += [f"agrees, {n}: {tolerance}" for tolerance, n in total.within.most_common()]
     lines += [f"differs: {line}" for line in total.differing]
     lines += [f"not computed, {n}: {reason}" for reason, n in why.items()]
     return "\n".join(lines)

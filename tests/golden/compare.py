@@ -64,10 +64,15 @@ def tolerance_of(path: Path) -> Tolerance:
 class Block:
     """What became of the leaves of one block."""
 
-    agreeing: int = 0
+    within: Counter[str] = field(default_factory=Counter)  # agreeing, by tolerance
     differing: list[str] = field(default_factory=list)
     not_computed: Counter[str] = field(default_factory=Counter)
     no_figure: int = 0
+
+    @property
+    def agreeing(self) -> int:
+        """Number of leaves that agree."""
+        return self.within.total()
 
 
 def leaves(node: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
@@ -128,8 +133,9 @@ def compare(expected: Mapping[str, Any], computed: Iterable[Figure]) -> dict[str
         names, place = set(path), " / ".join(path)
         if path in found:
             value = found.pop(path)
-            if same(value, wanted, tolerance_of(path)):
-                block.agreeing += 1
+            tolerance = tolerance_of(path)
+            if same(value, wanted, tolerance):
+                block.within[tolerance.why] += 1
             else:
                 block.differing.append(f"{place}: {value!r} instead of {wanted!r}")
         elif names & PRINTED or path[-1] in DESCRIPTIVE or set(path[:-1]) & DESCRIPTIVE:
