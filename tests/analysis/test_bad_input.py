@@ -211,6 +211,12 @@ def test_matrices_without_a_coefficient_have_a_reason(name: str, case: str) -> N
     assert (value, bool(found.reason)) == (None, True)
 
 
+@pytest.mark.parametrize("form", ["icc2", "icc3", "icc2k", "icc3k"])
+def test_annotators_who_each_gave_one_answer_leave_nothing_to_estimate(form: Any) -> None:
+    found = analysis.icc([[4, 1, 1], [4, 1, 1], [4, NAN, 1]], form=form)
+    assert (found.value, found.reason) == (None, "each annotator gave one answer only: no variation is left")
+
+
 @pytest.mark.parametrize("name", WITH_INTERVAL)
 @pytest.mark.parametrize("confidence", [0, 1, 2, -1, NAN, INF, None])
 def test_a_confidence_lies_between_0_and_1(name: str, confidence: Any) -> None:
