@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -99,6 +100,10 @@ def test_strengths_of_a_replicate_are_those_of_the_rows_it_stands_for(regularisa
         judged.x[rows], judged.y[rows], judged.won[rows], systems=order.systems, regularisation=regularisation
     )
     assert sums.scores(weights[:, None])[0] == pytest.approx(again.strength, abs=1e-4)
+    mirrored = replace(judged, x=judged.y, y=judged.x, won=1 - judged.won)
+    turned = win_sums(found, mirrored, unit_names(table), plan)
+    assert turned is not None
+    assert turned.scores(weights[:, None]) == pytest.approx(sums.scores(weights[:, None]), abs=1e-9)
 
 
 def test_people_who_gave_both_are_drawn_once() -> None:
