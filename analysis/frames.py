@@ -8,6 +8,7 @@ from typing import Any, TypedDict, TypeVar, Unpack
 
 import polars as pl
 
+from analysis.agreement.judged_rows import agreement_of_judgements
 from analysis.agreement.rows import agreement_of_ratings
 from analysis.choices import ChoiceTest
 from analysis.columns import Scale
@@ -213,13 +214,17 @@ def choice_tests(frame: Frame, **options: Unpack[Options]) -> list[ChoiceTest]:
 
 
 def agreement_measures(frame: Frame, **options: Unpack[Options]) -> list[AgreementRow]:
-    """Measure by every coefficient how far the annotators of each group and criterion agree.
+    """Measure by every coefficient that fits how far the annotators of each group and criterion agree.
 
-    For one coefficient alone see :func:`krippendorff_alpha`, :func:`icc` and the others of
-    :mod:`analysis.agreement`, which take frames too. Arguments are those of :func:`rating_means`.
+    For one coefficient of ratings see :func:`krippendorff_alpha`, :func:`icc` and the others of
+    :mod:`analysis.agreement`, which take frames too. Arguments are those of :func:`system_strengths`.
     """
-    checked = ready({"ratings": frame}, options)
-    rows = agreement_of_ratings(checked.kept["ratings"], checked.orders["ratings"], checked.plan)[0]
+    kind = kind_of(frame, options)
+    checked = ready({kind: frame}, options)
+    if kind == "ratings":
+        rows = agreement_of_ratings(checked.kept["ratings"], checked.orders["ratings"], checked.plan)[0]
+    else:
+        rows = agreement_of_judgements(checked.kept, checked.orders, checked.plan)
     return [_record(AgreementRow, row) for row in rows]
 
 

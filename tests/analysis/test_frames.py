@@ -109,6 +109,13 @@ def test_bradley_terry_of_a_frame_is_that_of_the_report(kind: str) -> None:
         analysis.bradley_terry(frame, weights=[1])
 
 
+@pytest.mark.parametrize("kind", TABLES)
+def test_agreement_of_a_frame_is_that_of_the_report(kind: str) -> None:
+    found = [analysis.results._plain(asdict(row)) for row in analysis.agreement_measures(TABLES[kind])]  # type: ignore[attr-defined]
+    wanted = analyse(check_frames({kind: TABLES[kind]}, Reading()), Plan())["agreement"]
+    assert found == [{key: row[key] for key in found[0]} for row in wanted]
+
+
 def test_files_and_frames_are_refused_in_the_same_words(tmp_path: Path) -> None:
     """The place differs: a file counts its header as row 1."""
     frame = PREFERENCES.with_columns(preference=pl.lit(70), annotator_kind=pl.lit("robot")).head(1)
