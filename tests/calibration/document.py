@@ -13,8 +13,8 @@ FALSE, HELD = "seen", "covered"
 HEAD = """# Calibration
 
 How often the tests of this package find a difference that is not there, and how often its intervals hold the truth,
-in simulations with a known truth: `make calibrate`, seed {seed}, {runs} studies a design unless a column says
-otherwise. Every simulated study goes through the functions that a report uses.
+in simulations with a known truth, made by `make calibrate` (seed {seed}); the column runs says how many simulated
+studies a line rests on. Every study goes through the functions that a report uses.
 
 What to conclude:
 
@@ -69,9 +69,14 @@ def write(runs: int, seed: int, tell: Callable[[str], None]) -> str:
     for section in sections(runs, seed):
         tell(section.title)
         done.append(section)
+    return assemble(done, seed)
+
+
+def assemble(done: Sequence[Section], seed: int) -> str:
+    """Write the document of finished sections."""
     promised = sum(len(section.promised) for section in done)
     kept = sum(section.kept() for section in done)
-    head = HEAD.format(seed=seed, runs=f"{runs:,}", promised=promised, kept=kept, chance=0.023 * promised)
+    head = HEAD.format(seed=seed, promised=promised, kept=kept, chance=0.023 * promised)
     return head + "".join(section.markdown() for section in done)
 
 

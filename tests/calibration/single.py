@@ -15,6 +15,7 @@ from analysis.coding import Floats
 from analysis.correlations.coefficients import Method
 from analysis.equivalence import with_equivalence
 from analysis.preferences import PreferenceTest
+from analysis.rating_checks.crossed import crossed_test
 from tests.calibration import draw
 from tests.calibration.draw import People
 from tests.calibration.studies import run_studies
@@ -50,6 +51,12 @@ def designs() -> Iterator[Design]:
                 study=partial(_none, n, method),
                 promised=method != "spearman" or n > 5,  # p from t, as scipy's: too small for so few values
             )
+    for annotators, items in ((3, 30), (10, 10), (20, 10), (20, 30)):
+        yield Design(
+            name=f"{annotators} annotators and {items} items, both random, crossed test",
+            study=partial(_crossed, annotators, items),
+            promised=annotators >= 10,
+        )
     for n in (30, 100):
         for counted, what in ((False, "one person"), (True, "any of three people")):
             yield Design(
@@ -110,6 +117,15 @@ def _williams(rng: np.random.Generator, *, n: int, method: Method) -> float | No
 
 def _none(n: int, method: Method, rng: np.random.Generator) -> float | None:
     found = correlate(rng.normal(size=n), rng.normal(size=n), method=method)
+    return None if found.p_value is None else float(found.p_value <= LEVEL)
+
+
+def _crossed(annotators: int, items: int, rng: np.random.Generator) -> float | None:
+    """Differences of ratings: what annotators and items favour (spread 0.7 each) and noise (1.1)."""
+    shape = (annotators, items)
+    value = rng.normal(0, 0.7, (annotators, 1)) + rng.normal(0, 0.7, (1, items)) + rng.normal(0, 1.1, shape)
+    annotator, item = (place.ravel() for place in np.indices(shape))
+    found = crossed_test(value.ravel(), annotator, item)
     return None if found.p_value is None else float(found.p_value <= LEVEL)
 
 
