@@ -15,8 +15,8 @@ DESIGNS = {
     if one.measured and one.promised
 }
 AGREEMENT = [
-    *(one for one in agreement.alpha_designs() if one.promised and one.units == 30),
-    *(one for one in agreement.other_designs() if one.promised and one.units == 50),
+    *(one for one in agreement.alpha_designs() if one.units == 30 and one.level != "nominal"),
+    *(one for one in agreement.other_designs() if one.promised),
 ]
 
 

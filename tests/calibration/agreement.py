@@ -75,8 +75,7 @@ def other_designs() -> Iterator[Design]:
 
 
 def _design(name: str, answers: Answers, units: int, raters: int, level: str = "") -> Design:
-    steps = level in ("ordinal", "interval")
-    promised = answers is not rarely_yes and units >= (30 if steps else 50)
+    promised = answers is not rarely_yes and units >= (50 if level else 200)
     return Design(
         name=f"{name}, {raters} raters, {units} units",
         answers=answers,

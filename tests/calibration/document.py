@@ -28,10 +28,10 @@ What to conclude:
   over rows does. Items that favour systems do the same to a test by annotator on few shared items, and so do other
   annotators on each side to Welch's test by item.
 - **Intervals of means and strengths** hold what they say from about 20 annotators on, in most designs from 10.
-- **Intervals of agreement** do so from 30 units on for ordered and numeric scales, and from 50 for categories. With
-  fewer units they are too narrow by a few points; where nearly all answers are the same, by up to 10 points.
-  Intervals of icc2, which speaks of other raters, fall short by 1 to 9 points where raters differ much in strictness,
-  the more so the fewer raters and the more units there are.
+- **Intervals of agreement** need units: 50 for alpha, 200 for AC1 and kappas. With fewer they are too narrow by up to
+  5 points (kappas of 10 units by up to 9); where most answers are the same, by up to 13.
+  Intervals of icc2, which speaks of other raters, fall short by up to 8 points where raters differ much in
+  strictness, the more so the fewer raters and the more units there are; those of icc1 and icc3 do not.
 
 Of the {promised} lines whose level is promised, {kept} keep it within two Monte-Carlo standard errors; by chance
 alone about {chance:.0f} would not. Lines without a promise show what a small or a wrong design costs; the report
