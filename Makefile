@@ -1,7 +1,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-.PHONY: demo test check fix bench calibrate clean
+.PHONY: demo test check fix bench calibrate golden clean
 
 demo: $(VENV)/.installed
 	rm -rf demo-out
@@ -26,6 +26,9 @@ bench: $(VENV)/.installed-test
 
 calibrate: $(VENV)/.installed-test
 	$(BIN)/python -m tests.calibration --out docs/calibration.md
+
+golden: $(VENV)/.installed-test
+	$(BIN)/python -m tests.golden $(if $(DATA),--data $(DATA))
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)

@@ -43,6 +43,9 @@ class ChoiceTest:
     p_binomial: float | None = None
     stars: str = ""
     verdict: Verdict | None = None
+    p_equivalence: float | None = None
+    p_equivalence_adjusted: float | None = None
+    equivalent: bool | None = None
     reason: str | None = None
 
     @property

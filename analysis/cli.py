@@ -17,7 +17,19 @@ if TYPE_CHECKING:
 TABLES = ("preferences", "ratings", "choices", "metrics", "annotators")
 RANKINGS_SHOWN = 24
 SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
-PLAN = ("fwer", "confidence", "family", "unit", "max_failed_checks", "repeat_submissions", "regularisation", "seed")
+PLAN = (
+    "fwer",
+    "confidence",
+    "family",
+    "correction",
+    "unit",
+    "max_failed_checks",
+    "repeat_submissions",
+    "regularisation",
+    "epsilon",
+    "seed",
+)
+MARGINS = {"equivalence": "equivalence_margin", "equivalence_ratings": "equivalence_margin_ratings"}
 FILE = click.Path(path_type=Path, dir_okay=False)
 
 
@@ -56,16 +68,36 @@ Examples:
 @click.option("--scale", "scales", multiple=True, metavar="[CRITERION=]LOW:HIGH", help="Check scores; repeatable.")
 @click.option("--lower-is-better", multiple=True, metavar="CRITERION", help="A low rating is good; repeatable.")
 @click.option("--expected", multiple=True, metavar='"X > Y"', help='Expected preference, or "X ~ Y"; repeatable.')
-@click.option("--fwer", type=SHARE, help="Familywise error rate.  [0.05]")
+@click.option("--fwer", type=SHARE, help="Error rate of each family of tests.  [0.05]")
 @click.option("--tau", type=Tau(), help="Largest sum of two directions that is kept.  [1.1]")
 @click.option("--keep-inconsistent", is_flag=True, help="Exclude nobody for self-contradiction.")
 @click.option("--confidence", type=SHARE, help="Of intervals.  [0.95]")
 @click.option("--family", type=click.Choice(["criterion", "all"]), help="Tests corrected together.  [criterion]")
+@click.option(
+    "--correction", type=click.Choice(["holm", "bh"]), help="Holm, or Benjamini-Hochberg (false discoveries).  [holm]"
+)
 @click.option("--unit", type=click.Choice(["auto", "annotator", "item"]), help="What tests generalise over.  [auto]")
 @click.option("--max-failed-checks", type=click.IntRange(min=0), help="Attention checks one may fail.  [0]")
 @click.option("--repeat-submissions", type=click.Choice(["exclude", "first"]), help="Who submitted twice.  [exclude]")
 @click.option(
     "--regularisation", type=click.FloatRange(0, min_open=True), help="Wins added to every pair (Bradley-Terry)."
+)
+@click.option(
+    "--epsilon",
+    type=click.FloatRange(0, 1, max_open=True),
+    help="Share of outputs an LLM may fall behind a person: 0.2 for experts, 0.15 skilled, 0.1 crowds.  [0.1]",
+)
+@click.option(
+    "--equivalence",
+    type=click.FloatRange(0, 0.5, min_open=True, max_open=True),
+    metavar="MARGIN",
+    help="Test whether preferences and choices lie within MARGIN of 0.5.",
+)
+@click.option(
+    "--equivalence-ratings",
+    type=click.FloatRange(0, min_open=True),
+    metavar="POINTS",
+    help="Test whether mean ratings differ by less than POINTS.",
 )
 @click.option("--seed", type=click.IntRange(min=0), help="Kept with the results.  [0]")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Folder of the report.")
@@ -82,7 +114,7 @@ def report(study: Path | None, store: str | None, out: Path | None, as_json: boo
         raise click.UsageError("--out DIR is wanted (or --json, to print the results only)")
     paths = {name: options.pop(name) for name in TABLES}
     paths = {name: path for name, path in paths.items() if path is not None}
-    given = {name: value for name, value in options.items() if value not in (None, (), False)}
+    given = {name: value for name, value in options.items() if value is not None and value is not False and value != ()}
     if study is not None:
         if paths or given:
             named = ", ".join(f"--{name.replace('_', '-')}" for name in [*paths, *given])
@@ -142,6 +174,7 @@ def _plan(given: dict[str, Any]) -> Plan:
     from analysis.plan import Plan, parse_expectations
 
     chosen = {name: given[name] for name in PLAN if name in given}
+    chosen |= {field: given[name] for name, field in MARGINS.items() if name in given}
     if given.get("keep_inconsistent"):
         if "tau" in given:
             raise click.UsageError("--tau or --keep-inconsistent, not both")

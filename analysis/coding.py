@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+Number = TypeVar("Number", bound=np.generic)
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+DENSE = 4  # possible combinations a row up to which rows are folded by counting instead of sorting
 DIGITS = 12  # significant digits that a mean keeps: sums in another order differ behind them
 
 
@@ -34,12 +37,53 @@ def code(column: pl.Series, order: Sequence[str] = ()) -> Codes:
     >>> codes.ids, codes.of.tolist()
     (('a', 'b'), [1, 0, 1])
     """
-    filled = column.cast(pl.String).fill_null("")
-    listed = set(order)
-    ids = (*order, *(found for found in filled.unique(maintain_order=True).to_list() if found not in listed))
-    if not ids:
-        return Codes(ids=(), of=np.zeros(0, dtype=np.int64))
-    return Codes(ids=ids, of=filled.cast(pl.Enum(list(ids))).to_physical().cast(pl.Int64).to_numpy())
+    if not isinstance(column.dtype, pl.Categorical):
+        column = column.cast(pl.String).fill_null("").cast(pl.Categorical)
+    seen = column.unique(maintain_order=True)
+    found = ["" if name is None else name for name in seen.to_list()]
+    ids = tuple(dict.fromkeys([*order, *found]))
+    place = {name: number for number, name in enumerate(ids)}
+    if len(found) == 1 and place[found[0]] == 0:
+        return Codes(ids=ids, of=np.zeros(len(column), dtype=np.int64))
+    return Codes(ids=ids, of=_look_up(column, seen, np.array([place[name] for name in found], dtype=np.int64)))
+
+
+def number(column: pl.Series) -> Ints:
+    """Give each id of a column a number, without naming them; whole numbers that lie close keep their distances.
+
+    >>> number(pl.Series([7, 5, 7])).tolist()
+    [2, 0, 2]
+    """
+    if column.dtype.is_integer() and len(column) and not column.has_nulls():
+        whole = column.to_numpy()
+        low, high = int(whole.min()), int(whole.max())
+        if high - low < DENSE * len(whole):
+            whole = whole.astype(np.int64, copy=False)
+            return whole - low if low else whole
+    return code(column).of
+
+
+def translate(column: pl.Series, change: Callable[[pl.Series], pl.Series]) -> pl.Series:
+    """Apply a function of strings to the distinct strings of a categorical column only.
+
+    >>> translate(pl.Series(["1", None, "1"], dtype=pl.Categorical), lambda seen: seen.cast(pl.Int64)).to_list()
+    [1, None, 1]
+    """
+    seen = column.unique(maintain_order=True)
+    changed = change(seen.cast(pl.String))
+    if len(seen) == 1:
+        return pl.repeat(changed[0], len(column), dtype=changed.dtype, eager=True)
+    return changed.gather(pl.Series(_look_up(column, seen, np.arange(len(seen), dtype=np.uint32))))
+
+
+def _look_up(column: pl.Series, seen: pl.Series, numbers: npt.NDArray[Number]) -> npt.NDArray[Number]:
+    """Return the number of each row; ``numbers`` are those of the distinct values ``seen``."""
+    physical, distinct = column.to_physical(), seen.to_physical()
+    nothing = int(distinct.fill_null(0).to_numpy().max(initial=0)) + 1
+    table = np.zeros(nothing + 1, dtype=numbers.dtype)
+    table[distinct.fill_null(nothing).to_numpy()] = numbers
+    looked_up: npt.NDArray[Number] = table[physical.fill_null(nothing).to_numpy()]
+    return looked_up
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -55,6 +99,8 @@ class Folded:
 
     def mean(self, values: Floats) -> Floats:
         """Average the values of each fold."""
+        if self.first is self.of:  # each row is a fold of its own
+            return values + 0.0
         sums = np.bincount(self.of, weights=values, minlength=len(self))
         means: Floats = sums / np.bincount(self.of, minlength=len(self))
         return means
@@ -63,17 +109,48 @@ class Folded:
 def fold(*columns: Ints) -> Folded:
     """Find the rows that agree in all columns; folds are in the order of the columns' codes.
 
+    O(n) where the combinations that could occur are few beside the rows, else O(n log n).
+
     >>> fold(np.array([1, 0, 1]), np.array([5, 5, 5])).of.tolist()
     [1, 0, 1]
+    """
+    key = join_keys(*columns)
+    n = len(key)
+    if n and np.all(key[1:] > key[:-1]):  # every row differs and they are in order already
+        of = np.arange(n)
+        return Folded(of=of, first=of)
+    if not n or key.min() < 0 or (size := int(key.max()) + 1) > DENSE * n:
+        _, first, of = np.unique(key, return_index=True, return_inverse=True)
+        return Folded(of=of.astype(np.int64), first=first.astype(np.int64))
+    narrow: type[np.signedinteger[Any]] = np.int32 if n < 2**31 else np.int64
+    place = np.full(size, -1, dtype=narrow)
+    place[key[::-1]] = np.arange(n - 1, -1, -1, dtype=narrow)  # what is written last stays: the first row
+    occurs = place >= 0
+    if occurs.all():
+        return Folded(of=key, first=place.astype(np.int64))
+    first = place[occurs].astype(np.int64)
+    number = np.cumsum(occurs, dtype=narrow)
+    of = number[key].astype(np.int64)
+    of -= 1
+    return Folded(of=of, first=first)
+
+
+def join_keys(*columns: Ints) -> Ints:
+    """Give the rows that agree in all columns the same number, in the order of the columns' codes.
+
+    >>> join_keys(np.array([1, 0, 1]), np.array([2, 2, 0])).tolist()
+    [5, 2, 3]
     """
     key = columns[0]
     for column in columns[1:]:
         width = int(column.max()) + 1 if len(column) else 1
+        if width == 1 and not np.any(column):
+            continue
         if len(key) and (int(key.max()) + 1) * width > 2**62:
             key = np.unique(key, return_inverse=True)[1]
-        key = key * width + column
-    _, first, of = np.unique(key, return_index=True, return_inverse=True)
-    return Folded(of=of.astype(np.int64), first=first.astype(np.int64))
+        key = key * width
+        key += column
+    return key
 
 
 def split_by(of: Ints, values: Floats, n_parts: int) -> list[Floats]:
@@ -95,7 +172,7 @@ def snap(values: Floats, *, scale: float, digits: int = DIGITS) -> Floats:
     >>> snap(np.array([0.1 + 0.2 - 0.3]), scale=1.0).tolist()
     [0.0]
     """
-    if not scale > 0:
+    if not scale > 1e-280:  # beyond it the factor of the rounding overflows
         return values + 0.0
     rounded: Floats = np.round(values, digits - 1 - math.floor(math.log10(scale))) + 0.0  # + 0.0 turns -0 into 0
     return rounded

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 import polars as pl
+
+from analysis.coding import translate
 
 KINDS = ("human", "llm", "simulated")
 OVERALL = "overall"
@@ -16,11 +19,15 @@ SHOWN = 5  # row numbers that a message names
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """Columns of one kind of table; ``cell`` are those whose combination may be answered once."""
+    """Columns of one kind of table.
+
+    ``cell`` are those whose combination may be answered once, ``shown`` say how the form showed what was asked.
+    """
 
     required: tuple[str, ...]
     answer: str
     cell: tuple[str, ...]
+    shown: tuple[str, ...]
 
 
 COMMON = ("annotator_id", "assignment_id", "variant", "criterion")
@@ -29,16 +36,19 @@ LAYOUTS = {
         required=("annotator_id", "system_x", "system_y", "preference"),
         answer="preference",
         cell=(*COMMON, "sample", "exposure", "system_x", "system_y"),
+        shown=("asked_first", "label_x", "label_y"),
     ),
     "ratings": Layout(
         required=("annotator_id", "item_id", "system", "score"),
         answer="score",
         cell=(*COMMON, "elicitation", "item_id", "sample", "system"),
+        shown=("position", "label"),
     ),
     "choices": Layout(
         required=("annotator_id", "item_id", "system_x", "system_y", "winner"),
         answer="winner",
         cell=(*COMMON, "item_id", "sample", "sample_x", "sample_y", "system_x", "system_y"),
+        shown=("label_x", "label_y"),
     ),
 }
 METRIC_COLUMNS = ("item_id", "system", "metric", "score")
@@ -53,7 +63,10 @@ ANNOTATOR_COLUMNS = (
     "checks_total",
 )
 KNOWN = {
-    **{kind: frozenset((*ANSWER_COLUMNS, *layout.required, *layout.cell)) for kind, layout in LAYOUTS.items()},
+    **{
+        kind: frozenset((*ANSWER_COLUMNS, *layout.required, *layout.cell, *layout.shown))
+        for kind, layout in LAYOUTS.items()
+    },
     "metrics": frozenset((*METRIC_COLUMNS, "higher_is_better")),
     "annotators": frozenset(ANNOTATOR_COLUMNS),
 }
@@ -67,6 +80,11 @@ class Scale:
     low: float
     high: float
 
+    def __post_init__(self) -> None:
+        """Check the bounds."""
+        if not -math.inf < self.low < self.high < math.inf:
+            raise ValueError(f"a scale runs from a number to a larger one, got {self.low!r} to {self.high!r}")
+
 
 class Check:
     """Collects what is wrong with one table, one line a kind of mistake."""
@@ -76,7 +94,11 @@ class Check:
         self.place = place
         self.problems: list[str] = []
 
-    def refuse(self, wrong: pl.Expr, column: str, wanted: str) -> None:
+    def coded(self, column: str) -> bool:
+        """Whether a column holds categories, whose different values are quicker looked at than its rows."""
+        return isinstance(self.frame.schema[column], pl.Categorical)
+
+    def refuse(self, wrong: pl.Expr | pl.Series, column: str, wanted: str) -> None:
         """Name the rows in which ``wrong`` holds, what was wanted in the column, and what came."""
         found = self.frame.filter(wrong).select("row", pl.col(column).alias("came"))
         if found.height:
@@ -86,28 +108,32 @@ class Check:
 
     def names(self, column: str) -> None:
         """Require something in every row of a column; "NaN" and "NA" are nothing."""
+        if self.coded(column) and {None, *NOTHING}.isdisjoint(self.frame[column].unique().to_list()):
+            return
         nothing = pl.col(column).is_null() | pl.col(column).is_in(NOTHING)
         self.refuse(nothing, column, f"{column} must not be empty")
 
     def blank(self, columns: Iterable[str]) -> None:
         """Take "NaN" and "NA" in columns that may be empty as empty."""
         self.frame = self.frame.with_columns(
-            pl.when(~pl.col(name).is_in(NOTHING)).then(name).alias(name) for name in columns
+            pl.when(~pl.col(name).is_in(NOTHING)).then(name).alias(name)
+            for name in columns
+            if not self.coded(name) or not set(NOTHING).isdisjoint(self.frame[name].unique().to_list())
         )
 
     def number(self, column: str, name: str, wanted: str = "") -> None:
         """Parse a column of numbers into ``name``; empty, "NaN" and "NA" are missing, infinity is refused."""
-        text = pl.col(column)
-        number = text.cast(pl.Float64, strict=False)
-        self.frame = self.frame.with_columns(
-            pl.when(text.str.contains(MISSING)).then(None).otherwise(number).alias(name)
+        texts = self.frame[column]
+        value, unread = (
+            translate(texts, work) if self.coded(column) else work(texts) for work in (_read_numbers, _not_read)
         )
-        unread = text.is_not_null() & ~text.str.contains(MISSING) & (pl.col(name).is_null() | pl.col(name).is_nan())
-        self.refuse(unread, column, f"{column} must be a number with a decimal point{wanted}")
-        self.refuse(pl.col(name).is_infinite(), column, f"{column} must be finite")
-        self.frame = self.frame.with_columns(
-            pl.when(pl.col(name).is_finite()).then(pl.col(name)).otherwise(None).alias(name)
-        )
+        if unread.any():
+            self.refuse(unread, column, f"{column} must be a number with a decimal point{wanted}")
+        finite = value.is_finite()
+        if not finite.all():
+            self.refuse(value.is_infinite(), column, f"{column} must be finite")
+            value = value.set(~finite, None)
+        self.frame = self.frame.with_columns(value.alias(name))
 
     def whole(self, column: str) -> None:
         """Turn a column into whole numbers of 0 or more; empty stays empty."""
@@ -122,6 +148,16 @@ class Check:
         yes, no = text.is_in(["true", "yes", "1", "1.0"]), text.is_in(["false", "no", "0", "0.0"])
         self.refuse(text.is_not_null() & ~yes & ~no, column, f"{column} must be true, false or empty")
         self.frame = self.frame.with_columns(pl.when(yes).then(True).when(no).then(False).otherwise(None).alias(column))
+
+
+def _read_numbers(texts: pl.Series) -> pl.Series:
+    return texts.set(texts.str.contains(MISSING), None).cast(pl.Float64, strict=False)
+
+
+def _not_read(texts: pl.Series) -> pl.Series:
+    """Tell which texts are there, no word for a missing answer, and no number."""
+    number = texts.cast(pl.Float64, strict=False)
+    return texts.is_not_null() & ~texts.str.contains(MISSING) & (number.is_null() | number.is_nan())
 
 
 def rows_named(rows: pl.Series) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 import polars as pl
 
@@ -50,30 +52,10 @@ def find_failures(preferences: pl.DataFrame, consistency_tau: Decimal) -> list[F
     ----------
     Ethayarajh, K. and Jurafsky, D. (2022). The Authenticity Gap in Human Evaluation. EMNLP, section 5.2.
     """
-    llm = pl.col("annotator_kind") == "llm"
-    table = preferences.filter(pl.col("value").is_not_null()).with_columns(
-        pl.min_horizontal("system_x", "system_y").alias("low"),
-        pl.max_horizontal("system_x", "system_y").alias("high"),
-        (pl.col("system_x") < pl.col("system_y")).alias("forward"),
-        pl.col("assignment_id").alias("visit"),
-        pl.col("variant").alias("asking"),
-        pl.when(llm).then("assignment_id").alias("assignment_id"),
-        pl.when(llm).then("variant").alias("variant"),
-    )
-    cells = table.group_by(*MATCH, *CELL, maintain_order=True).agg(pl.col("text"), pl.col("value").mean())
-    direction = pl.col("forward")
-    sums = (
-        cells.group_by(MATCH, maintain_order=True)
-        .agg(
-            pl.col("text").filter(direction).alias("forth"),
-            pl.col("text").filter(~direction).alias("back"),
-            (pl.col("value").filter(direction).mean() + pl.col("value").filter(~direction).mean()).alias("sum"),
-        )
-        .filter(pl.col("sum") > float(consistency_tau) - NEAR)
-    )
+    sums = direction_sums(preferences).filter(pl.col("sum") > float(consistency_tau) - NEAR)
     failures = []
     for row in sums.iter_rows(named=True):
-        forth, back = (_mean([_mean(list(map(_exact, cell))) for cell in row[side]]) for side in ("forth", "back"))
+        forth, back = exact_directions(row)
         if forth + back <= Fraction(consistency_tau):
             continue
         about = f"{row['criterion']}" + ("" if row["exposure"] is None else f" at exposure {row['exposure']}")
@@ -86,6 +68,49 @@ def find_failures(preferences: pl.DataFrame, consistency_tau: Decimal) -> list[F
             )
         )
     return failures
+
+
+def direction_sums(preferences: pl.DataFrame) -> pl.DataFrame:
+    """Add up the two directions of every comparison that was asked in both.
+
+    Parameters
+    ----------
+    preferences : DataFrame
+        A checked table of preferences.
+
+    Returns
+    -------
+    DataFrame
+        Who answered about what, the answers as written by direction and cell (``forth``, ``back``) and
+        their ``sum``, which is exact to the last bits of a float only; in the order of the table.
+    """
+    llm = pl.col("annotator_kind") == "llm"
+    table = preferences.filter(pl.col("value").is_not_null()).with_columns(
+        pl.min_horizontal("system_x", "system_y").alias("low"),
+        pl.max_horizontal("system_x", "system_y").alias("high"),
+        (pl.col("system_x") < pl.col("system_y")).alias("forward"),
+        pl.col("assignment_id").alias("visit"),
+        pl.col("variant").alias("asking"),
+        pl.when(llm).then("assignment_id").alias("assignment_id"),
+        pl.when(llm).then("variant").alias("variant"),
+    )
+    cells = table.group_by(*MATCH, *CELL, maintain_order=True).agg(pl.col("text"), pl.col("value").mean())
+    direction = pl.col("forward")
+    return (
+        cells.group_by(MATCH, maintain_order=True)
+        .agg(
+            pl.col("text").filter(direction).alias("forth"),
+            pl.col("text").filter(~direction).alias("back"),
+            (pl.col("value").filter(direction).mean() + pl.col("value").filter(~direction).mean()).alias("sum"),
+        )
+        .filter(pl.col("sum").is_not_null())
+    )
+
+
+def exact_directions(row: Mapping[str, Any]) -> tuple[Fraction, Fraction]:
+    """Return both directions of a row of :func:`direction_sums` in exact arithmetic."""
+    forth, back = (_mean([_mean(list(map(_exact, cell))) for cell in row[side]]) for side in ("forth", "back"))
+    return forth, back
 
 
 def _exact(text: str) -> Fraction:

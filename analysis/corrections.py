@@ -1,4 +1,4 @@
-"""Many tests, one error rate: Holm's correction, stars and verdicts."""
+"""Many tests, one error rate: Holm, Benjamini-Hochberg, stars and verdicts."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from analysis.coding import Floats
-from analysis.plan import Verdict
+from analysis.coding import DIGITS, Floats
+from analysis.plan import Correction, Verdict
 
 STARS = ((0.01, "***"), (0.05, "**"), (0.10, "*"))
 
@@ -63,7 +63,7 @@ def holm(p_values: Sequence[float], *, fwer: float = 0.05) -> HolmResult:
     steps = np.minimum(np.maximum.accumulate(values[order] * np.arange(len(values), 0, -1)), 1.0)
     adjusted = np.empty_like(values)
     adjusted[order] = steps
-    return HolmResult(p_adjusted=adjusted, rejected=adjusted <= fwer, fwer=fwer)
+    return HolmResult(p_adjusted=adjusted, rejected=np.array([reaches(one, fwer) for one in adjusted]), fwer=fwer)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,8 +156,85 @@ def _step_up(p_values: Sequence[float | None], fdr: float, factor: Callable[[int
     adjusted[order] = np.minimum(np.minimum.accumulate(steps[::-1])[::-1], 1.0)
     by_place = dict(zip(tested, adjusted.tolist(), strict=True))
     listed = tuple(by_place.get(place) for place in range(len(p_values)))
-    rejected = tuple(None if value is None else value <= fdr for value in listed)
+    rejected = tuple(None if value is None else reaches(value, fdr) for value in listed)
     return BenjaminiHochbergResult(p_adjusted=listed, rejected=rejected, n_tests=n, fdr=fdr)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Adjusted:
+    """A family corrected: values in the order given, ``None`` for a member without a test.
+
+    ``n_tests`` counts the members with a test: they alone are the family.
+    """
+
+    p_adjusted: tuple[float | None, ...]
+    rejected: tuple[bool | None, ...]
+    n_tests: int
+    correction: Correction
+    rate: float
+
+
+def adjust(p_values: Sequence[float | None], *, correction: Correction = "holm", rate: float = 0.05) -> Adjusted:
+    """Correct one family of tests as planned.
+
+    Parameters
+    ----------
+    p_values : sequence of float or None, shape (n,)
+        Raw p-values in [0, 1]; ``None`` is a member that could not be tested: it is left out, does
+        not count, and comes back as ``None``. NaN is refused.
+    correction : {"holm", "bh"}
+        ``holm`` bounds the chance of any false rejection, ``bh`` the expected share of false
+        rejections among all rejections.
+    rate : float
+        That chance or share.
+
+    Returns
+    -------
+    Adjusted
+        A hypothesis is rejected when its adjusted value :func:`reaches` the rate.
+
+    Raises
+    ------
+    ValueError
+        When a value does not lie in [0, 1], or the correction is unknown.
+
+    References
+    ----------
+    Holm (1979), see :func:`holm`; Benjamini and Hochberg (1995), see :func:`benjamini_hochberg`.
+
+    >>> adjust([0.01, None, 0.04, 0.03]).p_adjusted
+    (0.03, None, 0.06, 0.06)
+    >>> adjust([0.01, None, 0.04, 0.03], correction="bh").p_adjusted
+    (0.03, None, 0.04, 0.04)
+    """
+    if correction == "bh":
+        found = benjamini_hochberg(p_values, fdr=rate)
+        return Adjusted(
+            p_adjusted=found.p_adjusted, rejected=found.rejected, n_tests=found.n_tests, correction="bh", rate=rate
+        )
+    if correction != "holm":
+        raise ValueError(f'correction must be "holm" or "bh", got {correction!r}')
+    tested = [p_value for p_value in p_values if p_value is not None]
+    values = iter(holm(tested, fwer=rate).p_adjusted.tolist())
+    listed = tuple(None if p_value is None else next(values) for p_value in p_values)
+    return Adjusted(
+        p_adjusted=listed,
+        rejected=tuple(None if value is None else reaches(value, rate) for value in listed),
+        n_tests=len(tested),
+        correction="holm",
+        rate=rate,
+    )
+
+
+def reaches(p_adjusted: float, rate: float) -> bool:
+    """Say whether an adjusted p-value is at most the rate, in the digits that the results print.
+
+    A value equal to the rate counts; the last bits of a product of p-values do not.
+
+    >>> reaches(0.05, 0.05), reaches(0.05 + 1e-17, 0.05), reaches(0.0500001, 0.05)
+    (True, True, False)
+    """
+    return float(f"{p_adjusted:.{DIGITS}g}") <= rate
 
 
 class RowWithTest(Protocol):
@@ -180,7 +257,12 @@ Row = TypeVar("Row", bound=RowWithTest)
 
 
 def with_verdicts(
-    rows: Sequence[Row], *, fwer: float, family: str, lower_is_better: frozenset[str] = frozenset()
+    rows: Sequence[Row],
+    *,
+    fwer: float,
+    family: str,
+    lower_is_better: frozenset[str] = frozenset(),
+    correction: Correction = "holm",
 ) -> list[Row]:
     """Correct the tests of one source family by family, and say what each found.
 
@@ -189,11 +271,13 @@ def with_verdicts(
     rows : sequence of rows
         Tests of one source; a row whose ``p_value`` is ``None`` joins no family.
     fwer : float
-        Familywise error rate of each family.
+        Error rate of each family: familywise under ``holm``, of false discoveries under ``bh``.
     family : {"criterion", "all"}
         A family is all tests of a group and criterion, or of a group.
     lower_is_better : frozenset of str
         Criteria for which a positive effect speaks for y.
+    correction : {"holm", "bh"}
+        As in :func:`adjust`.
 
     Returns
     -------
@@ -207,14 +291,15 @@ def with_verdicts(
             families.setdefault(key, []).append(place)
     done = list(rows)
     for members in families.values():
-        p_values = [p for p in (rows[place].p_value for place in members) if p is not None]
-        result = holm(p_values, fwer=fwer)
-        for place, p_adjusted, rejected in zip(members, result.p_adjusted.tolist(), result.rejected, strict=True):
+        result = adjust([rows[place].p_value for place in members], correction=correction, rate=fwer)
+        for place, p_adjusted, rejected in zip(members, result.p_adjusted, result.rejected, strict=True):
+            if p_adjusted is None:
+                continue
             turned = rows[place].criterion in lower_is_better
             done[place] = _replace(
                 rows[place],
                 p_adjusted=p_adjusted,
-                n_tests=len(members),
+                n_tests=result.n_tests,
                 stars=stars(p_adjusted),
                 verdict=_verdict(rows[place].effect, bool(rejected), turned),
             )

@@ -76,7 +76,8 @@ def apply_exclusions(table: pl.DataFrame, exclusions: Sequence[Exclusion]) -> pl
     kept = table
     for columns, wrong in keys.items():
         gone = pl.DataFrame(list(wrong), dict.fromkeys(columns, pl.String), orient="row")
-        here = [pl.col("variant").fill_null("") if name == "variant" else pl.col(name) for name in columns]
+        strings = {name: pl.col(name).cast(pl.String) for name in columns}
+        here = [own.fill_null("") if name == "variant" else own for name, own in strings.items()]
         kept = kept.join(gone, left_on=here, right_on=columns, how="anti", nulls_equal=True, maintain_order="left")
     return kept
 
@@ -89,7 +90,8 @@ def _by_annotators_table(tables: AnswerTables, plan: Plan) -> list[Exclusion]:
     if tables.annotators is None:
         return []
     found = []
-    answered = pl.concat([table.select("annotator_id", "group") for table in tables.answers().values()])
+    each = [table.select("annotator_id", "group") for table in tables.answers().values()]
+    answered = pl.concat([pairs.unique(maintain_order=True).cast(pl.String) for pairs in each])
     groups = dict(answered.unique("annotator_id", keep="first", maintain_order=True).iter_rows())
     for row in tables.annotators.filter(pl.col("annotator_kind") != "llm").iter_rows(named=True):
         annotator_id = row["annotator_id"]

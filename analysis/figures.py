@@ -26,6 +26,21 @@ TEXT_WIDTH = 185  # pixels for number and group at its right
 NUMBER_WIDTH = 76  # of these, for the number and its stars
 LINE = 17  # pixels a dot
 GAP = 10  # pixels between the rows of one label and the next label
+SCHEMA = "https://vega.github.io/schema/vega-lite/v6.4.1.json"
+LOOK = {  # of every figure
+    "background": "transparent",
+    "font": FONT,
+    "aria": False,
+    "padding": 4,
+    "view": {"continuousWidth": 300, "continuousHeight": 300, "stroke": None},
+    "axis": {
+        **dict.fromkeys(("labelColor", "titleColor", "domainColor", "tickColor"), INK),
+        "titleFontWeight": "normal",
+        "labelFontSize": 11,
+        "titleFontSize": 12,
+    },
+    "title": {"color": INK, "anchor": "start", "fontSize": 13, "offset": 6},
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,8 +165,6 @@ def draw(dots: Sequence[Dot], axis: Axis, alternative: str) -> str:
     """
     if not dots:
         return ""
-    import altair as alt
-
     panels = list(dict.fromkeys(dot.panel for dot in dots))
     groups = list(dict.fromkeys(dot.group for dot in dots))
     places = [_places([dot for dot in dots if dot.panel == panel], axis.reference) for panel in panels]
@@ -164,7 +177,7 @@ def draw(dots: Sequence[Dot], axis: Axis, alternative: str) -> str:
         for number, place in enumerate(places)
         for kind, values in (("labels", place.labels), ("lines", place.lines))
     }
-    return _svg(alt.vconcat(*charts, spacing=24), datasets, alternative)
+    return _svg({"$schema": SCHEMA, "vconcat": charts, "spacing": 24}, datasets, alternative)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,7 +243,8 @@ def lines_plot(
             for row, name in enumerate(names)
         ],
     }
-    return _svg(alt.vconcat(key, drawn, spacing=12), datasets, alternative)
+    specification = alt.vconcat(key, drawn, spacing=12).to_dict(validate=False)  # the tests draw every figure
+    return _svg(specification, datasets, alternative)
 
 
 def _rows(names: Sequence[str]) -> Any:
@@ -239,27 +253,12 @@ def _rows(names: Sequence[str]) -> Any:
     return alt.Scale(domain=[len(names), 0], nice=False, zero=False)
 
 
-def _svg(chart: Any, datasets: Mapping[str, Any], alternative: str) -> str:
-    """Give a chart the look of the house and draw it."""
+def _svg(specification: Mapping[str, Any], datasets: Mapping[str, Any], alternative: str) -> str:
+    """Give a drawing the look of the house and draw it; data stand beside it, where altair would copy each value."""
     import vl_convert
 
-    chart = (
-        chart.configure(background="transparent", font=FONT, aria=False, padding=4)
-        .configure_view(stroke=None)
-        .configure_axis(
-            labelColor=INK,
-            titleColor=INK,
-            domainColor=INK,
-            tickColor=INK,
-            titleFontWeight="normal",
-            labelFontSize=11,
-            titleFontSize=12,
-        )
-        .configure_title(color=INK, anchor="start", fontSize=13, offset=6)
-    )
-    specification = chart.to_dict(validate=False)  # the tests draw every figure; checking each again takes a second
-    specification["datasets"] = dict(datasets)  # beside the drawing, which altair would copy and check value by value
-    svg: str = vl_convert.vegalite_to_svg(specification)
+    drawing = {**specification, "config": LOOK, "datasets": dict(datasets)}
+    svg: str = vl_convert.vegalite_to_svg(drawing)
     svg = svg.replace(INK, "currentColor")
     return svg.replace("<svg ", f'<svg role="img" aria-label={quoteattr(str(clean(alternative)))} ', 1)
 
@@ -273,59 +272,47 @@ class _Places:
     height: float
 
 
-def _panel(number: int, places: _Places, axis: Axis, groups: Sequence[str], title: str) -> Any:
-    import altair as alt
-
-    depth = alt.Scale(domain=[places.height, 0], nice=False, zero=False)
-    across = alt.Scale(domain=[axis.low, axis.high], nice=False, zero=False)
-    ticks = alt.Axis(
-        title=axis.title,
-        labelExpr=f"datum.label + '{axis.unit}'",
-        grid=False,
-        values=list(axis.ticks) or alt.Undefined,
-        tickCount=5,
+def _panel(number: int, places: _Places, axis: Axis, groups: Sequence[str], title: str) -> dict[str, Any]:
+    """Return one panel as Vega-Lite, of which altair would copy every part several times."""
+    scale = {"nice": False, "zero": False}
+    depth, across = ({"domain": [*ends], **scale} for ends in ((places.height, 0), (axis.low, axis.high)))
+    ticks = {"title": axis.title, "labelExpr": f"datum.label + '{axis.unit}'", "grid": False, "tickCount": 5}
+    ticks |= {"values": list(axis.ticks)} if axis.ticks else {}
+    down = {"field": "y", "type": "quantitative", "axis": None, "scale": depth}
+    x = {"field": "value", "type": "quantitative", "axis": ticks, "scale": across}
+    colour, shape = (
+        {"field": "group", "type": "nominal", "legend": None, "scale": {"domain": groups, "range": _cycle(own, groups)}}
+        for own in (COLOURS, SHAPES)
     )
-    down = alt.Y("y:Q", axis=None, scale=depth)
-    x = alt.X("value:Q", axis=ticks, scale=across)
-    colour = alt.Color("group:N", legend=None, scale=alt.Scale(domain=groups, range=_cycle(COLOURS, groups)))
-    shape = alt.Shape("group:N", legend=None, scale=alt.Scale(domain=groups, range=_cycle(SHAPES, groups)))
-    labels = alt.Chart(alt.NamedData(name=f"labels{number}"))
-    lines = alt.Chart(alt.NamedData(name=f"lines{number}"))
-    drawn = lines.transform_filter("isValid(datum.value)")
+
+    def layer(data: str, mark: dict[str, Any], *filters: str, **encoding: Any) -> dict[str, Any]:
+        made = {"data": {"name": f"{data}{number}"}, "mark": mark, "encoding": {"y": down, **encoding}}
+        return made | ({"transform": [{"filter": condition} for condition in filters]} if filters else {})
+
+    def words(data: str, place: float, field: str, **more: Any) -> dict[str, Any]:
+        mark = {"type": "text", "align": "left", "baseline": "middle", "color": INK, "fontSize": 12, **more}
+        return layer(data, mark, x={"value": place}, text={"field": field, "type": "nominal"})
+
+    def point(condition: str, **mark: Any) -> dict[str, Any]:
+        known = "isValid(datum.value)"
+        return layer("lines", {"type": "point", "opacity": 1, **mark}, known, condition, x=x, color=colour, shape=shape)
+
+    interval = {"x": {**x, "field": "low"}, "x2": {"field": "high"}, "color": colour}
     layers = [
-        labels.mark_text(color=INK, fontSize=12, fontWeight=600, align="left", baseline="middle").encode(
-            x=alt.value(0), y=down, text="label:N"
-        ),
-        lines.transform_filter("isValid(datum.low)")
-        .mark_rule(strokeWidth=2)
-        .encode(x=alt.X("low:Q", scale=across, axis=ticks), x2="high:Q", y=down, color=colour),
-        drawn.transform_filter("!datum.open")
-        .mark_point(filled=True, size=62, opacity=1)
-        .encode(x=x, y=down, color=colour, shape=shape),
-        drawn.transform_filter("datum.open")
-        .mark_point(filled=False, size=52, opacity=1, strokeWidth=1.6)
-        .encode(x=x, y=down, color=colour, shape=shape),
-        lines.mark_text(align="left", color=INK, fontSize=12, baseline="middle").encode(
-            x=alt.value(PLOT_WIDTH + 10), y=down, text="text:N"
-        ),
-        lines.mark_text(align="left", color=INK, fontSize=12, baseline="middle").encode(
-            x=alt.value(PLOT_WIDTH + NUMBER_WIDTH), y=down, text="who:N"
-        ),
-        labels.mark_rule(opacity=0).encode(  # one width for all figures, whatever the names
-            x=alt.value(0), x2=alt.value(PLOT_WIDTH + TEXT_WIDTH), y=down
+        words("labels", 0, "label", fontWeight=600),
+        layer("lines", {"type": "rule", "strokeWidth": 2}, "isValid(datum.low)", **interval),
+        point("!datum.open", filled=True, size=62),
+        point("datum.open", filled=False, size=52, strokeWidth=1.6),
+        words("lines", PLOT_WIDTH + 10, "text"),
+        words("lines", PLOT_WIDTH + NUMBER_WIDTH, "who"),
+        layer(  # one width for all figures, whatever the names
+            "labels", {"type": "rule", "opacity": 0}, x={"value": 0}, x2={"value": PLOT_WIDTH + TEXT_WIDTH}
         ),
     ]
     if axis.reference is not None:
-        line = labels.mark_rule(color=INK, opacity=0.5)
-        layers.insert(
-            0,
-            line.encode(
-                x=alt.X("reference:Q", axis=ticks, scale=across),
-                y=alt.Y("top:Q", scale=depth, axis=None),
-                y2="bottom:Q",
-            ),
-        )
-    return alt.layer(*layers).properties(width=PLOT_WIDTH, height=places.height, title=shown_name(title))
+        line = {"x": {**x, "field": "reference"}, "y": {**down, "field": "top"}, "y2": {"field": "bottom"}}
+        layers.insert(0, layer("labels", {"type": "rule", "color": INK, "opacity": 0.5}, **line))
+    return {"layer": layers, "width": PLOT_WIDTH, "height": places.height, "title": shown_name(title)}
 
 
 def _places(dots: Sequence[Dot], reference: float | None) -> _Places:

@@ -30,14 +30,18 @@ def with_groups(tables: Mapping[str, pl.DataFrame], llms: Sequence[str]) -> dict
         if "annotator_id" not in table.columns:
             done[name] = table
             continue
-        annotator, nothing = pl.col("annotator_id"), pl.lit(None, dtype=pl.String)
-        elsewhere = annotator.replace_strict(kinds, default=None, return_dtype=pl.String) if kinds else nothing
-        guess = pl.when(annotator.is_in(list(llms))).then(pl.lit("llm")).otherwise(pl.lit("human"))
+        strings = table.schema["annotator_id"]
+        annotator, nothing = pl.col("annotator_id"), pl.lit(None, dtype=strings)
+        elsewhere = annotator.replace_strict(kinds, default=None, return_dtype=strings) if kinds else nothing
+        human = pl.lit("human", dtype=strings)
+        guess = pl.when(annotator.is_in(list(llms))).then(pl.lit("llm", dtype=strings)).otherwise(human)
         given = {column: pl.col(column) for column in table.columns}
-        kind = pl.coalesce(given.get("annotator_kind", nothing), elsewhere, guess)
+        kind = pl.coalesce(given.get("annotator_kind", nothing), elsewhere, guess if llms else human)
         table = table.with_columns(kind.alias("annotator_kind"))
-        llm = pl.concat_str([annotator, given.get("variant", nothing)], separator="/", ignore_nulls=True)
-        own = pl.when(pl.col("annotator_kind") == "llm").then(llm).otherwise(pl.col("annotator_kind"))
+        own = pl.col("annotator_kind")
+        if "llm" in table["annotator_kind"].unique().to_list():
+            llm = pl.concat_str([annotator, given.get("variant", nothing)], separator="/", ignore_nulls=True)
+            own = pl.when(own == "llm").then(llm.cast(strings)).otherwise(own)
         done[name] = table.with_columns(pl.coalesce(given.get("group", nothing), own).alias("group"))
     _check(done, llms)
     return done
@@ -55,7 +59,7 @@ def _kinds_by_annotator(tables: Mapping[str, pl.DataFrame]) -> dict[str, str]:
 def _check(tables: Mapping[str, pl.DataFrame], llms: Sequence[str]) -> None:
     seen = pl.concat(
         [
-            table.select("annotator_id", "annotator_kind", "group")
+            table.select("annotator_id", "annotator_kind", "group").unique(maintain_order=True).cast(pl.String)
             for table in tables.values()
             if "group" in table.columns
         ]
@@ -80,6 +84,17 @@ def _check(tables: Mapping[str, pl.DataFrame], llms: Sequence[str]) -> None:
 
 def group_order(tables: Sequence[pl.DataFrame]) -> tuple[tuple[str, str], ...]:
     """List (group, annotator_kind): people first, then simulated annotators, then LLMs as they first appear."""
-    seen = pl.concat([table.select("group", "annotator_kind") for table in tables]).unique(maintain_order=True)
+    each = [table.select("group", "annotator_kind").unique(maintain_order=True).cast(pl.String) for table in tables]
+    seen = pl.concat(each).unique(maintain_order=True)
     pairs = [(group, kind) for group, kind in seen.iter_rows()]
     return tuple(sorted(pairs, key=lambda pair: ORDER.index(pair[1])))
+
+
+def people_of(groups: Sequence[tuple[str, str]]) -> list[str]:
+    """Return the groups that stand for people: those of kind human, or simulated where there is none.
+
+    >>> people_of([("human", "human"), ("gpt", "llm")])
+    ['human']
+    """
+    by_kind = {kind: [group for group, of in groups if of == kind] for kind in ("human", "simulated")}
+    return by_kind["human"] or by_kind["simulated"]

@@ -27,7 +27,7 @@ def groups(
 ) -> list[dict[str, Any]]:
     """Describe each group: who, how many, how many left, and whether the form was the identical one."""
     columns = ["group", "annotator_id", "assignment_id", "variant"]
-    seen = pl.concat([table.select(columns) for table in answers.values()]).unique()
+    seen = pl.concat([table.select(columns).unique().cast(pl.String) for table in answers.values()]).unique()
     gone_annotators, gone_assignments = excluded_counts(exclusions, seen)
     rows = []
     for group, kind in order:
@@ -58,6 +58,7 @@ def missing(answers: Mapping[str, pl.DataFrame], orders: Mapping[str, Order]) ->
             .group_by("group", "criterion", pl.col("missing_reason").alias("reason"))
             .agg(pl.len().alias("n"))
         )
+        counted = counted.with_columns(pl.col(pl.Categorical).cast(pl.String))
         found = [{"source": source, **row} for row in counted.to_dicts()]
         rows += sorted(
             found,
@@ -81,10 +82,14 @@ def settings(tables: AnswerTables, plan: Plan) -> dict[str, Any]:
         "confidence": plan.confidence,
         "seed": plan.seed,
         "family": plan.family,
+        "correction": plan.correction,
         "unit": plan.unit,
         "max_failed_checks": plan.max_failed_checks,
         "repeat_submissions": plan.repeat_submissions,
         "regularisation": plan.regularisation,
+        "epsilon": plan.epsilon,
+        "equivalence_margin": plan.equivalence_margin,
+        "equivalence_margin_ratings": plan.equivalence_margin_ratings,
         "lower_is_better": sorted(plan.lower_is_better),
         "scales": [asdict(scale) for scale in tables.scales],
         "versions": {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},

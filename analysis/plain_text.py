@@ -20,6 +20,8 @@ def clean(value: Any) -> Any:
     >>> clean({"system": "a\x00b", "n": 3})
     {'system': 'a\ufffdb', 'n': 3}
     """
+    if value is None or isinstance(value, float | int):
+        return value  # most of what results hold
     if isinstance(value, str):
         return NOT_TEXT.sub("\ufffd", value)
     if isinstance(value, Mapping):

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
 
+from analysis.checks import check_finite, check_level, check_one_of, check_whole
 from spa.errors import AnalysisError
 
 Verdict = Literal["x", "y", "indifferent"]
+Correction = Literal["holm", "bh"]
 SIGNS: dict[str, Verdict] = {">": "x", "<": "y", "~": "indifferent"}
 EXPECTED = re.compile(r"^(?P<x>.*\S)\s+(?P<sign>[<>~])\s+(?P<y>\S.*)$")
 
@@ -31,13 +33,16 @@ class Plan:
     Attributes
     ----------
     fwer : float
-        Familywise error rate of each Holm family.
+        Error rate of each family: the chance of any false finding (``holm``), or the expected share of
+        false findings among all findings (``bh``).
     confidence : float
         Level of all intervals.
     consistency_tau : Decimal or None
         Largest sum of the two directions of one comparison that is kept; ``None`` for no such exclusion.
     family : {"criterion", "all"}
         Tests corrected together: of one source, group and criterion, or of all criteria.
+    correction : {"holm", "bh"}
+        How a family is corrected: Holm, or Benjamini-Hochberg.
     unit : {"auto", "annotator", "item"}
         What a paired test generalises over.
     max_failed_checks : int
@@ -50,6 +55,13 @@ class Plan:
         Preferences expected before the study.
     lower_is_better : frozenset of str
         Criteria on which a low rating is good.
+    epsilon : float
+        Share of outputs that an LLM may fall behind a person in the alternative-annotator test, since it costs less.
+    equivalence_margin : float or None
+        Distance from 0.5 (of a mean preference, or a share of choices) that does not matter, declared before
+        the answers are seen; ``None``: equivalence is not tested.
+    equivalence_margin_ratings : float or None
+        The same for a difference of mean ratings, in points of their scale; one number for all criteria.
     seed : int
         Kept with the results; nothing random is drawn yet.
     """
@@ -64,15 +76,33 @@ class Plan:
     regularisation: float | None = None
     expected: tuple[Expectation, ...] = ()
     lower_is_better: frozenset[str] = frozenset()
+    epsilon: float = 0.1
+    equivalence_margin: float | None = None
+    equivalence_margin_ratings: float | None = None
     seed: int = 0
+    correction: Correction = "holm"
 
     def __post_init__(self) -> None:
         """Check the numbers."""
         for name in ("fwer", "confidence"):
-            if not 0 < getattr(self, name) < 1:
-                raise ValueError(f"{name} must lie between 0 and 1, got {getattr(self, name)!r}")
+            check_level(name, getattr(self, name))
+        check_one_of("family", self.family, ("criterion", "all"))
+        check_one_of("unit", self.unit, ("auto", "annotator", "item"))
+        check_one_of("repeat_submissions", self.repeat_submissions, ("exclude", "first"))
+        check_whole("max_failed_checks", self.max_failed_checks)
+        check_whole("seed", self.seed)
+        if self.regularisation is not None:
+            check_finite("regularisation", self.regularisation, above=0)
+        if not 0 <= self.epsilon < 1:
+            raise ValueError(f"epsilon must lie in [0, 1), got {self.epsilon!r}")
+        if self.correction not in ("holm", "bh"):
+            raise ValueError(f'correction must be "holm" or "bh", got {self.correction!r}')
         if self.consistency_tau is not None and not 1 <= self.consistency_tau <= 2:
             raise ValueError(f"consistency_tau must lie in [1, 2], got {self.consistency_tau}")
+        if self.equivalence_margin is not None and not 0 < self.equivalence_margin < 0.5:
+            raise ValueError(f"equivalence_margin must lie between 0 and 0.5, got {self.equivalence_margin!r}")
+        if self.equivalence_margin_ratings is not None and not self.equivalence_margin_ratings > 0:
+            raise ValueError(f"equivalence_margin_ratings must be above 0, got {self.equivalence_margin_ratings!r}")
 
 
 def parse_expectations(texts: Iterable[str], place: str = "expected") -> tuple[Expectation, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ from analysis.order import Order
 from analysis.plan import Verdict
 from analysis.strength_rows import Judgements
 from analysis.t_tests import TTest, one_sample
+from analysis.units import unit_name
 
 CHANCE = 0.5
 NOBODY = "no answers are left"
@@ -40,6 +42,13 @@ class PreferenceTest:
     n_tests: int | None = None
     stars: str = ""
     verdict: Verdict | None = None
+    p_equivalence: float | None = None
+    p_equivalence_adjusted: float | None = None
+    equivalent: bool | None = None
+    d_z: float | None = None
+    d_z_low: float | None = None
+    d_z_high: float | None = None
+    d_z_interval: str | None = None
     reason: str | None = None
 
     @property
@@ -54,7 +63,9 @@ class DirectionSummary:
 
     ``n``, ``mean`` and ``sd`` are those of the annotators kept. ``mean_sum`` is the mean of
     P(x > y) + P(y > x) over the ``n_symmetry`` annotators who answered both, before
-    exclusions, and ``p_symmetry`` the p-value of the t-test that it is 1.
+    exclusions, and ``p_symmetry`` the p-value of the t-test that it is 1; ``mean_excess`` is that mean
+    minus 1, with its t interval. ``mean_excess_selected`` is the same of those kept: a bound on the sum
+    selects them by it, so it lies low by construction and is not tested.
     """
 
     group: str
@@ -68,6 +79,11 @@ class DirectionSummary:
     mean_sum: float | None
     n_symmetry: int
     p_symmetry: float | None
+    mean_excess: float | None = None
+    excess_low: float | None = None
+    excess_high: float | None = None
+    n_selected: int = 0
+    mean_excess_selected: float | None = None
     reason: str | None = None
 
 
@@ -76,13 +92,14 @@ class Directed:
     """Answers averaged to one number a unit and direction, before both directions are put together.
 
     ``test`` numbers (group, criterion, exposure, pair); ``forward`` says that the answer is
-    about the pair in the direction in which it is listed.
+    about the pair in the direction in which it is listed. ``names`` identify the units in other tables.
     """
 
     test: Ints
     unit: Ints
     forward: np.ndarray[tuple[int], np.dtype[np.bool_]]
     value: Floats
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -147,8 +164,8 @@ def direct(table: pl.DataFrame, tests: Comparisons) -> Directed:
     table = table.filter(pl.col("value").is_not_null())
     test, forward = tests.numbers(table)
     cell = [code(table[name]).of for name in CELL]
-    llm = (table["annotator_kind"] == "llm").to_numpy()
-    unit = fold(cell[0], np.where(llm, cell[1] + 1, 0), np.where(llm, cell[2] + 1, 0)).of
+    of_unit = unit_numbers(table)
+    unit = of_unit
     value = table["value"].to_numpy()
     cells = fold(test, forward.astype(np.int64), unit, *cell)
     averaged = cells.mean(value)
@@ -159,7 +176,22 @@ def direct(table: pl.DataFrame, tests: Comparisons) -> Directed:
         unit=unit[units.first],
         forward=forward[units.first],
         value=snap(units.mean(averaged), scale=1.0, digits=14),
+        names=_names_of(table, of_unit),
     )
+
+
+def unit_numbers(table: pl.DataFrame) -> Ints:
+    """Give every row the number of its unit: the annotator, of an LLM the assignment and the variant."""
+    annotator, assignment, variant = (code(table[name]).of for name in CELL[:3])
+    llm = (table["annotator_kind"] == "llm").to_numpy()
+    return fold(annotator, np.where(llm, assignment + 1, 0), np.where(llm, variant + 1, 0)).of
+
+
+def _names_of(table: pl.DataFrame, unit: Ints) -> tuple[str, ...]:
+    """Name every unit, in the order of its number."""
+    first = fold(unit).first
+    rows = table[first].select("annotator_id", "assignment_id", pl.col("annotator_kind") == "llm")
+    return tuple(unit_name(str(who), (visit or "") if llm else None) for who, visit, llm in rows.iter_rows())
 
 
 def combine(directed: Directed) -> UnitPreferences:
@@ -214,7 +246,9 @@ def compare_preferences(units: UnitPreferences, tests: Comparisons, *, confidenc
     return rows
 
 
-def summarise_directions(everybody: Directed, kept: Directed, tests: Comparisons) -> list[DirectionSummary]:
+def summarise_directions(
+    everybody: Directed, kept: Directed, tests: Comparisons, *, confidence: float = 0.95
+) -> list[DirectionSummary]:
     """Describe each direction as asked, and test whether the two directions add up to 1.
 
     Parameters
@@ -225,19 +259,21 @@ def summarise_directions(everybody: Directed, kept: Directed, tests: Comparisons
         The answers that stay: the basis of ``n``, ``mean`` and ``sd``.
     tests : Comparisons
         The pairs and the direction in which they are listed.
+    confidence : float
+        Level of the interval of ``mean_excess``.
     """
     rows = []
     n_tests = len(tests.keys)
     values = split_by(kept.test * 2 + ~kept.forward, kept.value, 2 * n_tests)
-    sums = _sums(everybody, n_tests)
+    sums, selected = _sums(everybody, n_tests), _sums(kept, n_tests)
     for direction in tests.directions:
         group, criterion, exposure, x, y = tests.name(direction // 2)
         if direction % 2:
             x, y = y, x
         own = values[direction]
-        both = sums[direction // 2]
+        both, left = sums[direction // 2], selected[direction // 2]
         summary = one_sample(own, against=CHANCE, confidence=0.95) if len(own) else None
-        symmetry = one_sample(both, against=1.0, confidence=0.95) if len(both) else None
+        symmetry = one_sample(both, against=1.0, confidence=confidence) if len(both) else None
         rows.append(
             DirectionSummary(
                 group=group,
@@ -251,10 +287,19 @@ def summarise_directions(everybody: Directed, kept: Directed, tests: Comparisons
                 mean_sum=symmetry.mean if symmetry else None,
                 n_symmetry=len(both),
                 p_symmetry=symmetry.p_value if symmetry else None,
+                mean_excess=_less_one(symmetry.mean if symmetry else None),
+                excess_low=_less_one(symmetry.ci_low if symmetry else None),
+                excess_high=_less_one(symmetry.ci_high if symmetry else None),
+                n_selected=len(left),
+                mean_excess_selected=_less_one(math.fsum(left.tolist()) / len(left) if len(left) else None),
                 reason=_why_null(summary, symmetry),
             )
         )
     return rows
+
+
+def _less_one(value: float | None) -> float | None:
+    return None if value is None else value - 1
 
 
 def _why_null(summary: TTest | None, symmetry: TTest | None) -> str | None:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 
+from analysis.coding import translate
 from spa.errors import AnalysisError
 
+WIDE_COLUMN, WIDE = "score", 65_536  # a column of answers, and how many different ones are kept as categories
 SUFFIXES = (".csv", ".jsonl", ".ndjson", ".parquet")
 
 
@@ -30,8 +33,10 @@ class RawTable:
     sha256: str | None
 
 
-def read_raw(path: Path, mapping: Mapping[str, str], known: frozenset[str]) -> RawTable:
+def read_raw(path: Path, mapping: Mapping[str, str], known: frozenset[str], *, coded: bool = False) -> RawTable:
     """Read one file as strings, rename columns by ``mapping`` (old -> new) and keep the ``known`` ones.
+
+    Of a Parquet file one column is read at a time, and only those that are known.
 
     Parameters
     ----------
@@ -41,6 +46,8 @@ def read_raw(path: Path, mapping: Mapping[str, str], known: frozenset[str]) -> R
         Column in the file -> column of the tidy table; names that this file lacks are left alone.
     known : frozenset of str
         Columns that the table may have; others are ignored.
+    coded : bool
+        Keep the strings as :func:`tidy_frame` does with ``coded``.
 
     Raises
     ------
@@ -55,8 +62,8 @@ def read_raw(path: Path, mapping: Mapping[str, str], known: frozenset[str]) -> R
     try:
         with path.open("rb") as stream:
             sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
-        frame = _read(path, suffix)
-        tidy = tidy_frame(frame, str(path), mapping, known)
+        source = _parquet(path) if suffix == ".parquet" else _in_memory(_read(path, suffix))
+        tidy = _tidy(source, str(path), mapping, known, coded=coded)
     except OSError as error:
         raise AnalysisError(f"{path}: cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
@@ -68,39 +75,94 @@ def read_raw(path: Path, mapping: Mapping[str, str], known: frozenset[str]) -> R
     first_row = 2 if suffix == ".csv" else 1
     return RawTable(
         place=str(path),
-        columns=tuple(frame.columns),
+        columns=tuple(source.schema),
         frame=tidy,
         first_row=first_row,
         sha256=sha256,
     )
 
 
-def tidy_frame(frame: pl.DataFrame, place: str, mapping: Mapping[str, str], known: frozenset[str]) -> pl.DataFrame:
-    """Rename, keep the known columns as strings and drop blank lines; refuse a frame without rows.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Source:
+    """Columns that are read when they are asked for."""
+
+    schema: Mapping[str, pl.DataType]
+    height: int
+    column: Callable[[str], pl.Series]
+
+
+def _in_memory(frame: pl.DataFrame) -> _Source:
+    return _Source(schema=frame.schema, height=frame.height, column=frame.get_column)
+
+
+def _parquet(path: Path) -> _Source:
+    return _Source(
+        schema=pl.read_parquet_schema(path),
+        height=pl.scan_parquet(path).select(pl.len()).collect().item(),
+        column=lambda name: pl.read_parquet(path, columns=[name]).to_series(),
+    )
+
+
+def tidy_frame(
+    frame: pl.DataFrame, place: str, mapping: Mapping[str, str], known: frozenset[str], *, coded: bool = False
+) -> pl.DataFrame:
+    """Rename and keep the known columns as strings; refuse a frame without rows.
+
+    With ``coded`` the strings are of polars' categorical type, four bytes a row however long they are; a column of
+    answers that holds too many different ones stays of strings.
 
     >>> tidy_frame(pl.DataFrame({"rater": ["001"], "x": [1]}), "f", {"rater": "id"}, frozenset({"id"})).to_dicts()
     [{'id': '001'}]
     """
-    names = [mapping.get(name, name) for name in frame.columns]
-    doubled = sorted({name for name in names if names.count(name) > 1})
+    return _tidy(_in_memory(frame), place, mapping, known, coded=coded)
+
+
+def _tidy(
+    source: _Source, place: str, mapping: Mapping[str, str], known: frozenset[str], *, coded: bool
+) -> pl.DataFrame:
+    names = {name: mapping.get(name, name) for name in source.schema}
+    doubled = sorted(name for name, times in Counter(names.values()).items() if times > 1)
     if doubled:
-        came = f"columns {', '.join(frame.columns)}"
+        came = f"columns {', '.join(names)}"
         raise AnalysisError(f"{place}: column {', '.join(doubled)} stands there twice ({came}); rename or --map one")
-    kept = frame.rename(dict(zip(frame.columns, names, strict=True))).select([name for name in names if name in known])
-    nested = [name for name, dtype in kept.schema.items() if dtype.is_nested()]
+    kept = {old: new for old, new in names.items() if new in known}
+    nested = [new for old, new in kept.items() if source.schema[old].is_nested()]
     if nested:
         raise AnalysisError(f"{place}: column {', '.join(nested)} holds lists or objects; one value a cell is wanted")
-    if frame.is_empty():
+    if not source.height:
         raise AnalysisError(f"{place}: a header without rows; at least one answer is wanted")
-    if len(kept.columns) == 0:
-        return kept
-    strings = kept.select(pl.all().cast(pl.String).str.strip_chars())
-    return strings.with_columns(pl.when(pl.all().str.len_bytes() > 0).then(pl.all()).otherwise(None).name.keep())
+    return pl.DataFrame(
+        [
+            (_coded(source.column(old), several=new == WIDE_COLUMN) if coded else _plain(source.column(old))).alias(new)
+            for old, new in kept.items()
+        ]
+    )
+
+
+def _plain(column: pl.Series) -> pl.Series:
+    strings = column.cast(pl.String).str.strip_chars()
+    empty = strings.str.len_bytes() == 0
+    return strings.set(empty, None) if empty.any() else strings
+
+
+def _coded(column: pl.Series, *, several: bool) -> pl.Series:
+    """Return the strings of a column as categories, each different one cast and stripped once."""
+    if not isinstance(column.dtype, pl.Categorical):
+        few = not several or column.n_unique() <= WIDE
+        if not few:
+            return _plain(column)
+        if column.dtype == pl.String or isinstance(column.dtype, pl.Enum):
+            column = column.cast(pl.Categorical)
+        else:
+            seen = column.unique()
+            column = column.replace_strict(seen, seen.cast(pl.String).cast(pl.Categorical), return_dtype=pl.Categorical)
+    seen = column.unique().cast(pl.String)
+    if seen.equals(_plain(seen)):
+        return column
+    return translate(column, lambda strings: _plain(strings).cast(pl.Categorical))
 
 
 def _read(path: Path, suffix: str) -> pl.DataFrame:
-    if suffix == ".parquet":
-        return pl.read_parquet(path)
     if suffix == ".csv":
         _check_header(path)
         return pl.read_csv(path, infer_schema=False)

@@ -13,17 +13,23 @@ from typing import Any
 import polars as pl
 
 from analysis import overview
+from analysis.agreement.judged_rows import agreement_of_judgements
 from analysis.agreement.rows import agreement_of_ratings
 from analysis.choices import ChoiceTest, choice_cells, choice_judgements, compare_choices
 from analysis.coding import DIGITS
 from analysis.corrections import with_verdicts
 from analysis.correlations.rows import correlate_groups
+from analysis.equivalence import Row as TestRow
+from analysis.equivalence import with_equivalence
 from analysis.exclusions import apply_exclusions, find_exclusions
+from analysis.families import families_of
 from analysis.findings import compare_with_expected, find_disagreements, findings_of
-from analysis.groups import group_order
+from analysis.groups import group_order, people_of
 from analysis.llm_vs_people.rows import llm_vs_people
 from analysis.order import Order, order_of
 from analysis.plan import Plan
+from analysis.preference_checks.effect_sizes import with_effect_sizes
+from analysis.preference_checks.rows import preference_checks
 from analysis.preferences import (
     Comparisons,
     DirectionSummary,
@@ -34,17 +40,20 @@ from analysis.preferences import (
     preference_judgements,
     summarise_directions,
 )
-from analysis.ranking import Ranking, agreement_of_rankings, order_systems
+from analysis.ranking.agreement import agreement_of_rankings
+from analysis.ranking.differences import find_ranking_differences
+from analysis.ranking.replicates import unit_names
+from analysis.ranking.sources import RankingSources, rank_systems
+from analysis.rating_checks.rows import OtherTests
 from analysis.ratings import (
     RatingMean,
     RatingTest,
     compare_ratings,
+    counted_judgements,
     rating_cells,
     rating_differences,
-    rating_judgements,
     summarise_ratings,
 )
-from analysis.strength_rows import strength_rows
 from analysis.study_facts import StudyFacts
 from analysis.tables import AnswerTables
 from analysis.wording import conventions, warn
@@ -83,20 +92,28 @@ def analyse(tables: AnswerTables, plan: Plan, *, study: StudyFacts | None = None
     exclusions = find_exclusions(tables, plan)
     kept = {name: apply_exclusions(table, exclusions) for name, table in answers.items()}
     orders = {name: order_of(table, names, study) for name, table in answers.items()}
-    plan = _with_lower(plan, orders)
-    preferences, directions, strengths = _preferences(answers, kept, orders, plan)
-    means, rating_tests, rated = _ratings(kept, orders, plan)
-    choice_tests, chosen = _choices(kept, orders, plan)
-    strengths += chosen + rated
+    plan = with_lower(plan, orders)
+    sources = RankingSources(plan=plan)
+    preferences, directions = analyse_preferences(answers, kept, orders, sources)
+    tested_otherwise = OtherTests(plan=plan)
+    choice_tests = analyse_choices(kept, orders, sources, tested_otherwise)
+    means, rating_tests = analyse_ratings(kept, orders, sources, tested_otherwise)
     correlations, compared = correlate_groups(kept.get("ratings"), tables.metrics, groups, orders.get("ratings"), plan)
-    rankings = _rankings(strengths, means, orders, plan)
+    rankings = rank_systems(sources, means, rating_tests)
     agreement, annotator_pairs = (
         agreement_of_ratings(kept["ratings"], orders["ratings"], plan) if "ratings" in kept else ([], [])
     )
+    agreement += agreement_of_judgements(kept, orders, plan)
+    checks = preference_checks(answers, orders, exclusions, plan)
     findings = [
         *findings_of("preferences", preferences),
         *findings_of("ratings", rating_tests),
         *findings_of("choices", choice_tests),
+    ]
+    families = [
+        *families_of("preferences", preferences, plan),
+        *families_of("ratings", rating_tests, plan),
+        *families_of("choices", choice_tests, plan),
     ]
     results = {
         "schema": SCHEMA,
@@ -107,16 +124,24 @@ def analyse(tables: AnswerTables, plan: Plan, *, study: StudyFacts | None = None
         "missing": overview.missing(answers, orders),
         "preferences": _rows(preferences),
         "preference_directions": _rows(directions),
-        "ratings": {"means": _rows(means), "pairs": _rows(rating_tests)},
-        "choices": {"pairs": _rows(choice_tests)},
-        "bradley_terry": strengths,
+        **checks.as_dicts(),
+        "ratings": {"means": _rows(means), **tested_otherwise.rating_rows(rating_tests, _rows(rating_tests))},
+        "choices": {"pairs": tested_otherwise.choice_rows(choice_tests, _rows(choice_tests))},
+        "families": _rows(families),
+        "bradley_terry": sources.rows,
+        "ties": _rows(sources.ties),
         "rankings": _rows(rankings),
-        "ranking_agreement": _rows(agreement_of_rankings(rankings)),
+        "ranking_agreement": _rows(
+            agreement_of_rankings(rankings, sources.sums, confidence=plan.confidence, seed=plan.seed)
+        ),
+        "ranking_differences": _rows(
+            find_ranking_differences(rankings, findings, sources.tables, people_of(groups), plan)
+        ),
         "agreement": agreement,
         "annotator_pairs": annotator_pairs,
         "correlations": _rows(correlations),
         "comparisons_of_correlations": _rows(compared),
-        "llm_vs_people": llm_vs_people(kept, orders, means, plan),
+        "llm_vs_people": llm_vs_people(kept, orders, means, plan, metrics=tables.metrics),
         "expected": compare_with_expected(findings, plan.expected),
         "disagreements": find_disagreements(findings),
         "conventions": conventions(plan),
@@ -136,102 +161,98 @@ def results_schema() -> dict[str, Any]:
     return schema
 
 
-def _preferences(
-    answers: Mapping[str, pl.DataFrame], kept: Mapping[str, pl.DataFrame], orders: Mapping[str, Order], plan: Plan
-) -> tuple[list[PreferenceTest], list[DirectionSummary], list[dict[str, Any]]]:
+def analyse_preferences(
+    answers: Mapping[str, pl.DataFrame],
+    kept: Mapping[str, pl.DataFrame],
+    orders: Mapping[str, Order],
+    sources: RankingSources,
+) -> tuple[list[PreferenceTest], list[DirectionSummary]]:
+    """Return tests and directions of the preferences, empty where there are none; fill ``sources``."""
     if "preferences" not in answers:
-        return [], [], []
-    order = orders["preferences"]
+        return [], []
+    order, plan = orders["preferences"], sources.plan
     comparisons = Comparisons(answers["preferences"], order)
     everybody, directed = (direct(frames["preferences"], comparisons) for frames in (answers, kept))
     units = combine(directed)
     rows = compare_preferences(units, comparisons, confidence=plan.confidence)
     llms = set(answers["preferences"].filter(pl.col("annotator_kind") == "llm")["group"].to_list())
+    names = {kind: directed.names for kind in ("annotator", "assignment")}
+    for group, criterion, judged in preference_judgements(units, comparisons, order.systems, llms):
+        sources.add_comparisons("preferences", group, criterion, judged, order.systems, names)
     return (
-        with_verdicts(rows, fwer=plan.fwer, family=plan.family),
-        summarise_directions(everybody, directed, comparisons),
-        [
-            row
-            for group, criterion, judged in preference_judgements(units, comparisons, order.systems, llms)
-            for row in strength_rows("preferences", group, criterion, judged, order.systems, plan)
-        ],
+        _with_equivalence(
+            with_verdicts(
+                with_effect_sizes(rows, confidence=plan.confidence),
+                fwer=plan.fwer,
+                family=plan.family,
+                correction=plan.correction,
+            ),
+            plan.equivalence_margin,
+            plan,
+        ),
+        summarise_directions(everybody, directed, comparisons, confidence=plan.confidence),
     )
 
 
-def _ratings(
-    kept: Mapping[str, pl.DataFrame], orders: Mapping[str, Order], plan: Plan
-) -> tuple[list[RatingMean], list[RatingTest], list[dict[str, Any]]]:
+def analyse_ratings(
+    kept: Mapping[str, pl.DataFrame],
+    orders: Mapping[str, Order],
+    sources: RankingSources,
+    otherwise: OtherTests | None = None,
+) -> tuple[list[RatingMean], list[RatingTest]]:
+    """Return means and tests of the ratings, empty where there are none; fill ``sources`` and ``otherwise``."""
     if "ratings" not in kept:
-        return [], [], []
-    order = orders["ratings"]
+        return [], []
+    order, plan, names = orders["ratings"], sources.plan, unit_names(kept["ratings"])
     means: list[RatingMean] = []
     tests: list[RatingTest] = []
-    strengths: list[dict[str, Any]] = []
     for cells in rating_cells(kept["ratings"], order):
         differences = rating_differences(cells)
         means += summarise_ratings(cells, plan)
-        tests += compare_ratings(cells, differences, plan)
-        judged = rating_judgements(cells, differences)
-        strengths += strength_rows("ratings_bt", cells.group, cells.criterion, judged, order.systems, plan)
-    tests = with_verdicts(tests, fwer=plan.fwer, family=plan.family, lower_is_better=plan.lower_is_better)
-    return means, tests, strengths
+        own = compare_ratings(cells, differences, plan)
+        tests += own
+        if otherwise is not None:
+            otherwise.add_ratings(cells, differences, own)
+        judged = counted_judgements(cells, differences, plan)
+        sources.add_comparisons("ratings_bt", cells.group, cells.criterion, judged, order.systems, names)
+        sources.add_ratings(cells, names)
+    tests = with_verdicts(
+        tests,
+        fwer=plan.fwer,
+        family=plan.family,
+        lower_is_better=plan.lower_is_better,
+        correction=plan.correction,
+    )
+    return means, _with_equivalence(tests, plan.equivalence_margin_ratings, plan)
 
 
-def _choices(
-    kept: Mapping[str, pl.DataFrame], orders: Mapping[str, Order], plan: Plan
-) -> tuple[list[ChoiceTest], list[dict[str, Any]]]:
+def analyse_choices(
+    kept: Mapping[str, pl.DataFrame],
+    orders: Mapping[str, Order],
+    sources: RankingSources,
+    otherwise: OtherTests | None = None,
+) -> list[ChoiceTest]:
+    """Return tests of the choices, empty where there are none; fill ``sources`` and ``otherwise``."""
     if "choices" not in kept:
-        return [], []
-    order = orders["choices"]
+        return []
+    order, plan, names = orders["choices"], sources.plan, unit_names(kept["choices"])
     tests: list[ChoiceTest] = []
-    strengths: list[dict[str, Any]] = []
     for cells in choice_cells(kept["choices"], order):
-        tests += compare_choices(cells, plan)
+        own = compare_choices(cells, plan)
+        tests += own
+        if otherwise is not None:
+            otherwise.add_choices(cells, own)
         judged = choice_judgements(cells)
-        strengths += strength_rows("choices", cells.group, cells.criterion, judged, order.systems, plan)
-    return with_verdicts(tests, fwer=plan.fwer, family=plan.family), strengths
+        sources.add_comparisons("choices", cells.group, cells.criterion, judged, order.systems, names)
+    tests = with_verdicts(tests, fwer=plan.fwer, family=plan.family, correction=plan.correction)
+    return _with_equivalence(tests, plan.equivalence_margin, plan)
 
 
-def _rankings(
-    strengths: Sequence[Mapping[str, Any]], means: Sequence[RatingMean], orders: Mapping[str, Order], plan: Plan
-) -> list[Ranking]:
-    grouped: dict[tuple[str, str, str], list[Mapping[str, Any]]] = {}
-    for row in strengths:
-        grouped.setdefault((row["source"], row["group"], row["criterion"]), []).append(row)
-    rated: dict[tuple[str, str], dict[str, float]] = {}
-    for mean in means:
-        rated.setdefault((mean.group, mean.criterion), {})[mean.system] = mean.mean
-    by_mean = [
-        Ranking(
-            source="ratings",
-            group=group,
-            criterion=criterion,
-            order=order_systems(values, tie=0.0, lower_is_better=criterion in plan.lower_is_better),
-        )
-        for (group, criterion), values in rated.items()
-    ]
-    by_strength = []
-    for (source, group, criterion), rows in grouped.items():
-        places: dict[int, list[str]] = {}
-        for row in rows:
-            if row["rank"] is not None:
-                places.setdefault(row["rank"], []).append(row["system"])
-        by_strength.append(
-            Ranking(
-                source=source,
-                group=group,
-                criterion=criterion,
-                order=tuple(tuple(places[rank]) for rank in sorted(places)),
-                unranked=tuple(
-                    {"system": row["system"], "reason": row["reason"]} for row in rows if row["rank"] is None
-                ),
-            )
-        )
-    sources = ("preferences", "ratings", "choices", "ratings_bt")
-    return sorted([*by_strength, *by_mean], key=lambda ranking: sources.index(ranking.source))
+def _with_equivalence(tests: Sequence[TestRow], margin: float | None, plan: Plan) -> list[TestRow]:
+    return with_equivalence(tests, margin=margin, fwer=plan.fwer, confidence=plan.confidence, family=plan.family)
 
 
-def _with_lower(plan: Plan, orders: Mapping[str, Order]) -> Plan:
+def with_lower(plan: Plan, orders: Mapping[str, Order]) -> Plan:
     """Let a criterion that was rated in a second way be lower-is-better too; refuse unknown names."""
     criteria = {criterion for order in orders.values() for criterion in order.criteria}
     known = {ELICITATION.sub("", criterion) for criterion in criteria} | criteria
@@ -253,12 +274,14 @@ def _rows(records: Sequence[Any]) -> list[dict[str, Any]]:
 
 def _plain(value: Any) -> Any:
     """Turn tuples into lists and round floats, so that neither the order of rows nor a last bit shows."""
-    if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+    if value is None or isinstance(value, str | int):
+        return value
     if isinstance(value, float):
         if not math.isfinite(value):
             raise ArithmeticError("a result is not finite")
         return float(f"{value:.{DIGITS}g}")
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
     return value

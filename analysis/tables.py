@@ -9,6 +9,8 @@ from pathlib import Path
 
 import polars as pl
 
+from analysis.checks import LARGEST
+from analysis.coding import code, fold
 from analysis.columns import (
     ANNOTATOR_COLUMNS,
     KINDS,
@@ -21,6 +23,7 @@ from analysis.columns import (
     Scale,
     rows_named,
 )
+from analysis.conversion import Frame, polars_of
 from analysis.groups import with_groups
 from analysis.reading import RawTable, read_raw, tidy_frame
 from spa.errors import AnalysisError
@@ -30,6 +33,7 @@ REQUIRED = {
     "metrics": METRIC_COLUMNS,
     "annotators": ("annotator_id",),
 }
+CODED = ("ratings",)  # tables that may be long: their strings are categories
 ANSWERS = ("preferences", "ratings", "choices")
 PREFERRED_ELICITATIONS = ("spa", "likert", "continuous", "category", "choice")  # the first keeps the criterion's name
 
@@ -47,7 +51,9 @@ class InputFile:
 class AnswerTables:
     """Checked tables. An answer table has ``value`` (null = missing), ``text``, ``group`` and all columns of its cell.
 
-    ``value`` is a preference probability, a score, or 1, 0.5 and 0 where x, neither or y won.
+    ``value`` is a preference probability, a score, or 1, 0.5 and 0 where x, neither or y won. The strings of
+    ratings are of polars' categorical type (equal to strings in comparisons and lists, cast before a join with
+    a table of strings), so that ten million rows fit into memory.
     """
 
     preferences: pl.DataFrame | None = None
@@ -73,6 +79,11 @@ class Reading:
     scales: tuple[Scale, ...] = ()
 
 
+def answered_rows(table: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows of an answer table that hold an answer: the table itself where all do."""
+    return table.filter(pl.col("value").is_not_null()) if table["value"].has_nulls() else table
+
+
 def read_tables(paths: Mapping[str, Path], reading: Reading) -> AnswerTables:
     """Read and check files.
 
@@ -92,7 +103,7 @@ def read_tables(paths: Mapping[str, Path], reading: Reading) -> AnswerTables:
     problems: list[str] = []
     for kind, path in paths.items():
         try:
-            raw[kind] = read_raw(path, reading.mapping, KNOWN[kind])
+            raw[kind] = read_raw(path, reading.mapping, KNOWN[kind], coded=kind in CODED)
         except AnalysisError as error:
             problems += error.problems
     seen = {column for table in raw.values() for column in table.columns}
@@ -104,19 +115,22 @@ def read_tables(paths: Mapping[str, Path], reading: Reading) -> AnswerTables:
     return _check_all(raw, reading, problems)
 
 
-def check_frames(frames: Mapping[str, pl.DataFrame], reading: Reading) -> AnswerTables:
-    """Check frames that are in memory already, by the same rules as files.
+def check_frames(frames: Mapping[str, Frame], reading: Reading) -> AnswerTables:
+    """Check frames (polars or pandas) that are in memory already, by the same rules as files.
 
     Empty frames are left out: a study need not ask in every way. The hash kept is that of the rows as CSV.
     """
+    unknown = [kind for kind in frames if kind not in KNOWN]
+    if unknown:
+        raise ValueError(f"unknown table {', '.join(unknown)} (there are: {', '.join(KNOWN)})")
     raw: dict[str, RawTable] = {}
     problems: list[str] = []
-    for kind, frame in frames.items():
-        if frame.is_empty():
-            continue
+    for kind, given in frames.items():
         place = f"{kind} table"
         try:
-            tidy = tidy_frame(frame, place, reading.mapping, KNOWN[kind])
+            if (frame := polars_of(given, place=place)).is_empty():
+                continue
+            tidy = tidy_frame(frame, place, reading.mapping, KNOWN[kind], coded=kind in CODED)
         except AnalysisError as error:
             problems += error.problems
             continue
@@ -136,7 +150,8 @@ def _check_all(raw: Mapping[str, RawTable], reading: Reading, problems: list[str
             )
             continue
         frame = table.frame.with_row_index("row", offset=table.first_row)
-        frame = frame.filter(pl.any_horizontal(pl.exclude("row").is_not_null()))  # blank lines hold nothing
+        if all(frame[column].has_nulls() for column in frame.columns[1:]):
+            frame = frame.filter(pl.any_horizontal(pl.exclude("row").is_not_null()))  # blank lines hold nothing
         check = Check(frame, table.place)
         if kind in LAYOUTS:
             _check_answers(check, kind, reading)
@@ -158,10 +173,12 @@ def _check_all(raw: Mapping[str, RawTable], reading: Reading, problems: list[str
 def _check_answers(check: Check, kind: str, reading: Reading) -> None:
     layout = LAYOUTS[kind]
     wanted = sorted(KNOWN[kind] - set(check.frame.columns))
-    check.frame = check.frame.with_columns(pl.lit(None, dtype=pl.String).alias(column) for column in wanted)
+    strings = pl.Categorical() if kind in CODED else pl.String()
+    given = sorted(KNOWN[kind] - set(layout.required) - set(wanted))
+    check.frame = check.frame.with_columns(pl.lit(None, dtype=strings).alias(column) for column in wanted)
     for column in layout.required[:-1]:
         check.names(column)
-    check.blank(sorted(KNOWN[kind] - set(layout.required)))
+    check.blank(given)
     check.frame = check.frame.with_columns(pl.col("criterion").fill_null(OVERALL))
     if "annotator_kind" not in wanted:
         _check_kind(check)
@@ -192,7 +209,14 @@ def _check_answer(check: Check, kind: str, scales: Sequence[Scale]) -> None:
         off = (pl.col("value") < 0) | (pl.col("value") > 1)
         check.refuse(off, answer, "preference must lie in [0, 1] (divide percentages by 100)")
     if kind == "ratings":
+        size = pl.col("value").abs()
+        unsquared = (size > LARGEST) | ((size > 0) & (size < 1 / LARGEST))
+        check.refuse(unsquared, answer, "score must be 0 or of a size between 1e-100 and 1e100, to be squared")
         _check_scales(check, scales)
+    if not check.frame["value"].has_nulls():
+        dtype = check.frame.schema["missing_reason"]
+        check.frame = check.frame.with_columns(pl.lit(None, dtype=dtype).alias("missing_reason"))
+        return
     given = pl.col("missing_reason")
     reason = pl.when(given.is_not_null()).then(given).when(text.is_null()).then(pl.lit("empty")).otherwise(text)
     check.frame = check.frame.with_columns(
@@ -214,7 +238,9 @@ def _check_scales(check: Check, scales: Sequence[Scale]) -> None:
 def _check_cells(check: Check, cell: Sequence[str]) -> None:
     """Refuse a cell answered twice; a missing answer beside an accepted one is not a second answer."""
     key = [*cell, "repeat"]
-    answered = check.frame.filter(pl.col("value").is_not_null()).select("row", *key)
+    answered = answered_rows(check.frame).select("row", *key)
+    if len(fold(*(code(answered[name]).of for name in key))) == answered.height:
+        return
     doubled = answered.group_by(key).len().filter(pl.col("len") > 1)
     if doubled.is_empty():
         return
@@ -237,6 +263,8 @@ def _check_kind(check: Check) -> None:
 
 def _named_by_elicitation(frame: pl.DataFrame) -> pl.DataFrame:
     """Tell apart a criterion that was rated in two ways: scores on different scales are never pooled."""
+    if frame["elicitation"].null_count() == frame.height:
+        return frame
     asked = frame.select("criterion", "elicitation").drop_nulls().unique()
     renamed: dict[tuple[str, str], str] = {}
     for criterion in asked["criterion"].unique().to_list():

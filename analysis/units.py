@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from analysis.cell_sums import CellSums
 from analysis.coding import Floats, Ints, fold, snap, split_by
 
 ENOUGH_ANNOTATORS = 10
@@ -87,10 +88,40 @@ def average_by_unit(
         ``None`` for a part without values.
     """
     columns = {"annotator": annotator, "assignment": assignment, "item": item}
-    kinds = tuple(columns)
-    kind = np.array([kinds.index(name) for name in units], dtype=np.int64)[part] if len(part) else part
-    unit = np.choose(kind, list(columns.values())) if len(part) else part
-    folded = fold(part, unit)
-    means = snap(folded.mean(values), scale=scale, digits=13)
-    parts = split_by(part[folded.first], means, len(units))
-    return [UnitValues(unit=name, values=own) if len(own) else None for name, own in zip(units, parts, strict=True)]
+    width = max((int(columns[name].max()) + 1 for name in set(units)), default=1) if len(part) else 1
+    sums = UnitSums(units, width=width, scale=scale)
+    sums.add(part, values, columns)
+    return sums.averages()
+
+
+class UnitSums:
+    """What :func:`average_by_unit` does, for values that come some at a time.
+
+    ``width`` is one more than the largest number of a unit. O(n) time, memory by parts times units.
+    """
+
+    def __init__(self, units: Sequence[str], *, width: int, scale: float) -> None:
+        self._units, self._width, self._scale = tuple(units), width, scale
+        self._cells = CellSums(len(self._units) * width)
+
+    def add(self, part: Ints, values: Floats, columns: Mapping[str, Ints]) -> None:
+        """Add values by their part and, in the column of the part's unit, by who or what they belong to."""
+        if not len(part):
+            return
+        wanted = sorted(set(self._units))
+        kind = np.array([wanted.index(name) for name in self._units])
+        unit = columns[wanted[0]] if len(wanted) == 1 else np.choose(kind[part], [columns[name] for name in wanted])
+        self._cells.add(part * self._width + unit, values)
+
+    def averages(self) -> list[UnitValues | None]:
+        """Return the averages of each part; ``None`` for a part without values."""
+        key, count, sums = self._cells.found()
+        means = snap(sums / count, scale=self._scale, digits=13)
+        parts = split_by(key // self._width, means, len(self._units))
+        named = zip(self._units, parts, strict=True)
+        return [UnitValues(unit=name, values=own) if len(own) else None for name, own in named]
+
+
+def unit_name(annotator: str, assignment: str | None = None) -> str:
+    """Identify an annotator, or one of his or her assignments, across tables."""
+    return annotator if assignment is None else f"{annotator}\x1f{assignment}"

@@ -25,7 +25,9 @@ class Profiles:
     values : array of float, shape (n_values,)
         Distinct values, ascending.
     profile, code : array of int, shape (n_entries,)
-        One entry for each answer of a profile: its profile, and the number of its value.
+        Entries: a profile, and the number of a value that it holds. A value may have several entries.
+    times : array of int, shape (n_entries,)
+        How often; the entries of a profile add up to its size.
     size : array of int, shape (n_profiles,)
         Answers of a profile.
     units : array of int, shape (n_profiles,)
@@ -37,6 +39,7 @@ class Profiles:
     values: Floats
     profile: Ints
     code: Ints
+    times: Ints
     size: Ints
     units: Ints
     of_unit: Ints
@@ -44,7 +47,7 @@ class Profiles:
     def table(self, weights: Floats | None = None) -> Floats | sp.csr_array:
         """Return profiles x values, an answer counting the weight of its profile (default 1); sparse where large."""
         shape = (len(self.size), len(self.values))
-        share = np.ones(len(self.code)) if weights is None else weights[self.profile]
+        share = self.times.astype(np.float64) if weights is None else weights[self.profile] * self.times
         if shape[0] * shape[1] <= DENSE:
             counted = np.bincount(
                 self.profile * shape[1] + self.code, weights=share, minlength=shape[0] * shape[1]
@@ -54,14 +57,15 @@ class Profiles:
 
     def sums(self, of_values: Floats) -> Floats:
         """Add up a number of each value over the answers of each profile."""
-        total = np.bincount(self.profile, weights=of_values[self.code], minlength=len(self.size))
+        total = np.bincount(self.profile, weights=of_values[self.code] * self.times, minlength=len(self.size))
         return total.astype(np.float64)
 
     def squares(self) -> Floats:
         """Return the sum over values of the squared count, by profile."""
         cells = self.profile * len(self.values) + self.code
-        _, first, times = np.unique(cells, return_index=True, return_counts=True)
-        total = np.bincount(self.profile[first], weights=times.astype(np.float64) ** 2, minlength=len(self.size))
+        folded = fold(cells)
+        times = np.bincount(folded.of, weights=self.times)
+        total = np.bincount(self.profile[folded.first], weights=times**2, minlength=len(self.size))
         return total.astype(np.float64)
 
 
@@ -83,12 +87,43 @@ def code_values(value: Floats) -> tuple[Floats, Ints]:
 
 
 def fold_profiles(data: ReliabilityData, *, at_least: int = 1) -> Profiles:
-    """Fold the units with ``at_least`` answers into profiles, in O(answers x log answers)."""
+    """Fold the units with ``at_least`` answers into profiles.
+
+    O(answers + units x values) where a unit has more answers than there are values, else O(answers log answers).
+    """
     sizes = data.sizes
-    kept = sizes[data.unit] >= at_least
-    number = np.cumsum(sizes >= at_least) - 1
-    values, codes = code_values(data.value[kept])
-    unit, sizes = number[data.unit[kept]], sizes[sizes >= at_least]
+    unit, value = data.unit, data.value
+    if sizes.min() < at_least:
+        kept = sizes[unit] >= at_least
+        unit, value = (np.cumsum(sizes >= at_least) - 1)[unit[kept]], value[kept]
+        sizes = sizes[sizes >= at_least]
+    values, codes = code_values(value)
+    if sizes.max() > len(values):
+        return _fold_counts(values, unit, codes, sizes)
+    return _fold_answers(values, unit, codes, sizes)
+
+
+def _fold_counts(values: Floats, unit: Ints, codes: Ints, sizes: Ints) -> Profiles:
+    """Fold rows of the table of units x values; equal sizes stand as their sorted answers would."""
+    shape = (len(sizes), len(values))
+    key = unit * shape[1]
+    key += codes
+    counts = np.bincount(key, minlength=shape[0] * shape[1]).reshape(shape)
+    folded = fold(sizes, *(sizes - column for column in counts.T))
+    counts = counts[folded.first]
+    profile, code = np.nonzero(counts)
+    return Profiles(
+        values=values,
+        profile=profile,
+        code=code,
+        times=counts[profile, code],
+        size=sizes[folded.first],
+        units=np.bincount(folded.of, minlength=len(folded)),
+        of_unit=folded.of,
+    )
+
+
+def _fold_answers(values: Floats, unit: Ints, codes: Ints, sizes: Ints) -> Profiles:
     order = np.argsort(unit, kind="stable")
     start = np.concatenate([[0], np.cumsum(sizes)[:-1]])
     codes = codes[order]
@@ -109,6 +144,7 @@ def fold_profiles(data: ReliabilityData, *, at_least: int = 1) -> Profiles:
         values=values,
         profile=np.concatenate(profile),
         code=np.concatenate(entries),
+        times=np.ones(sum(map(len, entries)), dtype=np.int64),
         size=np.concatenate(widths),
         units=np.concatenate(units),
         of_unit=of_unit,

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from analysis.coding import Floats, Ints, code, fold
+from analysis.coding import DENSE, Floats, Ints, fold, join_keys, number
+from analysis.columns import MISSING
+from analysis.conversion import is_frame, polars_of
+from spa.errors import AnalysisError
 
 UNIT = ("item_id", "system", "sample")
 ANNOTATOR = ("annotator_id", "variant", "repeat")
 Answers: TypeAlias = Any  # array (units x annotators), a polars or pandas frame, or ReliabilityData
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class ReliabilityData:
     """Answers as whole-number codes; a missing answer is absent.
 
@@ -46,7 +49,7 @@ class ReliabilityData:
         """Number of annotators with at least one answer."""
         return len(self.annotators)
 
-    @property
+    @cached_property
     def sizes(self) -> Ints:
         """Answers of each unit, shape (n_units,)."""
         return np.bincount(self.unit, minlength=self.n_units)
@@ -59,7 +62,8 @@ class ReliabilityData:
     @property
     def constant(self) -> bool:
         """Whether every answer that can be paired is the same."""
-        paired = self.value[self.sizes[self.unit] >= 2]
+        sizes = self.sizes
+        paired = self.value if len(sizes) and sizes.min() >= 2 else self.value[sizes[self.unit] >= 2]
         return bool(len(paired)) and bool(paired.min() == paired.max())
 
     def matrix(self) -> Floats:
@@ -71,12 +75,13 @@ class ReliabilityData:
     def of_annotators(self, *numbers: int) -> ReliabilityData:
         """Keep the answers of some annotators."""
         kept = np.isin(self.annotator, numbers)
-        return from_codes(
+        own = from_codes(
             self.unit[kept],
             fold(self.annotator[kept]).of if kept.any() else self.annotator[kept],
             self.value[kept],
             tuple(self.annotators[number] for number in np.unique(self.annotator[kept]).tolist()),
         )
+        return replace(own, n_infinite=self.n_infinite)
 
 
 def reliability_data(answers: Answers, *, criterion: str | None = None) -> ReliabilityData:
@@ -92,8 +97,11 @@ def reliability_data(answers: Answers, *, criterion: str | None = None) -> Relia
 
     Raises
     ------
+    AnalysisError
+        A frame with a missing column, several criteria, a score that is no number, or two answers of one
+        annotator to one unit.
     ValueError
-        A wrong shape, a missing column, several criteria, or one annotator's two answers to one unit.
+        An array of a wrong shape.
 
     Examples
     --------
@@ -103,11 +111,8 @@ def reliability_data(answers: Answers, *, criterion: str | None = None) -> Relia
     """
     if isinstance(answers, ReliabilityData):
         return answers
-    if isinstance(answers, pl.DataFrame):
-        return _from_frame(answers, criterion)
-    if hasattr(answers, "columns") and hasattr(answers, "to_numpy"):  # pandas, which need not be installed
-        named = {name: answers[name].to_numpy() for name in map(str, answers.columns)}
-        return _from_frame(pl.DataFrame({name: _plain_column(column) for name, column in named.items()}), criterion)
+    if is_frame(answers):
+        return _from_frame(polars_of(answers, place="ratings table"), criterion)
     table = np.asarray(answers, dtype=np.float64)
     if table.ndim != 2:
         raise ValueError(f"answers must be units x annotators (2 dimensions), got {table.ndim}")
@@ -119,51 +124,85 @@ def reliability_data(answers: Answers, *, criterion: str | None = None) -> Relia
 def from_codes(unit: Ints, annotator: Ints, value: Floats, annotators: tuple[str, ...]) -> ReliabilityData:
     """Make reliability data of codes; units are renumbered so that each has an answer."""
     finite = np.isfinite(value)
-    kept = unit if finite.all() else unit[finite]
-    present = np.bincount(kept) > 0 if len(kept) else np.zeros(0, dtype=bool)
-    number = np.cumsum(present) - 1
+    n_infinite = 0
+    if not finite.all():
+        n_infinite = int(np.isinf(value).sum())
+        unit, annotator, value = unit[finite], annotator[finite], value[finite]
+    present = np.bincount(unit) > 0 if len(unit) else np.zeros(0, dtype=bool)
+    if not present.all():
+        unit = (np.cumsum(present) - 1)[unit]
     return ReliabilityData(
-        unit=number[kept].astype(np.int64),
-        annotator=annotator[finite],
-        value=value[finite],
+        unit=unit.astype(np.int64, copy=False),
+        annotator=annotator,
+        value=value,
         annotators=annotators,
         n_units=int(present.sum()),
-        n_infinite=int(np.isinf(value).sum()),
+        n_infinite=n_infinite,
     )
 
 
 def _compact(unit: Ints, annotator: Ints, value: Floats, names: tuple[str, ...]) -> ReliabilityData:
     """Drop annotators without an answer."""
     present = np.bincount(annotator, minlength=len(names)) > 0
-    number = np.cumsum(present) - 1
+    if present.all():
+        return from_codes(unit, annotator, value, names)
     kept = tuple(name for name, there in zip(names, present.tolist(), strict=True) if there)
-    return from_codes(unit, number[annotator].astype(np.int64), value, kept)
+    return from_codes(unit, (np.cumsum(present) - 1)[annotator], value, kept)
 
 
 def _from_frame(frame: pl.DataFrame, criterion: str | None) -> ReliabilityData:
-    absent = [name for name in ("annotator_id", "item_id", "score") if name not in frame.columns]
-    if absent:
-        raise ValueError(f"column {', '.join(absent)} is missing (there are: {', '.join(frame.columns)})")
+    if frame.is_empty() or not {"annotator_id", "item_id", "score"} <= set(frame.columns):
+        raise _told_by_checks(frame)
     if "criterion" in frame.columns:
         found = sorted(map(str, frame["criterion"].unique().to_list()))
         if criterion is not None and criterion not in found:
-            raise ValueError(f"no criterion {criterion!r} (there are: {', '.join(found)})")
+            raise AnalysisError(f"no criterion {criterion!r} (there are: {', '.join(found)})")
         if criterion is None and len(found) > 1:
-            raise ValueError(f"several criteria ({', '.join(found)}): name one with criterion=")
+            raise AnalysisError(f"several criteria ({', '.join(found)}): name one with criterion=")
         if criterion is not None:
             frame = frame.filter(pl.col("criterion") == criterion)
+    if not frame["score"].dtype.is_numeric():
+        frame = frame.with_columns(_numbers(frame))
     score = frame["score"].cast(pl.Float64).fill_null(np.nan).to_numpy()
-    unit = _number(frame, UNIT).of
-    who = _number(frame, ANNOTATOR)
+    unit = join_keys(*_coded(frame, UNIT))
+    if len(unit) and int(unit.max()) >= DENSE * len(unit):
+        unit = fold(unit).of
+    who = fold(*_coded(frame, ANNOTATOR))
+    annotator, names = who.of, _names(frame, who.first)
     given = ~np.isnan(score)
-    names = _names(frame, who.first)
-    if given.any() and _doubled(unit[given], who.of[given], len(names)):
-        raise ValueError("one answer of an annotator to a unit is wanted; number further ones in a column 'repeat'")
-    return _compact(unit[given], who.of[given], score[given], names)
+    if not given.all():
+        unit, annotator, score = unit[given], annotator[given], score[given]
+    if len(score) and _doubled(unit, annotator, len(names)):
+        raise _told_by_checks(frame)
+    return _compact(unit, annotator, score, names)
 
 
-def _number(frame: pl.DataFrame, columns: tuple[str, ...]) -> Any:
-    return fold(*(code(frame[name]).of for name in columns if name in frame.columns))
+def _numbers(frame: pl.DataFrame) -> pl.Series:
+    """Read scores written as text, as the checks of files do."""
+    text = frame["score"].cast(pl.String).str.strip_chars()
+    empty = text.is_null() | (text == "") | text.str.contains(MISSING)
+    number = text.cast(pl.Float64, strict=False)
+    if (number.is_null() & ~empty).any():
+        raise _told_by_checks(frame)
+    return number.set(empty, None).alias("score")
+
+
+def _told_by_checks(frame: pl.DataFrame) -> AnalysisError:
+    """Say in the words of the checks of files what is wrong with a frame."""
+    from analysis.tables import Reading, check_frames  # nothing but a mistake needs them
+
+    if frame.is_empty():
+        return AnalysisError("ratings table: no rows; at least one is wanted")
+    told = frame if "system" in frame.columns else frame.with_columns(system=pl.lit("-"))
+    try:
+        check_frames({"ratings": told}, Reading())
+    except AnalysisError as error:
+        return AnalysisError(*(line.replace(", system -", "") for line in error.problems))
+    return AnalysisError("one answer of an annotator to a unit is wanted; number further ones in a column 'repeat'")
+
+
+def _coded(frame: pl.DataFrame, columns: tuple[str, ...]) -> list[Ints]:
+    return [number(frame[name]) for name in columns if name in frame.columns]
 
 
 def _names(frame: pl.DataFrame, first: Ints) -> tuple[str, ...]:
@@ -172,14 +211,9 @@ def _names(frame: pl.DataFrame, first: Ints) -> tuple[str, ...]:
 
 
 def _doubled(unit: Ints, annotator: Ints, n_annotators: int) -> bool:
-    cells = unit * n_annotators + annotator
+    cells = unit * n_annotators
+    cells += annotator
     size = int(cells.max()) + 1
     if size <= 8 * len(cells):  # counting is cheaper than sorting unless the table is sparse
         return bool(np.bincount(cells).max() > 1)
     return len(np.unique(cells)) < len(cells)
-
-
-def _plain_column(column: npt.NDArray[Any]) -> list[Any] | npt.NDArray[Any]:
-    if column.dtype.kind in "iuf":
-        return column
-    return [None if value is None or value != value else str(value) for value in column.tolist()]

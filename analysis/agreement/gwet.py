@@ -11,6 +11,7 @@ from scipy.special import ndtri, stdtrit
 from analysis.agreement.counts import fold_profiles
 from analysis.agreement.data import Answers, ReliabilityData, reliability_data
 from analysis.agreement.result import PERFECT, Agreement, no_answer, undefined
+from analysis.checks import check_level
 from analysis.coding import Floats
 
 Weights = Literal["identity", "linear", "quadratic", "ordinal"]
@@ -103,6 +104,7 @@ def _gwet(
     categories: Sequence[float] | None,
     confidence: float,
 ) -> Agreement:
+    check_level("confidence", confidence)
     data = reliability_data(answers, criterion=criterion)
     reason = no_answer(data)
     counted = None if reason else _counted(data, categories)
@@ -151,6 +153,7 @@ def fleiss_kappa(
     >>> round(fleiss_kappa([[1, 1], [1, 1], [1, 2], [2, 2]]).value, 3)
     0.467
     """
+    check_level("confidence", confidence)
     data = reliability_data(answers, criterion=criterion)
     reason = no_answer(data)
     counted = None if reason else _counted(data, None)
@@ -200,6 +203,7 @@ def exact_agreement(
     >>> exact_agreement([[1, 1, 1], [1, 1, 2], [2, 2, float("nan")], [3, 1, 1]]).value
     0.5
     """
+    check_level("confidence", confidence)
     data = reliability_data(answers, criterion=criterion)
     reason = no_answer(data)
     if reason and not data.constant:
@@ -255,7 +259,8 @@ def _counted(data: ReliabilityData, categories: Sequence[float] | None) -> tuple
         return f"{len(values):,} different values: too many to be categories"
     place = np.searchsorted(values, profiles.values)[profiles.code]
     shape = (len(profiles.size), len(values))
-    counts = np.bincount(profiles.profile * shape[1] + place, minlength=shape[0] * shape[1]).reshape(shape)
+    key = profiles.profile * shape[1] + place
+    counts = np.bincount(key, weights=profiles.times, minlength=shape[0] * shape[1]).reshape(shape)
     return values, counts.astype(np.float64), profiles.units.astype(np.float64)
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
-from scipy.special import fdtri
+from scipy.special import fdtrc, fdtri
 
 from analysis.agreement.data import Answers, ReliabilityData, reliability_data
 from analysis.agreement.result import Agreement, no_answer, undefined
 from analysis.agreement.variance_components import MOST_ANNOTATORS, Annotators, Share, fit_share
+from analysis.checks import check_level
 
 Form = Literal["icc1", "icc2", "icc3", "icc1k", "icc2k", "icc3k"]
 NOISE = 1e-14  # a mean square this small beside the answers' own spread is rounding
@@ -74,6 +76,7 @@ def icc(
     """
     if form not in FORMS:
         raise ValueError(f"form must be one of {', '.join(FORMS)}, got {form!r}")
+    check_level("confidence", confidence)
     return every_icc(reliability_data(answers, criterion=criterion), confidence=confidence, forms=(form,))[0]
 
 
@@ -100,10 +103,10 @@ def mean_squares(table: np.ndarray) -> tuple[float, float, float, float]:
     away = table - table.mean()
     rows, columns = away.mean(axis=1), away.mean(axis=0)
     ssr, ssc = k * float(rows @ rows), n * float(columns @ columns)
-    rest = away - rows[:, None]
-    ssw = float(np.einsum("ij,ij->", rest, rest))
-    rest -= columns
-    sse = float(np.einsum("ij,ij->", rest, rest))
+    away -= rows[:, None]
+    ssw = float(np.einsum("ij,ij->", away, away))
+    away -= columns
+    sse = float(np.einsum("ij,ij->", away, away))
     floor = NOISE * (ssr + ssw)
     ssr, ssc, sse, ssw = (0.0 if square < floor else square for square in (ssr, ssc, sse, ssw))
     return ssr / (n - 1), ssc / (k - 1), sse / ((n - 1) * (k - 1)), ssw / (n * (k - 1))
@@ -202,3 +205,54 @@ def _incomplete(data: ReliabilityData, form: Form, found: Share | None, confiden
         interval="profile likelihood",
         settings={**settings, "annotators": found.annotators},
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ICCTest:
+    """F test that units do not differ, beside an ICC of a complete table; ``reason`` where there is none."""
+
+    form: Form
+    f: float | None
+    df1: int | None
+    df2: int | None
+    p_value: float | None
+    reason: str | None = None
+
+
+def icc_test(answers: Answers, *, form: Form, criterion: str | None = None) -> ICCTest:
+    """Test whether an intraclass correlation is above 0.
+
+    F = MSR / MSW with n - 1 and n (k - 1) degrees of freedom for icc1 and icc1k, F = MSR / MSE with n - 1 and
+    (n - 1)(k - 1) for the others; the p-value is that of a larger F. Whether units differ at all is a low bar: read
+    the interval of :func:`icc` instead.
+
+    Parameters
+    ----------
+    answers, form, criterion
+        As for :func:`icc`; every annotator must have answered every unit.
+
+    References
+    ----------
+    McGraw, K. O. and Wong, S. P. (1996). Psychological Methods, 1(1), 30-46, table 8 (rho = 0).
+
+    >>> table = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
+    >>> found = icc_test(table, form="icc3")
+    >>> round(found.f, 2), found.df1, found.df2, round(found.p_value, 5)
+    (11.03, 5, 15, 0.00013)
+    """
+    if form not in FORMS:
+        raise ValueError(f"form must be one of {', '.join(FORMS)}, got {form!r}")
+    data = reliability_data(answers, criterion=criterion)
+    n, k = data.n_units, data.n_annotators
+    reason = no_answer(data)
+    if reason is None and len(data.value) != n * k:
+        reason = "cells are missing: the F test wants every annotator's answer to every unit"
+    squares = None if reason else mean_squares(data.matrix())
+    rest = 0.0 if squares is None else squares[3] if form[3] == "1" else squares[2]
+    if reason is None and rest == 0:
+        reason = "no variation is left within units"
+    if squares is None or reason is not None:
+        return ICCTest(form=form, f=None, df1=None, df2=None, p_value=None, reason=reason)
+    df2 = n * (k - 1) if form[3] == "1" else (n - 1) * (k - 1)
+    ratio = squares[0] / rest
+    return ICCTest(form=form, f=ratio, df1=n - 1, df2=df2, p_value=float(fdtrc(n - 1, df2, ratio)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import numpy as np
 from scipy.special import ndtri
 
@@ -9,6 +11,7 @@ from analysis.agreement.counts import code_values
 from analysis.agreement.data import Answers, ReliabilityData, reliability_data
 from analysis.agreement.gwet import MOST_CATEGORIES, Weights, weight_matrix
 from analysis.agreement.result import PERFECT, Agreement, no_answer, undefined
+from analysis.checks import check_level, check_one_of
 from analysis.coding import Floats
 
 
@@ -50,6 +53,8 @@ def cohen_kappa(
     >>> cohen_kappa([[1, 1], [1, 1], [1, 2], [2, 2]]).value
     0.5
     """
+    check_level("confidence", confidence)
+    check_one_of("weights", weights, get_args(Weights))
     data = reliability_data(answers, criterion=criterion)
     reason = no_answer(data)
     if reason is None and data.n_annotators != 2:

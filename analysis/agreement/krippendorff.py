@@ -9,8 +9,9 @@ import numpy as np
 
 from analysis.agreement.counts import Profiles, fold_profiles
 from analysis.agreement.data import Answers, reliability_data
-from analysis.agreement.resampling import Statistic, resampled_interval
+from analysis.agreement.resampling import FEW_UNITS, Statistic, jackknife_interval, resampled_interval
 from analysis.agreement.result import PERFECT, Agreement, no_answer, undefined
+from analysis.checks import check_level
 from analysis.coding import Floats
 
 Level = Literal["nominal", "ordinal", "interval", "ratio"]
@@ -44,7 +45,8 @@ def krippendorff_alpha(
     confidence : float
         Level of the interval.
     replicates : int
-        Resamples of units for the interval (annotators are taken as they are).
+        Resamples of units for the interval (annotators are taken as they are); fewer than 50 units are left out
+        one by one instead.
     rng : numpy.random.Generator, optional
         Source of randomness; without it there is no interval.
 
@@ -72,6 +74,7 @@ def krippendorff_alpha(
     if level not in get_args(Level):
         raise ValueError(f"level must be one of {', '.join(get_args(Level))}, got {level!r}")
     measure = f"krippendorff_alpha_{level}"
+    check_level("confidence", confidence)
     data = reliability_data(answers, criterion=criterion)
     reason = no_answer(data)
     profiles = None if reason else fold_profiles(data, at_least=2)
@@ -81,10 +84,14 @@ def krippendorff_alpha(
         return undefined(measure, data, reason or "", level=level)
     statistic = alpha_statistic(profiles, level)
     value = float(statistic(profiles.units[None, :].astype(np.float64))[0])
-    found = None
+    found, few = None, data.n_pairable < FEW_UNITS and value > -1
     if rng is not None and value < 1:
-        found = resampled_interval(
-            statistic, profiles.units, value=value, confidence=confidence, replicates=replicates, rng=rng
+        found = (
+            jackknife_interval(statistic, profiles.units, value=value, confidence=confidence)
+            if few
+            else resampled_interval(
+                statistic, profiles.units, value=value, confidence=confidence, replicates=replicates, rng=rng
+            )
         )
     return Agreement(
         measure=measure,
@@ -98,7 +105,7 @@ def krippendorff_alpha(
         settings={
             "level": level,
             "confidence": confidence,
-            "replicates": replicates if found else 0,
+            "replicates": replicates if found and not few else 0,
             "undefined_replicates": found.undefined if found else 0,
         },
     )
@@ -183,9 +190,10 @@ def _ratio(profiles: Profiles) -> Statistic:
     size = profiles.size.astype(np.float64)
     values = profiles.values / profiles.values[-1]
     within = np.zeros(len(size))
+    profile, code = (np.repeat(column, profiles.times) for column in (profiles.profile, profiles.code))
     for width in np.unique(profiles.size).tolist():
         rows = np.flatnonzero(profiles.size == width)
-        own = values[profiles.code[np.isin(profiles.profile, rows)]].reshape(-1, width)
+        own = values[code[np.isin(profile, rows)]].reshape(-1, width)
         for step in range(1, width):
             within[rows] += 2 * np.sum(_ratio_distance(own[:, step:], own[:, :-step]), axis=1)
     within /= size - 1

@@ -1,4 +1,4 @@
-"""Intervals from resampling units, on the counts of distinct profiles instead of on the units."""
+"""Intervals from resampling units or leaving one out, on the counts of distinct profiles instead of on the units."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ Statistic = Callable[[Floats], Floats]  # weights (replicates x profiles) -> one
 CELLS = 1_000_000  # weights held at once
 JACKKNIFED = 2_000  # profiles up to which the acceleration is computed; it vanishes with more
 BINOMIAL = 20  # a binomial draw costs as much as drawing so many units
+FEW_UNITS = 50  # below, leaving one out covers better than resampling (docs/calibration.md)
+EQUAL = 1e-12  # values of a coefficient that differ by less differ by rounding
 UNDEFINED = 0.05  # share of undefined replicates that an interval bears
 
 
@@ -102,24 +104,55 @@ def resampled_interval(
     return Interval(low=float(low), high=float(high), method=method, undefined=missing)
 
 
+def jackknife_interval(statistic: Statistic, units: Ints, *, value: float, confidence: float) -> Interval:
+    """Return the interval of a coefficient in (-1, 1) from leaving each unit out once, for few units.
+
+    SE^2 = (n - 1) / n sum (v_i - mean v)^2 over the n values v_i that leave unit i out. On Fisher's scale the
+    interval is atanh(value) +- t(n - 1) SE / (1 - value^2). There is none where the value without one of the units is
+    undefined: that unit alone holds all the variation, and nothing shows how much another one would.
+
+    References
+    ----------
+    Miller, R. G. (1974). The jackknife: a review. Biometrika, 61(1), 1-15.
+    Fisher, R. A. (1921). On the "probable error" of a coefficient of correlation. Metron, 1, 3-32 (the scale).
+    """
+    method = "jackknife over units, t on Fisher's scale"
+    left_out = np.concatenate(list(_left_out(statistic, units)))
+    if not np.isfinite(left_out).all():
+        reason = "no interval: without one of the units every answer is the same"
+        return Interval(low=None, high=None, method=method, reason=reason)
+    n_units = int(units.sum())
+    if np.ptp(left_out) <= EQUAL:
+        reason = "no interval: the value is the same whichever unit is left out"
+        return Interval(low=None, high=None, method=method, reason=reason)
+    away = left_out - np.average(left_out, weights=units)
+    se = np.sqrt((n_units - 1) / n_units * np.sum(units * away**2))
+    half = float(stdtrit(n_units - 1, (1 + confidence) / 2)) * se / (1 - value**2)
+    low, high = np.tanh(np.arctanh(value) + np.array([-half, half]))
+    return Interval(low=float(low), high=float(high), method=method)
+
+
 def _shift(found: Floats, value: float) -> float:
     close = 1e-12 * max(1.0, abs(value))
     share = (np.count_nonzero(found < value - close) + np.count_nonzero(found <= value + close)) / 2 / len(found)
     return float(ndtri(min(max(share, 1 / len(found)), 1 - 1 / len(found))))
 
 
-def _acceleration(statistic: Statistic, units: Ints) -> float:
+def _left_out(statistic: Statistic, units: Ints) -> Iterator[Floats]:
+    """Yield the value without one unit of each profile, NaN where it is undefined."""
     n_profiles = len(units)
-    if n_profiles > JACKKNIFED:
-        return 0.0
-    parts = []
     step = max(1, CELLS // n_profiles)
     for start in range(0, n_profiles, step):
         rows = np.arange(start, min(start + step, n_profiles))
         weights = np.repeat(units[None, :].astype(np.float64), len(rows), axis=0)
         weights[np.arange(len(rows)), rows] -= 1
-        parts.append(statistic(weights))
-    left_out = np.concatenate(parts)
+        yield statistic(weights)
+
+
+def _acceleration(statistic: Statistic, units: Ints) -> float:
+    if len(units) > JACKKNIFED:
+        return 0.0
+    left_out = np.concatenate(list(_left_out(statistic, units)))
     times = units[np.isfinite(left_out)]
     left_out = left_out[np.isfinite(left_out)]
     away = np.average(left_out, weights=times) - left_out

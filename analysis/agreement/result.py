@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from analysis.agreement.data import ReliabilityData
+from analysis.checks import too_large
 
 PERFECT = "no interval: every unit agrees perfectly, so nothing shows how far the value is from 1"
 
@@ -64,6 +65,8 @@ def no_answer(data: ReliabilityData) -> str | None:
         return f"{data.n_infinite} infinite value{'s' if data.n_infinite > 1 else ''}"
     if not len(data.value):
         return "no answers"
+    if too_large(data.value):
+        return "answers beyond 1e100 in size cannot be squared"
     if data.n_annotators < 2:
         return "one annotator only: nobody to agree with"
     if data.n_pairable == 0:

@@ -19,6 +19,7 @@ from analysis.agreement.result import Agreement, no_answer
 from analysis.coding import Codes, Floats, Ints, code, fold, scale_of, snap
 from analysis.order import Order
 from analysis.plan import Plan
+from analysis.tables import answered_rows
 
 LEVELS: tuple[Level, ...] = ("nominal", "ordinal", "interval")
 FEW_VALUES = 20  # whole numbers up to which a scale is taken as ordered steps
@@ -47,7 +48,7 @@ def agreement_of_ratings(table: pl.DataFrame, order: Order, plan: Plan) -> tuple
         seed = [plan.seed, zlib.crc32(f"{group}\n{criterion}".encode())]
         fitting = fitting_level(data)
         for found in _measures(data, fitting, plan.confidence, seed):
-            rows.append({**place, **_row(found, fitting)})
+            rows.append({**place, **agreement_row(found, fitting)})
         if data.n_annotators <= FEW_ANNOTATORS and data.n_pairable > 1:
             pairs += [{**place, **asdict(pair)} for pair in pairwise_agreement(data, level=fitting)]
     return rows, pairs
@@ -74,7 +75,8 @@ def _measures(data: ReliabilityData, fitting: Level, confidence: float, seed: li
         yield mean_kendall_tau(data)
 
 
-def _row(found: Agreement, fitting: Level) -> dict[str, Any]:
+def agreement_row(found: Agreement, fitting: Level) -> dict[str, Any]:
+    """Return the row of a coefficient, but for what names the group; ``fitting`` is the level that fits the scale."""
     return {
         "measure": found.measure,
         "value": found.value,
@@ -93,14 +95,15 @@ def _row(found: Agreement, fitting: Level) -> dict[str, Any]:
 
 def rating_data(table: pl.DataFrame, order: Order) -> Iterator[tuple[str, str, ReliabilityData]]:
     """Yield the reliability data of each group and criterion in which two raters answered."""
-    table = table.filter(pl.col("value").is_not_null())
+    table = answered_rows(table)
     several = table.group_by("group").agg(
         (pl.col("annotator_kind") != "llm").any() & (pl.col("annotator_id").n_unique() > 1),
         again=pl.struct("annotator_id", "variant", "repeat", "assignment_id").n_unique() > 1,
         llm=(pl.col("annotator_kind") == "llm").all(),
     )
     wanted = several.filter(pl.col("annotator_kind") | (pl.col("llm") & pl.col("again")))["group"]
-    table = table.filter(pl.col("group").is_in(wanted.to_list()))
+    if len(wanted) < several.height:
+        table = table.filter(pl.col("group").is_in(wanted.to_list()))
     if table.is_empty():
         return
     group, criterion = code(table["group"], order.groups).of, code(table["criterion"], order.criteria).of
@@ -154,5 +157,5 @@ def _raters(table: pl.DataFrame, unit: Ints, part: Ints) -> Codes:
 
 def _sorted(column: pl.Series) -> Codes:
     """Give ids numbers in their own order, so that the order of the rows does not reach an iterative fit."""
-    filled = column.cast(pl.String).fill_null("")
-    return code(filled, sorted(filled.unique().to_list()))
+    seen = column.unique().to_list()
+    return code(column, sorted({"" if name is None else name for name in seen}))

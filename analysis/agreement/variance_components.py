@@ -23,6 +23,7 @@ Annotators = Literal["absent", "random", "fixed"]
 MOST_ANNOTATORS = 200  # whose effects are modelled: a step costs the cube
 NEARLY = 1 - 1e-9  # largest share of variance tried
 TOLERANCE = 1e-10
+NOISE = 1e-14  # a sum of squares this small beside the answers' own is rounding
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +114,9 @@ def fit_share(data: ReliabilityData, annotators: Annotators, *, confidence: floa
     fixed = data.n_annotators if annotators == "fixed" else 1
     if len(data.value) - fixed < 2:
         return Share(annotators=annotators, reason="too few answers for a mixed model")
+    left = sums.square - float(np.sum(sums.by_annotator**2 / sums.answers))
+    if annotators != "absent" and left <= NOISE * sums.square:
+        return Share(annotators=annotators, reason="each annotator gave one answer only: no variation is left")
     deviance = _deviance(sums, annotators)
     try:
         best = minimize_scalar(deviance, bounds=(0, NEARLY), method="bounded", options={"xatol": TOLERANCE})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -276,9 +275,3 @@ def _exact_p(n: int, discordant: int) -> float:
             grown.append(running)
         orders = grown
     return min(1.0, 2 * sum(orders) / math.factorial(n))
-
-
-def correlations_of(x: npt.ArrayLike, y: npt.ArrayLike, methods: Sequence[Method] = METHODS) -> list[Correlation]:
-    """Correlate by several methods, each side prepared once."""
-    first, second = prepare(x), prepare(y)
-    return [correlate_series(first, second, method) for method in methods]

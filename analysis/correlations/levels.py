@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, get_args
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
+from analysis.checks import check_one_of
 from analysis.coding import Floats, Ints
 from analysis.correlations.coefficients import (
     METHODS,
     Method,
     correlate_series,
-    correlations_of,
     prepare,
     round_significant,
 )
+from analysis.correlations.intervals import CorrelationInterval, correlation_interval
 from analysis.t_tests import one_sample
 
 Level = Literal["overall", "system", "per_item", "within_system"]
@@ -25,6 +26,7 @@ BY_SIGNS = 128  # values a row up to which sign products beat sorting
 AT_ONCE = 2**18  # signs that are held in one array
 NOISE = 1e-13  # a sum smaller than this share of its terms is 0 in exact arithmetic
 SHARED_ITEMS = "no test: the systems share their items, so their correlations are not independent"
+OVER_ITEMS = "t over items"
 NONE_DEFINED = "nowhere defined: no {row} holds two {entries} that both sides tell apart"
 
 
@@ -33,7 +35,8 @@ class LevelCorrelation:
     """A coefficient on one level.
 
     ``n`` counts what was correlated (outputs, systems) or averaged over (items, systems);
-    ``n_undefined`` those left out of an average because one side is constant there.
+    ``n_undefined`` those left out of an average because one side is constant there. Without an interval there is a
+    ``reason``, unless the value has none already.
     """
 
     level: Level
@@ -42,6 +45,9 @@ class LevelCorrelation:
     p_value: float | None
     n: int
     n_undefined: int = 0
+    ci_low: float | None = None
+    ci_high: float | None = None
+    interval: str | None = None
     reason: str | None = None
 
 
@@ -64,7 +70,9 @@ class RowCorrelations:
     pearson: Floats
 
 
-def correlate_levels(paired: PairedScores, levels: tuple[Level, ...] = LEVELS) -> list[LevelCorrelation]:
+def correlate_levels(
+    paired: PairedScores, levels: tuple[Level, ...] = LEVELS, *, confidence: float = 0.95
+) -> list[LevelCorrelation]:
     """Correlate two measures on every level by every method.
 
     * overall: all outputs pooled; the p-value takes outputs as independent, as the published
@@ -80,6 +88,9 @@ def correlate_levels(paired: PairedScores, levels: tuple[Level, ...] = LEVELS) -
         One value an output on both sides.
     levels : tuple of str
         Which levels.
+    confidence : float
+        Of the intervals: on the scale of Fisher's z (:func:`correlation_interval`), for ``per_item`` by t over
+        items, for ``within_system`` none. Like the p-values they take outputs (items, systems) as independent.
 
     Returns
     -------
@@ -93,16 +104,19 @@ def correlate_levels(paired: PairedScores, levels: tuple[Level, ...] = LEVELS) -
     Deutsch, D., Foster, G. and Freitag, M. (2023). Ties matter: meta-evaluating modern metrics with
     pairwise accuracy and tie calibration. EMNLP, section 3 (group-by-item, group-by-system).
     """
+    for level in levels:
+        check_one_of("level", level, LEVELS)
     rows: list[LevelCorrelation] = []
     for level in levels:
         if level == "overall":
-            rows += _pooled(level, paired.a, paired.b)
+            rows += _pooled(level, paired.a, paired.b, confidence)
         elif level == "system":
-            rows += _pooled(level, *(group_means(paired.system, side) for side in (paired.a, paired.b)))
+            means_a, means_b = (group_means(paired.system, side) for side in (paired.a, paired.b))
+            rows += _pooled(level, means_a, means_b, confidence)
         elif level == "per_item":
-            rows += _averaged(level, *_grids(paired.item, paired.system, paired))
+            rows += _averaged(level, *_grids(paired.item, paired.system, paired), confidence)
         else:
-            rows += _averaged(level, *_grids(paired.system, paired.item, paired))
+            rows += _averaged(level, *_grids(paired.system, paired.item, paired), confidence)
     return rows
 
 
@@ -262,13 +276,28 @@ def _rows_sorted(a: Floats, b: Floats, both: npt.NDArray[np.bool_]) -> RowCorrel
     return RowCorrelations(**found)
 
 
-def _pooled(level: Level, a: Floats, b: Floats) -> list[LevelCorrelation]:
-    return [
-        LevelCorrelation(
-            level=level, method=row.method, value=row.value, p_value=row.p_value, n=row.n, reason=row.reason
+def _pooled(level: Level, a: Floats, b: Floats, confidence: float) -> list[LevelCorrelation]:
+    first, second = prepare(a), prepare(b)
+    rows = []
+    for method in METHODS:
+        row = correlate_series(first, second, method)
+        bounds = CorrelationInterval()
+        if row.value is not None:
+            bounds = correlation_interval(first, second, row.value, method, confidence=confidence)
+        rows.append(
+            LevelCorrelation(
+                level=level,
+                method=method,
+                value=row.value,
+                p_value=row.p_value,
+                n=row.n,
+                ci_low=bounds.low,
+                ci_high=bounds.high,
+                interval=bounds.interval,
+                reason=row.reason or bounds.reason,
+            )
         )
-        for row in correlations_of(a, b)
-    ]
+    return rows
 
 
 def _grids(row: Ints, column: Ints, paired: PairedScores) -> tuple[Floats, Floats]:
@@ -286,30 +315,28 @@ def _grids(row: Ints, column: Ints, paired: PairedScores) -> tuple[Floats, Float
     return tables[0], tables[1]
 
 
-def _averaged(level: Level, a: Floats, b: Floats) -> list[LevelCorrelation]:
+def _averaged(level: Level, a: Floats, b: Floats, confidence: float) -> list[LevelCorrelation]:
     found = correlate_rows(a, b)
     by_method = {"kendall": found.kendall, "spearman": found.spearman, "pearson": found.pearson}
     rows = []
     for method in METHODS:
         values = by_method[method]
         defined = values[~np.isnan(values)]
-        gone = len(values) - len(defined)
+        row = LevelCorrelation(
+            level=level, method=method, value=None, p_value=None, n=len(defined), n_undefined=len(values) - len(defined)
+        )
         if not len(defined):
             names = ("item", "systems") if level == "per_item" else ("system", "items")
-            reason = NONE_DEFINED.format(row=names[0], entries=names[1])
-            rows.append(_row(level, method, None, None, 0, gone, reason))
+            rows.append(replace(row, reason=NONE_DEFINED.format(row=names[0], entries=names[1])))
             continue
-        test = one_sample(defined, against=0.0, confidence=0.95)
+        test = one_sample(defined, against=0.0, confidence=confidence)
         if level == "within_system":
-            rows.append(_row(level, method, test.mean, None, len(defined), gone, SHARED_ITEMS))
-        else:
-            rows.append(_row(level, method, test.mean, test.p_value, len(defined), gone, test.reason))
+            rows.append(replace(row, value=test.mean, reason=SHARED_ITEMS))
+            continue
+        bounds = {} if test.ci_low is None or test.ci_high is None else _within_bounds(test.ci_low, test.ci_high)
+        rows.append(replace(row, value=test.mean, p_value=test.p_value, reason=test.reason, **bounds))
     return rows
 
 
-def _row(
-    level: Level, method: Method, value: float | None, p_value: float | None, n: int, gone: int, reason: str | None
-) -> LevelCorrelation:
-    return LevelCorrelation(
-        level=level, method=method, value=value, p_value=p_value, n=n, n_undefined=gone, reason=reason
-    )
+def _within_bounds(low: float, high: float) -> dict[str, Any]:
+    return {"ci_low": max(low, -1.0), "ci_high": min(high, 1.0), "interval": OVER_ITEMS}

@@ -18,6 +18,7 @@ from analysis.correlations.upper_bounds import one_against_others
 from analysis.order import Order
 from analysis.plan import Plan
 from analysis.ratings import RatingCells, rating_cells
+from analysis.tables import answered_rows
 
 LISTED = 20  # people up to whom each one has rows of his own
 AVERAGED = "an average over people, not a test"
@@ -41,6 +42,9 @@ class CorrelationRow:
     p_adjusted: float | None = None
     n_tests: int | None = None
     n_annotators: int | None = None
+    ci_low: float | None = None
+    ci_high: float | None = None
+    interval: str | None = None
     reason: str | None = None
 
 
@@ -78,9 +82,8 @@ def correlate_groups(
     targets = next((named for kind in PEOPLE if (named := [group for group, of in groups if of == kind])), [])
     if ratings is None or order is None or not targets:
         return [], []
-    answered = ratings.filter(pl.col("value").is_not_null())
-    people = answered.filter(pl.col("group").is_in(targets))
-    if len(groups) < 2 and metrics is None and people["annotator_id"].n_unique() > LISTED:
+    answered = answered_rows(ratings)
+    if len(groups) < 2 and metrics is None and answered["annotator_id"].n_unique() > LISTED:
         return [], []
     by_criterion: dict[str, list[RatingCells]] = {}
     for cells in rating_cells(answered, order):
@@ -99,9 +102,10 @@ def correlate_groups(
             others = [own for group, own in scores.items() if group not in targets[: place + 1]]
             measures = [*others, *measured]
             for measure in measures:
-                found = correlate_levels(pair_scores(measure, scores[target], len(order.systems)))
+                paired = pair_scores(measure, scores[target], len(order.systems))
+                found = correlate_levels(paired, confidence=plan.confidence)
                 rows += _rows(measure.name, scores[target].name, criterion, found)
-            rows += _upper_bounds(rated[target], scores[target].name, ids)
+            rows += _upper_bounds(rated[target], scores[target].name, ids, plan.confidence)
             compared += compare_measures(measures, scores[target], criterion, len(order.systems))
     family = _by_level if plan.family == "all" else _by_criterion_and_level
     return (
@@ -151,11 +155,14 @@ def _rows(
             n=row.n,
             n_undefined=row.n_undefined,
             upper_bound=upper_bound,
+            ci_low=row.ci_low,
+            ci_high=row.ci_high,
+            interval=row.interval,
             reason=row.reason,
         )
 
 
-def _upper_bounds(cells: RatingCells, name: str, ids: Sequence[str]) -> list[CorrelationRow]:
+def _upper_bounds(cells: RatingCells, name: str, ids: Sequence[str], confidence: float) -> list[CorrelationRow]:
     """Correlate each person with the mean of the others, and average over people (``a`` is then ``b``).
 
     Beyond 20 people only the average is kept, of single outputs.
@@ -166,7 +173,7 @@ def _upper_bounds(cells: RatingCells, name: str, ids: Sequence[str]) -> list[Cor
     n_systems = len(cells.systems)
     for one in one_against_others(cells.annotator, outputs_of(cells), cells.value):
         paired = PairedScores(item=one.output // n_systems, system=one.output % n_systems, a=one.own, b=one.others)
-        found = correlate_levels(paired, levels)
+        found = correlate_levels(paired, levels, confidence=confidence)
         rows += _rows(f"ratings:{ids[one.annotator]}", name, cells.criterion, found, upper_bound=True)
     by_kind: dict[tuple[Level, str], list[CorrelationRow]] = {}
     for row in rows:
@@ -182,6 +189,9 @@ def _average(members: Sequence[CorrelationRow], name: str) -> CorrelationRow:
         a=name,
         value=float(np.mean(values)) if values else None,
         p_value=None,
+        ci_low=None,
+        ci_high=None,
+        interval=None,
         n=len(values),
         n_undefined=len(members) - len(values),
         n_annotators=len(values),

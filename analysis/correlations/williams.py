@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from scipy.special import stdtr
 
+from analysis.checks import check_whole
+
 NEGATIVE_VARIANCE = (
     "the three correlations give no positive variance (rank correlations need not fit together as Pearson's do)"
 )
@@ -75,6 +77,7 @@ def williams(r12: float, r13: float, r23: float, n: int) -> WilliamsTest:
     """
     if not all(-1 <= r <= 1 for r in (r12, r13, r23)):  # NaN fails too
         raise ValueError(f"correlations must lie in [-1, 1], got {r12}, {r13} and {r23}")
+    check_whole("n", n)
     if n < 4:
         return _untested(r12, r13, r23, n, f"only {n} in common, at least 4 are wanted")
     if r23 == 1:

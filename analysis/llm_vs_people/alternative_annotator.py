@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from scipy.special import stdtr
 
+from analysis.checks import check_one_of
 from analysis.coding import Floats, Ints, fold, scale_of, snap
 from analysis.corrections import benjamini_yekutieli
 from analysis.llm_vs_people.clustered import cluster_codes, variance_of_mean
@@ -139,6 +140,7 @@ def alternative_annotator_test(
     Calderon, N., Reichart, R. and Dror, R. (2025). The Alternative Annotator Test for LLM-as-a-Judge.
     ACL 2025, 16051-16081, section 3; arXiv 2501.10970.
     """
+    check_one_of("scoring", scoring, get_args(Scoring))
     table = np.asarray(people, dtype=object if scoring == "accuracy" else np.float64)
     answers = np.asarray(llm, dtype=table.dtype)
     if table.ndim != 2 or answers.shape != table.shape[:1]:

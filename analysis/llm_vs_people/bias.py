@@ -8,11 +8,12 @@ from typing import Any, Literal
 
 import numpy as np
 
+from analysis.checks import too_large
 from analysis.coding import Floats, Ints
 from analysis.llm_vs_people.clustered import cluster_codes
 from analysis.t_tests import NO_VARIATION, ONE_UNIT, t_bound
 
-Kind = Literal["severity", "position", "length", "label"]
+Kind = Literal["severity", "position", "length", "label", "order"]
 ONE_SIDE = "all units are on one side of the contrast"
 CONFOUNDED = "cannot be told apart from the systems"
 
@@ -93,7 +94,7 @@ def bias_profile(
     """
     difference = np.asarray(rater, dtype=np.float64) - np.asarray(people, dtype=np.float64)
     n = len(difference)
-    if difference.ndim != 1 or not n or not np.isfinite(difference).all():
+    if difference.ndim != 1 or not n or not np.isfinite(difference).all() or too_large(difference):
         raise ValueError("rater and people: flat arrays of finite numbers for the same units are wanted")
     (cluster,) = cluster_codes(clusters, n)
     parts = cluster_codes(systems, n, "systems")[0] if systems is not None else np.zeros(n, dtype=np.int64)

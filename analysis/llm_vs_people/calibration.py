@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,9 +10,11 @@ import numpy as np
 from scipy.optimize import isotonic_regression
 from scipy.special import ndtri
 
-from analysis.coding import Floats, snap
-from analysis.llm_vs_people.clustered import cluster_codes
+from analysis.coding import Floats, Ints, snap
+from analysis.llm_vs_people.clustered import cluster_codes, smallest_count, variance_of_mean
+from analysis.t_tests import ONE_UNIT, t_bound
 
+NO_ANSWERS = "no answers"
 BINS = 10
 FOLDS = 5
 
@@ -31,10 +34,17 @@ class ReliabilityBin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """How far stated probabilities lie from what happened; less is better for both measures."""
+    """How far stated probabilities lie from what happened; less is better for both measures.
+
+    ``ci_low`` and ``ci_high`` are of the Brier score; ``brier_of_half`` is what saying 1/2 to everything would score.
+    """
 
     n: int
+    n_clusters: int
     brier_score: float | None
+    ci_low: float | None
+    ci_high: float | None
+    brier_of_half: float | None
     calibration_error: float | None
     mean_stated: float | None
     mean_outcome: float | None
@@ -56,13 +66,16 @@ class Recalibration:
     reason: str | None = None
 
 
-def assess_calibration(stated: Any, outcome: Any, *, n_bins: int = BINS, confidence: float = 0.95) -> Calibration:
+def assess_calibration(
+    stated: Any, outcome: Any, *, n_bins: int = BINS, clusters: Any = None, confidence: float = 0.95
+) -> Calibration:
     """Compare stated probabilities with outcomes.
 
     Brier score: mean of (p - y)². Expected calibration error: Σ_b (n_b / n) |mean y in b - mean p in b| over
     ``n_bins`` bins of equal width on [0, 1]; a probability on an inner edge belongs to the bin above, 1 to the
     last. The error depends on the bins and is above zero by chance even for right probabilities, so it is
-    always given with ``n_bins`` and the table. The interval of a bin is Wilson's, for independent answers.
+    always given with ``n_bins`` and the table. The interval of the Brier score is by t(G - 1) and the standard error
+    robust to G clusters; that of a bin is Wilson's, for independent answers.
 
     Parameters
     ----------
@@ -70,6 +83,8 @@ def assess_calibration(stated: Any, outcome: Any, *, n_bins: int = BINS, confide
         Stated P(x preferred to y), in [0, 1].
     outcome : array of float, shape (n,)
         1 where x was chosen, 0 where y was, 0.5 for a tie.
+    clusters : array of ids, shape (n,), optional
+        Answers that hang together: of one annotator, or about one item.
 
     Returns
     -------
@@ -97,6 +112,9 @@ def assess_calibration(stated: Any, outcome: Any, *, n_bins: int = BINS, confide
     if n_bins < 1:
         raise ValueError(f"n_bins must be at least 1, got {n_bins}")
     n = len(p)
+    codes = cluster_codes(clusters, n)
+    loss = (p - y) ** 2
+    half = _half_width(loss, codes, confidence)
     # 0.7 * 10 is 7.000000000000001 or 6.999...: rounding keeps an edge an edge
     of = np.minimum(snap(p * n_bins, scale=float(n_bins)).astype(np.int64), n_bins - 1)
     count = np.bincount(of, minlength=n_bins)
@@ -107,19 +125,37 @@ def assess_calibration(stated: Any, outcome: Any, *, n_bins: int = BINS, confide
     )
     return Calibration(
         n=n,
-        brier_score=float(np.mean((p - y) ** 2)) if n else None,
+        n_clusters=smallest_count(codes),
+        brier_score=float(loss.mean()) if n else None,
+        ci_low=None if half is None else max(0.0, float(loss.mean()) - half),
+        ci_high=None if half is None else min(1.0, float(loss.mean()) + half),
+        brier_of_half=float(np.mean((0.5 - y) ** 2)) if n else None,
         calibration_error=float(np.abs(sums_p - sums_y).sum() / n) if n else None,
         mean_stated=float(p.mean()) if n else None,
         mean_outcome=float(y.mean()) if n else None,
         n_bins=n_bins,
         confidence=confidence,
         bins=bins,
-        reason=None if n else "no answers",
+        reason=NO_ANSWERS if not n else ONE_UNIT if half is None else None,
     )
 
 
+def _half_width(loss: Floats, codes: Sequence[Ints], confidence: float) -> float | None:
+    n_clusters = smallest_count(codes)
+    if n_clusters < 2:
+        return None
+    return t_bound(n_clusters - 1, confidence) * float(np.sqrt(variance_of_mean(loss, codes)))
+
+
 def recalibrate(
-    stated: Any, outcome: Any, *, n_folds: int = FOLDS, clusters: Any = None, seed: int = 0, n_bins: int = BINS
+    stated: Any,
+    outcome: Any,
+    *,
+    n_folds: int = FOLDS,
+    clusters: Any = None,
+    seed: int = 0,
+    n_bins: int = BINS,
+    confidence: float = 0.95,
 ) -> Recalibration:
     """Repair stated probabilities by a monotone curve, cross-fitted.
 
@@ -144,7 +180,7 @@ def recalibrate(
     Zadrozny, B. and Elkan, C. (2002). Transforming classifier scores into accurate multiclass probability
     estimates. KDD, 694-699.
     """
-    before = assess_calibration(stated, outcome, n_bins=n_bins)
+    before = assess_calibration(stated, outcome, n_bins=n_bins, clusters=clusters, confidence=confidence)
     p, y = np.asarray(stated, dtype=np.float64), np.asarray(outcome, dtype=np.float64)
     (cluster,) = cluster_codes(clusters, len(p))
     n_clusters = int(cluster.max()) + 1 if len(cluster) else 0
@@ -161,7 +197,7 @@ def recalibrate(
     return Recalibration(
         recalibrated=repaired,
         before=before,
-        after=assess_calibration(repaired, y, n_bins=n_bins),
+        after=assess_calibration(repaired, y, n_bins=n_bins, clusters=clusters, confidence=confidence),
         n_folds=n_folds,
         seed=seed,
     )

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from analysis.checks import check_level, too_large
 from analysis.coding import Floats, Ints
 from analysis.llm_vs_people.clustered import cluster_codes, covariance_of_means, smallest_count, variance_of_mean
 from analysis.t_tests import NO_VARIATION, ONE_UNIT, t_bound
@@ -102,6 +103,7 @@ def prediction_powered_mean(
     >>> found.people_mean, found.estimate  # the LLM is 0.25 too high where it can be checked
     (2.5, 2.75)
     """
+    check_level("confidence", confidence)
     y, f, more = (_finite(values, name) for values, name in ((people, "people"), (llm, "llm"), (llm_more, "llm_more")))
     if len(y) != len(f):
         raise ValueError(f"people and llm must answer the same units, got {len(y)} and {len(f)} answers")
@@ -192,6 +194,6 @@ def _weight(
 
 def _finite(values: Any, name: str) -> Floats:
     array = np.asarray(values, dtype=np.float64)
-    if array.ndim != 1 or not np.isfinite(array).all():
-        raise ValueError(f"{name}: a flat array of finite numbers is wanted")
+    if array.ndim != 1 or not np.isfinite(array).all() or too_large(array):
+        raise ValueError(f"{name}: a flat array of finite numbers is wanted, none beyond 1e100 in size")
     return array

@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from analysis.agreement.krippendorff import krippendorff_alpha
 from analysis.coding import Floats, scale_of, snap
 
 INCOMPLETE = "did not rate every system"
+MOST_PAIRED = 10  # people up to whom every two raters are compared
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +81,54 @@ def rank_table(
         lower_is_better=lower_is_better,
         reason=None if ranked else "no annotator rated every system",
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlphaOfPair:
+    """Alpha of the ranks given by two raters."""
+
+    a: str
+    b: str
+    value: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlphasOfRanks:
+    """Krippendorff's alpha of ranks, interval level; ``None`` where fewer than two raters ranked or ranks do not vary.
+
+    ``with_llm`` has one value an LLM: people and this LLM together.
+    """
+
+    of_people: float | None
+    with_llm: tuple[float | None, ...]
+    pairs: tuple[AlphaOfPair, ...]
+
+
+def alphas_of_ranks(people: RankTable, llms: RankTable) -> AlphasOfRanks:
+    """Measure agreement on the order of systems, without and with each LLM, and rater by rater.
+
+    The units are the systems, the answers their ranks, as in Sottana et al. (2023), Tables 2 and 7. Few systems make
+    few units: no interval is given. Pairs of raters are compared up to 10 people.
+    """
+    ranked = {row.annotator_id: row.ranks for row in people.annotators if row.ranks is not None}
+    of_llms = {row.annotator_id: row.ranks for row in llms.annotators if row.ranks is not None}
+    raters = {**ranked, **of_llms} if len(ranked) <= MOST_PAIRED else {}
+    firsts = [name for name in raters if name in ranked]
+    pairs = [(a, b) for place, a in enumerate(firsts) for b in [*firsts[place + 1 :], *of_llms]]
+    return AlphasOfRanks(
+        of_people=_alpha([*ranked.values()]),
+        with_llm=tuple(
+            None if row.ranks is None or not ranked else _alpha([*ranked.values(), row.ranks])
+            for row in llms.annotators
+        ),
+        pairs=tuple(AlphaOfPair(a=a, b=b, value=_alpha([raters[a], raters[b]])) for a, b in pairs),
+    )
+
+
+def _alpha(ranks: Sequence[tuple[float, ...]]) -> float | None:
+    if len(ranks) < 2:
+        return None
+    return krippendorff_alpha(np.array(ranks).T, level="interval").value
 
 
 def _rank(name: str, means: np.ndarray[Any, np.dtype[np.float64]], lower_is_better: bool) -> AnnotatorRanks:

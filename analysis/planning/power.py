@@ -52,6 +52,8 @@ def t_power(effect: float, n: Any, *, alpha: float) -> Floats:
     if not math.isfinite(effect):
         raise ValueError(f"effect must be a finite number, got {effect!r}")
     count = np.asarray(n, dtype=np.float64)
+    if not np.isfinite(count).all():
+        raise ValueError(f"n must be a finite number of values, got {n!r}")
     df = np.maximum(count - 1, 1.0)
     critical = stdtrit(df, alpha / 2)  # negative
     shift = abs(effect) * np.sqrt(np.maximum(count, 1.0))

@@ -23,6 +23,21 @@ from analysis.report.words import Names, cell, count, interval, listed, number, 
 FEW_UNITS = 30
 FEW_RATERS = 6
 ALPHA = "krippendorff_alpha_"
+JUDGED: dict[str, tuple[str, str, tuple[str, dict[str, tuple[str, str]]]]] = {
+    "preferences": ("stated preferences", "pairs of systems at one exposure", ("with distances", {})),
+    "choices": (
+        "choices",
+        "two outputs of one item",
+        (
+            "alike or not",
+            {
+                "exact_agreement": ("All alike", "share of units that all judged alike"),
+                "gwet_ac1": ("AC1", "Gwet\u2019s"),
+                "fleiss_kappa": ("Kappa", "Fleiss\u2019"),
+            },
+        ),
+    ),
+}
 MEASURES = {
     "gwet_ac1": Column(
         title="AC1", explanation="Gwet\u2019s: alike, but steadier where one answer prevails", numeric=True
@@ -49,8 +64,9 @@ RULES = (
 
 def agreement(results: Results) -> Section | None:
     """Report agreement among people and of each LLM with itself, one table a criterion."""
-    names, rows = Names(results), results.get("agreement") or []
-    if not rows:
+    names, everything = Names(results), results.get("agreement") or []
+    rows = [row for row in everything if row["source"] == "ratings"]
+    if not everything:
         return None
     blocks: list[Block] = [Paragraph(text=READING), Paragraph(text=RULES), *_once(results, names, rows)]
     criteria = list(dict.fromkeys(row["criterion"] for row in rows))
@@ -61,9 +77,50 @@ def agreement(results: Results) -> Section | None:
             blocks.append(Heading(text=sentence(names.criterion(criterion))))
         own = [row for row in rows if row["criterion"] == criterion]
         blocks.append(_table(results, names, own, criterion, several))
+    blocks += _judgements(results, names, everything)
     if pairs:
         blocks.append(Fold(summary="Every two raters compared", blocks=(_pairs(names, pairs),)))
     return Section(id="agreement", title="Do the raters agree?", blocks=tuple(blocks))
+
+
+def _judgements(results: Results, names: Names, rows: Sequence[dict[str, Any]]) -> list[Block]:
+    """Show the agreement on pairs of systems: one table for stated preferences, one for choices."""
+    blocks: list[Block] = []
+    for source, (title, units, measures) in JUDGED.items():
+        own = [row for row in rows if row["source"] == source]
+        if not own:
+            continue
+        parts = list(dict.fromkeys((row["group"], row["criterion"]) for row in own))
+        columns = [
+            Column(title="Raters are", explanation="of an LLM, its repeated answers and forms are the raters"),
+            Column(title="Criterion"),
+            Column(title="Raters", numeric=True),
+            Column(title="Units", explanation=f"{units}, with at least two answers", numeric=True),
+            Column(title="Alpha", explanation=f"Krippendorff\u2019s, {measures[0]}", numeric=True),
+            Column(title=f"{confidence_words(results)} interval", numeric=True),
+            *(Column(title=shown, explanation=told, numeric=True) for shown, told in measures[1].values()),
+            Column(title="Note"),
+        ]
+        cells = []
+        for group, criterion in parts:
+            by = {row["measure"]: row for row in own if (row["group"], row["criterion"]) == (group, criterion)}
+            alpha = next(row for measure, row in by.items() if measure.startswith(ALPHA))
+            cells.append(
+                [
+                    cell(sentence(names.group(group)) if names.kind(group) != "llm" else names.group(group)),
+                    cell(names.criterion(criterion)),
+                    cell(count(alpha["n_annotators"])),
+                    cell(count(alpha["n_items"])),
+                    cell(number(alpha["value"])),
+                    cell(interval(alpha["ci_low"], alpha["ci_high"])),
+                    *(_value(by.get(measure)) for measure in measures[1]),
+                    cell(_note(alpha), tone="untested" if alpha["value"] is None else "plain"),
+                ]
+            )
+        blocks.append(
+            build_table(f"agreement-{source}", f"Agreement on {title}", columns, cells, constant=("Criterion",))
+        )
+    return blocks
 
 
 def _once(results: Results, names: Names, rows: Sequence[dict[str, Any]]) -> list[Block]:

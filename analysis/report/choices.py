@@ -5,11 +5,24 @@ from __future__ import annotations
 from typing import Any
 
 from analysis.report.document import Block, Column, Heading, Paragraph, Results, Section, Table, build_table
+from analysis.report.families import correction_name
 from analysis.report.findings import confidence_words
 from analysis.report.plots import share_figure
 from analysis.report.preferences import NO_PREFERENCE, STARS, level_words
 from analysis.report.ratings import UNITS, how_tested
-from analysis.report.words import Names, cell, count, interval, p_value, percent, sentence, slug, stars, verdict
+from analysis.report.words import (
+    Names,
+    cell,
+    count,
+    crossed,
+    interval,
+    p_value,
+    percent,
+    sentence,
+    slug,
+    stars,
+    verdict,
+)
 
 
 def choices(results: Results) -> Section | None:
@@ -50,13 +63,19 @@ def _table(results: Results, names: Names, rows: list[dict[str, Any]], criterion
         Column(
             title="Adjusted p",
             explanation="chance of so uneven a share if there were no preference, corrected for "
-            "testing several pairs (Holm)",
+            f"testing several pairs ({correction_name(results)})",
             numeric=True,
         ),
         Column(
             title="Binomial p",
             explanation="the same by an exact test that takes every untied choice as "
             "independent; uncorrected, for comparison",
+            numeric=True,
+        ),
+        Column(
+            title="Crossed p",
+            explanation="the same over annotators and items at once, both taken as drawn; \u2260 where it "
+            "comes to another verdict",
             numeric=True,
         ),
         Column(title="Stars"),
@@ -75,6 +94,7 @@ def _table(results: Results, names: Names, rows: list[dict[str, Any]], criterion
             cell(interval(row.get("ci_low"), row.get("ci_high"), as_percent=True)),
             cell(p_value(row.get("p_adjusted"))),
             cell(p_value(row.get("p_binomial"))),
+            crossed(row),
             cell(stars(row)),
             verdict(row, names, "choices"),
         ]

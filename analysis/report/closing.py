@@ -18,23 +18,30 @@ from analysis.report.document import (
     Terms,
     build_table,
 )
+from analysis.report.families import correction_paper, false_discoveries, families, rate_words
 from analysis.report.findings import confidence_words
 from analysis.report.words import Names, cell, listed, plural, sentence
 
 SETTINGS = {
-    "fwer": "Familywise error rate",
+    "fwer": "Error rate of a family of tests",
     "confidence": "Confidence of intervals",
     "consistency_tau": "Bound of self-consistency",
     "family": "Tests corrected together",
+    "correction": "How they are corrected",
     "unit": "Unit of paired tests",
     "seed": "Seed",
     "regularisation": "Regularisation of Bradley-Terry",
+    "epsilon": "Epsilon of the alternative-annotator test",
     "max_failed_checks": "Failed attention checks allowed",
+    "equivalence_margin": "Margin of equivalence (preferences and choices)",
+    "equivalence_margin_ratings": "Margin of equivalence (ratings)",
     "repeat_submissions": "A person\u2019s second submission",
 }
 MEANINGS = {
     ("family", "criterion"): "those of one source, group and criterion",
     ("family", "all"): "those of one source and group, all criteria",
+    ("correction", "holm"): "Holm (familywise error rate)",
+    ("correction", "bh"): "Benjamini-Hochberg (false discovery rate)",
     ("unit", "auto"): "the annotator where there are at least 10, else the item",
     ("repeat_submissions", "exclude"): "excludes the person",
     ("repeat_submissions", "first"): "is left out, the first counts",
@@ -58,6 +65,15 @@ HOLM_PAPER = """@article{holm-1979-simple,
   number  = {2},
   pages   = {65--70},
   year    = {1979}
+}"""
+BENJAMINI_HOCHBERG_PAPER = """@article{benjamini-hochberg-1995-controlling,
+  title   = {Controlling the False Discovery Rate: A Practical and Powerful Approach to Multiple Testing},
+  author  = {Benjamini, Yoav and Hochberg, Yosef},
+  journal = {Journal of the Royal Statistical Society: Series B},
+  volume  = {57},
+  number  = {1},
+  pages   = {289--300},
+  year    = {1995}
 }"""
 BRADLEY_TERRY_PAPER = """@article{bradley-terry-1952-rank,
   title   = {Rank Analysis of Incomplete Block Designs: {I}. The Method of Paired Comparisons},
@@ -126,7 +142,8 @@ def _terms(results: Results) -> list[tuple[str, str]]:
         ),
         (
             "Adjusted p",
-            "the p-value made larger to allow for the number of tests (Holm, 1979); only this one decides a verdict.",
+            f"the p-value made larger to allow for the number of tests ({correction_paper(results)}); only this one "
+            "decides a verdict.",
         ),
         (
             "Stars",
@@ -168,14 +185,14 @@ def settings(results: Results) -> Section | None:
     if not chosen:
         return None
     items = [
-        (SETTINGS.get(key, key.replace("_", " ").capitalize()), _setting(key, value))
+        (SETTINGS.get(key, key.replace("_", " ").capitalize()), _setting(key, value, rate_words(results)))
         for key, value in chosen.items()
         if key not in APART
     ]
     versions = chosen.get("versions") or {}
     if versions:
         items.append(("Software", ", ".join(f"{name} {version}" for name, version in versions.items())))
-    blocks: list[Block] = []
+    blocks: list[Block] = families(results)
     files = input_files(results)
     if files:
         columns = [Column(title="File"), Column(title="SHA-256", explanation="a fingerprint of its bytes")]
@@ -192,15 +209,19 @@ def input_files(results: Results) -> list[tuple[str, str]]:
     return [(str(entry["file"]), str(entry["sha256"])) for entry in files]
 
 
-def _setting(key: str, value: Any) -> str:
+def _setting(key: str, value: Any, means: str) -> str:
     if value is None or value == []:
         return "none"
     if key == "fwer":
-        return f"at most {100 * float(value):g}%: the chance of one false alarm or more in a family of tests"
+        return f"at most {100 * float(value):g}%: {means}"
     if key == "consistency_tau":
         return f"the two directions of a pair may add up to {100 * float(value):g}%"
     if isinstance(value, str) and (key, value) in MEANINGS:
         return MEANINGS[key, value]
+    if key == "equivalence_margin":
+        return f"within ±{100 * float(value):g} percentage points of 50%"
+    if key == "equivalence_margin_ratings":
+        return f"within ±{float(value):g} points of each other"
     if key == "confidence":
         return f"{100 * float(value):g}%"
     if isinstance(value, list):
@@ -219,7 +240,7 @@ def cite(results: Results) -> Section | None:
     rated, chosen = results.get("ratings") or {}, results.get("choices") or {}
     papers = [SPA_PAPER]
     if results.get("preferences") or rated.get("pairs") or chosen.get("pairs"):
-        papers.append(HOLM_PAPER)
+        papers.append(BENJAMINI_HOCHBERG_PAPER if false_discoveries(results) else HOLM_PAPER)
     if any(row.get("strength") is not None for row in results.get("bradley_terry") or ()):
         papers.append(BRADLEY_TERRY_PAPER)
     return Section(

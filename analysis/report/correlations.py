@@ -20,7 +20,7 @@ from analysis.report.document import (
     build_table,
 )
 from analysis.report.evidence import degree, evidence
-from analysis.report.words import Names, cell, number, p_value, p_words, plural, sentence, slug
+from analysis.report.words import Names, cell, interval, number, p_value, p_words, plural, sentence, slug
 
 Row = dict[str, Any]
 SHOWN = 12  # measures in the open table
@@ -43,8 +43,8 @@ INTRODUCTION = (
 CAUTION = (
     "Words for size follow Botsch (2011): below .1 very weak, below .2 weak, below .3 moderate, else strong. Words for "
     "evidence follow Muff et al. (2022), on p-values corrected for all measures of the table (Benjamini-Hochberg). The "
-    "p-value for single outputs takes outputs as independent, as published studies do; those of one system or item "
-    "are not quite, so it errs towards too small."
+    "p-value and the interval for single outputs take outputs as independent, as published studies do; those of one "
+    "system or item are not quite, so p errs towards too small and the interval towards too narrow."
 )
 BOUND = (
     "The line \u201cone person\u201d says how well a single person agrees with the mean of the others, averaged over "
@@ -191,6 +191,8 @@ def _line(name: str, by_level: dict[str, Row]) -> list[Cell]:
             word = "adjusted p" if row["p_adjusted"] is not None else "p"
             shown = p_value(tested)
             detail = "" if tested is None else f"{word} {shown if shown.startswith('<') else f'= {shown}'}"
+            if row.get("ci_low") is not None:
+                detail = f"{interval(row['ci_low'], row['ci_high'])}; {detail}"
             cells.append(cell(number(row["value"]), detail=detail))
     overall = by_level.get("overall")
     counted = overall is not None and not (overall["upper_bound"] and overall["a"] == overall["b"])

@@ -17,8 +17,14 @@ PLAIN = (
     "missing",
     "preferences",
     "preference_directions",
+    "exposure_curve",
+    "exposure_trend",
+    "first_exposure",
+    "consistency_sweep",
+    "coherence",
     "bradley_terry",
     "ranking_agreement",
+    "ranking_differences",
     "agreement",
     "annotator_pairs",
     "correlations",
@@ -35,7 +41,17 @@ def csv_tables(results: Results) -> dict[str, str]:
     arrays: dict[str, Sequence[Mapping[str, Any]]] = {name: results.get(name) or [] for name in PLAIN}
     rated = results.get("ratings") or {}
     arrays["ratings_means"], arrays["ratings_pairs"] = rated.get("means") or [], rated.get("pairs") or []
+    arrays |= {f"ratings_{name}": rated.get(name) or [] for name in ("robustness", "respacing")}
     arrays["choices_pairs"] = (results.get("choices") or {}).get("pairs") or []
+    arrays["ties"] = [
+        {**{key: value for key, value in entry.items() if key != "strengths"}, **strength}
+        for entry in results.get("ties") or ()
+        for strength in entry["strengths"] or [dict[str, Any]()]
+    ]
+    arrays["families"] = [
+        {key: len(value) if key == "untestable" else value for key, value in entry.items()}
+        for entry in results.get("families") or ()
+    ]
     arrays["rankings"] = [
         {**_identity(entry), "rank": rank, "system": system}
         for entry in results.get("rankings") or ()
@@ -75,4 +91,6 @@ def _field(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, float):
         return repr(value)
+    if isinstance(value, int):
+        return str(value)
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)

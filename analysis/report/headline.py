@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from analysis.report.document import Block, Bullets, Column, Fold, Paragraph, Results, Section, Table, build_table
+from analysis.report.families import discovery_words
 from analysis.report.findings import (
     OVERALL,
     SHARES,
@@ -55,6 +56,8 @@ def headline(results: Results) -> Section | None:
                 )
             )
         )
+    if discovery_words(results):
+        blocks.append(Paragraph(text=discovery_words(results)))
     blocks.extend(_others(results, names, source, group, criteria))
     if names.kind(group) == "simulated":
         blocks.append(

@@ -8,9 +8,9 @@ from hashlib import sha256
 from importlib.resources import files
 
 from jinja2 import DictLoader, Environment, StrictUndefined, Template
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
-from analysis.report.document import Cell, Column, Document, legends
+from analysis.report.document import Cell, Column, Document, Table, legends
 
 
 @cache
@@ -34,11 +34,33 @@ def render_html(document: Document) -> str:
         policy=policy,
         style=Markup(style),
         markup=Markup,
-        classes_of=_classes,
+        rows_of=_rows,
         kind=lambda block: type(block).__name__,
     )
 
 
+def _rows(table: Table) -> Markup:
+    """Return the body of a table: by far the most of a page, and so not left to the template."""
+    return Markup("".join(_row(table.columns, row) for row in table.rows))
+
+
+def _row(columns: tuple[Column, ...], row: tuple[Cell, ...]) -> str:
+    fields = "".join(
+        _field("td" if place else "th", column, field)
+        for place, (column, field) in enumerate(zip(columns, row, strict=True))
+    )
+    return f"<tr>\n{fields}</tr>\n"
+
+
+def _field(tag: str, column: Column, field: Cell) -> str:
+    start = f'{tag} scope="row"' if tag == "th" else tag
+    direction = " dir=auto" if field.quoted else ""
+    classes = _classes(column, field)
+    named = f' class="{escape(" ".join(classes))}"' if classes else ""
+    detail = f"<small>{escape(field.detail)}</small>" if field.detail else ""
+    return f"<{start}{direction}{named}>{escape(field.text)}{detail}</{tag}>\n"
+
+
 def _classes(column: Column, field: Cell) -> list[str]:
-    known = {"number": column.numeric, field.tone: field.tone != "plain", "unknown": not field.known}
-    return [name for name, holds in known.items() if holds]
+    known = (("number", column.numeric), (field.tone, field.tone != "plain"), ("unknown", not field.known))
+    return [name for name, holds in known if holds]

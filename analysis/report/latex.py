@@ -36,6 +36,8 @@ SPECIAL = {
     "\u2068": "",
     "\u2069": "",
 }
+LETTERS = str.maketrans(SPECIAL)
+BEYOND_LATIN = re.compile("[^\x00-\u024f]")
 WHITE = re.compile(r"[ \t\n\r\f\v]+")  # a non-breaking space stays
 STARS = re.compile(r"((?<=[%\d])\*{1,3}|^\*{1,3}$)")  # of a number, or alone in their column
 
@@ -47,7 +49,7 @@ def escape(text: str, *, keep_ends: bool = False) -> str:
     50\% of a\_b \textbackslash{}x \{y\}
     """
     line = WHITE.sub(" ", text)
-    return "".join(SPECIAL.get(character, character) for character in (line if keep_ends else line.strip()))
+    return (line if keep_ends else line.strip()).translate(LETTERS)
 
 
 def latex_tables(document: Document) -> dict[str, str]:
@@ -69,7 +71,7 @@ def render_latex(table: Table) -> str:
     title = [rf"\caption{{{escape(table.caption)}.}}", rf"\label{{tab:{table.name}}}"]
     notes = escape_notes(table.notes)
     comments = [f"% needs \\usepackage{{booktabs}}{' and ' + chr(92) + 'usepackage{longtable}' if long else ''}"]
-    if any(ord(character) > 0x24F for line in (head, *rows) for character in line):
+    if any(BEYOND_LATIN.search(line) for line in (head, *rows)):
         comments.append("% holds letters beyond Latin: compile with XeLaTeX or LuaLaTeX and a font that has them")
     if long:
         body = [
@@ -107,7 +109,7 @@ def escape_notes(notes: Iterable[str]) -> list[str]:
 
 def _cell(field: Cell) -> str:
     text = field.brief or (f"{field.text} ({field.detail})" if field.detail else field.text)
-    parts = STARS.split(text)  # text, stars, text, ...
+    parts = STARS.split(text) if "*" in text else [text]  # text, stars, text, ...
     shown = "".join(
         f"$^{{{part}}}$" if position % 2 else escape(part, keep_ends=True) for position, part in enumerate(parts)
     )

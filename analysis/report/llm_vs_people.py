@@ -19,6 +19,7 @@ from analysis.report.document import (
     build_table,
 )
 from analysis.report.findings import confidence_words
+from analysis.report.leanings import leanings
 from analysis.report.words import Names, cell, count, interval, listed, number, percent, plural, sentence
 
 Row = dict[str, Any]
@@ -28,13 +29,14 @@ SUGGESTED = "0.2 for experts, 0.15 for skilled annotators, 0.1 for crowds"
 
 
 def llm_vs_people(results: Results) -> Section | None:
-    """Report the alternative-annotator test, prediction-powered estimates, rank tables and unchecked LLM means."""
+    """Report the alternative-annotator test, sharpened estimates, rank tables, leanings and unchecked LLM means."""
     found, names = results.get("llm_vs_people") or {}, Names(results)
     confidence = confidence_words(results)
     blocks = [
         *_stand_in(found.get("alternative_annotator") or [], names),
         *_powered(found.get("prediction_powered") or [], names, confidence),
         *_ranks(found.get("rank_tables") or [], names),
+        *leanings(found.get("bias") or [], names, confidence),
         *_unchecked(found.get("llm_only") or [], names, confidence),
     ]
     return Section(id="llm-vs-people", title="LLMs beside people", blocks=tuple(blocks)) if blocks else None
@@ -68,7 +70,8 @@ def _stand_in(rows: list[Row], names: Names) -> list[Block]:
             text="A pass is about these outputs, these criteria and people like these, and says that the LLM agrees "
             "with the group as well as one of its members does. It does not say that the LLM is right, or that it may "
             "replace all of them; nor does a fail show that the LLM is worse, since few outputs rarely allow a win. "
-            f"Epsilon should be chosen before the answers are seen (the authors suggest {SUGGESTED}). Where an id "
+            f"Epsilon weighs what an LLM saves against what it may get wrong; it is set in the plan (epsilon), before "
+            f"the answers are seen. The authors suggest {SUGGESTED}. Where an id "
             "stands for a slot that several people filled, the LLM was compared with a mixture of people."
         )
     )
@@ -156,7 +159,7 @@ def _powered(rows: list[Row], names: Names, confidence: str) -> list[Block]:
         else "Here it makes no interval narrower: people\u2019s own answers say as much."
     )
     blocks: list[Block] = [Heading(text="People\u2019s view, sharpened by an LLM"), Paragraph(text=text)]
-    for source, title in (("preferences", "Preferences"), ("ratings", "Ratings")):
+    for source, title in (("preferences", "Preferences"), ("choices", "Choices"), ("ratings", "Ratings")):
         own = [row for row in rows if row["source"] == source]
         if own:
             table = _powered_table(own, names, confidence, source, title)
@@ -173,9 +176,13 @@ def _narrower(row: Row) -> bool:
 
 
 def _powered_table(rows: list[Row], names: Names, confidence: str, source: str, title: str) -> Table:
-    share = source == "preferences"
+    share = source != "ratings"
     columns = [
-        Column(title="What", explanation="x over y: chance that x is better; x \u2212 y: difference of ratings"),
+        Column(
+            title="What",
+            explanation="x over y: chance that x is better, or share of choices that x wins (a tie is half); "
+            "x \u2212 y: difference of ratings",
+        ),
         Column(title="LLM"),
         Column(title="Criterion"),
         Column(title="Exposure", numeric=True),
@@ -213,7 +220,7 @@ def _with_interval(row: Row, centre: str, bounds: str, share: bool) -> Cell:
 
 
 def _what(row: Row, names: Names) -> str:
-    if row["source"] == "preferences":
+    if row["source"] != "ratings":
         return names.over(row)
     if row.get("system_y") is None:
         return names.system(row["system_x"])
@@ -228,11 +235,24 @@ def _ranks(tables: list[Row], names: Names) -> list[Block]:
     systems = list(dict.fromkeys(system for table in tables for system in table["systems"]))
     columns = [Column(title="Criterion"), Column(title="Ranked by")]
     columns += [Column(title=names.system(system), numeric=True) for system in systems]
+    of_ranks = Column(
+        title="Alpha",
+        explanation="Krippendorff\u2019s, of the ranks (1 = one order): of people alone, or of people with this LLM",
+        numeric=True,
+    )
     both, alone = [], []
     for table in tables:
         who = f"{names.group(table['people'])} (mean of {table['n']})"
-        both.append(_rank_row(table, who, table["mean_rank"], systems, names))
-        both += [_rank_row(table, row["group"], row["ranks"], systems, names) for row in table["llms"] if row["ranks"]]
+        alpha = cell(number(table.get("alpha_of_people")))
+        both.append([*_rank_row(table, who, table["mean_rank"], systems, names), alpha])
+        both += [
+            [
+                *_rank_row(table, row["group"], row["ranks"], systems, names),
+                cell(number(row.get("alpha_with_people"))),
+            ]
+            for row in table["llms"]
+            if row["ranks"]
+        ]
         own = table["annotators"] if table["n"] <= PEOPLE_LISTED else ()
         alone += [_rank_row(table, row["annotator_id"], row["ranks"], systems, names) for row in own]
     text = (
@@ -242,7 +262,7 @@ def _ranks(tables: list[Row], names: Names) -> list[Block]:
     left_out = max(table.get("n_incomplete") or 0 for table in tables)
     if left_out:
         text += f" Up to {plural(left_out, 'person', 'people')} a criterion did not rate every system and are left out."
-    shown = build_table("ranks", "Ranks by people and by LLMs", columns, both, constant=("Criterion",))
+    shown = build_table("ranks", "Ranks by people and by LLMs", [*columns, of_ranks], both, constant=("Criterion",))
     blocks: list[Block] = [Heading(text="Ranks, rater by rater"), Paragraph(text=text)]
     blocks.append(_open_or_folded(shown, len(both), "Ranks by people and by LLMs"))
     if alone:

@@ -6,10 +6,10 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from analysis.figures import COLOURS, forest_plot, means_plot
+from analysis.figures import COLOURS, Point, forest_plot, lines_plot, means_plot
 from analysis.report.document import Figure, Fold
 from analysis.report.findings import KIND_ORDER, SHARES
-from analysis.report.words import Names, slug, stars
+from analysis.report.words import Names, sentence, slug, stars
 
 LONG_FIGURE = 60  # dots; a longer figure is opened when wanted
 MOST_GROUPS = len(COLOURS)  # groups that colour and shape can tell apart
@@ -58,6 +58,29 @@ def means_figure(rows: Rows, names: Names, criterion: str, several: bool) -> Fig
     return _figure(f"ratings-{slug(criterion)}" if several else "ratings", svg, caption, len(drawn))
 
 
+def superiority_figure(rows: Rows, names: Names) -> Figure | Fold:
+    """Return the figure of how often the first system of a pair was rated above the second."""
+    criteria = {row["criterion"]: names.criterion(row["criterion"]) for row in rows}
+    what = "Chance that a rating of the first system is above that of the second beside it, equal ones half"
+    drawn, left_out = _drawn(rows, names)
+    svg = forest_plot(
+        [
+            {**row, "stars": stars(row), "ci_low": row["superiority_low"], "ci_high": row["superiority_high"]}
+            for row in drawn
+        ],
+        system_names={row[key]: names.system(row[key]) for row in drawn for key in ("system_x", "system_y")},
+        group_names={row["group"]: names.short_group(row["group"]) for row in drawn},
+        criterion_names=criteria,
+        value="superiority",
+        alternative=f"{what}, with intervals; {BESIDE}.",
+    )
+    caption = (
+        f"{what}, with its interval. The vertical line is 50%, no difference; stars are those of the paired test."
+        f"{left_out}"
+    )
+    return _figure("superiority", svg, caption, len(drawn))
+
+
 def strengths_figure(rows: Rows, names: Names, source: str, criterion: str) -> Figure | Fold:
     """Return the figure of Bradley-Terry strengths of one source, folded where it is long."""
     fitted = [row for row in rows if row.get("strength") is not None]
@@ -75,6 +98,61 @@ def strengths_figure(rows: Rows, names: Names, source: str, criterion: str) -> F
         f"Only differences between systems of one group mean something.{left_out}"
     )
     return _figure(f"strengths-{source}-{slug(criterion)}", svg, caption, len(drawn))
+
+
+def reliability_figure(curves: Sequence[tuple[str, Sequence[dict[str, Any]]]], name: str, about: str) -> Figure | Fold:
+    """Return the reliability curves: share chosen over stated chance, bin by bin, beside what would be right."""
+    kept = curves[: len(COLOURS) - 1]
+    right = "stated = chosen"
+    points = [Point(line=right, x=end, y=end) for end in (0.0, 1.0)]
+    points += [
+        Point(line=who, x=part["mean_stated"], y=part["mean_outcome"])
+        for who, bins in kept
+        for part in bins
+        if part["n"]
+    ]
+    svg = lines_plot(
+        points,
+        x_title="stated chance",
+        y_title="share chosen",
+        alternative=f"Share of choices over stated chance; {BESIDE}.",
+    )
+    caption = (
+        f"Reliability of stated chances{about}: share of choices over stated chance, bin by bin. On the line "
+        f"\u201c{right}\u201d statements are right on average; a flatter curve is over-confident, "
+        "a steeper one too timid."
+    )
+    if len(kept) < len(curves):
+        caption += f" Only the first {len(kept)} of {len(curves)} curves are drawn; the table has all."
+    return _figure(name, svg, caption, len(points))
+
+
+def places_figure(rankings: Rows, names: Names, criterion: str, several: bool) -> Figure | Fold:
+    """Return the figure of places, one dot a ranking with the places that its answers allow."""
+    kept = rankings[:MOST_GROUPS]
+    titles = [sentence(names.source_by_group(row["source"], row["group"])) for row in kept]
+    drawn = [
+        {
+            "criterion": criterion,
+            "group": title,
+            "system": place["system"],
+            "mean": place["rank"],
+            "ci_low": place["rank_low"],
+            "ci_high": place["rank_high"],
+        }
+        for title, row in zip(titles, kept, strict=True)
+        for place in row["places"]
+    ]
+    svg = means_plot(
+        drawn,
+        system_names={row["system"]: names.system(row["system"]) for row in drawn},
+        criterion_names={criterion: names.criterion(criterion)},
+        title="place (1 = best)",
+        alternative=f"Place of each system in each ranking, with the places that the answers allow; {BESIDE}.",
+    )
+    left = f" Only the first {len(kept)} of {len(rankings)} rankings are drawn." if len(kept) < len(rankings) else ""
+    caption = f"Place of each system in each ranking{_about(names, criterion, several)}; 1 is best.{left}"
+    return _figure(f"places-{slug(criterion)}" if several else "places", svg, caption, len(drawn))
 
 
 def _figure(name: str, svg: str, caption: str, dots: int) -> Figure | Fold:

@@ -16,6 +16,7 @@ from analysis.report.document import (
     Table,
     build_table,
 )
+from analysis.report.families import correction_name, discovery_words
 from analysis.report.findings import confidence_words
 from analysis.report.plots import share_figure
 from analysis.report.words import (
@@ -28,6 +29,7 @@ from analysis.report.words import (
     percent,
     plural,
     sentence,
+    signed,
     slug,
     stars,
     verdict,
@@ -100,14 +102,15 @@ LLM_NOTE = (
 
 
 def level(results: Results) -> str:
-    """Return the familywise error rate as ".05"."""
+    """Return the error rate of a family of tests as ".05"."""
     fwer = float((results.get("settings") or {}).get("fwer") or 0.05)
     return f"{fwer:g}".removeprefix("0")
 
 
 def level_words(results: Results) -> str:
     """Return the sentence on when a difference counts as clear."""
-    return f"A result counts as clear where its adjusted p is at most {level(results)}."
+    words = f"A result counts as clear where its adjusted p is at most {level(results)}."
+    return " ".join(filter(None, (words, discovery_words(results))))
 
 
 def _table(results: Results, names: Names, rows: list[dict[str, Any]], criterion: str, several: bool) -> Table:
@@ -128,7 +131,7 @@ def _table(results: Results, names: Names, rows: list[dict[str, Any]], criterion
         Column(
             title="Adjusted p",
             explanation="chance of so large a distance if there were no preference, "
-            "corrected for testing several pairs (Holm)",
+            f"corrected for testing several pairs ({correction_name(results)})",
             numeric=True,
         ),
         Column(title="Stars"),
@@ -170,6 +173,17 @@ def _exposure_told(results: Results) -> bool:
     return bool((results.get("study") or {}).get("exposures"))
 
 
+def _times(value: float | None) -> float | None:
+    return None if value is None else 100 * value
+
+
+def _excess(row: dict[str, Any]) -> str:
+    shown = signed(_times(row.get("mean_excess")), 1)
+    if row.get("excess_low") is None:
+        return shown
+    return f"{shown} ({interval(row['excess_low'], row['excess_high'], as_percent=True)})"
+
+
 def _directions(results: Results, names: Names) -> Fold:
     rows = results.get("preference_directions") or []
     columns = [
@@ -181,7 +195,9 @@ def _directions(results: Results, names: Names) -> Fold:
         Column(title="Mean", explanation="mean chance in this direction", numeric=True),
         Column(title="SD", explanation="standard deviation of the answers, in percentage points", numeric=True),
         Column(title="Sum of both", explanation="mean of an annotator\u2019s two answers added up", numeric=True),
+        Column(title="Excess", explanation="sum minus 100%, with its interval, before exclusions", numeric=True),
         Column(title="Symmetry p", explanation="chance of so large a distance of the sum from 100%", numeric=True),
+        Column(title="Excess of those selected", explanation="after exclusions; not tested", numeric=True),
     ]
     cells = [
         [
@@ -193,7 +209,9 @@ def _directions(results: Results, names: Names) -> Fold:
             cell(percent(row.get("mean"))),
             cell(number(None if row.get("sd") is None else 100 * row["sd"], 1)),
             cell(percent(row.get("mean_sum"))),
+            cell(_excess(row)),
             cell(p_value(row.get("p_symmetry"))),
+            cell(signed(_times(row.get("mean_excess_selected")), 1)),
         ]
         for row in rows
     ]
@@ -202,7 +220,9 @@ def _directions(results: Results, names: Names) -> Fold:
         blocks=(
             Paragraph(
                 text="Asked both ways round, the two chances of a pair should add up to about 100%. A sum below that "
-                "is indecision, which counts half for each system; a sum well above it shows a misread question."
+                "is indecision, which counts half for each system; a sum well above it shows a misread question. Sums "
+                "and their test are those before exclusions. Who is kept was selected by this very sum, from above "
+                "only: the excess of those selected lies low by construction, and a test of it would say nothing."
             ),
             build_table(
                 "preference_directions",

@@ -15,6 +15,7 @@ from analysis.report.document import (
     Table,
     build_table,
 )
+from analysis.report.families import correction_name
 from analysis.report.findings import OVERALL, confidence_words
 from analysis.report.plots import means_figure
 from analysis.report.preferences import STARS, level_words
@@ -23,6 +24,7 @@ from analysis.report.words import (
     Names,
     cell,
     count,
+    crossed,
     interval,
     number,
     p_value,
@@ -113,7 +115,13 @@ def _pairs(results: Results, names: Names, rows: list[dict[str, Any]], criterion
         Column(
             title="Adjusted p",
             explanation="chance of so large a difference if there were none, corrected for "
-            "testing several pairs (Holm)",
+            f"testing several pairs ({correction_name(results)})",
+            numeric=True,
+        ),
+        Column(
+            title="Crossed p",
+            explanation="the same over annotators and items at once, both taken as drawn; \u2260 where it "
+            "comes to another verdict",
             numeric=True,
         ),
         Column(title="Stars"),
@@ -131,6 +139,7 @@ def _pairs(results: Results, names: Names, rows: list[dict[str, Any]], criterion
             cell(number(row.get("t"))),
             cell(count(row.get("df"))),
             cell(p_value(row.get("p_adjusted"))),
+            crossed(row),
             cell(stars(row)),
             verdict(row, names, "ratings"),
         ]

@@ -5,16 +5,20 @@ from __future__ import annotations
 from analysis.plain_text import shown_name
 from analysis.report.agreement import agreement
 from analysis.report.asked import asked
+from analysis.report.calibration import calibration
 from analysis.report.choices import choices
 from analysis.report.closing import cite, glossary, input_files, settings, warnings
 from analysis.report.correlations import correlations
 from analysis.report.document import Document, Results, SectionMaker
+from analysis.report.equivalence import equivalence
 from analysis.report.excluded import excluded
 from analysis.report.expected import expected
 from analysis.report.headline import headline
 from analysis.report.llm_vs_people import llm_vs_people
+from analysis.report.preference_checks import preference_checks
 from analysis.report.preferences import preferences
 from analysis.report.ratings import ratings
+from analysis.report.robustness import robustness
 from analysis.report.side_by_side import side_by_side
 from analysis.report.strengths import strengths
 from analysis.report.words import listed, plural
@@ -24,13 +28,17 @@ SECTIONS: tuple[SectionMaker, ...] = (
     asked,
     excluded,
     preferences,
+    preference_checks,
     ratings,
     choices,
+    robustness,
+    equivalence,
     strengths,
     agreement,
     side_by_side,
     correlations,
     llm_vs_people,
+    calibration,
     expected,
     warnings,
     glossary,

@@ -20,6 +20,7 @@ from analysis.report.document import (
 )
 from analysis.report.findings import OVERALL, SHARES, Finding, findings
 from analysis.report.preferences import LLM_NOTE, STARS
+from analysis.report.rankings_compared import rankings_compared
 from analysis.report.words import (
     Names,
     cell,
@@ -69,6 +70,7 @@ def side_by_side(results: Results) -> Section | None:
     blocks += _disagreements(results, names)
     blocks += _explanations(columns, names)
     blocks += _variants(results, names)
+    blocks += rankings_compared(results, names)
     taus = results.get("ranking_agreement") or []
     if taus:
         blocks += [Heading(text="Do the rankings agree?"), *_rankings_agree(names, taus)]
@@ -252,8 +254,8 @@ def _kendall(names: Names, rows: list[dict[str, Any]], name: str) -> Table:
         Column(
             title="Kendall\u2019s tau", explanation="1 = same order, 0 = unrelated, \u22121 = reversed", numeric=True
         ),
-        Column(title="Interval", numeric=True),
-        Column(title="Note"),
+        Column(title="Interval", explanation="from resampled answers; see the conventions", numeric=True),
+        Column(title="Note", explanation="what was drawn for the interval, or why there is none"),
     ]
     cells = [
         [
@@ -262,8 +264,13 @@ def _kendall(names: Names, rows: list[dict[str, Any]], name: str) -> Table:
             cell(names.criterion(row["criterion"])),
             cell(number(row.get("kendall_tau"))),
             cell(interval(row.get("ci_low"), row.get("ci_high"))),
-            cell(str(row.get("reason") or ("no reason was recorded" if row.get("kendall_tau") is None else "\u2013"))),
+            cell(_note(row)),
         ]
         for row in rows
     ]
     return build_table(name, "Agreement between rankings", columns, cells, constant=("Criterion",))
+
+
+def _note(row: Mapping[str, Any]) -> str:
+    unknown = "no reason was recorded" if row.get("kendall_tau") is None else "\u2013"
+    return str(row.get("reason") or row.get("interval") or unknown)

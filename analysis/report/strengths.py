@@ -7,7 +7,7 @@ from typing import Any
 from analysis.report.document import Block, Cell, Column, Fold, Paragraph, Results, Section, Table, build_table
 from analysis.report.findings import confidence_words
 from analysis.report.plots import strengths_figure
-from analysis.report.words import Names, cell, count, interval, number, sentence
+from analysis.report.words import Names, cell, count, interval, number, percent, plural, sentence
 
 APART = ("ratings_bt",)  # a second reading of the same answers
 
@@ -26,6 +26,7 @@ def strengths(results: Results) -> Section | None:
                 "of comparisons; strengths average zero, so only their differences mean something."
             ),
             *_of(results, names, [row for row in rows if row["source"] not in APART]),
+            *_ties(results, names, [row for row in results.get("ties") or () if row["source"] not in APART]),
         ]
     if rankings:
         shown = [entry for entry in rankings if entry["source"] not in APART]
@@ -37,13 +38,54 @@ def strengths(results: Results) -> Section | None:
             text="The same model on ratings: an annotator\u2019s two ratings of one item are taken as a comparison, "
             "which the higher rating wins. The steps of the scale need not be equally wide for that."
         )
-        inner = [*_of(results, names, apart), *([_rankings(names, ranked, "rankings_ratings")] if ranked else [])]
+        tied = _ties(results, names, [row for row in results.get("ties") or () if row["source"] in APART])
+        inner = [
+            *_of(results, names, apart),
+            *tied,
+            *([_rankings(names, ranked, "rankings_ratings")] if ranked else []),
+        ]
         blocks.append(Fold(summary="Ratings taken as comparisons", blocks=(about, *inner)))
     return Section(id="strengths", title="Strengths and rankings", blocks=tuple(blocks))
 
 
 def _of(results: Results, names: Names, rows: list[dict[str, Any]]) -> list[Block]:
     return [_strengths(results, names, rows), *_figures(names, rows)] if rows else []
+
+
+def _ties(results: Results, names: Names, rows: list[dict[str, Any]]) -> list[Block]:
+    """Say what giving ties a parameter of their own changes, and show the strengths where the order changes."""
+    known = [row for row in rows if row["same_order"] is not None]
+    if not known:
+        return []
+    turned = [row for row in known if not row["same_order"]]
+    told = "A tie counts half a win for each system. Giving ties a parameter of their own (Davidson, 1970) " + (
+        "leaves every order as it is." if not turned else f"changes {plural(len(turned), 'order')}; see the table."
+    )
+    if not turned:
+        return [Paragraph(text=told)]
+    columns = [
+        Column(title="System"),
+        Column(title="From"),
+        Column(title="Criterion"),
+        Column(title="Ties", explanation="share of the comparisons", numeric=True),
+        Column(title="Strength", explanation="with ties as half wins", numeric=True),
+        Column(title="With ties apart", explanation="strength by Davidson\u2019s model", numeric=True),
+    ]
+    cells = [
+        [
+            cell(names.system(one["system"])),
+            cell(sentence(names.source_by_group(row["source"], row["group"]))),
+            cell(names.criterion(row["criterion"])),
+            cell(percent(row["share"])),
+            cell(number(one["strength_half"])),
+            cell(number(one["strength"])),
+        ]
+        for row in turned
+        for one in row["strengths"]
+    ]
+    name = "ties_ratings" if turned[0]["source"] in APART else "ties"
+    table = build_table(name, "Strengths where ties change the order", columns, cells, constant=("From", "Criterion"))
+    return [Paragraph(text=told), table]
 
 
 def _strengths(results: Results, names: Names, rows: list[dict[str, Any]]) -> Table:

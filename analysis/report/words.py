@@ -200,6 +200,11 @@ class Names:
         return f"{self.system(row['system_x'])} and {self.system(row['system_y'])}"
 
 
+def crossed(row: Mapping[str, Any]) -> Cell:
+    """Return the adjusted p of the test over annotators and items, marked where its verdict differs."""
+    return cell(p_value(row.get("p_crossed_adjusted")) + (f"{SPACE}\u2260" if row.get("disagree") else ""))
+
+
 VERBS = {"preferences": "preferred", "ratings": "rated better", "choices": "chosen more often"}
 SYMBOLS = {"x": ">", "y": "<", "indifferent": "~"}
 
@@ -212,5 +217,6 @@ def verdict(row: Mapping[str, Any], names: Names, source: str) -> Cell:
     if found == "y":
         return Cell(text=f"{names.system(row['system_y'])} {VERBS[source]}", tone="second")
     if found == "indifferent":
-        return Cell(text="no clear preference" if source != "ratings" else "no clear difference", tone="even")
+        words = "no clear preference" if source != "ratings" else "no clear difference"
+        return Cell(text=f"{words}; equivalent" if row.get("equivalent") else words, tone="even")
     return Cell(text=f"not tested: {row.get('reason') or 'no reason was recorded'}", tone="untested")

@@ -69,6 +69,7 @@ def bootstrap_strengths(
     item: Codes | None = None,
     n_replicates: int = 1000,
     confidence: float = 0.95,
+    weights: Floats | None = None,
 ) -> Bootstrap:
     """Resample comparisons and refit, with percentile intervals.
 
@@ -85,6 +86,9 @@ def bootstrap_strengths(
         Number of replicates B.
     confidence : float
         Level of the intervals.
+    weights : array of float, shape (n,), optional
+        Frequency weights: a row of weight 2 is that row twice, in its cluster. Whole numbers where
+        rows are drawn, since a part of a row cannot be.
 
     Returns
     -------
@@ -95,30 +99,31 @@ def bootstrap_strengths(
     Raises
     ------
     ValueError
-        When the data themselves determine no strength for some system.
+        When the data themselves determine no strength for some system; weights in parts where rows are drawn.
 
     References
     ----------
     Efron, B. (1979). Bootstrap methods: another look at the jackknife. Annals of Statistics, 7(1), 1-26.
     Owen, A. B. (2007). The pigeonhole bootstrap. Annals of Applied Statistics, 1(2), 386-411 (both at once).
     """
-    counts = count_wins(x, y, won, n_systems)
+    counts = count_wins(x, y, won, n_systems, weights)
     fit = fit_bradley_terry(counts.wins, [str(number) for number in range(n_systems)])
     if len(fit.fitted) < n_systems:
         raise ValueError(f"the data give no strengths to resample: {next(filter(None, fit.reasons))}")
     low, high = np.nonzero(np.triu(counts.played, 1))
-    pairs = _Pairs(low=low, high=high, k=n_systems, centre=fit.strength, inverse=bread(counts.played, fit.strength))
+    pairs = Pairs(low=low, high=high, k=n_systems, centre=fit.strength, inverse=bread(counts.played, fit.strength))
     number = np.zeros((n_systems, n_systems), dtype=np.int64)
     number[low, high] = np.arange(len(low))
     pair = number[np.minimum(x, y), np.maximum(x, y)]
     share = np.where(x < y, won, 1 - won)
     given = {name: of for name, of in (("annotator", annotator), ("item", item)) if of is not None}
     if not given:
-        draw = _draw_rows(pair, share, len(low), rng)
+        rows = slice(None) if weights is None else np.repeat(np.arange(len(pair)), _whole(weights))
+        draw = _draw_rows(pair[rows], share[rows], len(low), rng)
     elif len(given) == 1:
-        draw = _draw_clusters(x, y, won, number, next(iter(given.values())), rng)
+        draw = _draw_clusters(x, y, won, number, next(iter(given.values())), rng, weights)
     else:
-        draw = _draw_crossed(pair, share, len(low), given["annotator"], given["item"], rng)
+        draw = _draw_crossed(pair, share, len(low), given["annotator"], given["item"], rng, weights)
     kept: list[Floats] = []
     degenerate = {DISCONNECTED: 0, ONE_SIDED: 0}
     for size in _batches(n_replicates):
@@ -147,7 +152,7 @@ def bootstrap_strengths(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Pairs:
+class Pairs:
     """The pairs that were compared, the fit to the data, and the inverse information there."""
 
     low: Ints
@@ -163,12 +168,12 @@ class _Pairs:
         place = (np.concatenate([self.low, self.high]), np.tile(np.arange(n), 2))
         return csr_array((signs, place), shape=(self.k, n))
 
-    def solve(self, played: Floats, sums: Floats) -> Floats:
+    def solve(self, played: Floats, sums: Floats, *, tolerance: float = TOLERANCE) -> Floats:
         """Fit all replicates by chord steps: s += B · gap(s), B fixed at the fit to the data; shape (replicates, k)."""
         n = played.shape[1]
         strength = np.repeat(self.centre[:, None], n, axis=1)
         incidence = self.incidence()
-        bound = TOLERANCE * np.maximum(played.sum(axis=0), 1e-300)
+        bound = tolerance * np.maximum(played.sum(axis=0), 1e-300)
         todo = np.arange(n)
         own_played, own_sums = played, sums
         for _ in range(STEPS):
@@ -190,7 +195,7 @@ class _Pairs:
             wins = np.zeros((self.k, self.k))
             wins[self.low, self.high] = sums[:, replicate]
             wins[self.high, self.low] = played[:, replicate] - sums[:, replicate]
-            strength[:, replicate] = newton(np.maximum(wins, 0.0))
+            strength[:, replicate] = newton(np.maximum(wins, 0.0), np.clip(strength[:, replicate], -20, 20))
         strength -= strength.mean(axis=0)
         return strength.T
 
@@ -252,9 +257,24 @@ def _draw_rows(pair: Ints, share: Floats, n_pairs: int, rng: np.random.Generator
     return draw
 
 
-def _draw_clusters(x: Codes, y: Codes, won: Floats, number: Ints, cluster: Codes, rng: np.random.Generator) -> Draw:
+def _whole(weights: Floats) -> Ints:
+    times = np.rint(weights).astype(np.int64)
+    if not np.array_equal(times, weights):
+        raise ValueError("weights must be whole numbers where rows are drawn; name the annotator or the item")
+    return times
+
+
+def _draw_clusters(
+    x: Codes,
+    y: Codes,
+    won: Floats,
+    number: Ints,
+    cluster: Codes,
+    rng: np.random.Generator,
+    weights: Floats | None,
+) -> Draw:
     """Draw whole clusters; their sums stand in one sparse matrix, pairs x clusters."""
-    cells = count_cells(x, y, won, len(number), cluster)
+    cells = count_cells(x, y, won, len(number), cluster, weights)
     n = cells.n_clusters
     place = (number[cells.x, cells.y], cells.cluster)
     shape = (int(number.max()) + 1, n)
@@ -268,7 +288,13 @@ def _draw_clusters(x: Codes, y: Codes, won: Floats, number: Ints, cluster: Codes
 
 
 def _draw_crossed(
-    pair: Ints, share: Floats, n_pairs: int, annotator: Codes, item: Codes, rng: np.random.Generator
+    pair: Ints,
+    share: Floats,
+    n_pairs: int,
+    annotator: Codes,
+    item: Codes,
+    rng: np.random.Generator,
+    weights: Floats | None,
 ) -> Draw:
     """Draw annotators and items; sums stand by (pair, item) x annotator, weights multiply."""
     n_annotators, who = compact(annotator)
@@ -278,14 +304,15 @@ def _draw_crossed(
     first[row] = np.arange(len(row))
     of_pair, of_item = pair[first], about[first]
     shape = (n_rows, n_annotators)
-    played = csr_array((np.ones(len(row)), (row, who)), shape=shape)
-    sums = csr_array((share, (row, who)), shape=shape)
+    times = np.ones(len(row)) if weights is None else weights
+    played = csr_array((times, (row, who)), shape=shape)
+    sums = csr_array((share * times, (row, who)), shape=shape)
     fold = csr_array((np.ones(n_rows), (of_pair, np.arange(n_rows))), shape=(n_pairs, n_rows))
 
     def draw(replicates: int) -> tuple[Floats, Floats]:
         people = rng.multinomial(n_annotators, np.full(n_annotators, 1 / n_annotators), size=replicates).T
         items = rng.multinomial(n_items, np.full(n_items, 1 / n_items), size=replicates).T[of_item]
-        weights = people.astype(np.float64)
-        return np.asarray(fold @ ((played @ weights) * items)), np.asarray(fold @ ((sums @ weights) * items))
+        drawn = people.astype(np.float64)
+        return np.asarray(fold @ ((played @ drawn) * items)), np.asarray(fold @ ((sums @ drawn) * items))
 
     return draw

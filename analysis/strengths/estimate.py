@@ -27,8 +27,9 @@ class BradleyTerry:
     """Strengths of systems (natural log, mean zero over those that have one), with all that was settled.
 
     Arrays run over ``systems``. Where a system has no strength, its numbers are NaN (ranks 0) and
-    ``reasons`` says why; where there is no interval, ``no_interval`` does. ``covariance`` is over
-    the systems fitted, in their order.
+    ``reasons`` says why; where there is no interval, ``no_interval`` does. ``covariance`` and
+    ``p_differences`` (p-values of all differences, adjusted for all of them) are over the systems
+    fitted, in their order.
     """
 
     systems: tuple[str, ...]
@@ -46,6 +47,7 @@ class BradleyTerry:
     rank_method: str | None
     covariance: Floats | None
     regularisation: float | None
+    p_differences: Floats | None = None
     no_interval: str | None = None
     warnings: tuple[str, ...] = ()
 
@@ -189,6 +191,7 @@ def _result(
         df=None if found is None else found.df,
         rank_method=None if places is None else places.method,
         covariance=covariance,
+        p_differences=None if places is None else places.p_values,
         regularisation=regularisation,
         no_interval=no_interval,
         warnings=_warnings(found, tuple(rows.clusters)),
@@ -265,4 +268,7 @@ def _numbers(ids: Any) -> Codes:
 
 
 def _series(ids: np.ndarray[Any, Any]) -> pl.Series:
-    return pl.Series([str(value) for value in ids.tolist()], dtype=pl.String)
+    listed = ids.tolist()
+    if any(value is None or value != value for value in listed):
+        raise ValueError("ids must not be missing; drop these rows first")
+    return pl.Series([str(value) for value in listed], dtype=pl.String)

@@ -64,7 +64,7 @@ def fit_bradley_terry(wins: Floats, names: Sequence[str], *, regularisation: flo
     >>> fit_bradley_terry(np.array([[0.0, 3.0], [1.0, 0.0]]), ["a", "b"]).strength.round(4).tolist()
     [0.5493, -0.5493]
     """
-    table = np.array(wins, dtype=np.float64)
+    table = check_counts("wins", wins, len(names))
     np.fill_diagonal(table, 0.0)
     if regularisation is not None:
         table += regularisation * (1 - np.eye(len(table)))
@@ -193,3 +193,13 @@ def _one_sided(table: Floats, kept: Ints, names: Sequence[str]) -> str | None:
 
 def _left_alone(names: Sequence[str], kept: Ints) -> str:
     return f"no comparison is left among {', '.join(names[place] for place in kept.tolist())}"
+
+
+def check_counts(name: str, table: Floats, n_systems: int) -> Floats:
+    """Return a copy of a table of wins or ties; refuse another shape, and entries below 0 or not finite."""
+    counts = np.array(table, dtype=np.float64)
+    if counts.shape != (n_systems, n_systems):
+        raise ValueError(f"{name} must be {n_systems} x {n_systems}, one row a system, got shape {counts.shape}")
+    if not (np.isfinite(counts).all() and (counts >= 0).all()):
+        raise ValueError(f"{name} must be finite and at least 0")
+    return counts

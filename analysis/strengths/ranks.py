@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtri, stdtrit
+from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from analysis.coding import Floats, Ints
 
@@ -15,12 +15,16 @@ MOST = 2 * 10**8  # pairs times draws that are simulated; beyond it Šidák's bo
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RankIntervals:
-    """Simultaneous intervals of ranks, 1 = best; ``critical`` is what every |t| of a difference was held against."""
+    """Simultaneous intervals of ranks, 1 = best; ``critical`` is what every |t| of a difference was held against.
+
+    ``p_values`` (k, k) are those of the differences, adjusted for all of them; 1 where there is no variation.
+    """
 
     low: Ints
     high: Ints
     critical: float
     method: str
+    p_values: Floats
 
 
 def rank_intervals(
@@ -62,7 +66,9 @@ def rank_intervals(
     """
     k = len(strength)
     if k < 2:
-        return RankIntervals(low=np.ones(k, np.int64), high=np.ones(k, np.int64), critical=0.0, method="none")
+        return RankIntervals(
+            low=np.ones(k, np.int64), high=np.ones(k, np.int64), critical=0.0, method="none", p_values=np.ones((k, k))
+        )
     variance = np.diagonal(covariance)
     spread = variance[:, None] + variance[None, :] - 2 * covariance
     floor = 1e-20 * max(float(variance.max()), 1e-300)
@@ -70,26 +76,34 @@ def rank_intervals(
     se = np.sqrt(np.where(known, spread, np.inf))
     pairs = int(np.sum(np.triu(known, 1)))
     if pairs == 0:
-        return RankIntervals(low=np.ones(k, np.int64), high=np.full(k, k), critical=np.inf, method="none")
+        return RankIntervals(
+            low=np.ones(k, np.int64), high=np.full(k, k), critical=np.inf, method="none", p_values=np.ones((k, k))
+        )
+    t = (strength[:, None] - strength[None, :]) / se
     if rng is not None and pairs * DRAWS <= MOST:
         # One order of systems whatever their names or the side that wins: the same draws, the same ranks.
         order = np.lexsort((np.abs(strength).round(9), (variance / variance.max()).round(9)))
         place = np.ix_(order, order)
-        critical = _largest_t(covariance[place], se[place], df, confidence, rng)
+        largest = np.sort(_largest_t(covariance[place], se[place], df, rng))
+        critical = float(np.quantile(largest, confidence))
+        beyond = len(largest) - np.searchsorted(largest, np.abs(t), side="left")
+        p_values = np.asarray((1 + beyond) / (1 + len(largest)), dtype=np.float64)
         method = f"max-t over {pairs} differences"
     else:
         critical = _quantile((1 + confidence ** (1 / pairs)) / 2, df)
         method = f"Šidák over {pairs} differences"
-    above = (strength[:, None] - strength[None, :]) / se > critical
+        p_values = np.asarray(-np.expm1(pairs * np.log1p(-2 * _upper_tail(np.abs(t), df))), dtype=np.float64)
+    above = t > critical
     return RankIntervals(
         low=1 + above.sum(axis=0).astype(np.int64),
         high=k - above.sum(axis=1).astype(np.int64),
         critical=critical,
         method=method,
+        p_values=np.where(known, p_values, 1.0),
     )
 
 
-def _largest_t(covariance: Floats, se: Floats, df: float, confidence: float, rng: np.random.Generator) -> float:
+def _largest_t(covariance: Floats, se: Floats, df: float, rng: np.random.Generator) -> Floats:
     values, vectors = np.linalg.eigh(covariance)
     root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T  # symmetric: no eigenvector's sign matters
     k = len(se)
@@ -99,8 +113,14 @@ def _largest_t(covariance: Floats, se: Floats, df: float, confidence: float, rng
         np.maximum(largest, np.max(np.abs(draws[:, i, None] - draws[:, i + 1 :]) / se[i, i + 1 :], axis=1), out=largest)
     if np.isfinite(df):
         largest /= np.sqrt(rng.chisquare(df, DRAWS) / df)
-    return float(np.quantile(largest, confidence))
+    return largest
 
 
 def _quantile(probability: float, df: float) -> float:
     return float(stdtrit(df, probability)) if np.isfinite(df) else float(ndtri(probability))
+
+
+def _upper_tail(t: Floats, df: float) -> Floats:
+    tail = np.asarray(stdtr(df, -t) if np.isfinite(df) else ndtr(-t), dtype=np.float64)
+    capped: Floats = np.minimum(tail, 0.5 - 1e-16)
+    return capped

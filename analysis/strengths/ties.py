@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.coding import Floats
-from analysis.strengths.fit import fit_bradley_terry
+from analysis.strengths.fit import check_counts, fit_bradley_terry
 
 STEPS = 200
 HALVINGS = 40
@@ -66,6 +66,7 @@ def fit_davidson(wins: Floats, ties: Floats, names: Sequence[str]) -> Davidson:
     >>> fit.strength.round(4).tolist(), round(fit.ties, 4)  # log(8 / 2) / 2 and 4 / sqrt(8 * 2)
     ([0.6931, -0.6931], 1.0)
     """
+    wins, ties = check_counts("wins", wins, len(names)), check_counts("ties", ties, len(names))
     if not np.array_equal(ties, ties.T):
         raise ValueError("ties must be symmetric: entry [i, j] counts what [j, i] counts")
     half = fit_bradley_terry(wins + ties / 2, names)

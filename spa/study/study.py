@@ -200,10 +200,14 @@ class Analysis(Section):
     confidence: Annotated[float, Field(gt=0, lt=1)] = 0.95
     consistency_tau: Annotated[Decimal, Field(ge=1, le=2)] | None = Decimal("1.1")  # None: no such exclusion
     family: Literal["criterion", "all"] = "criterion"
+    correction: Literal["holm", "bh"] = "holm"  # Holm, or Benjamini-Hochberg (false discovery rate)
     unit: Literal["auto", "annotator", "item"] = "auto"
     max_failed_checks: Annotated[int, Field(ge=0)] = 0
     repeat_submissions: Literal["exclude", "first"] = "exclude"
     regularisation: Annotated[float, Field(gt=0)] | None = None  # pseudo-wins added to every pair of Bradley-Terry
+    epsilon: Annotated[float, Field(ge=0, lt=1)] = 0.1  # what an LLM may fall behind a person, as it costs less
+    equivalence_margin: Annotated[float, Field(gt=0, lt=0.5)] | None = None  # of preferences and choices, from 0.5
+    equivalence_margin_ratings: Annotated[float, Field(gt=0)] | None = None  # in points of the scale
     expected: tuple[Text, ...] = ()  # "x > y" or "x ~ y"
 
 

@@ -28,6 +28,7 @@ from analysis.agreement.data import reliability_data
 from analysis.agreement.krippendorff import alpha_statistic
 from analysis.agreement.resampling import draw_weights
 from analysis.agreement.result import Agreement
+from spa.errors import AnalysisError
 
 LEVELS: tuple[Any, ...] = ("nominal", "ordinal", "interval", "ratio")
 FORMS: tuple[Any, ...] = ("icc1", "icc2", "icc3", "icc1k", "icc2k", "icc3k")
@@ -211,11 +212,11 @@ def test_frames_and_arrays_give_the_same() -> None:
 
 def test_a_frame_that_is_not_clear_is_refused() -> None:
     frame = pl.DataFrame({"item_id": ["i", "i"], "annotator_id": ["a", "a"], "score": [1, 2]})
-    with pytest.raises(ValueError, match="one answer of an annotator to a unit"):
+    with pytest.raises(AnalysisError, match="rows 1 and 2: one answer a cell is wanted"):
         exact_agreement(frame)
-    with pytest.raises(ValueError, match="several criteria"):
+    with pytest.raises(AnalysisError, match="several criteria"):
         exact_agreement(frame.with_columns(criterion=pl.Series(["x", "y"])))
-    with pytest.raises(ValueError, match="column score is missing"):
+    with pytest.raises(AnalysisError, match="column score is missing"):
         exact_agreement(frame.drop("score"))
     assert exact_agreement(frame.with_columns(repeat=pl.Series([1, 2]))).n_annotators == 2
 

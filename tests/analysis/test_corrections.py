@@ -1,4 +1,4 @@
-"""Holm's correction: published example, properties, another library, calibration."""
+"""Corrections for many tests: published examples, properties, another library, calibration."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 
 from analysis import Plan
-from analysis.corrections import holm, stars
+from analysis.corrections import adjust, holm, reaches, stars
+from analysis.report.markdown import render_markdown
+from analysis.report.sections import build_document
 from tests.analysis.answers import preferences, run
 
 P_VALUES = st.lists(st.floats(0, 1, allow_subnormal=False), min_size=1, max_size=30)
@@ -61,3 +63,97 @@ def test_familywise_error_under_the_null_stays_at_or_below_the_level() -> None:
     wrong = {row["group"] for row in results["preferences"] if row["verdict"] != "indifferent"}
     assert len(wrong) / studies <= 0.1 + 3 * (0.1 * 0.9 / studies) ** 0.5
     assert len(wrong) > 0  # the correction is not so strict that nothing can happen
+
+
+def test_the_worked_example_of_benjamini_and_hochberg() -> None:
+    """Fifteen p-values of section 3.2 of the paper of 1995: at .05 Holm rejects three, their procedure four."""
+    p = [0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344]
+    p += [0.0459, 0.3240, 0.4262, 0.5719, 0.6528, 0.7590, 1.0]
+    assert sum(bool(one) for one in adjust(p, correction="holm").rejected) == 3
+    assert sum(bool(one) for one in adjust(p, correction="bh").rejected) == 4
+
+
+@settings(max_examples=40)
+@given(st.lists(st.none() | st.floats(0, 1, allow_subnormal=False), max_size=20))
+def test_who_has_no_test_is_no_member(p: list[float | None]) -> None:
+    for correction, theirs in (("holm", "holm"), ("bh", "fdr_bh")):
+        found = adjust(p, correction=correction)  # type: ignore[arg-type]
+        tested = [one for one in p if one is not None]
+        assert found.n_tests == len(tested)
+        assert [one is None for one in found.p_adjusted] == [one is None for one in p]
+        if tested:
+            expected = multipletests(tested, method=theirs)[1].tolist()
+            assert [one for one in found.p_adjusted if one is not None] == pytest.approx(expected, rel=1e-12)
+
+
+@settings(max_examples=40)
+@given(P_VALUES)
+def test_benjamini_hochberg_finds_all_that_holm_finds(p: list[float]) -> None:
+    strict, loose = (adjust(p, correction=correction).rejected for correction in ("holm", "bh"))  # type: ignore[arg-type]
+    assert all(also for found, also in zip(strict, loose, strict=True) if found)
+
+
+def test_equality_is_decided_once_and_in_the_digits_printed() -> None:
+    third = 0.05 / 3
+    assert 3 * 0.1 > 0.3  # the last bit of a product
+    assert adjust([0.1, 0.5, 0.9], rate=0.3).rejected[0]
+    for correction in ("holm", "bh"):
+        assert adjust([third, None, 0.9, 0.9], correction=correction).rejected[0]  # type: ignore[arg-type]
+    assert not reaches(0.0500001, 0.05)
+    with pytest.raises(ValueError, match='"holm" or "bh"'):
+        adjust([0.1], correction="by")  # type: ignore[arg-type]
+
+
+def test_false_discoveries_stay_below_the_rate() -> None:
+    """Half of 20 hypotheses false, 400 studies: the mean share of false findings is at most rate · 10/20."""
+    rng = np.random.default_rng(3)
+    shares = []
+    for _ in range(400):
+        z = rng.standard_normal(20)
+        z[:10] += 2.5
+        found = adjust([float(one) for one in _two_sided(z)], correction="bh", rate=0.2).rejected
+        shares.append(sum(map(bool, found[10:])) / max(1, sum(map(bool, found))))
+    assert 0.05 < np.mean(shares) <= 0.1 + 3 * np.std(shares) / 20
+
+
+def _two_sided(z: np.ndarray) -> np.ndarray:
+    from scipy.special import ndtr
+
+    return 2 * ndtr(-np.abs(z))
+
+
+def _three_pairs(plan: Plan) -> dict:
+    rng = np.random.default_rng(0)
+    rows = []
+    for annotator in range(20):
+        for (x, y), mean in {("a", "b"): 0.61, ("a", "c"): 0.6, ("b", "c"): 0.58}.items():
+            rows.append((str(annotator), x, y, round(float(np.clip(rng.normal(mean, 0.15), 0, 1)), 2)))
+        rows.append((str(annotator), "c", "d", 0.7))
+    return run(preferences=preferences(rows), plan=plan)
+
+
+def test_the_plan_decides_the_correction_and_the_results_name_the_family() -> None:
+    strict, loose = _three_pairs(Plan()), _three_pairs(Plan(correction="bh"))
+    for results, correction in ((strict, "holm"), (loose, "bh")):
+        rows = results["preferences"]
+        expected = adjust([row["p_value"] for row in rows], correction=correction)  # type: ignore[arg-type]
+        assert [row["p_adjusted"] for row in rows] == [
+            None if one is None else pytest.approx(one) for one in expected.p_adjusted
+        ]
+        (family,) = results["families"]
+        assert (family["correction"], family["rate"], family["n_tests"]) == (correction, 0.05, 3)
+        (gone,) = family["untestable"]
+        assert (gone["system_x"], gone["system_y"]) == ("c", "d")
+        assert "no variation" in gone["reason"]
+        assert results["settings"]["correction"] == correction
+    values = [[row["p_adjusted"] for row in results["preferences"]] for results in (strict, loose)]
+    assert values[0] != values[1]
+
+
+def test_the_report_says_which_error_is_bounded() -> None:
+    strict, loose = (render_markdown(build_document(_three_pairs(plan))) for plan in (Plan(), Plan(correction="bh")))
+    assert "false discovery rate" in loose
+    assert "familywise" not in loose.casefold()
+    assert "Holm" not in loose
+    assert "familywise" in strict.casefold()
+    assert "discovery" not in strict.casefold()

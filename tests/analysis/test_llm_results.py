@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Literal
 
 import jsonschema
 import numpy as np
 import polars as pl
 import pytest
+from click.testing import CliRunner
 
-from analysis import Plan, results_schema
+from analysis import Plan, StudyFacts, results_schema
 from analysis.llm_vs_people import prediction_powered_mean
 from analysis.report import render_report
-from tests.analysis.answers import Results, preferences, ratings, run
+from spa.cli import main
+from tests.analysis.answers import Results, choices, preferences, ratings, run
 
 SYSTEMS = ("x", "y", "z")
 
@@ -130,12 +134,103 @@ def test_preferences_of_people_are_sharpened_by_forms_that_only_the_llm_answered
     jsonschema.validate(found, results_schema())
 
 
+def test_pairs_of_preferences_stand_in_the_order_of_the_study() -> None:
+    """One system, "a", comes first in the alphabet and last in the study."""
+    table = spa()
+    pairs = (("x", "y"), ("z", "y"), ("a", "z"))
+    several = pl.concat(
+        table.with_columns(pl.col("system_x", "system_y").replace({"x": x, "y": y})) for x, y in reversed(pairs)
+    )
+    study = StudyFacts(id="s", title="s", language="en", systems=(), criteria=(), pairs=pairs)
+    rows = run(preferences=several, llms=("gpt",), study=study)["llm_vs_people"]["prediction_powered"]
+    assert [(row["system_x"], row["system_y"]) for row in rows] == list(pairs)
+
+
+def chosen(n_people: int = 12, both: int = 40, more: int = 80) -> pl.DataFrame:
+    """Let people and an LLM, which likes x a little more, choose on 40 items, and the LLM on 80 more."""
+    rng = np.random.default_rng(5)
+    lead = rng.normal(0.3, 1, size=both + more)
+    answers: list[tuple[str, str, str, str, str]] = []
+    for item in range(both + more):
+        who = [(f"p{place}", 0.0) for place in range(n_people)] if item < both else []
+        for name, shift in [*who, ("gpt", 0.2)]:
+            felt = lead[item] + shift + rng.normal(0, 0.3)
+            winner = "tie" if abs(felt) < 0.1 else "x" if felt > 0 else "y"
+            turned = {"x": "y", "y": "x", "tie": "tie"}[winner]
+            asked = ("x", "y", winner) if item % 2 else ("y", "x", turned)
+            answers.append((name, f"i{item}", *asked))
+    return choices(answers)
+
+
+def test_the_share_of_choices_that_people_would_give_is_sharpened_too() -> None:
+    found = run(choices=chosen(), llms=("gpt",))
+    jsonschema.validate(found, results_schema())
+    (row,) = found["llm_vs_people"]["prediction_powered"]
+    test = next(test for test in found["choices"]["pairs"] if test["group"] == "human")
+    assert (row["source"], row["system_x"], row["system_y"], row["n_more"]) == ("choices", test["system_x"], "x", 80)
+    assert row["people_mean"] == pytest.approx(test["win_rate"])
+    assert row["interval"] == "annotator and item"
+    assert row["ci_high"] - row["ci_low"] < 0.9 * (row["people_ci_high"] - row["people_ci_low"])
+    wide = chosen().with_columns(
+        won=pl.col("winner").replace_strict({"x": 1.0, "tie": 0.5, "y": 0.0}, return_dtype=pl.Float64)
+    )
+    first = pl.col("system_x") == row["system_x"]
+    wide = wide.with_columns(won=pl.when(first).then("won").otherwise(1 - pl.col("won")))
+    people, llm = wide.filter(pl.col("annotator_id") != "gpt"), wide.filter(pl.col("annotator_id") == "gpt")
+    beside = people.join(llm, on="item_id", suffix="_llm")
+    alone = prediction_powered_mean(
+        beside["won"].to_numpy(),
+        beside["won_llm"].to_numpy(),
+        llm.join(people, on="item_id", how="anti")["won"].to_numpy(),
+        clusters=(beside["annotator_id"].to_numpy(), beside["item_id"].to_numpy()),
+    )
+    assert (row["estimate"], row["ci_low"], row["llm_weight"]) == pytest.approx(
+        (alone.estimate, alone.ci_low, alone.llm_weight)
+    )
+    assert "Choices: people with an LLM" in render_report(found)["report.md"]
+
+
+def test_swapping_the_systems_of_every_choice_mirrors_the_share() -> None:
+    turned = chosen().with_columns(pl.col("system_x", "system_y").replace({"x": "y", "y": "x"}))
+    (once,), (again,) = (
+        run(choices=table, llms=("gpt",))["llm_vs_people"]["prediction_powered"] for table in (chosen(), turned)
+    )
+    assert once["system_x"] != again["system_x"]
+    assert again["estimate"] == pytest.approx(once["estimate"])
+    assert again["ci_low"] == pytest.approx(once["ci_low"])
+
+
+def test_epsilon_of_the_plan_is_that_of_the_test() -> None:
+    """The lead that the LLM gets grows with epsilon, and p-values fall."""
+    low, high = (run(ratings=rows(), llms=("gpt",), plan=Plan(epsilon=epsilon)) for epsilon in (0.0, 0.2))
+    for found, epsilon in ((low, 0.0), (high, 0.2)):
+        assert found["settings"]["epsilon"] == found["llm_vs_people"]["alternative_annotator"][0]["epsilon"] == epsilon
+    pairs = zip(
+        *(found["llm_vs_people"]["alternative_annotator"][0]["annotators"] for found in (low, high)), strict=True
+    )
+    assert all(one["p_value"] > other["p_value"] for one, other in pairs)
+    assert "here 20.0% of all outputs" in render_report(high)["report.md"]
+    (told,) = (row for row in high["conventions"] if row["term"] == "alternative-annotator test")
+    assert "below 0.2 (epsilon" in told["explanation"]
+    with pytest.raises(ValueError, match="epsilon"):
+        Plan(epsilon=1.0)
+
+
+def test_epsilon_may_be_given_on_the_command_line_even_as_0(tmp_path: Path) -> None:
+    path = tmp_path / "ratings.csv"
+    rows().write_csv(path)
+    said = CliRunner().invoke(main, ["report", "--ratings", str(path), "--llm", "gpt", "--epsilon", "0", "--json"])
+    assert json.loads(said.output)["settings"]["epsilon"] == 0
+
+
 def test_without_an_llm_or_without_people_there_is_nothing_to_compare() -> None:
     nothing: dict[str, list[object]] = {
         "alternative_annotator": [],
         "prediction_powered": [],
         "rank_tables": [],
         "llm_only": [],
+        "calibration": [],
+        "bias": [],
     }
     assert run(ratings=rows().filter(pl.col("annotator_id") != "gpt"))["llm_vs_people"] == nothing
     alone = run(ratings=rows().filter(pl.col("annotator_id") == "gpt"), llms=("gpt",))

@@ -161,9 +161,9 @@ def test_strengths_of_two_systems_are_the_log_odds_of_the_mean_preference() -> N
     results = run(preferences=preferences(rows))
     strength = {row["system"]: row["strength"] for row in results["bradley_terry"]}
     assert strength["x"] - strength["y"] == pytest.approx(math.log(0.75 / 0.25))
-    assert results["rankings"] == [
-        {"source": "preferences", "group": "human", "criterion": "overall", "order": [["x"], ["y"]], "unranked": []}
-    ]
+    (ranking,) = results["rankings"]
+    assert (ranking["source"], ranking["order"], ranking["unranked"]) == ("preferences", [["x"], ["y"]], [])
+    assert [(place["system"], place["rank"]) for place in ranking["places"]] == [("x", 1), ("y", 2)]
 
 
 TABLE_1 = {  # Ethayarajh and Jurafsky (2022), Table 1: expected, SPA mean and stars, Likert difference and stars

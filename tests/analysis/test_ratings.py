@@ -152,7 +152,7 @@ def test_ratings_bt_counts_who_was_rated_higher() -> None:
 
 def test_people_who_rate_nothing_usable_leave_no_row() -> None:
     results = run(ratings=ratings([("a", "i", "x", ""), ("a", "i", "y", "NA")]))
-    assert results["ratings"] == {"means": [], "pairs": []}
+    assert results["ratings"] == {"means": [], "pairs": [], "robustness": [], "respacing": []}
     assert [(row["reason"], row["n"]) for row in results["missing"]] == [("NA", 1), ("empty", 1)]
 
 

@@ -273,7 +273,7 @@ def test_systems_under_other_names_change_nothing_but_names(seed: int, others: l
         if isinstance(value, list):
             return [renamed(item) for item in value]
         if isinstance(value, dict):
-            closed = {"winner", "verdict", "evidence", "reason", "found", "expected"}
+            closed = {"winner", "verdict", "crossed_verdict", "evidence", "reason", "found", "expected"}
             return {key: item if key in closed else renamed(item) for key, item in value.items() if key != "evidence"}
         return names.get(value, value) if isinstance(value, str) else value
 

@@ -63,27 +63,6 @@ def test_paired_t_and_holm_match(results: Results, expected: dict[str, Any], tas
                     assert row[name] == pytest.approx(want[key], rel=1e-8)
 
 
-def test_means_and_population_sd_of_each_rater_match(
-    shared_data: Path, expected: dict[str, Any], task: str, results: Results
-) -> None:
-    """Each rater is a group of their own through the ``group`` column."""
-    table = pl.read_csv(shared_data / "sottana" / f"{task}_ratings.csv", infer_schema=False)
-    table = table.rename({"rater": "annotator_id"}).with_columns(pl.col("annotator_id").alias("group"))
-    alone = analyse(check_frames({"ratings": table}, Reading(llms=("gpt4",))), Plan())
-    found = {(row["group"], row["criterion"], row["system"]): row for row in alone["ratings"]["means"]}
-    for criterion, block in expected[task]["per_criterion"].items():
-        for rater, means in block["mean"].items():
-            for system, mean in means.items():
-                row = found[(rater, criterion, system)]
-                assert row["n"] == 100
-                assert row["mean"] == close(mean)
-                assert row["sd_population"] == close(block["sd_population"][rater][system])
-    own = {
-        (row["criterion"], row["system"]): row["mean"] for row in results["ratings"]["means"] if row["group"] == "gpt4"
-    }
-    assert all(row["mean"] == own[key[1:]] for key, row in found.items() if key[0] == "gpt4")
-
-
 def test_ranks_follow_the_means_and_share_ties(results: Results, expected: dict[str, Any], task: str) -> None:
     for criterion, block in expected[task]["per_criterion"].items():
         ranking = next(

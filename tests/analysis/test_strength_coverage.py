@@ -14,7 +14,7 @@ SMALL = [design for design in designs() if "50" not in design.name and "on the s
 def test_intervals_hold_the_truth_as_often_as_they_say(design: Design) -> None:
     found = coverage(design, RUNS, seed=2)
     assert found.lost == 0
-    assert abs(found.covered - found.nominal) < 3 * found.error
+    assert abs(found.seen - found.nominal) < 3 * found.error
     assert found.joint is not None
     assert found.joint > found.nominal - 3 * found.error
 
@@ -23,4 +23,4 @@ def test_leaving_out_the_clusters_is_far_too_narrow() -> None:
     """What the clustered design guards against."""
     (wrong,) = [design for design in SMALL if design.over_rows]
     found = coverage(wrong, RUNS, seed=2)
-    assert found.covered < found.nominal - 10 * found.error
+    assert found.seen < found.nominal - 10 * found.error

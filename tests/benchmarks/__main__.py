@@ -1,6 +1,7 @@
 """Run every benchmark once and print a table; ``make bench``.
 
-``--peers PYTHON`` names the Python of an environment with evalica, arenakit and statsmodels, for ratios.
+``--peers PYTHON`` names the Python of an environment with evalica, arenakit, statsmodels, krippendorff, pingouin,
+pandas and duckdb, for ratios; ``--irr PYTHON`` that of one with irrCAC, which wants an older scipy.
 """
 
 from __future__ import annotations
@@ -14,7 +15,14 @@ from collections.abc import Callable, Iterator
 from rich.console import Console
 from rich.table import Table
 
-from tests.benchmarks import bench_bradley_terry, bench_correlations, bench_forms, bench_report, bench_store
+from tests.benchmarks import (
+    bench_agreement,
+    bench_bradley_terry,
+    bench_correlations,
+    bench_forms,
+    bench_report,
+    bench_store,
+)
 from tests.benchmarks.measure import Figure
 
 
@@ -44,7 +52,9 @@ def main() -> None:
     """Print one line a benchmark."""
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description="Measure speed and memory.")
     parser.add_argument("--peers", metavar="PYTHON", help="Python of an environment with the peers")
-    peers = parser.parse_args().peers
+    parser.add_argument("--irr", metavar="PYTHON", help="Python of an environment with irrCAC")
+    given = parser.parse_args()
+    peers = given.peers
     table = Table(title="spa-eval benchmarks")
     for heading in ("what", "value", "unit", "peak memory, MiB", "note"):
         table.add_column(heading)
@@ -55,6 +65,8 @@ def main() -> None:
         else:
             _add(table, figure)
     for figure in bench_bradley_terry.figures(peers):
+        _add(table, figure)
+    for figure in bench_agreement.figures(peers, given.irr):
         _add(table, figure)
     for figure in bench_correlations.figures():
         _add(table, figure)

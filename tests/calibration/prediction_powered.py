@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.llm_vs_people import PredictionPoweredMean, prediction_powered_mean
-from tests.calibration.table import Coverage
+from tests.calibration.table import Line
 
 MORE = 400
 NOMINAL = 0.95
@@ -45,7 +45,7 @@ def designs() -> Iterator[Design]:
         )
 
 
-def coverage(design: Design, runs: int, seed: int) -> Coverage:
+def coverage(design: Design, runs: int, seed: int) -> Line:
     """Simulate one design."""
     rng = np.random.default_rng(seed)
     held, width, lost = 0, 0.0, 0
@@ -57,16 +57,14 @@ def coverage(design: Design, runs: int, seed: int) -> Coverage:
         held += found.ci_low <= 0 <= found.ci_high
         width += found.ci_high - found.ci_low
     done = max(runs - lost, 1)
-    return Coverage(
+    return Line(
         name=design.name,
         nominal=NOMINAL,
-        covered=held / done,
-        error=float(np.sqrt(NOMINAL * (1 - NOMINAL) / done)),
-        joint=None,
+        seen=held / done,
         width=width / done,
         runs=runs,
         lost=lost,
-        enough=design.enough,
+        promised=design.enough,
     )
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from analysis.coding import Floats, Ints
 from analysis.strengths import bradley_terry, fit_bradley_terry
-from tests.calibration.table import Coverage
+from tests.calibration.table import Line
 
 TRUTH = np.array([0.6, 0.2, -0.1, -0.7])
 K = len(TRUTH)
@@ -74,7 +74,7 @@ def designs() -> Iterator[Design]:
         )
 
 
-def coverage(design: Design, runs: int, seed: int, confidence: float = 0.95) -> Coverage:
+def coverage(design: Design, runs: int, seed: int, confidence: float = 0.95) -> Line:
     """Simulate a design and count the intervals that hold the truth, and the rank intervals that hold all ranks."""
     rng = np.random.default_rng(seed)
     best = 1 + np.sum(design.truth[None, :] > design.truth[:, None], axis=1)
@@ -92,16 +92,15 @@ def coverage(design: Design, runs: int, seed: int, confidence: float = 0.95) -> 
         jointly += bool(np.all((found.rank_low <= best) & (worst <= found.rank_high)))
         width += float(np.mean(found.ci_high - found.ci_low))
     kept = max(runs - lost, 1)
-    return Coverage(
+    return Line(
         name=design.name,
         nominal=confidence,
-        covered=held / (K * kept),
-        error=np.sqrt(confidence * (1 - confidence) / kept),  # systems of one run hang together: no gain counted
+        seen=held / (K * kept),
         joint=jointly / kept,
         width=width / kept,
         runs=runs,
         lost=lost,
-        enough=design.enough,
+        promised=design.enough,
     )
 
 

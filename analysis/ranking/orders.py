@@ -1,10 +1,9 @@
-"""Orders of systems, best first, and how well two orders agree."""
+"""Orders of systems, best first, and Kendall's tau of two of them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 
@@ -14,28 +13,30 @@ STRENGTH_TIE = 1e-9  # strengths closer than this are equal in exact arithmetic
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """The rank of a system, and the ranks that the answers allow (``None`` where nothing bounds them)."""
+
+    system: str
+    rank: int
+    rank_low: int | None
+    rank_high: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Ranking:
-    """Systems of one source, group and criterion, best first; tied ones stand together."""
+    """Systems of one source, group and criterion, best first; tied ones stand together.
+
+    ``places`` has each ranked system with the ranks that its answers allow, and ``rank_interval``
+    says how those were made.
+    """
 
     source: str
     group: str
     criterion: str
     order: tuple[tuple[str, ...], ...]
     unranked: tuple[dict[str, str], ...] = ()  # system, reason
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RankingAgreement:
-    """Kendall's tau-b between two rankings over the systems that both rank."""
-
-    a: str
-    b: str
-    criterion: str
-    kendall_tau: float | None
-    ci_low: float | None = None
-    ci_high: float | None = None
-    n_systems: int = 0
-    reason: str | None = None
+    places: tuple[Place, ...] = ()
+    rank_interval: str | None = None
 
 
 def order_systems(
@@ -88,28 +89,3 @@ def kendall_tau(first: Floats, second: Floats) -> float | None:
     signs_second = np.sign(second[rows] - second[columns])
     untied = float(np.sum(signs_first**2)) * float(np.sum(signs_second**2))
     return float(np.sum(signs_first * signs_second)) / untied**0.5 if untied else None
-
-
-def agreement_of_rankings(rankings: Sequence[Ranking]) -> list[RankingAgreement]:
-    """Compare every two rankings of the same criterion."""
-    rows = []
-    placed = [ranks(ranking.order) for ranking in rankings]
-    for (one, ranks_one), (two, ranks_two) in combinations(zip(rankings, placed, strict=True), 2):
-        if one.criterion != two.criterion:
-            continue
-        common = [system for system in ranks_one if system in ranks_two]
-        first = np.array([ranks_one[system] for system in common], dtype=np.float64)
-        second = np.array([ranks_two[system] for system in common], dtype=np.float64)
-        tau = kendall_tau(first, second)
-        few = "fewer than two systems are ranked by both" if len(common) < 2 else "all systems are tied in one of them"
-        rows.append(
-            RankingAgreement(
-                a=f"{one.source}:{one.group}",
-                b=f"{two.source}:{two.group}",
-                criterion=one.criterion,
-                kendall_tau=tau,
-                n_systems=len(common),
-                reason=few if tau is None else None,
-            )
-        )
-    return rows

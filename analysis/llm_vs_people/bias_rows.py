@@ -1,0 +1,201 @@
+"""The rows of results.json on what moves an LLM beyond what people see, from the tidy tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from typing import Any
+
+import polars as pl
+
+from analysis.coding import code, fold
+from analysis.llm_vs_people.bias import bias_profile
+from analysis.llm_vs_people.sides import Row, sides_of
+from analysis.order import Order, turned
+from analysis.plan import Plan
+
+LENGTHS = frozenset("length words characters chars tokens n_words n_characters n_chars n_tokens word_count".split())
+OUTPUT = ("item_id", "sample", "system")
+UNKNOWN = {
+    "position": "the table has no column position",
+    "label": "the table has no column label",
+    "label of a pair": "the table has no columns label_x and label_y",
+    "order": "the table has no column asked_first",
+    "length": f"no metric gives the outputs' length (wanted one of: {', '.join(sorted(LENGTHS))})",
+}
+
+
+def bias_rows(
+    kept: Mapping[str, pl.DataFrame], orders: Mapping[str, Order], metrics: pl.DataFrame | None, plan: Plan
+) -> list[Row]:
+    """Contrast every LLM with people on what both judged: by position, label, order of asking, and length.
+
+    Parameters
+    ----------
+    kept : mapping of str to DataFrame
+        Answer tables after exclusions, by source.
+    metrics : DataFrame or None
+        Checked metrics; one named ``length``, ``words`` or the like holds the length of each output.
+
+    Returns
+    -------
+    list of dict
+        One row an LLM, source, criterion and contrast (:func:`analysis.bias_profile`); with a ``reason`` where the
+        answers do not hold what a contrast needs.
+    """
+    makers = {"ratings": _of_ratings, "preferences": _of_preferences, "choices": _of_choices}
+    lengths = _lengths(metrics)
+    rows: list[Row] = []
+    for source, make in makers.items():
+        sides = sides_of(kept.get(source))
+        if sides is None:
+            continue
+        order = orders[source]
+        units = make(sides.people, sides.llms, order, lengths)
+        parts = units.partition_by("group", "criterion", as_dict=True, include_key=False)
+        for group in order.groups:
+            for criterion in order.criteria:
+                if (group, criterion) in parts:
+                    names = {"people": sides.kind, "group": group, "source": source, "criterion": criterion}
+                    rows += [names | row for row in _profile(parts[group, criterion], source, plan)]
+    return rows
+
+
+def _of_ratings(people: pl.DataFrame, llms: pl.DataFrame, order: Order, lengths: pl.DataFrame | None) -> pl.DataFrame:
+    """One row an output that an LLM rated in one assignment, beside the mean of people's ratings of it."""
+    seen = people.group_by("criterion", *OUTPUT).agg(pl.col("value").sort().mean().alias("people"))
+    shown = ("assignment_id", "position", "label")
+    own = llms.group_by("group", "criterion", *shown, *OUTPUT).agg(pl.col("value").sort().mean().alias("rater"))
+    units = own.join(seen, on=("criterion", *OUTPUT), how="inner", nulls_equal=True)
+    if lengths is None:
+        units = units.with_columns(length=pl.lit(None, dtype=pl.Float64))
+    else:
+        units = _with_lengths(units, lengths, ("item_id", "system"))
+    return units.with_columns(
+        position=pl.col("position").cast(pl.String).cast(pl.Int64, strict=False),
+        part=pl.col("system"),
+        cluster=pl.col("item_id"),
+    )
+
+
+def _of_preferences(
+    people: pl.DataFrame, llms: pl.DataFrame, order: Order, lengths: pl.DataFrame | None
+) -> pl.DataFrame:
+    """One row a statement of an LLM beside the mean of people's on the same direction of the pair."""
+    asked = ("criterion", "exposure", "system_x", "system_y")
+    seen = people.group_by(asked).agg(pl.col("value").sort().mean().alias("people"))
+    who = ("group", "annotator_id", "assignment_id", "asked_first", "label_x", "label_y")
+    own = llms.group_by(*who, *asked).agg(pl.col("value").sort().mean().alias("rater"))
+    units = own.join(seen, on=asked, how="inner", nulls_equal=True)
+    units = units.with_columns(
+        direction=_numbered(units, asked[1:]),
+        cluster=_numbered(units, ("annotator_id", "assignment_id")),
+        asked_first=pl.col("asked_first").cast(pl.String).cast(pl.Float64, strict=False),
+        plain=pl.col("rater") - pl.col("people"),
+        value=pl.col("rater"),
+    )
+    told = _turned(units, order)
+    seen_turned = pl.when("forward").then("people").otherwise(1 - pl.col("people"))
+    return told.with_columns(rater=pl.col("value"), people=seen_turned, part=_numbered(told, ("x", "y", "exposure")))
+
+
+def _numbered(units: pl.DataFrame, columns: tuple[str, ...]) -> pl.Series:
+    return pl.Series(fold(*(code(units[name]).of for name in columns)).of)
+
+
+def _of_choices(people: pl.DataFrame, llms: pl.DataFrame, order: Order, lengths: pl.DataFrame | None) -> pl.DataFrame:
+    """One row a choice of an LLM in one assignment, beside the share of people who chose alike between the same."""
+    people, llms = (_turned(side, order) for side in (people, llms))
+    asked = ("criterion", "item_id", "sample", "sample_first", "sample_second", "x", "y")
+    seen = people.group_by(asked).agg(pl.col("value").sort().mean().alias("people"))
+    who = ("group", "assignment_id", "position", "label", "part")
+    own = llms.group_by(*who, *asked).agg(pl.col("value").sort().mean().alias("rater"))
+    units = own.join(seen, on=asked, how="inner", nulls_equal=True).with_columns(cluster=pl.col("item_id"))
+    length = pl.lit(None, dtype=pl.Float64)
+    if lengths is not None:
+        for name in ("x", "y"):
+            known = lengths.rename({"system": name, "length": f"length_{name}"})
+            units = _with_lengths(units, known, ("item_id", name))
+        length = pl.col("length_x") - pl.col("length_y")
+    return units.with_columns(length=length)
+
+
+def _turned(units: pl.DataFrame, order: Order) -> pl.DataFrame:
+    """Turn answers to the direction first listed; ``position`` is 1 where that one was named first."""
+    units, ahead = turned(units, order), pl.col("forward")
+    return units.with_columns(
+        label=pl.when(ahead).then("label_x").otherwise("label_y"),
+        position=pl.when(ahead).then(1).otherwise(2),
+        part=pl.concat_str("x", "y", separator="\n"),
+    )
+
+
+def _profile(units: pl.DataFrame, source: str, plan: Plan) -> Iterator[Row]:
+    units = units.sort(pl.all())
+    if source == "ratings":
+        yield _asdict(bias_profile(*_sides(units), clusters=units["cluster"].to_numpy(), confidence=plan.confidence)[0])
+    kinds = {"ratings": ("position", "length", "label"), "choices": ("position", "length", "label")}
+    for kind in kinds.get(source, ("position", "label")):
+        known = units.filter(pl.col(kind).is_not_null())
+        if known.is_empty():
+            reason = UNKNOWN["label of a pair" if kind == "label" and source != "ratings" else kind]
+            yield _unknown(kind, units.height, reason)
+            continue
+        found = bias_profile(
+            *_sides(known),
+            **{kind: known[kind].to_numpy()},
+            systems=known["part"].to_numpy(),
+            clusters=known["cluster"].to_numpy(),
+            confidence=plan.confidence,
+        )
+        yield from (_asdict(contrast) for contrast in found[1:])
+    if source == "preferences":
+        yield from _order(units, plan)
+
+
+def _order(units: pl.DataFrame, plan: Plan) -> Iterator[Row]:
+    """Contrast the direction asked first with its reverse: what is said of the system named first."""
+    known = units.filter(pl.col("asked_first").is_not_null())
+    if known.is_empty():
+        yield _unknown("order", units.height, UNKNOWN["order"])
+        return
+    found = bias_profile(
+        known["plain"].to_numpy(),
+        known["plain"].to_numpy() * 0,
+        position=known["asked_first"].to_numpy(),
+        systems=known["direction"].to_numpy(),
+        clusters=known["cluster"].to_numpy(),
+        confidence=plan.confidence,
+    )
+    yield {**_asdict(found[1]), "kind": "order", "level": "asked before its reverse"}
+
+
+def _sides(units: pl.DataFrame) -> tuple[Any, Any]:
+    return units["rater"].to_numpy(), units["people"].to_numpy()
+
+
+def _asdict(contrast: Any) -> Row:
+    row = asdict(contrast)
+    del row["confidence"]
+    return row
+
+
+def _unknown(kind: str, n: int, reason: str) -> Row:
+    numbers = {"n": n, "n_level": 0, "n_clusters": 0, "estimate": None, "ci_low": None, "ci_high": None}
+    return {"kind": kind, "level": "", **numbers, "reason": reason}
+
+
+def _with_lengths(units: pl.DataFrame, lengths: pl.DataFrame, output: tuple[str, str]) -> pl.DataFrame:
+    alike = lengths.with_columns(pl.col(name).cast(units.schema[name]) for name in output)
+    return units.join(alike, on=output, how="left")
+
+
+def _lengths(metrics: pl.DataFrame | None) -> pl.DataFrame | None:
+    """Return the length of each output; of several metrics of length, the one first in the table."""
+    if metrics is None:
+        return None
+    known = metrics.filter(pl.col("metric").str.to_lowercase().is_in(LENGTHS) & pl.col("value").is_not_null())
+    if known.is_empty():
+        return None
+    own = known.filter(pl.col("metric") == known["metric"][0])
+    return own.select("item_id", "system", length="value")

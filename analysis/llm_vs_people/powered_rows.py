@@ -1,0 +1,173 @@
+"""The rows of results.json in which answers of an LLM sharpen what people's few answers say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from analysis.coding import Floats, Ints, code, fold
+from analysis.llm_vs_people.prediction_powered import PredictionPoweredMean, prediction_powered_mean
+from analysis.llm_vs_people.sides import Row, by_group, sides_of
+from analysis.order import Order, toward
+from analysis.plan import Plan
+from analysis.units import UnitRule
+
+BOTH_WAYS = "annotator and item"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Estimate:
+    x: int
+    y: int | None
+    interval: str
+    found: PredictionPoweredMean
+
+
+def powered_ratings(rated: pl.DataFrame, own: pl.DataFrame, systems: Sequence[str], plan: Plan) -> Iterator[Row]:
+    """Estimate people's mean of every system, and difference of every pair, that the LLM rated on more items.
+
+    Parameters
+    ----------
+    rated, own : DataFrame
+        Answers of people and of one LLM on one criterion: ``annotator_id``, ``item_id``, ``system``, ``value``.
+    systems : sequence of str
+        In the order of the results.
+    """
+    for one in _by_item(rated, own, "system", systems, plan, differences=True):
+        yield {
+            "source": "ratings",
+            "system_x": systems[one.x],
+            "system_y": None if one.y is None else systems[one.y],
+            "exposure": None,
+            "interval": one.interval,
+            **asdict(one.found),
+        }
+
+
+def powered_choices(table: pl.DataFrame, order: Order, plan: Plan) -> Iterator[Row]:
+    """Estimate people's share of choices that x wins, where an LLM chose between outputs of more items.
+
+    A tie is half a win. Pairs stand in the direction and order of ``choices.pairs``.
+    """
+    sides = sides_of(table)
+    if sides is None:
+        return
+    places = {system: place for place, system in enumerate(order.systems)}
+    x, y = (pl.col(name).replace_strict(places, return_dtype=pl.Int64) for name in ("system_x", "system_y"))
+    pair = (pl.min_horizontal(x, y) * len(places) + pl.max_horizontal(x, y)).cast(pl.String)
+    won = pl.when(x < y).then("value").otherwise(1 - pl.col("value"))
+    people, llms = (side.with_columns(pair.alias("pair"), won.alias("value")) for side in (sides.people, sides.llms))
+    pairs = sorted(people["pair"].unique().to_list(), key=int)
+    for criterion in order.criteria:
+        chosen = people.filter(pl.col("criterion") == criterion)
+        if chosen.is_empty():
+            continue
+        for group, own in by_group(llms.filter(pl.col("criterion") == criterion), order):
+            for one in _by_item(chosen, own.filter(pl.col("pair").is_in(pairs)), "pair", pairs, plan):
+                first, second = divmod(int(pairs[one.x]), len(places))
+                yield {
+                    "people": sides.kind,
+                    "group": group,
+                    "criterion": criterion,
+                    "source": "choices",
+                    "system_x": order.systems[first],
+                    "system_y": order.systems[second],
+                    "exposure": None,
+                    "interval": one.interval,
+                    **asdict(one.found),
+                }
+
+
+def _by_item(
+    rated: pl.DataFrame,
+    own: pl.DataFrame,
+    column: str,
+    entries: Sequence[str],
+    plan: Plan,
+    *,
+    differences: bool = False,
+) -> Iterator[_Estimate]:
+    """Estimate the mean of every entry (a system, a pair), and on demand every difference of two.
+
+    Samples are averaged within the item; people's answers hang together by item, and by annotator as well where the
+    paired tests would be by annotator.
+    """
+    n = rated.height
+    item = code(pl.concat([rated["item_id"], own["item_id"]])).of
+    n_items = int(item.max()) + 1
+    who = code(rated["annotator_id"]).of
+    blocks = fold(who, item[:n])
+    of_people = spread(blocks.of, rated, column, entries, len(blocks))
+    of_llm = spread(item[n:], own, column, entries, n_items)
+    who, item = who[blocks.first], item[:n][blocks.first]
+    touched = np.zeros((n_items, len(entries)), dtype=np.bool_)
+    np.logical_or.at(touched, item, ~np.isnan(of_people))
+    places = range(len(entries))
+    pairs = [(x, y) for x in places for y in range(x + 1, len(entries))] if differences else []
+    for x, y in [*((x, None) for x in places), *pairs]:
+        people, llm, met = of_people[:, x], of_llm[:, x], touched[:, x]
+        if y is not None:
+            people, llm, met = people - of_people[:, y], llm - of_llm[:, y], met | touched[:, y]
+        checked, more = np.flatnonzero(~np.isnan(people + llm[item])), llm[~np.isnan(llm) & ~met]
+        if not (len(checked) and len(more)):
+            continue
+        rule = UnitRule(wanted=plan.unit, llm=False).choose(len(np.unique(who[checked])))
+        found = prediction_powered_mean(
+            people[checked],
+            llm[item[checked]],
+            more,
+            clusters=(who[checked], item[checked]) if rule == "annotator" else item[checked],
+            confidence=plan.confidence,
+        )
+        yield _Estimate(x=x, y=y, interval=BOTH_WAYS if rule == "annotator" else "item", found=found)
+
+
+def spread(row: Ints, table: pl.DataFrame, column: str, entries: Sequence[str], n_rows: int) -> Floats:
+    """Return rows x entries of a column, answers of one cell averaged, NaN where there is none."""
+    place = code(table[column], entries).of
+    cells = fold(row, place)
+    wide = np.full((n_rows, len(entries)), np.nan)
+    wide[row[cells.first], place[cells.first]] = cells.mean(table["value"].to_numpy())
+    return wide
+
+
+def powered_preferences(table: pl.DataFrame, order: Order, plan: Plan) -> Iterator[Row]:
+    """Estimate people's P(x preferred to y) where an LLM answered more of the same forms (assignments)."""
+    sides = sides_of(table.filter(pl.col("assignment_id").is_not_null()))
+    if sides is None:
+        return
+    test = ("criterion", "exposure", "x", "y")
+    form = ("assignment_id", *test)
+    of_people = toward(sides.people, order, ("annotator_id", *form))
+    of_llms = toward(sides.llms, order, ("group", *form))
+    for group, own in by_group(of_llms, order):
+        both = of_people.join(own.rename({"value": "llm"}), on=form, how="inner", nulls_equal=True)
+        more = own.join(sides.people.select("assignment_id").unique(), on="assignment_id", how="anti")
+        found = both.sort(form).partition_by(test, as_dict=True, maintain_order=True)
+        for key in sorted(found, key=lambda key: _place(key, order)):
+            checked = found[key]
+            equal = [pl.col(name).eq_missing(value) for name, value in zip(test, key, strict=True)]
+            extra = more.filter(pl.all_horizontal(equal)).sort("assignment_id")
+            if extra.is_empty():
+                continue
+            estimate = prediction_powered_mean(
+                checked["value"].to_numpy(),
+                checked["llm"].to_numpy(),
+                extra["value"].to_numpy(),
+                clusters=code(checked["annotator_id"]).of,
+                confidence=plan.confidence,
+            )
+            criterion, exposure, x, y = key
+            names = {"people": sides.kind, "group": group, "criterion": criterion, "source": "preferences"}
+            pair = {"system_x": x, "system_y": y, "exposure": exposure}
+            yield {**names, **pair, "interval": "annotator", **asdict(estimate)}
+
+
+def _place(key: tuple[Any, ...], order: Order) -> tuple[int, int, int]:
+    """Sort as the tests of preferences: by criterion, exposure, then pair as the study lists it."""
+    criterion, exposure, x, y = key
+    return order.criteria.index(criterion), -1 if exposure is None else exposure, order.pairs.index((x, y))

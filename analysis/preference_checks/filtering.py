@@ -1,0 +1,261 @@
+"""What excluding those who contradict themselves changes, for every bound that might have been chosen."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import polars as pl
+from scipy.special import ndtr
+
+from analysis.checks import check_finite
+from analysis.coding import Floats, Ints, snap
+from analysis.consistency import NEAR, direction_sums, exact_directions
+from analysis.corrections import with_verdicts
+from analysis.exclusions import CONSISTENCY, Exclusion, apply_exclusions, find_exclusions
+from analysis.groups import group_order
+from analysis.order import order_of
+from analysis.plan import Plan, Verdict
+from analysis.preferences import (
+    Comparisons,
+    Directed,
+    PreferenceTest,
+    UnitPreferences,
+    combine,
+    compare_preferences,
+    direct,
+    unit_numbers,
+)
+from analysis.study_facts import StudyFacts
+from analysis.tables import AnswerTables
+
+TAUS: tuple[Decimal | None, ...] = (*(Decimal(step) / 20 for step in range(20, 41)), None)
+FEW_TAUS: tuple[Decimal | None, ...] = (Decimal(1), Decimal("1.1"), Decimal("1.2"), Decimal("1.5"), None)
+MANY_COMPARISONS = 60  # from here on results.json holds the few bounds only
+MICRO = 10**6  # answers with up to six decimals are compared as whole millionths
+SHORT = r"^[01]?\.?\d{0,6}$"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweepRow:
+    """One comparison under one bound; ``tau`` is ``None`` where nobody is excluded for self-contradiction.
+
+    ``mean_forward`` and ``mean_back`` are the two directions alone, P(x > y) and P(y > x), and the
+    shifts say how far each moved from where nobody is excluded.
+    """
+
+    group: str
+    criterion: str
+    exposure: int | None
+    system_x: str
+    system_y: str
+    tau: float | None
+    n: int
+    n_excluded: int
+    mean: float | None
+    sd: float | None
+    ci_low: float | None
+    ci_high: float | None
+    p_value: float | None
+    p_adjusted: float | None
+    verdict: Verdict | None
+    mean_forward: float | None
+    shift_forward: float | None
+    mean_back: float | None
+    shift_back: float | None
+    reason: str | None
+
+
+def consistency_sweep(
+    tables: AnswerTables, plan: Plan, *, taus: Sequence[Decimal | None] = TAUS, study: StudyFacts | None = None
+) -> list[SweepRow]:
+    """Repeat the tests of preferences under other bounds on P(x > y) + P(y > x).
+
+    Every unit's largest sum is found once; a bound then only selects units. The numbers are those that
+    :func:`analysis.analyse` gives with that ``consistency_tau``.
+
+    Parameters
+    ----------
+    tables : AnswerTables
+        Checked tables.
+    plan : Plan
+        All rules but the bound, which is replaced.
+    taus : sequence of Decimal or None
+        Bounds from 1 to 2; ``None`` excludes nobody. Decimals, so that 1.1 is exactly 1.1.
+    study : StudyFacts, optional
+        As for :func:`analysis.analyse`.
+
+    Returns
+    -------
+    list of SweepRow
+        One row a bound and comparison, bounds ascending; empty where there are no preferences or no
+        group was asked in both directions.
+
+    References
+    ----------
+    Ethayarajh, K. and Jurafsky, D. (2022). The Authenticity Gap in Human Evaluation. EMNLP, figure 5.
+    """
+    if tables.preferences is None:
+        return []
+    names = [group for group, _ in group_order([*tables.answers().values()])]
+    tests = Comparisons(tables.preferences, order_of(tables.preferences, names, study))
+    others = find_exclusions(tables, replace(plan, consistency_tau=None))
+    return sweep(tables.preferences, tests, others, plan, taus=taus)
+
+
+def sweep(
+    table: pl.DataFrame,
+    tests: Comparisons,
+    exclusions: Sequence[Exclusion],
+    plan: Plan,
+    *,
+    taus: Sequence[Decimal | None] = TAUS,
+) -> list[SweepRow]:
+    """Do the same with exclusions that were found already; those for self-contradiction are left aside.
+
+    Parameters
+    ----------
+    table : DataFrame
+        All preferences, before exclusions.
+    tests : Comparisons
+        What was asked.
+    exclusions : sequence of Exclusion
+        Of all rules.
+    plan, taus
+        As for :func:`consistency_sweep`.
+    """
+    base = apply_exclusions(table, [row for row in exclusions if row.rule != CONSISTENCY])
+    base = base.filter(pl.col("value").is_not_null())
+    bounds = sorted({tau for tau in taus if tau is not None})
+    sums = direction_sums(base)
+    if sums.is_empty():
+        return []
+    checked = set(sums["group"].unique().to_list())
+    failing = _failing(base, sums, bounds)
+    directed = direct(base, tests)
+    units = combine(directed)
+    everything = _means_by_direction(directed, len(tests.keys))
+    steps = [(float(tau), failing <= place) for place, tau in enumerate(bounds)]
+    whole = [(None, failing <= len(bounds))] if None in taus else []
+    rows = []
+    for tau, kept in (*steps, *whole):
+        own = kept[units.unit]
+        selected = UnitPreferences(test=units.test[own], unit=units.unit[own], value=units.value[own])
+        compared = compare_preferences(selected, tests, confidence=plan.confidence)
+        compared = with_verdicts(compared, fwer=plan.fwer, family=plan.family, correction=plan.correction)
+        own = kept[directed.unit]
+        left = Directed(
+            test=directed.test[own], unit=directed.unit[own], forward=directed.forward[own], value=directed.value[own]
+        )
+        now = _means_by_direction(left, len(tests.keys))
+        n_before = np.bincount(units.test, minlength=len(tests.keys))
+        rows += [
+            _row(row, tau, int(n_before[number]), now[2 * number : 2 * number + 2], everything[2 * number :])
+            for number, row in enumerate(compared)
+            if row.group in checked
+        ]
+    return rows
+
+
+def _row(
+    row: PreferenceTest, tau: float | None, n_before: int, now: Sequence[float | None], before: Sequence[float | None]
+) -> SweepRow:
+    shifts = [None if new is None or old is None else new - old for new, old in zip(now, before, strict=False)]
+    return SweepRow(
+        group=row.group,
+        criterion=row.criterion,
+        exposure=row.exposure,
+        system_x=row.system_x,
+        system_y=row.system_y,
+        tau=tau,
+        n=row.n,
+        n_excluded=n_before - row.n,
+        mean=row.mean,
+        sd=row.sd,
+        ci_low=row.ci_low,
+        ci_high=row.ci_high,
+        p_value=row.p_value,
+        p_adjusted=row.p_adjusted,
+        verdict=row.verdict,
+        mean_forward=now[0],
+        shift_forward=shifts[0],
+        mean_back=now[1],
+        shift_back=shifts[1],
+        reason=row.reason,
+    )
+
+
+def _failing(base: pl.DataFrame, sums: pl.DataFrame, bounds: Sequence[Decimal]) -> Ints:
+    """Count for every unit the bounds that its largest sum exceeds; bounds ascend, so it fails the first ones."""
+    sums = sums.with_columns(pl.Series("failing", _exceeded(sums, bounds)))
+    told = base.filter(pl.col("variant").is_not_null())["annotator_id"].unique().to_list()
+    llm = pl.col("annotator_kind") == "llm"
+    keys = [
+        pl.when(llm).then(pl.col("assignment_id")).alias("visit"),
+        pl.when(llm & pl.col("annotator_id").is_in(told)).then(pl.col("variant").fill_null("")).alias("asking"),
+    ]
+    who = ["annotator_id", "visit", "asking"]
+    worst = sums.with_columns(keys).group_by(who).agg(pl.col("failing").max())
+    rows = base.with_columns(keys).join(worst, on=who, how="left", nulls_equal=True, maintain_order="left")
+    whole = worst.filter(pl.col("visit").is_null()).drop("visit").rename({"failing": "failing_whole"})
+    rows = rows.join(whole, on=["annotator_id", "asking"], how="left", nulls_equal=True, maintain_order="left")
+    failing = rows.select(pl.max_horizontal("failing", "failing_whole").fill_null(0)).to_series().to_numpy()
+    unit = unit_numbers(base)
+    found = np.zeros(int(unit.max()) + 1 if len(unit) else 0, dtype=np.int64)
+    np.maximum.at(found, unit, failing.astype(np.int64))
+    return found
+
+
+def _exceeded(sums: pl.DataFrame, bounds: Sequence[Decimal]) -> Ints:
+    """Count for every sum the bounds below it; a sum near one of them is compared in exact arithmetic."""
+    as_floats = np.array([float(bound) for bound in bounds])
+    values = sums["sum"].to_numpy()
+    low = np.searchsorted(as_floats, values - NEAR, side="left")
+    high = np.searchsorted(as_floats, values + NEAR, side="right")
+    one = pl.all_horizontal(
+        (pl.col(side).list.len() == 1) & (pl.col(side).list.first().list.len() == 1) for side in ("forth", "back")
+    )
+    text = {side: pl.col(side).list.first().list.first() for side in ("forth", "back")}
+    plain = one & pl.all_horizontal(each.str.contains(SHORT) for each in text.values())
+    millionths = pl.sum_horizontal((each.cast(pl.Float64, strict=False) * MICRO).round() for each in text.values())
+    written = sums.select(plain.alias("plain"), millionths.alias("sum"))
+    near = low != high
+    simple = near & written["plain"].to_numpy()
+    floors = np.array([math.floor(bound * MICRO) for bound in bounds], dtype=np.float64)
+    low[simple] = np.searchsorted(floors, written["sum"].to_numpy()[simple], side="left")
+    exact = [Fraction(bound) for bound in bounds]
+    for place in np.flatnonzero(near & ~simple).tolist():
+        total = sum(exact_directions(sums.row(place, named=True)), Fraction(0))
+        low[place] = sum(bound < total for bound in exact)
+    return low.astype(np.int64)
+
+
+def _means_by_direction(directed: Directed, n_tests: int) -> list[float | None]:
+    """Return P(x > y) and P(y > x) of every comparison, each from its own answers only."""
+    place = directed.test * 2 + ~directed.forward
+    count = np.bincount(place, minlength=2 * n_tests)
+    total: Floats = np.bincount(place, weights=directed.value, minlength=2 * n_tests).astype(np.float64)
+    means = snap(total / np.maximum(count, 1), scale=1.0)
+    return [mean if n else None for mean, n in zip(means.tolist(), count.tolist(), strict=True)]
+
+
+def truncation_shift(noise_sd: float, tau: float) -> float:
+    """Return how far excluding sums above ``tau`` moves the mean of one direction alone, nobody being biased.
+
+    With P(x > y) = theta + e and P(y > x) = 1 - theta + f, where e and f are independent and normal
+    with mean 0 and sd ``noise_sd``, those kept have e + f <= tau - 1. Then
+    E[e | kept] = -noise_sd / root(2) · phi(k) / Phi(k), with k = (tau - 1) / (noise_sd root(2)), and so for f.
+    The mean of both directions, theta + (e - f) / 2, does not move: e - f is independent of e + f.
+
+    >>> round(truncation_shift(0.1, 1.1), 4), round(truncation_shift(0.1, 1.2), 4)
+    (-0.0289, -0.0113)
+    """
+    check_finite("noise_sd", noise_sd, above=0)
+    check_finite("tau", tau)
+    bound = (tau - 1) / (noise_sd * math.sqrt(2))
+    density = math.exp(-(bound**2) / 2) / math.sqrt(2 * math.pi)
+    return -noise_sd / math.sqrt(2) * density / float(ndtr(bound))

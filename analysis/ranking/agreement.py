@@ -1,0 +1,259 @@
+"""How well two rankings agree, with an interval from resampled answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+
+from analysis.coding import Floats, Ints
+from analysis.ranking.orders import Ranking, kendall_tau, ranks
+from analysis.ranking.replicates import REPLICATES, UnitSums, draw_scores, pools
+
+HELD = 1 << 23  # signs held at once
+FEWEST_SYSTEMS = 3
+Key = tuple[str, str, str]
+Floats32 = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankingAgreement:
+    """Kendall's tau-b between two rankings over the systems that both rank.
+
+    ``interval`` says what was drawn for it; ``reason`` why the coefficient or its interval is missing.
+    """
+
+    a: str
+    b: str
+    criterion: str
+    kendall_tau: float | None
+    ci_low: float | None = None
+    ci_high: float | None = None
+    interval: str | None = None
+    n_systems: int = 0
+    reason: str | None = None
+
+
+def agreement_of_rankings(
+    rankings: Sequence[Ranking], sums: Sequence[UnitSums] = (), *, confidence: float = 0.95, seed: int = 0
+) -> list[RankingAgreement]:
+    """Compare every two rankings of the same criterion.
+
+    Parameters
+    ----------
+    rankings : sequence of Ranking
+        Orders of the systems.
+    sums : sequence of UnitSums
+        What each was made from, by unit; a ranking without it has no interval.
+    confidence : float
+        Level of the interval (``docs/statistics.md`` has its coverage).
+    seed : int
+        Of the replicates.
+
+    Returns
+    -------
+    list of RankingAgreement
+        Units that two rankings share (the same people; the same items) are drawn once for both;
+        units of different kinds, and those of other people, are drawn apart.
+
+    References
+    ----------
+    Efron, B. (1979). Bootstrap methods: another look at the jackknife. Annals of Statistics, 7(1), 1-26.
+    """
+    by_key = {(own.source, own.group, own.criterion): own for own in sums}
+    scores = dict(zip(by_key, draw_scores(list(by_key.values()), seed=seed), strict=True))
+    pool_of = {
+        list(by_key)[place]: number for number, pool in enumerate(pools(list(by_key.values()))) for place in pool
+    }
+    rows = [_row(one, two) for one, two in combinations(rankings, 2) if one.criterion == two.criterion]
+    pairs = [(_key(one), _key(two)) for one, two in combinations(rankings, 2) if one.criterion == two.criterion]
+    taus = {keys: row.kendall_tau for keys, row in zip(pairs, rows, strict=True)}
+    bounds: dict[tuple[Key, Key], Bounds] = {}
+    for criterion in dict.fromkeys(ranking.criterion for ranking in rankings):
+        known = [key for key in map(_key, rankings) if key[2] == criterion and scores.get(key) is not None]
+        bounds |= _bounds([by_key[key] for key in known], [scores[key] for key in known], taus, confidence)
+    done = []
+    for row, keys in zip(rows, pairs, strict=True):
+        units = [by_key[key].unit if key in by_key else None for key in keys]
+        shared = keys[0] in pool_of and pool_of.get(keys[0]) == pool_of.get(keys[1])
+        done.append(_bounded(row, bounds.get(keys), _drawn(units, shared), confidence))
+    return done
+
+
+def _key(ranking: Ranking) -> Key:
+    return (ranking.source, ranking.group, ranking.criterion)
+
+
+def _row(one: Ranking, two: Ranking) -> RankingAgreement:
+    ranks_one, ranks_two = ranks(one.order), ranks(two.order)
+    common = [system for system in ranks_one if system in ranks_two]
+    first = np.array([ranks_one[system] for system in common], dtype=np.float64)
+    second = np.array([ranks_two[system] for system in common], dtype=np.float64)
+    tau = kendall_tau(first, second)
+    few = "fewer than two systems are ranked by both" if len(common) < 2 else "all systems are tied in one of them"
+    return RankingAgreement(
+        a=f"{one.source}:{one.group}",
+        b=f"{two.source}:{two.group}",
+        criterion=one.criterion,
+        kendall_tau=tau,
+        n_systems=len(common),
+        reason=few if tau is None else None,
+    )
+
+
+def _bounded(row: RankingAgreement, found: Bounds | None, drawn: str, confidence: float) -> RankingAgreement:
+    if row.kendall_tau is None:
+        return row
+    if row.n_systems < FEWEST_SYSTEMS:
+        return replace(row, reason="no interval: only two systems are ranked by both")
+    if found is None:
+        return replace(row, reason="no interval: one of the rankings rests on fewer than two annotators or items")
+    if found.lost > (1 - confidence) * REPLICATES:
+        lost = f"{found.lost} of {REPLICATES} resampled sets of answers"
+        return replace(row, reason=f"no interval: {lost} give no complete order")
+    return replace(row, ci_low=found.low, ci_high=found.high, interval=drawn)
+
+
+def _drawn(units: Sequence[str | None], shared: bool) -> str:
+    """Say what was drawn for an interval.
+
+    >>> _drawn(["annotator", "annotator"], True), _drawn(["annotator", "item"], False)
+    ('resampled; the same annotators drawn for both', 'resampled; annotators and items drawn apart')
+    """
+    if shared:
+        return f"resampled; the same {units[0]}s drawn for both"
+    named = " and ".join(f"{unit}s" for unit in dict.fromkeys(units) if unit is not None)
+    return f"resampled; {named} drawn apart"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """An interval of tau, and how many replicates gave no tau."""
+
+    low: float
+    high: float
+    lost: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Orders:
+    """Signs of all pairs of systems, by ranking; 0 for a tie and for systems that a ranking lacks."""
+
+    drawn: Floats32  # (replicates, rankings, pairs), NaN where a replicate has no scores
+    ranked: Floats32  # (rankings, pairs), 1 where the ranking has both systems
+    sure: Floats32  # (rankings, pairs), 0 where the answers leave the order open
+
+
+def _bounds(
+    sums: Sequence[UnitSums],
+    scores: Sequence[Floats | None],
+    taus: Mapping[tuple[Key, Key], float | None],
+    level: float,
+) -> dict[tuple[Key, Key], Bounds]:
+    """Bound tau of every two rankings of one criterion.
+
+    The end towards zero is the quantile of the replicates. Resampling adds noise to orders that are
+    noisy already, so replicates of tau lie too near zero; the end away from zero is therefore moved
+    out to what the orders of pairs that are sure allow.
+    """
+    known = [(own, found) for own, found in zip(sums, scores, strict=True) if found is not None]
+    if len(known) < 2:
+        return {}
+    orders = _orders(known, level)
+    rows, columns = np.triu_indices(len(known), 1)
+    ends, lost = _percentiles(orders, rows, columns, level)
+    pairs = np.maximum((orders.ranked @ orders.ranked.T)[rows, columns], 1.0)
+    product = (orders.sure @ orders.sure.T)[rows, columns]
+    both = (np.abs(orders.sure) @ np.abs(orders.sure).T)[rows, columns]
+    least, most = (both + product) / pairs - 1, 1 - (both - product) / pairs
+    keys = [(own.source, own.group, own.criterion) for own, _ in known]
+    found = {}
+    for place, (a, b) in enumerate(zip(rows.tolist(), columns.tolist(), strict=True)):
+        tau = taus.get((keys[a], keys[b])) or 0.0
+        low, high = float(ends[0, place]), float(ends[1, place])
+        found[keys[a], keys[b]] = Bounds(
+            low=min(low, float(least[place])) if tau <= 0 else min(low, tau),
+            high=max(high, float(most[place])) if tau >= 0 else max(high, tau),
+            lost=int(lost[place]),
+        )
+    return found
+
+
+def _orders(known: Sequence[tuple[UnitSums, Floats]], level: float) -> _Orders:
+    names = dict.fromkeys(name for own, _ in known for name in own.systems)
+    systems = {name: place for place, name in enumerate(names)}
+    one, two = np.triu_indices(len(systems), 1)
+    shape = (len(known), len(one))
+    drawn = np.zeros((len(known[0][1]) - 1, *shape), dtype=np.float32)
+    ranked, sure = np.zeros(shape, dtype=np.float32), np.zeros(shape, dtype=np.float32)
+    for place, (own, found) in enumerate(known):
+        columns = np.array([systems[name] for name in own.systems])
+        inside = np.isin(np.arange(len(systems)), columns)
+        pairs = np.flatnonzero(inside[one] & inside[two])
+        full = np.full((len(found), len(systems)), np.nan)
+        full[:, columns] = found
+        gaps = full[:, one[pairs]] - full[:, two[pairs]]
+        drawn[:, place, pairs] = np.where(np.abs(gaps[1:]) <= own.near, 0.0, np.sign(gaps[1:]))
+        ranked[place, pairs] = 1.0
+        sure[place, pairs] = _sure(gaps[0], gaps[1:], own.near, level)
+    return _Orders(drawn=drawn, ranked=ranked, sure=sure)
+
+
+def _sure(estimate: Floats, gaps: Floats, near: float, level: float) -> Floats:
+    """Return the sign of each difference that is clear of zero, all of one ranking at once, else 0.
+
+    Clear is |difference| > c · SD over replicates, c the quantile of the largest deviation. Each of
+    two rankings takes half of what the level leaves, so that both hold together.
+    """
+    whole = gaps[~np.isnan(gaps).any(axis=1)]
+    if len(whole) < 2 or np.isnan(estimate).any():
+        return np.zeros_like(estimate)
+    spread = whole.std(axis=0)
+    varies = spread > near * 1e-3
+    scale = np.where(varies, spread, np.inf)
+    largest = (np.abs(whole - estimate) / scale).max(axis=1)
+    critical = float(np.quantile(largest, (1 + level) / 2))
+    clear = np.abs(estimate) > np.where(varies, critical * spread, near)
+    return np.where(clear, np.sign(estimate), 0.0)
+
+
+def _percentiles(orders: _Orders, rows: Ints, columns: Ints, level: float) -> tuple[Floats, Ints]:
+    """Return both quantiles of the replicates' tau, and how many replicates have none, by pair of rankings."""
+    n, n_rankings, n_pairs = orders.drawn.shape
+    taus = np.empty((n, len(rows)))
+    step = max(1, HELD // max(1, n_rankings * max(n_pairs, n_rankings)))
+    for start in range(0, n, step):
+        taus[start : start + step] = _taus(orders.drawn[start : start + step], orders.ranked)[:, rows, columns]
+    lost = np.isnan(taus).sum(axis=0)
+    tails = [(1 - level) / 2, (1 + level) / 2]
+    ends = np.full((2, len(rows)), np.nan)
+    whole = lost == 0
+    if whole.any():
+        ends[:, whole] = np.quantile(taus[:, whole], tails, axis=0)
+    for place in np.flatnonzero((lost > 0) & (lost < n)).tolist():
+        own = taus[:, place]
+        ends[:, place] = np.quantile(own[~np.isnan(own)], tails)
+    return ends, lost
+
+
+def _taus(signs: Floats32, ranked: Floats32) -> Floats:
+    """Return tau-b of every two rankings in every replicate, shape (replicates, rankings, rankings).
+
+    ``signs`` (replicates, rankings, pairs) holds the order of each pair, 0 for a tie and NaN without
+    one; ``ranked`` (rankings, pairs) says which pairs a ranking orders at all. Pairs outside the
+    other ranking count in neither product.
+    """
+    gone = np.isnan(signs) & (ranked > 0)
+    bad = gone.any(axis=2)
+    signs = np.nan_to_num(signs)
+    agree = signs @ np.swapaxes(signs, 1, 2)
+    untied = np.abs(signs) @ ranked.T
+    product = untied * np.swapaxes(untied, 1, 2)
+    below = np.sqrt(np.maximum(product, 1.0)).astype(np.float64)
+    found: Floats = np.where(product > 0, agree / below, np.nan)
+    found[bad] = np.nan
+    np.swapaxes(found, 1, 2)[bad] = np.nan
+    return found

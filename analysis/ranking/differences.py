@@ -1,0 +1,162 @@
+"""Pairs of systems that two rankings order differently, and whether that difference is supported."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Literal
+
+from analysis.corrections import reaches
+from analysis.findings import Finding
+from analysis.plan import Plan
+from analysis.ranking.orders import Ranking, ranks
+from analysis.strength_rows import StrengthTable
+
+Side = Literal["x", "y", "tie"]
+Support = Literal["both", "one", "none"]
+PAIR_TEST, STRENGTHS = "test of the pair", "difference of strengths"
+APART = "ratings_bt"  # a second reading of the same answers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankingDifference:
+    """Two systems that rankings ``a`` and ``b`` order differently.
+
+    ``order_a`` names the system that a places first; ``clear_a`` says that a's own evidence
+    (``evidence_a``, with its adjusted p) supports this order. ``support`` counts the clear orders: only
+    where both are clear and opposite do the rankings differ beyond chance.
+    """
+
+    a: str
+    b: str
+    criterion: str
+    system_x: str
+    system_y: str
+    order_a: Side
+    order_b: Side
+    evidence_a: str | None
+    evidence_b: str | None
+    p_adjusted_a: float | None
+    p_adjusted_b: float | None
+    clear_a: bool
+    clear_b: bool
+    support: Support
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Evidence:
+    winner: str | None
+    p_adjusted: float | None
+    made_by: str | None
+
+
+NO_EVIDENCE = _Evidence(winner=None, p_adjusted=None, made_by=None)
+
+
+def find_ranking_differences(
+    rankings: Sequence[Ranking],
+    findings: Sequence[Finding],
+    tables: Sequence[StrengthTable],
+    people: Collection[str],
+    plan: Plan,
+) -> list[RankingDifference]:
+    """List every pair of systems that two rankings of a criterion order differently.
+
+    Parameters
+    ----------
+    rankings : sequence of Ranking
+        Those of ratings taken as comparisons are left out: they read the same answers a second time.
+    findings : sequence of Finding
+        Corrected tests of pairs. A pair with exactly one test in a source, group and criterion is
+        judged by it; one with several (exposures) or none by its difference of strengths.
+    tables : sequence of StrengthTable
+        Fits, with adjusted p-values of all differences of strengths.
+    people : collection of str
+        Groups of people: rankings are compared with theirs, and within a group; all with all where
+        there are no people.
+    plan : Plan
+        Error rate at which an order is clear.
+
+    Returns
+    -------
+    list of RankingDifference
+        ``support`` "both" is an intersection-union test: it needs no assumption on how the two
+        rankings depend on each other.
+
+    References
+    ----------
+    Berger, R. L. (1982). Multiparameter hypothesis testing and acceptance sampling. Technometrics, 24(4), 295-300.
+    """
+    known = _Book(findings, tables, plan)
+    rows = []
+    for one, two in combinations([each for each in rankings if each.source != APART], 2):
+        if one.criterion != two.criterion:
+            continue
+        if people and one.group != two.group and not {one.group, two.group} & set(people):
+            continue
+        for x, y, first, second in _turned(one, two):
+            evidence = [known.of(ranking, x, y) for ranking in (one, two)]
+            clear = [
+                own.winner is not None and own.winner == {"x": x, "y": y}.get(side)
+                for own, side in zip(evidence, (first, second), strict=True)
+            ]
+            rows.append(
+                RankingDifference(
+                    a=f"{one.source}:{one.group}",
+                    b=f"{two.source}:{two.group}",
+                    criterion=one.criterion,
+                    system_x=x,
+                    system_y=y,
+                    order_a=first,
+                    order_b=second,
+                    evidence_a=evidence[0].made_by,
+                    evidence_b=evidence[1].made_by,
+                    p_adjusted_a=evidence[0].p_adjusted,
+                    p_adjusted_b=evidence[1].p_adjusted,
+                    clear_a=clear[0],
+                    clear_b=clear[1],
+                    support="both" if all(clear) else "one" if any(clear) else "none",
+                )
+            )
+    return rows
+
+
+def _turned(one: Ranking, two: Ranking) -> Iterator[tuple[str, str, Side, Side]]:
+    """Yield the pairs that two rankings order differently, with the side that each places first."""
+    ranks_one, ranks_two = ranks(one.order), ranks(two.order)
+    for x, y in combinations([system for system in ranks_one if system in ranks_two], 2):
+        first, second = _side(ranks_one, x, y), _side(ranks_two, x, y)
+        if first != second:
+            yield x, y, first, second
+
+
+def _side(places: Mapping[str, int], x: str, y: str) -> Side:
+    return "tie" if places[x] == places[y] else "x" if places[x] < places[y] else "y"
+
+
+class _Book:
+    """What each source, group and criterion says of each pair."""
+
+    def __init__(self, findings: Sequence[Finding], tables: Sequence[StrengthTable], plan: Plan) -> None:
+        self._plan = plan
+        self._tables = {(table.source, table.group, table.criterion): table for table in tables}
+        self._findings: dict[tuple[str, str, str, frozenset[str]], list[Finding]] = {}
+        for row in findings:
+            key = (row.source, row.group, row.criterion, frozenset((row.system_x, row.system_y)))
+            self._findings.setdefault(key, []).append(row)
+
+    def of(self, ranking: Ranking, x: str, y: str) -> _Evidence:
+        """Return the one test of the pair, else the difference of strengths."""
+        own = self._findings.get((ranking.source, ranking.group, ranking.criterion, frozenset((x, y))), [])
+        if len(own) == 1 and own[0].p_adjusted is not None:
+            row = own[0]
+            winner = {"x": row.system_x, "y": row.system_y}.get(str(row.verdict))
+            return _Evidence(winner=winner, p_adjusted=row.p_adjusted, made_by=PAIR_TEST)
+        table = self._tables.get((ranking.source, ranking.group, ranking.criterion))
+        p_adjusted = None if table is None else table.p_difference(x, y)
+        if table is None or p_adjusted is None:
+            return NO_EVIDENCE
+        better = x if table.stronger(x, y) else y
+        winner = better if reaches(p_adjusted, self._plan.fwer) else None
+        return _Evidence(winner=winner, p_adjusted=p_adjusted, made_by=STRENGTHS)

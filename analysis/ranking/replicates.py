@@ -1,0 +1,265 @@
+"""Scores of systems in resampled answers: units are drawn as weights on their sums, never as rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+from scipy.sparse import csr_array
+
+from analysis.cell_sums import CellSums
+from analysis.coding import Floats, Ints, code, fold
+from analysis.plan import Plan
+from analysis.ratings import RatingCells
+from analysis.strength_rows import Judgements, StrengthTable
+from analysis.strengths.bootstrap import Marks, Pairs
+from analysis.strengths.counting import compact
+from analysis.strengths.sandwich import bread
+from analysis.tables import answered_rows
+from analysis.units import UnitRule, unit_name
+
+REPLICATES = 1000
+MOST_UNITS = 4000  # more are dealt at random into as many bundles, which are drawn whole
+HELD = 1 << 22  # weights held at once
+ROWS = 1 << 20  # ratings summed at a time
+DENSE = 1 << 18  # sums of units that are kept as a full table
+SOLVED = 1e-5  # gap at which a replicate's strengths are settled: far finer than an order needs
+NEAR_STRENGTHS, NEAR_MEANS = 1e-4, 1e-9  # scores of a replicate closer than this are tied
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class UnitSums:
+    """What resampling one ranking needs: sums and counts by unit.
+
+    Columns are systems (``pairs`` is ``None``: a score is sum / count) or pairs of systems (a score
+    is a Bradley-Terry strength). ``names`` identify units across rankings, sorted.
+    """
+
+    source: str
+    group: str
+    criterion: str
+    systems: tuple[str, ...]
+    unit: str
+    names: tuple[str, ...]
+    sums: Floats | csr_array  # (columns, units)
+    counts: Floats | csr_array
+    turned: bool = False  # low is best
+    pairs: Pairs | None = None
+    pseudo: float = 0.0
+
+    @property
+    def near(self) -> float:
+        """How close two scores of a replicate are when they are tied."""
+        return NEAR_MEANS if self.pairs is None else NEAR_STRENGTHS
+
+    def scores(self, weights: Floats) -> Floats:
+        """Score every system in every replicate, high is best.
+
+        Parameters
+        ----------
+        weights : array of float, shape (units, replicates)
+            How often each unit was drawn.
+
+        Returns
+        -------
+        array of float, shape (replicates, systems)
+            A row of NaN where some system has no finite score.
+        """
+        sums, counts = np.asarray(self.sums @ weights), np.asarray(self.counts @ weights)
+        if self.pairs is None:
+            scores = np.where(counts > 0, sums / np.maximum(counts, 1e-300), np.nan)
+            scores[:, np.isnan(scores).any(axis=0)] = np.nan
+            return -scores.T if self.turned else scores.T
+        played, won = counts + 2 * self.pseudo, sums + self.pseudo
+        sound = self._determined(played, won)
+        found = np.full((weights.shape[1], len(self.systems)), np.nan)
+        found[sound] = self.pairs.solve(played[:, sound], won[:, sound], tolerance=SOLVED)
+        return -found if self.turned else found
+
+    def over(self, unit_of: Mapping[str, int], n_units: int) -> UnitSums:
+        """Return the same sums over the units of a pool; a unit that this ranking lacks has nothing to add."""
+        column = np.array([unit_of[name] for name in self.names], dtype=np.int64)
+        place = csr_array((np.ones(len(column)), (np.arange(len(column)), column)), shape=(len(column), n_units))
+        return replace(self, sums=_summed(self.sums, place), counts=_summed(self.counts, place))
+
+    def _determined(self, played: Floats, won: Floats) -> Marks:
+        """Say which replicates have finite strengths; only those that lost a win are looked at closely."""
+        assert self.pairs is not None
+        floor = 1e-9
+        sound: Marks = np.all((won > floor) & (played - won > floor), axis=0)
+        doubtful = np.flatnonzero(~sound)
+        if len(doubtful):
+            sound[doubtful] = self.pairs.connected(played[:, doubtful], won[:, doubtful])[1]
+        return sound
+
+
+def unit_names(table: pl.DataFrame) -> dict[str, tuple[str, ...]]:
+    """Name the units of the answered rows of a table, as the cells of ratings and choices number them."""
+    answered = answered_rows(table)
+    who, visit = code(answered["annotator_id"]), code(answered["assignment_id"])
+    names = {"annotator": who.ids, "assignment": _visits(who.ids, who.of, visit.ids, visit.of)}
+    return {**names, "item": code(answered["item_id"]).ids} if "item_id" in answered.columns else names
+
+
+def _visits(people: Sequence[str], who: Ints, visits: Sequence[str], visit: Ints) -> tuple[str, ...]:
+    if not len(who):
+        return ()
+    first = fold(who, visit).first
+    return tuple(
+        unit_name(people[a], visits[b]) for a, b in zip(who[first].tolist(), visit[first].tolist(), strict=True)
+    )
+
+
+def rating_sums(cells: RatingCells, names: Mapping[str, Sequence[str]], plan: Plan) -> UnitSums:
+    """Sum the ratings of each system by unit: the annotator where there are enough, else the item."""
+    unit = UnitRule(wanted=plan.unit, llm=cells.llm).choose(compact(cells.annotator)[0])
+    column = cells.column(unit)
+    present, there = np.flatnonzero(np.bincount(cells.system)), np.flatnonzero(np.bincount(column))
+    units = tuple(sorted(dict.fromkeys(names[unit][number] for number in there.tolist())))
+    place = {name: number for number, name in enumerate(units)}
+    of_unit, of_system = np.zeros(int(there[-1]) + 1, dtype=np.int64), np.zeros(len(cells.systems), dtype=np.int64)
+    of_unit[there] = [place[names[unit][number]] for number in there.tolist()]
+    of_system[present] = np.arange(len(present))
+    shape = (len(present), len(units))
+    added = CellSums(shape[0] * shape[1])
+    for start in range(0, len(column), ROWS):
+        rows = slice(start, start + ROWS)
+        added.add(of_system[cells.system[rows]] * len(units) + of_unit[column[rows]], cells.value[rows])
+    key, count, total = added.found()
+    row, of = np.divmod(key, len(units))
+    return UnitSums(
+        source="ratings",
+        group=cells.group,
+        criterion=cells.criterion,
+        systems=tuple(cells.systems[place] for place in present.tolist()),
+        unit=unit,
+        names=units,
+        sums=_table(row, of, total, shape),
+        counts=_table(row, of, count, shape),
+        turned=cells.criterion in plan.lower_is_better,
+    )
+
+
+def win_sums(
+    table: StrengthTable, judgements: Judgements, names: Mapping[str, Sequence[str]], plan: Plan
+) -> UnitSums | None:
+    """Sum the wins of each pair of fitted systems by what the interval is clustered by.
+
+    ``None`` where no two systems have a strength.
+    """
+    kept = table.known
+    if len(kept) < 2:
+        return None
+    number = np.full(len(table.all_systems), -1)
+    number[kept] = np.arange(len(kept))
+    x, y = number[judgements.x], number[judgements.y]
+    own = (x >= 0) & (y >= 0)
+    (unit, column), *_ = judgements.clusters(plan.unit).items()
+    units, of = _sorted_units(column[own], names[unit])
+    x, y = x[own], y[own]
+    k, pseudo = len(kept), plan.regularisation or 0.0
+    place = np.zeros((k, k), dtype=np.int64)
+    met = np.zeros((k, k), dtype=bool)
+    met[np.minimum(x, y), np.maximum(x, y)] = True
+    low, high = np.nonzero(np.triu(met | (pseudo > 0), 1))
+    place[low, high] = np.arange(len(low))
+    pair = place[np.minimum(x, y), np.maximum(x, y)]
+    share = np.where(x < y, judgements.won[own], 1 - judgements.won[own])
+    played = np.zeros((k, k))
+    times = np.ones(len(pair)) if judgements.weights is None else judgements.weights[own]
+    played[low, high] = np.bincount(pair, weights=times, minlength=len(low)) + 2 * pseudo
+    centre = table.strength
+    shape = (len(low), len(units))
+    return UnitSums(
+        source=table.source,
+        group=table.group,
+        criterion=table.criterion,
+        systems=tuple(table.all_systems[place] for place in kept.tolist()),
+        unit=unit,
+        names=units,
+        sums=_table(pair, of, share * times, shape),
+        counts=_table(pair, of, times, shape),
+        turned=table.turned,
+        pairs=Pairs(low=low, high=high, k=k, centre=centre, inverse=bread(played + played.T, centre)),
+        pseudo=pseudo,
+    )
+
+
+def _sorted_units(column: Ints, names: Sequence[str]) -> tuple[tuple[str, ...], Ints]:
+    """Return the names of the units that occur, sorted, and the number of each row's unit among them."""
+    _, of = compact(column)
+    present = np.zeros(int(of.max(initial=-1)) + 1, dtype=np.int64)
+    present[of] = column
+    listed = [names[unit] for unit in present.tolist()]
+    order = sorted(dict.fromkeys(listed))
+    place = {name: number for number, name in enumerate(order)}
+    return tuple(order), np.array([place[name] for name in listed], dtype=np.int64)[of]
+
+
+def _table(row: Ints, column: Ints, values: Floats, shape: tuple[int, int]) -> Floats | csr_array:
+    if shape[0] * shape[1] > DENSE:
+        return csr_array((values, (row, column)), shape=shape)
+    sums = np.bincount(row * shape[1] + column, weights=values, minlength=shape[0] * shape[1])
+    found: Floats = sums.astype(np.float64).reshape(shape)
+    return found
+
+
+def _summed(table: Floats | csr_array, place: csr_array) -> Floats | csr_array:
+    found = table @ place
+    dense = found.shape[0] * found.shape[1] <= DENSE
+    return found.toarray() if dense and not isinstance(found, np.ndarray) else found
+
+
+def draw_scores(rankings: Sequence[UnitSums], *, seed: int, n_replicates: int = REPLICATES) -> list[Floats | None]:
+    """Resample the units of all rankings and score every system in every replicate.
+
+    Rankings that share units (the same people, or the same items) form one pool: a replicate draws
+    as many units from the pool as it has, with replacement, and every ranking of the pool counts the
+    same draw. Pools are independent.
+
+    Returns
+    -------
+    list of array, shape (1 + n_replicates, systems), or None
+        The scores of the answers as they are, then those of the replicates; ``None`` for a ranking
+        with fewer than two units.
+    """
+    found: list[Floats | None] = [None] * len(rankings)
+    for number, members in enumerate(pools(rankings)):
+        rng = np.random.default_rng([seed, number])
+        names = sorted({name for place in members for name in rankings[place].names})
+        n_units = min(len(names), MOST_UNITS)
+        dealt = np.arange(len(names)) if n_units == len(names) else rng.permutation(len(names)) % n_units
+        unit_of = dict(zip(names, dealt.tolist(), strict=True))
+        own = {place: rankings[place].over(unit_of, n_units) for place in members if len(rankings[place].names) > 1}
+        parts: dict[int, list[Floats]] = {place: [sums.scores(np.ones((n_units, 1)))] for place, sums in own.items()}
+        step = max(1, min(n_replicates, HELD // n_units))
+        for start in range(0, n_replicates, step):
+            weights = _weights(n_units, min(step, n_replicates - start), rng)
+            for place, sums in own.items():
+                parts[place].append(sums.scores(weights))
+        for place, scores in parts.items():
+            found[place] = np.concatenate(scores)
+    return found
+
+
+def _weights(n_units: int, replicates: int, rng: np.random.Generator) -> Floats:
+    """Draw n units with replacement, as how often each came, shape (units, replicates)."""
+    drawn = rng.integers(0, n_units, size=(replicates, n_units))
+    drawn += np.arange(replicates)[:, None] * n_units
+    times = np.bincount(drawn.ravel(), minlength=replicates * n_units).reshape(replicates, n_units)
+    return np.ascontiguousarray(times.T, dtype=np.float64)
+
+
+def pools(rankings: Sequence[UnitSums]) -> list[list[int]]:
+    """Group the rankings that share units, directly or through others, in their order."""
+    found: list[tuple[list[int], str, set[str]]] = []
+    for place, ranking in enumerate(rankings):
+        own = set(ranking.names)
+        shared = [pool for pool in found if pool[1] == ranking.unit and pool[2] & own]
+        merged = sorted({place, *(member for pool in shared for member in pool[0])})
+        for pool in shared:
+            own |= pool[2]
+        found = [pool for pool in found if pool not in shared] + [(merged, ranking.unit, own)]
+    return sorted(members for members, _, _ in found)

@@ -1,0 +1,115 @@
+"""What rankings are made of: strengths of comparisons, means of ratings, and both by unit for resampling."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from analysis.plan import Plan
+from analysis.ranking.orders import Place, Ranking, order_systems, ranks
+from analysis.ranking.replicates import UnitSums, rating_sums, win_sums
+from analysis.ranking.tied import TieFit, fit_ties
+from analysis.ratings import RatingCells, RatingMean, RatingTest
+from analysis.strength_rows import Judgements, StrengthTable, strength_table
+
+WITH_TIES = ("choices", "ratings_bt")
+SOURCES = ("preferences", "ratings", "choices", "ratings_bt")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankingSources:
+    """Collects what every ranking is made of, in the order in which it is found."""
+
+    plan: Plan
+    tables: list[StrengthTable] = field(default_factory=list)
+    sums: list[UnitSums] = field(default_factory=list)
+    ties: list[TieFit] = field(default_factory=list)
+
+    def add_comparisons(
+        self,
+        source: str,
+        group: str,
+        criterion: str,
+        judgements: Judgements,
+        systems: Sequence[str],
+        names: Mapping[str, Sequence[str]],
+    ) -> None:
+        """Fit strengths to comparisons; ``names`` are those of the units, by kind."""
+        table = strength_table(source, group, criterion, judgements, systems, self.plan)
+        if table is None:
+            return
+        self.tables.append(table)
+        if source in WITH_TIES and (tied := fit_ties(table, judgements)) is not None:
+            self.ties.append(tied)
+        sums = win_sums(table, judgements, names, self.plan)
+        if sums is not None:
+            self.sums.append(sums)
+
+    def add_ratings(self, cells: RatingCells, names: Mapping[str, Sequence[str]]) -> None:
+        """Keep what the means of a group's ratings are made of."""
+        self.sums.append(rating_sums(cells, names, self.plan))
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """The rows of ``bradley_terry``."""
+        return [row for table in self.tables for row in table.rows]
+
+
+def rank_systems(sources: RankingSources, means: Sequence[RatingMean], tests: Sequence[RatingTest]) -> list[Ranking]:
+    """Rank preferences and choices by strength, ratings by means; ratings taken as comparisons stand apart.
+
+    Ranks that the answers allow: of strengths by all differences at once (:mod:`analysis.strengths.ranks`);
+    of means one more than the number of systems clearly above by the corrected tests, up to the
+    number of systems less those clearly below.
+    """
+    rated: dict[tuple[str, str], dict[str, float]] = {}
+    for mean in means:
+        rated.setdefault((mean.group, mean.criterion), {})[mean.system] = mean.mean
+    beaten: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    for test in tests:
+        if test.verdict in ("x", "y"):
+            pair = (test.system_x, test.system_y)
+            beaten.setdefault((test.group, test.criterion), []).append(pair if test.verdict == "x" else pair[::-1])
+    by_mean = [
+        _by_mean(group, criterion, values, beaten.get((group, criterion), ()), sources.plan)
+        for (group, criterion), values in rated.items()
+    ]
+    by_strength = [_by_strength(table) for table in sources.tables]
+    return sorted([*by_strength, *by_mean], key=lambda ranking: SOURCES.index(ranking.source))
+
+
+def _by_mean(
+    group: str, criterion: str, values: Mapping[str, float], beaten: Sequence[tuple[str, str]], plan: Plan
+) -> Ranking:
+    order = order_systems(values, tie=0.0, lower_is_better=criterion in plan.lower_is_better)
+    above = Counter(loser for _, loser in beaten)
+    below = Counter(winner for winner, _ in beaten)
+    return Ranking(
+        source="ratings",
+        group=group,
+        criterion=criterion,
+        order=order,
+        places=tuple(
+            Place(system=system, rank=rank, rank_low=1 + above[system], rank_high=len(values) - below[system])
+            for system, rank in ranks(order).items()
+        ),
+        rank_interval=f"corrected tests of pairs ({plan.correction})",
+    )
+
+
+def _by_strength(table: StrengthTable) -> Ranking:
+    places: dict[int, list[str]] = {}
+    ranked = sorted((row for row in table.rows if row["rank"] is not None), key=lambda row: int(row["rank"]))
+    for row in ranked:
+        places.setdefault(row["rank"], []).append(row["system"])
+    return Ranking(
+        source=table.source,
+        group=table.group,
+        criterion=table.criterion,
+        order=tuple(tuple(places[rank]) for rank in places),
+        unranked=tuple({"system": row["system"], "reason": row["reason"]} for row in table.rows if row["rank"] is None),
+        places=tuple(Place(**{key: row[key] for key in ("system", "rank", "rank_low", "rank_high")}) for row in ranked),
+        rank_interval=table.found.rank_method,
+    )

@@ -1,0 +1,104 @@
+"""Ties as an outcome of their own, beside the rule that a tie is half a win for each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from analysis.coding import Floats
+from analysis.ranking.orders import STRENGTH_TIE, order_systems
+from analysis.strength_rows import Judgements, StrengthTable
+from analysis.strengths.ties import fit_davidson
+
+IN_PARTS = "some comparisons are neither won, lost nor tied (repeated answers were averaged)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TiedStrength:
+    """Strength of one system with ties as an outcome, beside its strength with a tie as half a win."""
+
+    system: str
+    strength: float | None
+    strength_half: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TieFit:
+    """Davidson's model of one source, group and criterion that has ties.
+
+    ``share`` of the comparisons are ties; two equal systems tie with probability ``nu`` / (2 + ``nu``).
+    ``same_order`` says whether the systems stand in the order that half wins give.
+    """
+
+    source: str
+    group: str
+    criterion: str
+    n_ties: int
+    share: float
+    nu: float | None
+    same_order: bool | None
+    strengths: tuple[TiedStrength, ...]
+    reason: str | None = None
+
+
+def fit_ties(table: StrengthTable, judgements: Judgements) -> TieFit | None:
+    """Fit Davidson's model to the comparisons of a table; ``None`` where nobody ever tied.
+
+    References
+    ----------
+    Davidson, R. R. (1970). On extending the Bradley-Terry model to accommodate ties in paired
+    comparison experiments. J. American Statistical Association, 65(329), 317-328.
+    """
+    won = judgements.won
+    times = np.ones(len(won)) if judgements.weights is None else judgements.weights
+    tied = won == 0.5
+    n_ties, played = float(times[tied].sum()), float(times.sum())
+    if n_ties == 0:
+        return None
+    names = [table.all_systems[place] for place in table.compared.tolist()]
+    base = TieFit(
+        source=table.source,
+        group=table.group,
+        criterion=table.criterion,
+        n_ties=round(n_ties),
+        share=n_ties / played,
+        nu=None,
+        same_order=None,
+        strengths=(),
+    )
+    if not np.all(tied | (won == 0) | (won == 1)):
+        return replace(base, reason=IN_PARTS)
+    if table.found.regularisation is not None:
+        return replace(base, reason="not fitted with regularisation")
+    place = np.zeros(len(table.all_systems), dtype=np.int64)
+    place[table.compared] = np.arange(len(names))
+    x, y = place[judgements.x], place[judgements.y]
+    wins, ties = np.zeros((len(names), len(names))), np.zeros((len(names), len(names)))
+    first, second = won == 1, won == 0
+    np.add.at(wins, (x[first], y[first]), times[first])
+    np.add.at(wins, (y[second], x[second]), times[second])
+    np.add.at(ties, (x[tied], y[tied]), times[tied])
+    fit = fit_davidson(wins, ties + ties.T, names)
+    if not np.isfinite(fit.ties):
+        return replace(base, reason=fit.tie_reason or next(filter(None, fit.reasons), None))
+    half = table.found.strength
+    return replace(
+        base,
+        nu=float(fit.ties),
+        same_order=_order(names, fit.strength) == _order(names, half),
+        strengths=tuple(
+            TiedStrength(system=name, strength=_number(fit.strength[at]), strength_half=_number(half[at]))
+            for at, name in enumerate(names)
+        ),
+        reason=next(filter(None, fit.reasons), None),
+    )
+
+
+def _order(names: list[str], strength: Floats) -> tuple[tuple[str, ...], ...]:
+    known = {name: float(value) for name, value in zip(names, strength, strict=True) if np.isfinite(value)}
+    return order_systems(known, tie=STRENGTH_TIE)
+
+
+def _number(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None

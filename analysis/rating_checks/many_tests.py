@@ -1,0 +1,75 @@
+"""One test for each of many pairs at once, on arrays in which a number says to which pair a value belongs.
+
+Values are sorted before they are added up, so that the order of the rows leaves no trace in the last bit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import stdtr, stdtrit
+
+from analysis.coding import Floats, Ints, fold
+from analysis.t_tests import NO_VARIATION, ONE_UNIT
+
+Flags = npt.NDArray[np.bool_]
+NOTHING_PAIRED = "nobody rated both systems on one item"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ManyTests:
+    """Results by pair; NaN where ``reasons`` says why there is none."""
+
+    n: Ints
+    estimate: Floats
+    df: Floats
+    p_value: Floats
+    low: Floats
+    high: Floats
+    reasons: list[str | None]
+
+
+def sums_by(part: Ints, values: Floats, n_parts: int) -> Floats:
+    """Add up the values of each part, the smallest first."""
+    order = np.lexsort((values, part))
+    sums: Floats = np.bincount(part[order], weights=values[order], minlength=n_parts).astype(np.float64)
+    return sums
+
+
+def unit_means(part: Ints, unit: Ints, values: Floats) -> tuple[Ints, Floats]:
+    """Average the values of each part within its units: the part of each mean, and the means."""
+    folded = fold(part, unit)
+    return part[folded.first], sums_by(folded.of, values, len(folded)) / np.bincount(folded.of, minlength=len(folded))
+
+
+def no_variation(part: Ints, values: Floats, n_parts: int) -> Flags:
+    """Tell which parts hold one value only, however often."""
+    least, most = np.full(n_parts, np.inf), np.full(n_parts, -np.inf)
+    np.minimum.at(least, part, values)
+    np.maximum.at(most, part, values)
+    alike: Flags = least == most
+    return alike
+
+
+def one_sample_tests(
+    part: Ints, values: Floats, n_parts: int, *, against: float = 0.0, confidence: float = 0.95
+) -> ManyTests:
+    """Run :func:`analysis.t_tests.one_sample` on the values of every part."""
+    n = np.bincount(part, minlength=n_parts).astype(np.int64)
+    with np.errstate(all="ignore"):
+        mean = sums_by(part, values, n_parts) / n
+        df = (n - 1).astype(np.float64)
+        se = np.sqrt(sums_by(part, (values - mean[part]) ** 2, n_parts) / df / n)
+        t = (mean - against) / se
+        half = stdtrit(df, (1 + confidence) / 2) * se
+        p_value = np.minimum(1.0, 2 * stdtr(df, -np.abs(t)))
+    same = no_variation(part, values, n_parts)
+    reasons = [
+        NOTHING_PAIRED if count == 0 else ONE_UNIT if count == 1 else NO_VARIATION if alike else None
+        for count, alike in zip(n.tolist(), same.tolist(), strict=True)
+    ]
+    untested = np.array([reason is not None for reason in reasons], dtype=np.bool_)
+    p_value, low, high = (np.where(untested, np.nan, column) for column in (p_value, mean - half, mean + half))
+    return ManyTests(n=n, estimate=mean, df=df, p_value=p_value, low=low, high=high, reasons=reasons)

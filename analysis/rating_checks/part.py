@@ -1,0 +1,305 @@
+"""The checks of one group and criterion: every pair of systems, tested and measured in other ways."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import stdtr
+
+from analysis.choices import CHANCE, ChoiceCells, ChoiceTest
+from analysis.coding import Floats, Ints, fold, snap
+from analysis.differences import Differences
+from analysis.plan import Plan
+from analysis.rating_checks.crossed import crossed_tests
+from analysis.rating_checks.effects import (
+    Jackknifed,
+    SpreadSums,
+    cut,
+    d_z_interval,
+    jackknifed,
+    mean_without,
+    spread_sums,
+)
+from analysis.rating_checks.many_tests import NOTHING_PAIRED, Flags, ManyTests, one_sample_tests, sums_by
+from analysis.rating_checks.ordinal import OrdinalFit, fit_ordinal
+from analysis.rating_checks.respacing import Respacing, respacing_of_counts, scale_levels
+from analysis.rating_checks.wilcoxon import signed_rank_tests
+from analysis.rating_checks.z_scores import CONSTANT, spread_of_annotators, standardised_differences
+from analysis.ratings import PAIRED, RatingCells, RatingTest
+from analysis.units import ENOUGH_ANNOTATORS, count_by
+
+METHODS = ("wilcoxon", "z_scores", "ordinal", "crossed")
+UNITS = ("annotator", "assignment", "item")
+MOST = 1_000_000  # differences of a part that are held at once
+TOO_LARGE = f"more than {MOST:,} differences: only the test by unit was made"
+CHUNK = 2_000_000  # pairs times units that are held at once
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Effects:
+    """Effect sizes by pair, each with bounds; NaN where there is none."""
+
+    d_z: tuple[Floats, Floats, Floats]
+    hedges_g: tuple[Floats, Floats, Floats]
+    superiority: tuple[Floats, Floats, Floats]
+    reasons: list[str | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PartChecks:
+    """What was found for the pairs of one group and criterion, in the order of its tests."""
+
+    effects: Effects
+    methods: dict[str, ManyTests]
+    left_out: Ints  # annotators without z-scores
+    respacing: list[Respacing]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Pairs:
+    """The differences of a part by pair: ``pair`` numbers the test that each belongs to, ``unit`` its unit."""
+
+    x: Ints
+    y: Ints
+    kind: Ints  # unit of each test, as a place in UNITS
+    pair: Ints
+    unit: Ints
+
+    def __len__(self) -> int:
+        """Return the number of tests."""
+        return len(self.x)
+
+
+def check_part(cells: RatingCells, differences: Differences, tests: Sequence[RatingTest], plan: Plan) -> PartChecks:
+    """Measure and test every pair of one group and criterion in other ways than :func:`compare_ratings` did.
+
+    Parameters
+    ----------
+    cells, differences : RatingCells, Differences
+        Ratings of the part, and their differences within an annotator's item.
+    tests : sequence of RatingTest
+        Its tests, in whose order the results stand; their units are kept.
+    plan : Plan
+        For the level of intervals.
+    """
+    last = np.flatnonzero(differences.block[1:] != differences.block[:-1])  # rows of a block stand together
+    sizes = np.diff(last, prepend=-1, append=len(differences.block) - 1)
+    if int(np.sum(sizes * (sizes - 1))) > 2 * MOST:
+        return _unchecked(len(tests))
+    pairs = _pairs(cells, differences, tests)
+    who = differences.annotator
+    if cells.llm and int(cells.annotator.max() - cells.annotator.min()) < ENOUGH_ANNOTATORS - 1:
+        who = differences.assignment
+    means = _by_unit(pairs, differences.value, cells.scale)
+    z_values, left_out = _z_values(cells, differences, pairs)
+    kept = np.isfinite(z_values)
+    of_z = replace(pairs, pair=pairs.pair[kept], unit=pairs.unit[kept])
+    z_tests = one_sample_tests(*_by_unit(of_z, z_values[kept], 1.0)[::2], len(pairs))
+    methods = {
+        "wilcoxon": signed_rank_tests(means[0], means[2], len(pairs)),
+        "z_scores": _with_reason(z_tests, CONSTANT, np.bincount(pairs.pair, minlength=len(pairs)) > 0),
+        "ordinal": _ordinal(cells, pairs),
+        "crossed": crossed_tests(
+            pairs.pair,
+            differences.value,
+            who,
+            differences.item,
+            len(pairs),
+            against=0.0,
+            confidence=plan.confidence,
+            scale=cells.scale,
+        ),
+    }
+    return PartChecks(
+        effects=_effects(cells, differences, pairs, tests, means, plan.confidence),
+        methods=methods,
+        left_out=left_out,
+        respacing=_respacings(cells, pairs),
+    )
+
+
+def _unchecked(n_tests: int) -> PartChecks:
+    """Say of a part that it is too large."""
+    nothing = np.full(n_tests, np.nan)
+    none, reasons = np.zeros(n_tests, dtype=np.int64), [TOO_LARGE] * n_tests
+    alone = (nothing, nothing, nothing)
+    untested = ManyTests(
+        n=none, estimate=nothing, df=nothing, p_value=nothing, low=nothing, high=nothing, reasons=[*reasons]
+    )
+    return PartChecks(
+        effects=Effects(d_z=alone, hedges_g=alone, superiority=alone, reasons=[*reasons]),
+        methods=dict.fromkeys(METHODS, untested),
+        left_out=none,
+        respacing=[Respacing(holds=None, ratio=None, share=None, reason=TOO_LARGE)] * n_tests,
+    )
+
+
+def check_choices(cells: ChoiceCells, tests: Sequence[ChoiceTest], plan: Plan) -> ManyTests:
+    """Test every pair of a part of the choices over annotators and items at once."""
+    k = len(cells.systems)
+    number = {name: place for place, name in enumerate(cells.systems)}
+    lookup = np.zeros(k * k, dtype=np.int64)
+    lookup[[number[test.system_x] * k + number[test.system_y] for test in tests]] = np.arange(len(tests))
+    few = cells.llm and len(np.unique(cells.annotator)) < ENOUGH_ANNOTATORS
+    return crossed_tests(
+        lookup[cells.x * k + cells.y],
+        cells.value,
+        cells.assignment if few else cells.annotator,
+        cells.item,
+        len(tests),
+        against=CHANCE,
+        confidence=plan.confidence,
+        scale=1.0,
+    )
+
+
+def _pairs(cells: RatingCells, differences: Differences, tests: Sequence[RatingTest]) -> Pairs:
+    k = len(cells.systems)
+    number = {name: place for place, name in enumerate(cells.systems)}
+    x, y = (np.array([number[getattr(test, side)] for test in tests]) for side in ("system_x", "system_y"))
+    lookup = np.zeros(k * k, dtype=np.int64)
+    lookup[x * k + y] = np.arange(len(tests))
+    kind = np.array([UNITS.index(test.unit) for test in tests], dtype=np.int64)
+    pair = lookup[differences.x * k + differences.y]
+    columns = [differences.annotator, differences.assignment, differences.item]
+    unit = np.choose(kind[pair], columns) if len(pair) else pair
+    return Pairs(x=x, y=y, kind=kind, pair=pair, unit=unit)
+
+
+def _by_unit(pairs: Pairs, values: Floats, scale: float) -> tuple[Ints, Ints, Floats]:
+    """Average values within pair and unit: pair, unit and mean of each."""
+    folded = fold(pairs.pair, pairs.unit)
+    sums = sums_by(folded.of, values, len(folded))
+    means = snap(sums / np.bincount(folded.of, minlength=len(folded)), scale=scale, digits=13)
+    return pairs.pair[folded.first], pairs.unit[folded.first], means
+
+
+def _z_values(cells: RatingCells, differences: Differences, pairs: Pairs) -> tuple[Floats, Ints]:
+    """Standardise differences; count by pair the annotators that cannot be."""
+    spread = spread_of_annotators(cells.value, cells.annotator)
+    values = standardised_differences(differences.value, differences.annotator, spread)
+    lost = ~np.isfinite(values)
+    return values, count_by(pairs.pair[lost], differences.annotator[lost], len(pairs))
+
+
+def _with_reason(found: ManyTests, reason: str, there: Flags) -> ManyTests:
+    """Say why pairs that have differences have no result."""
+    told = [
+        reason if given == NOTHING_PAIRED and known else given
+        for given, known in zip(found.reasons, there.tolist(), strict=True)
+    ]
+    return replace(found, reasons=told)
+
+
+def _ordinal(cells: RatingCells, pairs: Pairs) -> ManyTests:
+    """Fit the model once for each unit in use, and test the pairs of that unit."""
+    fits: dict[int, OrdinalFit] = {}
+    for kind in np.unique(pairs.kind).tolist():
+        own = cells.column(UNITS[kind])
+        fits[kind] = fit_ordinal(cells.value, cells.system, own, n_systems=len(cells.systems))
+    told = [
+        fits[kind].difference(x, y)
+        for kind, x, y in zip(pairs.kind.tolist(), pairs.x.tolist(), pairs.y.tolist(), strict=True)
+    ]
+    n = np.array([fits[kind].n_clusters for kind in pairs.kind.tolist()], dtype=np.int64)
+    estimate, se = (np.array([row[place] for row in told], dtype=np.float64) for place in (0, 1))
+    df = (n - 1).astype(np.float64)
+    with np.errstate(all="ignore"):
+        p_value: Floats = np.minimum(1.0, 2 * stdtr(df, -np.abs(estimate / se)))
+    nothing = np.full(len(told), np.nan)
+    reasons = [row[2] for row in told]
+    return ManyTests(n=n, estimate=estimate, df=df, p_value=p_value, low=nothing, high=nothing, reasons=reasons)
+
+
+def _respacings(cells: RatingCells, pairs: Pairs) -> list[Respacing]:
+    levels = scale_levels(cells.value)
+    k = len(cells.systems)
+    place = cells.system * len(levels) + np.searchsorted(levels, cells.value)
+    counts = np.bincount(place, minlength=k * len(levels)).reshape(k, len(levels)).astype(np.int64)
+    return [
+        respacing_of_counts(counts[x], counts[y], levels)
+        for x, y in zip(pairs.x.tolist(), pairs.y.tolist(), strict=True)
+    ]
+
+
+def _effects(
+    cells: RatingCells,
+    differences: Differences,
+    pairs: Pairs,
+    tests: Sequence[RatingTest],
+    means: tuple[Ints, Ints, Floats],
+    confidence: float,
+) -> Effects:
+    n = np.array([test.n for test in tests], dtype=np.int64)
+    t = np.array([test.t if test.test == PAIRED else None for test in tests], dtype=np.float64)
+    d_z = t / np.sqrt(n)
+    higher = _by_unit(pairs, (np.sign(differences.value) + 1) / 2, 1.0)
+    share = one_sample_tests(higher[0], higher[2], len(pairs), against=0.5, confidence=confidence)
+    g = _hedges(cells, pairs, means, confidence)
+    spare = np.array([test.test == PAIRED for test in tests])
+    shares = np.where(spare, share.estimate, _unpaired_shares(cells, pairs, spare))
+    reasons = [
+        "; ".join(dict.fromkeys(why for why in (test.reason, of_g, of_share) if why)) or None
+        for test, of_g, of_share in zip(tests, g.reasons, share.reasons, strict=True)
+    ]
+    return Effects(
+        d_z=(d_z, *d_z_interval(d_z, n, confidence)),
+        hedges_g=(g.value, g.low, g.high),
+        superiority=(shares, cut(share.low), cut(share.high)),
+        reasons=reasons,
+    )
+
+
+def _hedges(cells: RatingCells, pairs: Pairs, means: tuple[Ints, Ints, Floats], confidence: float) -> Jackknifed:
+    """Standardise the difference of every pair by the spread of single ratings, unit kind by unit kind."""
+    columns = [np.full(len(pairs), np.nan) for _ in range(3)]
+    counted = np.zeros(len(pairs), dtype=np.int64)
+    reasons: list[str | None] = [None] * len(pairs)
+    for kind in np.unique(pairs.kind).tolist():
+        unit = np.unique(cells.column(UNITS[kind]), return_inverse=True)
+        sums = spread_sums(cells.system, unit[1].astype(np.int64), cells.value, len(cells.systems))
+        members = np.flatnonzero(pairs.kind == kind)
+        size = max(1, CHUNK // sums.n.shape[1])
+        for start in range(0, len(members), size):
+            some = members[start : start + size]
+            difference, without = _without(sums, pairs, some, unit[0], means)
+            found = jackknifed(sums, pairs.x[some], pairs.y[some], difference, without, confidence)
+            for column, values in zip(columns, (found.value, found.low, found.high), strict=True):
+                column[some] = values
+            counted[some] = found.n
+            for place, reason in zip(some.tolist(), found.reasons, strict=True):
+                reasons[place] = reason
+    return Jackknifed(value=columns[0], low=columns[1], high=columns[2], n=counted, reasons=reasons)
+
+
+def _without(
+    sums: SpreadSums, pairs: Pairs, some: Ints, units: Ints, means: tuple[Ints, Ints, Floats]
+) -> tuple[Floats, Floats]:
+    """Return the difference of some pairs, and the same without each unit, shape (pairs, units)."""
+    place = np.full(len(pairs), -1, dtype=np.int64)
+    place[some] = np.arange(len(some))
+    row = place[means[0]]
+    own = row >= 0
+    row, column, value = row[own], np.searchsorted(units, means[1][own]), means[2][own]
+    n, total = np.bincount(row, minlength=len(some)), sums_by(row, value, len(some))
+    with np.errstate(all="ignore"):
+        difference = total / n
+        without = np.repeat(difference[:, None], len(units), axis=1)
+        without[row, column] = (total[row] - value) / (n[row] - 1)
+    by_system = sums.means()
+    for alone in np.flatnonzero(n == 0).tolist():
+        x, y = int(pairs.x[some[alone]]), int(pairs.y[some[alone]])
+        difference[alone], without[alone] = mean_without(by_system[x], by_system[y])
+    return difference, without
+
+
+def _unpaired_shares(cells: RatingCells, pairs: Pairs, paired: Flags) -> Floats:
+    """Return the share of all couples of ratings in which x's is higher, where no two belong together."""
+    shares = np.full(len(pairs), np.nan)
+    for place in np.flatnonzero(~paired).tolist():
+        x, y = (np.sort(cells.value[cells.system == side]) for side in (pairs.x[place], pairs.y[place]))
+        below, equal = np.searchsorted(y, x, "left").sum(), np.searchsorted(y, x, "right").sum()
+        shares[place] = float(below + equal) / (2 * len(x) * len(y))
+    return shares

@@ -1,0 +1,164 @@
+"""How far the order of two mean ratings depends on the steps of the scale being equally far apart."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from analysis.coding import Floats, Ints
+
+ALIKE = "both systems got the same ratings equally often: their means are equal on every spacing"
+WIDEST = 100  # steps up to which whole numbers are taken as one scale, and shares of spacings are counted
+SHOWN = 11  # levels of the largest scale for which an example is written out
+TOO_FINE = f"more than {WIDEST} steps: the share of spacings is not counted"
+Holds = Literal["always", "never", "depends"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Respacing:
+    """Whether x's mean rating is above y's on every spacing of the scale.
+
+    Attributes
+    ----------
+    holds : {"always", "never", "depends"} or None
+        On all spacings (x dominates), on none (y does), or on some; ``None`` where both are alike.
+    ratio : float or None
+        Of "depends": the order that the scale as it stands shows is kept while no step is worth more than
+        this many times another; ``None`` where nothing reverses it.
+    share : float or None
+        Share of random spacings (all equally likely) on which x's mean is above y's.
+    levels, example : tuple of float
+        The scale, and values of its levels that reverse the order; empty where none does, or above 11 levels.
+    rounding : bool or None
+        Whether what rounding to whole steps hides could reverse the order: the means differ by less than
+        one step. ``None`` where ratings are not whole numbers.
+    """
+
+    holds: Holds | None
+    ratio: float | None
+    share: float | None
+    levels: tuple[float, ...] = ()
+    example: tuple[float, ...] = ()
+    rounding: bool | None = None
+    reason: str | None = None
+
+
+def respacing_range(
+    scores_x: Sequence[float] | Floats, scores_y: Sequence[float] | Floats, levels: Sequence[float] | None = None
+) -> Respacing:
+    """Find the spacings of a scale on which the mean of x is above that of y.
+
+    A spacing gives the step from level j to j + 1 the worth g_j >= 0. The means then differ by
+    Σ g_j D_j, where D_j = P(x above level j) - P(y above level j). All D_j >= 0: x is higher on every
+    spacing (first-order stochastic dominance). Else the order kept by equal steps is reversed as soon as the
+    steps on which the lower system leads are worth more than P / N times the others, where P is the sum of
+    the D_j with the sign of the mean difference and N that of the others. No other reversal is milder.
+
+    Parameters
+    ----------
+    scores_x, scores_y : array of float, shape (n_x,) and (n_y,)
+        All ratings of each system.
+    levels : sequence of float, optional
+        Levels of the scale, rising. By default the whole numbers from the least to the greatest rating; where
+        ratings are not whole, or more than 100 apart, the distinct ratings, and a step's worth is then how
+        many times it is stretched.
+
+    Returns
+    -------
+    Respacing
+        About these ratings; it says nothing of chance.
+
+    Raises
+    ------
+    ValueError
+        When a side is empty, or a score is none of the levels.
+
+    References
+    ----------
+    Ethayarajh and Jurafsky (2022), section 3, remarks 1 and 2 and proposition 2 (``rounding``). Hadar, J. and
+    Russell, W. R. (1969). Rules for ordering uncertain prospects. American Economic Review, 59(1), 25-34.
+
+    Examples
+    --------
+    >>> found = respacing_range([1, 5, 5, 5], [4, 4, 4, 3])
+    >>> found.holds, found.ratio, found.example
+    ('depends', 1.5, (1.0, 2.2593, 3.5185, 4.2593, 5.0))
+    """
+    x, y = np.asarray(scores_x, dtype=np.float64), np.asarray(scores_y, dtype=np.float64)
+    if not (len(x) and len(y)):
+        raise ValueError("ratings of both systems are wanted")
+    scale = scale_levels(np.concatenate([x, y])) if levels is None else np.asarray(levels, dtype=np.float64)
+    if not (np.all(np.diff(scale) > 0) and np.isin(np.concatenate([x, y]), scale).all()):
+        raise ValueError("levels must rise, and every score must be one of them")
+    counts = [np.bincount(np.searchsorted(scale, side), minlength=len(scale)).astype(np.int64) for side in (x, y)]
+    return respacing_of_counts(counts[0], counts[1], scale)
+
+
+def scale_levels(scores: Floats) -> Floats:
+    """Return the levels of a scale from its ratings: whole numbers in a row, else the distinct ratings."""
+    distinct = np.unique(scores)
+    if np.all(distinct == np.round(distinct)) and distinct[-1] - distinct[0] <= WIDEST:
+        return np.arange(distinct[0], distinct[-1] + 1)
+    return distinct
+
+
+def respacing_of_counts(count_x: Ints, count_y: Ints, levels: Floats) -> Respacing:
+    """Do as :func:`respacing_range` from how often each level was given."""
+    n_x, n_y = int(count_x.sum()), int(count_y.sum())
+    lead = (np.cumsum(count_y)[:-1] * n_x - np.cumsum(count_x)[:-1] * n_y).tolist()  # D_j n_x n_y, exact
+    height = np.diff(levels).tolist()
+    whole = all(step == 1 for step in height) and float(levels[0]).is_integer()
+    worth = [ahead * step for ahead, step in zip(lead, height, strict=True)]
+    up, down = math.fsum(value for value in worth if value > 0), -math.fsum(value for value in worth if value < 0)
+    if not up and not down:
+        return Respacing(holds=None, ratio=None, share=None, rounding=True if whole else None, reason=ALIKE)
+    rounding = abs(up - down) < n_x * n_y if whole else None
+    if not up or not down:
+        return Respacing(holds="always" if up else "never", ratio=None, share=1.0 if up else 0.0, rounding=rounding)
+    ratio = max(up, down) / min(up, down)
+    small = len(levels) <= SHOWN
+    fine = len(worth) > WIDEST
+    return Respacing(
+        holds="depends",
+        ratio=ratio,
+        share=None if fine else share_of_spacings(worth),
+        levels=tuple(levels.tolist()) if small else (),
+        example=_example([value if up < down else -value for value in lead], height, ratio, levels) if small else (),
+        rounding=rounding,
+        reason=TOO_FINE if fine else None,
+    )
+
+
+def share_of_spacings(worth: Sequence[float]) -> float:
+    """Return the share of spacings, uniform over all that sum to one, on which Σ g_j worth_j > 0. Exact.
+
+    Uniform spacings are exponential ones divided by their sum, so this is the chance that a row of exponential
+    times with the positive means outlasts a row with the negative ones: a race without memory, step by step.
+
+    >>> share_of_spacings([1.0, -1.0]), share_of_spacings([3.0, -1.0])
+    (0.5, 0.75)
+    """
+    ups, downs = [value for value in worth if value > 0], [-value for value in worth if value < 0]
+    if not ups or not downs:
+        return float(bool(ups))
+    lasting = [0.0] * len(downs) + [1.0]  # by how many of ``downs`` are over; all of them: x has outlasted y
+    for up in reversed(ups):
+        for place in range(len(downs) - 1, -1, -1):
+            down = downs[place]  # of two running times the one of mean ``down`` ends first with up / (up + down)
+            lasting[place] = (up * lasting[place + 1] + down * lasting[place]) / (up + down)
+    return min(1.0, lasting[0])
+
+
+def _example(for_lower: Sequence[float], height: Sequence[float], ratio: float, levels: Floats) -> tuple[float, ...]:
+    """Return levels between the same ends on which the order is reversed, its steps a tenth beyond the bound."""
+    factor = math.ceil(11 * ratio) / 10
+    steps = [step * (factor if ahead > 0 else 1.0) for ahead, step in zip(for_lower, height, strict=True)]
+    stretch = float(levels[-1] - levels[0]) / math.fsum(steps)
+    values = [float(levels[0])]
+    for step in steps:
+        values.append(values[-1] + step * stretch)
+    return tuple(round(value, 4) for value in values)

@@ -1,0 +1,95 @@
+"""Whether preferences along triples of systems fit together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from analysis.report.document import Block, Bullets, Column, Fold, Heading, Paragraph, Results, Table, build_table
+from analysis.report.findings import confidence_words
+from analysis.report.words import Names, cell, count, interval, number, p_value, percent, plural, signed
+
+Row = dict[str, Any]
+LISTED = 40  # triples in the table
+MEANING = (
+    "Who prefers A to B and B to C should prefer A to C (weak transitivity), and at least as strongly as the "
+    "stronger of the two (strong transitivity). Bradley-Terry asks for more: the odds of A over C are the product of "
+    "the other two. The discrepancy is stated minus implied log odds, 0 where they agree and below 0 where A over C is "
+    "stated nearer to even than the two steps imply; answers of 0 or 100% have no "
+    "odds and are left out of it. A single annotator who rounds or is unsure breaks these rules now and then; many "
+    "who do show that the three pairs were not judged on one scale."
+)
+
+
+def coherence_blocks(results: Results, names: Names) -> list[Block]:
+    """Report the share of incoherent annotators and the triples; nothing where there are not three systems."""
+    rows = results.get("coherence") or []
+    if not rows:
+        return []
+    together = [row for row in rows if row["system_a"] is None]
+    triples = [row for row in rows if row["system_a"] is not None]
+    blocks: list[Block] = [
+        Heading(text="Do preferences along three systems fit together?"),
+        Paragraph(text=MEANING),
+        Bullets(items=tuple(_words(row, names) for row in together)),
+    ]
+    if not triples:
+        return [blocks[0], blocks[2]]
+    table = _table(triples[:LISTED], names, confidence_words(results))
+    more = f" (the first {LISTED} of {len(triples):,})" if len(triples) > LISTED else ""
+    return [*blocks, Fold(summary=f"Each triple of systems{more}", blocks=(table,))]
+
+
+def _words(row: Row, names: Names) -> str:
+    what = f"{names.group(row['group'])}, {names.criterion(row['criterion'])}"
+    what += "" if row["exposure"] is None else f", {plural(row['exposure'], 'output')} read"
+    if not row["n_triples"]:
+        return f"{what}: not checked, {row['reason']}."
+    between = interval(row["weak_low"], row["weak_high"], as_percent=True)
+    return (
+        f"{what}: of {row['n']:,} who judged all pairs of three systems, {percent(row['share_weak'])} (interval "
+        f"{between}) break weak transitivity at least once in {plural(row['n_triples'], 'triple')}, "
+        f"{percent(row['share_strong'])} strong transitivity."
+    )
+
+
+def _table(rows: list[Row], names: Names, confidence: str) -> Table:
+    columns = [
+        Column(title="Systems A, B, C", explanation="the most preferred of the three first"),
+        Column(title="Group"),
+        Column(title="Criterion"),
+        Column(title="Outputs read", numeric=True),
+        Column(title="n", numeric=True),
+        Column(title="Weak broken", explanation="share of annotators", numeric=True),
+        Column(title="Strong broken", explanation="share of annotators", numeric=True),
+        Column(title="n with odds", explanation="those without an answer of 0 or 100%", numeric=True),
+        Column(title="Discrepancy", explanation="mean of stated minus implied log odds of A over C", numeric=True),
+        Column(title=f"{confidence} interval", numeric=True),
+        Column(title="Adjusted p", explanation="of no discrepancy, corrected for all triples (Holm)", numeric=True),
+        Column(title="Of the means", explanation="the same from the group\u2019s three mean answers", numeric=True),
+    ]
+    cells = [
+        [
+            cell(", ".join(names.system(row[key]) for key in ("system_a", "system_b", "system_c"))),
+            cell(names.group(row["group"])),
+            cell(names.criterion(row["criterion"])),
+            cell(count(row["exposure"])),
+            cell(count(row["n"])),
+            cell(percent(row["share_weak"])),
+            cell(percent(row["share_strong"])),
+            cell(count(row["n_discrepancy"])),
+            cell(signed(row["mean_discrepancy"])),
+            cell(interval(row["ci_low"], row["ci_high"])),
+            cell(p_value(row["p_adjusted"])),
+            cell(_of_means(row)),
+        ]
+        for row in rows
+    ]
+    caption = "Coherence of triples"
+    return build_table("coherence", caption, columns, cells, constant=("Criterion", "Outputs read"))
+
+
+def _of_means(row: Row) -> str:
+    broken = "weak broken" if row["group_weak"] else "strong broken" if row["group_strong"] else "coherent"
+    if row["group_discrepancy"] is None:
+        return broken
+    return f"{number(row['group_discrepancy'])} ({broken})"

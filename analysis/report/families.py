@@ -1,0 +1,84 @@
+"""How tests were corrected together, in words and as a table."""
+
+from __future__ import annotations
+
+from analysis.report.document import Block, Column, Results, build_table
+from analysis.report.words import Names, cell, count, plural, sentence
+
+PAPERS = {"holm": "Holm, 1979", "bh": "Benjamini & Hochberg, 1995"}
+METHODS = {"holm": "Holm", "bh": "Benjamini-Hochberg"}
+RATES = {
+    "holm": "the chance of one false alarm or more in a family of tests",
+    "bh": "the share of false alarms to expect among all differences found in a family of tests",
+}
+
+
+def correction_of(results: Results) -> str:
+    """Return "holm" or "bh"; results that do not say were corrected by Holm."""
+    return str((results.get("settings") or {}).get("correction") or "holm")
+
+
+def false_discoveries(results: Results) -> bool:
+    """Say whether the rate is one of false discoveries."""
+    return correction_of(results) == "bh"
+
+
+def correction_name(results: Results) -> str:
+    """Return the name of the correction for the head of a column."""
+    return METHODS[correction_of(results)]
+
+
+def correction_paper(results: Results) -> str:
+    """Return authors and year of the correction."""
+    return PAPERS[correction_of(results)]
+
+
+def rate_words(results: Results) -> str:
+    """Return what the error rate bounds."""
+    return RATES[correction_of(results)]
+
+
+def discovery_words(results: Results) -> str:
+    """Return the sentence that a reader of many clear results needs where false discoveries are bounded."""
+    if not false_discoveries(results):
+        return ""
+    rate = 100 * float((results.get("settings") or {}).get("fwer") or 0.05)
+    return (
+        f"The tests bound the false discovery rate: of the clear differences in a family, about {rate:g}% at most are "
+        "expected to be false."
+    )
+
+
+def families(results: Results) -> list[Block]:
+    """Return a table of the families of tests and of what could not take part."""
+    rows, names = results.get("families") or [], Names(results)
+    if not rows:
+        return []
+    columns = [
+        Column(title="Asked by"),
+        Column(title="Criterion"),
+        Column(title="Correction"),
+        Column(title="Rate", explanation=rate_words(results), numeric=True),
+        Column(title="Tests", explanation="tests that could be run: they alone are the family", numeric=True),
+        Column(title="Left out", explanation="comparisons that allowed no test, and why"),
+    ]
+    cells = []
+    for row in rows:
+        gone = [
+            f"{names.system(one['system_x'])} and {names.system(one['system_y'])}"
+            + (f", {names.criterion(one['criterion'])}" if row["criterion"] is None else "")
+            + (f", {plural(one['exposure'], 'output')} read" if one.get("exposure") is not None else "")
+            + f" ({one['reason']})"
+            for one in row["untestable"]
+        ]
+        cells.append(
+            [
+                cell(sentence(names.source_by_group(row["source"], row["group"]))),
+                cell("all" if row["criterion"] is None else names.criterion(row["criterion"])),
+                cell(METHODS[row["correction"]]),
+                cell(f"{row['rate']:g}"),
+                cell(count(row["n_tests"])),
+                cell("; ".join(gone) or "none"),
+            ]
+        )
+    return [build_table("families", "Tests that were corrected together", columns, cells)]

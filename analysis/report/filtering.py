@@ -1,0 +1,169 @@
+"""What leaving out those who contradict themselves changes, for every bound."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from analysis.figures import Axis, Dot, draw
+from analysis.report.document import Block, Bullets, Column, Figure, Fold, Heading, Paragraph, Results, build_table
+from analysis.report.words import Names, cell, count, interval, p_value, percent, plural, signed, verdict
+
+Row = dict[str, Any]
+SHOWN = (1.0, 1.1, 1.2, 1.5, None)  # bounds of the table; all stand in results.json
+DRAWN = 6  # comparisons of the figure
+OPEN = 20  # rows of an open table; more are folded
+BESIDE = "the table before this figure holds the same numbers"
+MEANING = (
+    "Who gives two chances that add up to more than the bound is left out. The bound is a choice, so here are the "
+    "same tests under others. A bound cuts off high sums only: each direction taken alone then falls on average, even "
+    "where nobody is biased, while the mean of both directions stays where it was as long as the slips in the two "
+    "directions are alike. So a shift of one direction is no finding, and one of the mean of both deserves a look."
+)
+
+
+def filtering_blocks(results: Results, names: Names) -> list[Block]:
+    """Report the tests under several bounds; nothing where no sum could be checked."""
+    rows = results.get("consistency_sweep") or []
+    if not rows:
+        return []
+    usual = (results.get("settings") or {}).get("consistency_tau")
+    shown = [row for row in rows if row["tau"] in SHOWN or row["tau"] == usual]
+    lines = _changes(rows, names, usual)
+    comparisons = list(dict.fromkeys(_key(row) for row in shown))
+    shown = sorted(shown, key=lambda row: comparisons.index(_key(row)))
+    table = _table(shown, names)
+    some = [row for row in shown if _key(row) in comparisons[:DRAWN]]
+    figure = _figure(some, names, len(comparisons))
+    blocks: tuple[Block, ...] = (table, figure)
+    return [
+        Heading(text="What leaving out contradictory annotators changes"),
+        Paragraph(text=MEANING),
+        Bullets(items=tuple(lines)),
+        *(
+            (Fold(summary=f"Each comparison under {plural(len(SHOWN), 'bound')}", blocks=blocks),)
+            if len(shown) > OPEN
+            else blocks
+        ),
+    ]
+
+
+def _key(row: Row) -> tuple[Any, ...]:
+    return tuple(row[name] for name in ("group", "criterion", "exposure", "system_x", "system_y"))
+
+
+def _bound(tau: float | None) -> str:
+    return "nobody left out" if tau is None else f"sums up to {100 * tau:g}%"
+
+
+def _changes(rows: list[Row], names: Names, usual: float | None) -> list[str]:
+    by_comparison: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rows:
+        by_comparison.setdefault(_key(row), []).append(row)
+    tested = {key: [row for row in own if row["verdict"] is not None] for key, own in by_comparison.items()}
+    turned = [own for own in tested.values() if len({row["verdict"] for row in own}) > 1]
+    reversed_ = sum({"x", "y"} <= {row["verdict"] for row in own} for own in turned)
+    total = plural(len(by_comparison), "comparison")
+    lines = [
+        f"The verdict depends on the bound on {len(turned)} of {total}, and is reversed by it on {reversed_}. A clear "
+        "preference that is lost under a low bound may only have lost annotators."
+        if turned
+        else f"The verdict is the same under every bound that leaves a test ({total})."
+    ]
+    untested = sum(len(tested[key]) < len(own) for key, own in by_comparison.items())
+    if untested:
+        lines.append(f"Under some bounds too few answers are left for a test, on {untested} of {total}.")
+    for own in turned[:DRAWN]:
+        first = own[0]
+        about = "" if first["exposure"] is None else f", {plural(first['exposure'], 'output')} read"
+        said = dict.fromkeys(f"{verdict(row, names, 'preferences').text} ({_bound(row['tau'])})" for row in _steps(own))
+        lines.append(
+            f"{names.over(first)}, {names.group(first['group'])}, {names.criterion(first['criterion'])}{about}: "
+            f"{'; '.join(said)}."
+        )
+    lines.append(f"The bound used in this report: {_bound(usual)}.")
+    return lines
+
+
+def _steps(own: list[Row]) -> list[Row]:
+    """Return the rows at which the verdict becomes another one."""
+    return [row for place, row in enumerate(own) if not place or row["verdict"] != own[place - 1]["verdict"]]
+
+
+def _table(rows: list[Row], names: Names) -> Any:
+    columns = [
+        Column(title="Pair"),
+        Column(title="Group"),
+        Column(title="Criterion"),
+        Column(title="Outputs read", numeric=True),
+        Column(title="Bound"),
+        Column(title="n", explanation="those kept", numeric=True),
+        Column(title="Left out", numeric=True),
+        Column(title="Mean", explanation="of both directions together", numeric=True),
+        Column(title="Interval (%)", numeric=True),
+        Column(title="Adjusted p", numeric=True),
+        Column(
+            title="First direction",
+            explanation="its mean alone, and how far it moved, in percentage points",
+            numeric=True,
+        ),
+        Column(title="Second direction", explanation="the same of the question asked the other way", numeric=True),
+        Column(title="Verdict"),
+    ]
+    cells = [
+        [
+            cell(names.over(row)),
+            cell(names.group(row["group"])),
+            cell(names.criterion(row["criterion"])),
+            cell(count(row["exposure"])),
+            cell(_bound(row["tau"])),
+            cell(count(row["n"])),
+            cell(count(row["n_excluded"])),
+            cell(percent(row["mean"])),
+            cell(interval(row["ci_low"], row["ci_high"], as_percent=True)),
+            cell(p_value(row["p_adjusted"])),
+            cell(_moved(row["mean_forward"], row["shift_forward"])),
+            cell(_moved(row["mean_back"], row["shift_back"])),
+            verdict(row, names, "preferences"),
+        ]
+        for row in rows
+    ]
+    caption = "The tests under other bounds on the sum of both directions"
+    return build_table("consistency_sweep", caption, columns, cells, constant=("Criterion", "Outputs read"))
+
+
+def _moved(mean: float | None, shift: float | None) -> str:
+    shown = percent(mean)
+    return shown if shift is None or mean is None else f"{shown} ({signed(100 * shift, 1)})"
+
+
+def _figure(rows: list[Row], names: Names, comparisons: int) -> Figure:
+    several = {name for name in ("criterion", "exposure") if len({row[name] for row in rows}) > 1}
+    dots = []
+    for row in rows:
+        panel = names.over(row)
+        panel += f", {names.criterion(row['criterion'])}" if "criterion" in several else ""
+        panel += f", {plural(row['exposure'], 'output')}" if "exposure" in several and row["exposure"] else ""
+        dots.append(
+            Dot(
+                panel=panel,
+                label=_bound(row["tau"]),
+                group=names.short_group(row["group"]),
+                value=None if row["mean"] is None else 100 * row["mean"],
+                low=None if row["ci_low"] is None else 100 * row["ci_low"],
+                high=None if row["ci_high"] is None else 100 * row["ci_high"],
+                text="no answers" if row["mean"] is None else percent(row["mean"]),
+                open=row["verdict"] is None,
+            )
+        )
+    axis = Axis(
+        low=0,
+        high=100,
+        title="second better  \u2190  even  \u2192  first better",
+        unit="%",
+        reference=50,
+        ticks=(0, 25, 50, 75, 100),
+    )
+    svg = draw(dots, axis, f"Mean preference under several bounds, with intervals; {BESIDE}.")
+    only = f" The first {DRAWN} of {comparisons} comparisons are drawn." if comparisons > DRAWN else ""
+    caption = f"Mean chance that the first system is better, under several bounds, with its interval.{only}"
+    return Figure(name="consistency-sweep", svg=svg, caption=caption, alternative=BESIDE)

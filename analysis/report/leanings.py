@@ -1,0 +1,104 @@
+"""What moves an LLM beyond what people see: its severity, and leanings to a place, a letter or length."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from analysis.plain_text import shown_name
+from analysis.report.document import Block, Column, Fold, Heading, Paragraph, Table, build_table
+from analysis.report.words import Names, cell, count, interval, listed, plural, signed
+
+Row = dict[str, Any]
+LISTED = 60  # rows of an open table; more are folded
+KINDS = {
+    "severity": "all outputs",
+    "position": "first place",
+    "length": "longer outputs",
+    "label": "letter",
+    "order": "direction asked first",
+}
+
+
+def leanings(rows: list[Row], names: Names, confidence: str) -> list[Block]:
+    """Report the bias profile of every LLM, source by source; say what could not be told and why."""
+    if not rows:
+        return []
+    told = [row for row in rows if row["estimate"] is not None]
+    blocks: list[Block] = [Heading(text="Leanings of LLMs"), Paragraph(text=_reading(told, names))]
+    for source, title in (("ratings", "Ratings"), ("preferences", "Preferences"), ("choices", "Choices")):
+        own = [row for row in told if row["source"] == source]
+        if own:
+            table = _table(own, names, confidence, source, title)
+            folded = Fold(summary=f"{title}: every leaning ({len(own):,} rows)", blocks=(table,))
+            blocks.append(table if len(own) <= LISTED else folded)
+    untold = _untold(rows, names)
+    return [*blocks, Paragraph(text=untold)] if untold else blocks
+
+
+def _reading(told: list[Row], names: Names) -> str:
+    text = (
+        "An LLM and people judged the same outputs or pairs; here stands the LLM\u2019s answer less that of people. "
+        "Over all outputs this is its severity (below 0: stricter than people). The others say how much more it gives "
+        "to what stood first, was longer or bore a certain letter than to the rest, within the same system or pair. "
+    )
+    tested = [row for row in told if row["ci_low"] is not None]
+    clear = [row for row in tested if row["ci_low"] > 0 or row["ci_high"] < 0]
+    if tested:
+        text += (
+            f"Of {plural(len(tested), 'interval')}, {len(clear)} leave out 0; they are not corrected for their number, "
+            "so that without any leaning about one in twenty would."
+        )
+    return text
+
+
+def _table(rows: list[Row], names: Names, confidence: str, source: str, title: str) -> Table:
+    columns = [
+        Column(title="LLM"),
+        Column(title="Criterion"),
+        Column(title="Leaning to"),
+        Column(
+            title="LLM \u2212 people", explanation="in points of the scale" if source == "ratings" else "in % points"
+        ),
+        Column(title=f"{confidence} interval", numeric=True),
+        Column(title="n", explanation="answers compared", numeric=True),
+        Column(title="Of these", explanation="answers on that side of the contrast", numeric=True),
+        Column(title="Note"),
+    ]
+    factor = 1 if source == "ratings" else 100
+    decimals = 2 if source == "ratings" else 1
+    cells = [
+        [
+            cell(shown_name(row["group"])),
+            cell(names.criterion(row["criterion"])),
+            cell(
+                f"letter {row['level']}" if row["kind"] == "label" else KINDS[row["kind"]],
+                quoted=row["kind"] == "label",
+            ),
+            cell(signed(factor * row["estimate"], decimals)),
+            cell(_interval(row, factor, decimals)),
+            cell(count(row["n"])),
+            cell(count(row["n_level"])),
+            cell(str(row.get("reason") or "\u2013")),
+        ]
+        for row in rows
+    ]
+    return build_table(
+        f"bias_{source}", f"{title}: leanings of LLMs beside people", columns, cells, constant=("Criterion",)
+    )
+
+
+def _interval(row: Row, factor: int, decimals: int) -> str:
+    low, high = row["ci_low"], row["ci_high"]
+    return interval(None if low is None else factor * low, None if high is None else factor * high, decimals=decimals)
+
+
+def _untold(rows: list[Row], names: Names) -> str:
+    reasons: dict[str, list[str]] = {}
+    for row in rows:
+        if row["estimate"] is None:
+            what = f"{KINDS[row['kind']]} ({row['source']})"
+            listed_already = reasons.setdefault(str(row["reason"]), [])
+            if what not in listed_already:
+                listed_already.append(what)
+    parts = [f"{listed(kinds)}: {reason}" for reason, kinds in reasons.items()]
+    return f"Not told \u2013 {'; '.join(parts)}." if parts else ""

@@ -1,0 +1,240 @@
+"""What the preferences rest on: their sizes, the outputs read, the bound on contradictions, and triples."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from analysis.figures import Axis, Dot, draw
+from analysis.report.coherence import coherence_blocks
+from analysis.report.document import (
+    Block,
+    Bullets,
+    Column,
+    Figure,
+    Fold,
+    Heading,
+    Paragraph,
+    Results,
+    Section,
+    Table,
+    build_table,
+)
+from analysis.report.filtering import filtering_blocks
+from analysis.report.findings import confidence_words
+from analysis.report.words import Names, cell, count, interval, number, p_value, p_words, percent, plural, signed
+
+Row = dict[str, Any]
+POINTS = 100  # percentage points
+BESIDE = "the table before this figure holds the same numbers"
+MEANING = (
+    "The distance of an answer from 50% says how sure an annotator is, whichever system it speaks for. It should grow "
+    "with the outputs read, and grow less and less. Part of it is noise: an answer that misses 50% by chance counts as "
+    "distant too. The distance of the mean is nearly free of that."
+)
+
+
+def preference_checks(results: Results) -> Section | None:
+    """Report the checks of the preferences that could be made; nothing where none could."""
+    names = Names(results)
+    blocks: list[Block] = [
+        *_effects(results, names),
+        *_exposure(results, names),
+        *filtering_blocks(results, names),
+        *coherence_blocks(results, names),
+    ]
+    return (
+        Section(id="preference-checks", title="What the preferences rest on", blocks=tuple(blocks)) if blocks else None
+    )
+
+
+def _effects(results: Results, names: Names) -> list[Block]:
+    rows = [row for row in results.get("preferences") or () if row.get("d_z") is not None]
+    if not rows:
+        return []
+    columns = [
+        Column(title="Pair"),
+        Column(title="Group"),
+        Column(title="Criterion"),
+        Column(title="Outputs read", numeric=True),
+        Column(title="n", numeric=True),
+        Column(title="SD", explanation="standard deviation between annotators, in percentage points", numeric=True),
+        Column(title="Effect size d", explanation="mean distance from 50% in these standard deviations", numeric=True),
+        Column(title=f"{confidence_words(results)} interval", numeric=True),
+    ]
+    cells = [
+        [
+            *_who(row, names),
+            cell(count(row["n"])),
+            cell(number(POINTS * row["sd"], 1)),
+            cell(signed(row["d_z"])),
+            cell(interval(row.get("d_z_low"), row.get("d_z_high"))),
+        ]
+        for row in rows
+    ]
+    text = (
+        "A p-value mixes how large a preference is with how many annotators were asked. The effect size d does not "
+        "depend on their number: the mean distance from 50%, measured in the spread between annotators. Positive "
+        "speaks for the first system."
+    )
+    table = build_table("effect_sizes", "Effect sizes of the preferences", columns, cells, constant=CONSTANT)
+    return [Fold(summary="How large each preference is (effect sizes)", blocks=(Paragraph(text=text), table))]
+
+
+CONSTANT = ("Criterion", "Outputs read")
+
+
+def _who(row: Row, names: Names) -> list[Any]:
+    return [
+        cell(names.over(row)),
+        cell(names.group(row["group"])),
+        cell(names.criterion(row["criterion"])),
+        cell(count(row.get("exposure"))),
+    ]
+
+
+def _exposure(results: Results, names: Names) -> list[Block]:
+    curve = results.get("exposure_curve") or []
+    if not curve:
+        return []
+    trends, first = results.get("exposure_trend") or [], results.get("first_exposure") or []
+    lines = [_trend_words(row, names) for row in trends] + [_first_words(row, names) for row in first]
+    blocks: list[Block] = [
+        Heading(text="How sure annotators are after few and after many outputs"),
+        Paragraph(text=MEANING),
+        Bullets(items=tuple(lines)),
+        _curve(curve, names, confidence_words(results)),
+        _figure(curve, names),
+    ]
+    if first:
+        blocks.append(
+            Paragraph(
+                text="The SPA paper found annotators surer after one output of each system than its curve would lead "
+                "one to expect, and calls it over-confidence: one output does not show how much a system\u2019s "
+                "outputs vary. It gives no test. Here annotators count as over-confident where their distance after "
+                "one output is clearly larger than after more."
+            )
+        )
+    tables = [_trends(trends, names)] if trends else []
+    tables += [_firsts(first, names)] if first else []
+    if tables:
+        blocks.append(Fold(summary="The tests behind these sentences", blocks=tuple(tables)))
+    return blocks
+
+
+def _about(row: Row, names: Names) -> str:
+    return f"{names.group(row['group'])}, {names.criterion(row['criterion'])}"
+
+
+def _trend_words(row: Row, names: Names) -> str:
+    read = ", ".join(str(exposure) for exposure in row["exposures"])
+    what = f"{_about(row, names)}, outputs read {read}"
+    if row.get("verdict") is None:
+        return f"{what}: no trend could be tested ({row.get('reason')})."
+    verb = {"grows": "grows", "shrinks": "shrinks", "no clear change": "does not clearly change"}[row["verdict"]]
+    return (
+        f"{what}: the distance {verb} with each doubling ({signed(POINTS * row['slope'], 1)} percentage points, "
+        f"{p_words(row['p_adjusted'])})."
+    )
+
+
+def _first_words(row: Row, names: Names) -> str:
+    what = f"{_about(row, names)}, one output against {row['exposure']}"
+    if row.get("over_confident") is None:
+        return f"{what}: not tested ({row.get('reason')})."
+    found = "over-confident after one" if row["over_confident"] else "no clear over-confidence after one"
+    difference = f"{signed(POINTS * row['mean_difference'], 1)} percentage points"
+    return f"{what}: {found} ({difference}, {p_words(row['p_adjusted'])})."
+
+
+def _curve(rows: list[Row], names: Names, confidence: str) -> Table:
+    columns = [
+        Column(title="Pair"),
+        Column(title="Group"),
+        Column(title="Criterion"),
+        Column(title="Outputs read", numeric=True),
+        Column(title="n", numeric=True),
+        Column(title="Mean distance", explanation="of single answers from 50%, in percentage points", numeric=True),
+        Column(title=f"{confidence} interval", numeric=True),
+        Column(title="Distance of the mean", explanation="of the mean answer from 50%", numeric=True),
+    ]
+    cells = [
+        [
+            cell("all pairs" if row["system_x"] is None else names.against(row)),
+            cell(names.group(row["group"])),
+            cell(names.criterion(row["criterion"])),
+            cell(count(row["exposure"])),
+            cell(count(row["n"])),
+            cell(_points(row["mean_distance"])),
+            cell(interval(row["ci_low"], row["ci_high"], as_percent=True)),
+            cell(_points(row["distance_of_mean"])),
+        ]
+        for row in rows
+    ]
+    return build_table("exposure_curve", "Distance from 50% by outputs read", columns, cells, constant=("Criterion",))
+
+
+def _points(value: float | None) -> str:
+    return percent(value).removesuffix("%")
+
+
+def _figure(curve: list[Row], names: Names) -> Figure:
+    pooled = {(row["group"], row["criterion"]) for row in curve if row["system_x"] is None}
+    drawn = [row for row in curve if row["system_x"] is None or (row["group"], row["criterion"]) not in pooled]
+    dots = [
+        Dot(
+            panel=names.criterion(row["criterion"]),
+            label=plural(row["exposure"], "output") + " each",
+            group=names.short_group(row["group"]),
+            value=None if row["mean_distance"] is None else POINTS * row["mean_distance"],
+            low=None if row["ci_low"] is None else POINTS * row["ci_low"],
+            high=None if row["ci_high"] is None else POINTS * row["ci_high"],
+            text="no answers" if row["mean_distance"] is None else number(POINTS * row["mean_distance"], 1),
+        )
+        for row in drawn
+    ]
+    axis = Axis(low=0, high=50, title="distance from 50%, in percentage points", ticks=(0, 10, 20, 30, 40, 50))
+    svg = draw(dots, axis, f"Mean distance from 50% by outputs read, with intervals; {BESIDE}.")
+    caption = "Mean distance of an answer from 50% by the number of outputs read, with its interval."
+    return Figure(name="exposure-curve", svg=svg, caption=caption, alternative=BESIDE)
+
+
+def _tests(rows: list[Row], names: Names, what: str, columns: list[Column], value: str, name: str) -> Table:
+    shared = [
+        Column(title="Group"),
+        Column(title="Criterion"),
+        *columns,
+        Column(title="Test"),
+        Column(title="n", numeric=True),
+        Column(title="Change", explanation=what, numeric=True),
+        Column(title="Interval", numeric=True),
+        Column(title="t", numeric=True),
+        Column(title="Adjusted p", numeric=True),
+    ]
+    cells = [
+        [
+            cell(names.group(row["group"])),
+            cell(names.criterion(row["criterion"])),
+            cell(
+                ", ".join(str(each) for each in row["exposures"]) if "exposures" in row else f"1 and {row['exposure']}"
+            ),
+            cell(row["test"]),
+            cell(count(row["n"])),
+            cell(signed(None if row[value] is None else POINTS * row[value], 1)),
+            cell(interval(row["ci_low"], row["ci_high"], as_percent=True)),
+            cell(number(row["t"])),
+            cell(p_value(row["p_adjusted"])),
+        ]
+        for row in rows
+    ]
+    return build_table(name, columns[0].explanation, [*shared], cells, constant=("Criterion",))
+
+
+def _trends(rows: list[Row], names: Names) -> Table:
+    columns = [Column(title="Outputs read", explanation="Change of the distance with the outputs read")]
+    return _tests(rows, names, "percentage points with each doubling", columns, "slope", "exposure_trend")
+
+
+def _firsts(rows: list[Row], names: Names) -> Table:
+    columns = [Column(title="Outputs read", explanation="Distance after one output against after more")]
+    what = "percentage points, after one minus after more"
+    return _tests(rows, names, what, columns, "mean_difference", "first_exposure")

@@ -1,0 +1,112 @@
+"""The places of each system in every ranking, and where two orders differ beyond chance."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from analysis.report.document import Block, Bullets, Column, Fold, Heading, Paragraph, Results, Table, build_table
+from analysis.report.findings import OVERALL
+from analysis.report.plots import places_figure
+from analysis.report.words import Names, cell, p_words, plural, sentence, slug
+
+MOST_RANKINGS = 12  # columns that a reader can still compare
+MOST_LINES = 12  # differences shown at once
+APART = "ratings_bt"
+Rows = list[dict[str, Any]]
+
+
+def rankings_compared(results: Results, names: Names) -> list[Block]:
+    """Return the places by ranking as table and figure, and the supported differences in words."""
+    rankings = [row for row in results.get("rankings") or () if row["source"] != APART and row.get("places")]
+    criteria = sorted(dict.fromkeys(row["criterion"] for row in rankings), key=lambda each: each != OVERALL)
+    blocks: list[Block] = []
+    for criterion in criteria:
+        own = [row for row in rankings if row["criterion"] == criterion]
+        if len(own) < 2:
+            continue
+        shown: list[Block] = [
+            _places(names, own, criterion, len(criteria) > 1),
+            places_figure(own, names, criterion, len(criteria) > 1),
+        ]
+        if OVERALL in criteria and criterion != OVERALL:
+            shown = [Fold(summary=sentence(names.criterion(criterion)), blocks=tuple(shown))]
+        blocks += shown
+    if blocks:
+        blocks.insert(0, Heading(text="The place of each system"))
+    return [*blocks, *_differences(results, names)]
+
+
+def _places(names: Names, rankings: Rows, criterion: str, several: bool) -> Table:
+    shown, left_out = rankings[:MOST_RANKINGS], max(0, len(rankings) - MOST_RANKINGS)
+    by_system: dict[str, dict[int, str]] = {}
+    for place, ranking in enumerate(shown):
+        for row in ranking["places"]:
+            by_system.setdefault(row["system"], {})[place] = place_words(row)
+    columns = [
+        Column(title="System"),
+        *(Column(title=sentence(names.source_by_group(row["source"], row["group"])), numeric=True) for row in shown),
+    ]
+    rows = [
+        [cell(names.system(system)), *(cell(own.get(place, "\u2013")) for place in range(len(shown)))]
+        for system, own in by_system.items()
+    ]
+    notes = ["1 is best. In brackets the places that the answers allow, for all systems of a ranking together."]
+    if left_out:
+        notes.append(f"{plural(left_out, 'more ranking')}: see the file rankings.csv.")
+    caption = "Place of each system, with the places that the answers allow"
+    return build_table(
+        f"places-{slug(criterion)}" if several else "places",
+        f"{caption}: {names.criterion(criterion)}" if several else caption,
+        columns,
+        rows,
+        notes,
+    )
+
+
+def place_words(row: dict[str, Any]) -> str:
+    """Return a place with what the answers allow.
+
+    >>> place_words({"rank": 2, "rank_low": 1, "rank_high": 3}), place_words({"rank": 1, "rank_low": 1, "rank_high": 1})
+    ('2 (1 to 3)', '1 (1)')
+    """
+    low, high = row.get("rank_low"), row.get("rank_high")
+    if low is None or high is None:
+        return str(row["rank"])
+    return f"{row['rank']} ({low if low == high else f'{low} to {high}'})"
+
+
+def _differences(results: Results, names: Names) -> list[Block]:
+    if "ranking_differences" not in results or not results.get("ranking_agreement"):
+        return []
+    rows = results["ranking_differences"]
+    heading = Heading(text="Where the orders differ")
+    if not rows:
+        return [heading, Paragraph(text="No two rankings that were compared order a pair of systems differently.")]
+    counted = {support: sum(row["support"] == support for row in rows) for support in ("both", "one", "none")}
+    text = (
+        f"Rankings order {plural(len(rows), 'pair')} of systems differently, counted for each two rankings. "
+        + (
+            f"On {counted['both']} both orders are clear and opposite: there the difference is supported. "
+            if counted["both"]
+            else "On none of them are both orders clear: no difference between rankings is supported. "
+        )
+        + f"On {counted['one']} one order is clear and the other open; on {counted['none']} neither is, and the two "
+        "rankings may well agree in truth."
+    )
+    several = len({row["criterion"] for row in rows}) > 1
+    lines = tuple(_line(row, names, several) for row in rows if row["support"] == "both")
+    blocks: list[Block] = [heading, Paragraph(text=text)]
+    if lines:
+        told: Block = Bullets(items=lines)
+        blocks.append(Fold(summary=f"Each of the {len(lines)}", blocks=(told,)) if len(lines) > MOST_LINES else told)
+    return blocks
+
+
+def _line(row: dict[str, Any], names: Names, several: bool) -> str:
+    first, second = names.system(row["system_x"]), names.system(row["system_y"])
+    parts = []
+    for side in ("a", "b"):
+        x, y = (first, second) if row[f"order_{side}"] == "x" else (second, first)
+        parts.append(f"{x} before {y} in {names.joined(row[side])} ({p_words(row[f'p_adjusted_{side}'])})")
+    about = f" ({names.criterion(row['criterion'])})" if several else ""
+    return f"{parts[0]}, but {parts[1]}{about}."

@@ -1,0 +1,328 @@
+"""Do the differences between ratings (and between choices) hold when they are tested otherwise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from analysis.report.document import (
+    Block,
+    Bullets,
+    Cell,
+    Column,
+    Figure,
+    Fold,
+    Heading,
+    Paragraph,
+    Results,
+    Section,
+    Table,
+    build_table,
+)
+from analysis.report.findings import confidence_words
+from analysis.report.plots import superiority_figure
+from analysis.report.words import (
+    MINUS,
+    NONE,
+    Names,
+    cell,
+    interval,
+    number,
+    p_value,
+    percent,
+    plural,
+    sentence,
+    signed,
+    verdict,
+)
+
+Row = dict[str, Any]
+LISTED = 40  # rows of a table; all stand in the CSV tables
+METHODS = {
+    "wilcoxon": "Wilcoxon",
+    "z_scores": "z-scores",
+    "ordinal": "ordinal model",
+    "crossed": "annotators and items",
+}
+MEANINGS = {
+    "Wilcoxon": "signed ranks of the differences over the same units; asks for no equal steps between differences",
+    "z-scores": "each annotator's scores in their own standard deviations, then the same paired test; takes out who "
+    "scores high, low, or in a narrow band",
+    "ordinal model": "a cumulative logit model, which uses only the order of the scale; clustered by unit",
+    "annotators and items": "both taken as drawn, to say whether others of both would show the same difference",
+}
+CSV = "The CSV tables hold all of them."
+
+
+def robustness(results: Results) -> Section | None:
+    """Report how far the verdicts on ratings and choices hold when tested or scaled otherwise."""
+    names, rated = Names(results), results.get("ratings") or {}
+    pairs, checks = rated.get("pairs") or [], rated.get("robustness") or []
+    chosen = [row for row in (results.get("choices") or {}).get("pairs") or [] if "p_crossed" in row]
+    if not checks and not chosen:
+        return None
+    blocks: list[Block] = []
+    if checks:
+        blocks += [
+            Paragraph(
+                text="Each difference between mean ratings was tested in other ways as well. The verdict of the "
+                "paired test stands; where another test says something else, it rests on what only one of them takes "
+                "for granted."
+            ),
+            _counts(pairs, checks),
+            *_differing(pairs, checks, names),
+        ]
+    blocks += [*_crossed(pairs, chosen, names)]
+    if checks:
+        blocks += [
+            *_spacing(pairs, rated.get("respacing") or [], names),
+            *_effects(pairs, names, confidence_words(results)),
+        ]
+    title = "How robust are the rating differences?" if checks else "How robust are the choices?"
+    return Section(id="robustness", title=title, blocks=tuple(blocks))
+
+
+def _key(row: Row) -> tuple[str, ...]:
+    return row["group"], row["criterion"], row["system_x"], row["system_y"]
+
+
+def _counts(pairs: list[Row], checks: list[Row]) -> Table:
+    columns = [
+        Column(title="Test"),
+        Column(title="Compared", explanation="pairs with a verdict of both tests", numeric=True),
+        Column(title="Same verdict", numeric=True),
+        Column(title="Only the paired test finds a difference", numeric=True),
+        Column(title="Only this test finds one", numeric=True),
+        Column(title="The opposite", numeric=True),
+        Column(title="Not testable", numeric=True),
+    ]
+    main = {_key(row): row.get("verdict") for row in pairs}
+    cells = []
+    for method, name in METHODS.items():
+        own = [row for row in checks if row["method"] == method]
+        compared = [row for row in own if row["agrees"] is not None]
+        other = [(main[_key(row)], row["verdict"]) for row in compared if not row["agrees"]]
+        lost = sum(found == "indifferent" for _, found in other)
+        won = sum(found == "indifferent" for found, _ in other)
+        numbers = (len(compared), len(compared) - len(other), lost, won, len(other) - lost - won)
+        untested = len(pairs) - sum(row["p_value"] is not None for row in own)
+        cells.append([cell(name), *(cell(f"{value:,}") for value in (*numbers, untested))])
+    notes = [f"{sentence(name)}: {meaning}." for name, meaning in MEANINGS.items()]
+    notes.append(
+        "Each of these tests is corrected as the paired tests are. Why a pair could not be tested "
+        "stands in the CSV table ratings_robustness."
+    )
+    return build_table("robustness_counts", "Other tests of the same differences", columns, cells, notes)
+
+
+def _differing(pairs: list[Row], checks: list[Row], names: Names) -> list[Block]:
+    """List the pairs on which some test comes to another verdict, the crossed one aside: it has its own list."""
+    found: dict[tuple[str, ...], dict[str, Row]] = {}
+    for row in checks:
+        if row["system_x"] is not None and row["method"] != "crossed":
+            found.setdefault(_key(row), {})[row["method"]] = row
+    rows = [row for row in pairs if any(one["agrees"] is False for one in found.get(_key(row), {}).values())]
+    if not rows:
+        return [Paragraph(text="Wilcoxon's test, z-scores and the ordinal model change no verdict.")]
+    several = len({row["criterion"] for row in rows}) > 1
+    columns = [
+        *_identity(several),
+        Column(title="Paired test"),
+        *(Column(title=sentence(METHODS[method])) for method in METHODS if method != "crossed"),
+    ]
+    cells = [
+        [
+            *_identified(row, names, several=several),
+            verdict(row, names, "ratings"),
+            *(_said(row, found[_key(row)].get(method), names) for method in METHODS if method != "crossed"),
+        ]
+        for row in rows[:LISTED]
+    ]
+    caption = "Pairs on which Wilcoxon's test, z-scores or the ordinal model say something else"
+    left = f"The first {LISTED} of {len(rows)}. {CSV}" if len(rows) > LISTED else ""
+    return [build_table("robustness_differing", caption, columns, cells, [left] if left else [])]
+
+
+def _said(row: Row, found: Row | None, names: Names) -> Cell:
+    if found is None or found["p_value"] is None:
+        return cell(NONE)
+    return verdict({**row, "verdict": found["verdict"]}, names, "ratings")
+
+
+def _crossed(pairs: list[Row], chosen: list[Row], names: Names) -> list[Block]:
+    """Say where a verdict does not hold for other annotators and items, or holds only for them."""
+    blocks: list[Block] = [Heading(text="For other annotators and other items")]
+    lines, listed = [], []
+    for source, rows in (("ratings", pairs), ("choices", chosen)):
+        compared = [row for row in rows if row.get("disagree") is not None]
+        other = [row for row in compared if row["disagree"]]
+        if not compared:
+            if rows:
+                reason = next((row.get("crossed_reason") for row in rows if row.get("crossed_reason")), None)
+                lines.append(f"{sentence(source)}: not tested ({reason or 'no test of its own to compare with'}).")
+            continue
+        lost = sum(row["crossed_verdict"] == "indifferent" for row in other)
+        text = f"{sentence(source)}: of {plural(len(compared), 'verdict')}, {len(compared) - len(other)} stay the same"
+        if lost:
+            text += f"; {plural(lost, 'difference')} no longer {'shows' if lost == 1 else 'show'}"
+        if len(other) - lost:
+            text += f"; {plural(len(other) - lost, 'verdict')} turn{'s' if len(other) - lost == 1 else ''} another way"
+        lines.append(f"{text}.")
+        listed += [(source, row) for row in other]
+    blocks.append(
+        Paragraph(
+            text="The unit of a test is either the annotator or the item. Here both are taken as drawn, which asks "
+            "more: with three annotators, only a difference on which all three agree can show. A difference that "
+            "no longer shows has not been refuted: it holds for these annotators (or these items)."
+        )
+    )
+    blocks.append(Bullets(items=tuple(lines)))
+    if listed:
+        blocks.append(_crossed_table(listed, names))
+    return blocks
+
+
+def _crossed_table(listed: list[tuple[str, Row]], names: Names) -> Table:
+    several = len({row["criterion"] for _, row in listed}) > 1
+    columns = [
+        Column(title="Asked as"),
+        *_identity(several),
+        Column(title="Unit"),
+        Column(title="Adjusted p", explanation="of the test by unit", numeric=True),
+        Column(title="Verdict"),
+        Column(
+            title="Crossed p", explanation="over annotators and items at once, adjusted as the others are", numeric=True
+        ),
+        Column(title="Crossed verdict"),
+    ]
+    cells = [
+        [
+            cell(names.source(source)),
+            *_identified(row, names, several=several),
+            cell(str(row.get("unit") or NONE)),
+            cell(p_value(row.get("p_adjusted"))),
+            verdict(row, names, source),
+            cell(p_value(row.get("p_crossed_adjusted"))),
+            verdict({**row, "verdict": row["crossed_verdict"]}, names, source),
+        ]
+        for source, row in listed[:LISTED]
+    ]
+    left = f"The first {LISTED} of {len(listed)}. {CSV}" if len(listed) > LISTED else ""
+    caption = "Verdicts that change when annotators and items are both taken as drawn"
+    return build_table("robustness_crossed", caption, columns, cells, [left] if left else [], constant=("Asked as",))
+
+
+def _identity(several: bool) -> list[Column]:
+    criterion = [Column(title="Criterion")] if several else []
+    return [Column(title="Pair"), Column(title="Group"), *criterion]
+
+
+def _identified(row: Row, names: Names, *, several: bool) -> list[Cell]:
+    pair = cell(f"{names.system(row['system_x'])} {MINUS} {names.system(row['system_y'])}")
+    criterion = [cell(names.criterion(row["criterion"]))] if several else []
+    return [pair, cell(names.group(row["group"])), *criterion]
+
+
+def _spacing(pairs: list[Row], rows: list[Row], names: Names) -> list[Block]:
+    """Say which clear verdicts rest on the steps of the scale being equal."""
+    clear = {_key(row): row for row in pairs if row.get("verdict") in ("x", "y")}
+    own = [row for row in rows if _key(row) in clear and row["holds"] is not None]
+    if not own:
+        return []
+    depends = sorted((row for row in own if row["holds"] == "depends"), key=lambda row: row["ratio"])
+    hidden = [row for row in own if row.get("rounding")]
+    text = (
+        "A mean takes every step of the scale to be worth the same, which nobody can check (Ethayarajh and Jurafsky "
+        f"2022, section 3). Of {plural(len(own), 'clear difference')}, {len(own) - len(depends)} keep their direction "
+        "whatever the steps are worth, as long as more is better; "
+        f"{len(depends)} {'depends' if len(depends) == 1 else 'depend'} on it."
+    )
+    blocks: list[Block] = [Heading(text="If the steps of the scale are not equal"), Paragraph(text=text)]
+    if depends:
+        blocks.append(_spacing_table(depends, clear, names))
+    if hidden:
+        blocks.append(
+            Paragraph(
+                text=f"{plural(len(hidden), 'clear difference')} of whole-number ratings "
+                f"{'is' if len(hidden) == 1 else 'are'} smaller than one step. Rounding to whole steps can hide up to "
+                "one step of what annotators felt, so that averaging may show the reverse of what they prefer "
+                "(proposition 2 of the same paper), on every spacing. Only another way of asking can tell.",
+            )
+        )
+    return blocks
+
+
+def _spacing_table(depends: list[Row], clear: dict[tuple[str, ...], Row], names: Names) -> Table:
+    several = len({row["criterion"] for row in depends}) > 1
+    columns = [
+        *_identity(several),
+        Column(title="Difference", explanation="mean rating of the first minus that of the second", numeric=True),
+        Column(
+            title="Holds up to",
+            explanation="the direction is kept while no step is worth more than this many times another",
+            numeric=True,
+        ),
+        Column(
+            title="First higher",
+            explanation="share of all spacings on which the first system has the higher mean",
+            numeric=True,
+        ),
+        Column(title="Spacing that turns it", explanation="values of the scale's levels between the same ends"),
+    ]
+    cells = [
+        [
+            *_identified(row, names, several=several),
+            cell(signed(clear[_key(row)].get("mean_difference"), 3)),
+            cell(f"{number(row['ratio'], 1)} times"),
+            cell(percent(row["share"])),
+            cell(", ".join(number(value, 2) for value in row["example"]) or NONE),
+        ]
+        for row in depends[:LISTED]
+    ]
+    left = f"The {LISTED} of {len(depends)} that turn first. {CSV}" if len(depends) > LISTED else ""
+    caption = "Clear differences whose direction depends on what a step of the scale is worth"
+    return build_table("robustness_spacing", caption, columns, cells, [left] if left else [])
+
+
+def _effects(pairs: list[Row], names: Names, confidence: str) -> list[Block]:
+    known = [row for row in pairs if row.get("superiority") is not None]
+    if not known:
+        return []
+    blocks: list[Block] = [Heading(text="How large the differences are")]
+    if len(known) > LISTED:
+        text = f"Effect sizes of all {len(known):,} pairs, with {confidence} intervals, stand in the CSV table "
+        return [*blocks, Paragraph(text=f"{text}ratings_pairs (d_z, hedges_g, superiority).")]
+    several = len({row["criterion"] for row in known}) > 1
+    columns = [
+        *_identity(several),
+        Column(
+            title="d_z",
+            explanation="mean difference in standard deviations of the units' differences "
+            "(larger where a unit averages more ratings)",
+            numeric=True,
+        ),
+        Column(title=f"{confidence} interval of d_z", numeric=True),
+        Column(title="Hedges' g", explanation="mean difference in standard deviations of single ratings", numeric=True),
+        Column(title=f"{confidence} interval of g", numeric=True),
+        Column(
+            title="First higher",
+            explanation="chance that a rating of the first is above that of the second "
+            "beside it; equal ones count half, 50% is no difference",
+            numeric=True,
+        ),
+        Column(title=f"{confidence} interval (%)", numeric=True),
+    ]
+    cells = [
+        [
+            *_identified(row, names, several=several),
+            cell(number(row["d_z"])),
+            cell(interval(row["d_z_low"], row["d_z_high"])),
+            cell(number(row["hedges_g"])),
+            cell(interval(row["hedges_g_low"], row["hedges_g_high"])),
+            cell(percent(row["superiority"])),
+            cell(interval(row["superiority_low"], row["superiority_high"], as_percent=True)),
+        ]
+        for row in known
+    ]
+    table = build_table("ratings_effects", "Effect sizes of the rating differences", columns, cells)
+    figure: Figure | Fold = superiority_figure(known, names)
+    return [*blocks, table, figure]

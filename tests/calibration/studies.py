@@ -1,0 +1,56 @@
+"""Simulated studies put through the package as a report would: checked, excluded, tested, corrected."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import polars as pl
+
+from analysis import Plan, Reading, check_frames
+from analysis.choices import ChoiceTest, choice_cells, compare_choices
+from analysis.corrections import with_verdicts
+from analysis.exclusions import apply_exclusions, find_exclusions
+from analysis.groups import group_order
+from analysis.order import order_of
+from analysis.preferences import Comparisons, PreferenceTest, combine, compare_preferences, direct
+from analysis.ratings import (
+    RatingMean,
+    RatingTest,
+    compare_ratings,
+    rating_cells,
+    rating_differences,
+    summarise_ratings,
+)
+
+Test: TypeAlias = PreferenceTest | RatingTest | ChoiceTest
+
+
+def run_studies(kind: str, table: pl.DataFrame, plan: Plan) -> tuple[Sequence[Test], list[RatingMean]]:
+    """Return the corrected tests of every study (a group each), and the means of ratings.
+
+    The steps are those of :func:`analysis.analyse`, without what is quadratic in the number of groups.
+    """
+    tables = check_frames({kind: table}, Reading())
+    answered = tables.answers()[kind]
+    kept = apply_exclusions(answered, find_exclusions(tables, plan))
+    order = order_of(answered, [group for group, _ in group_order([answered])], None)
+    if kind == "preferences":
+        comparisons = Comparisons(answered, order)
+        units = combine(direct(kept, comparisons))
+        found = compare_preferences(units, comparisons, confidence=plan.confidence)
+        return _corrected(found, plan), []
+    if kind == "choices":
+        return _corrected(
+            [row for cells in choice_cells(kept, order) for row in compare_choices(cells, plan)], plan
+        ), []
+    tests: list[RatingTest] = []
+    means: list[RatingMean] = []
+    for cells in rating_cells(kept, order):
+        tests += compare_ratings(cells, rating_differences(cells), plan)
+        means += summarise_ratings(cells, plan)
+    return _corrected(tests, plan), means
+
+
+def _corrected(tests: Sequence[Test], plan: Plan) -> Sequence[Test]:
+    return with_verdicts(tests, fwer=plan.fwer, family=plan.family, correction=plan.correction)
