@@ -20,8 +20,9 @@ from hypothesis import strategies as st
 from spa.annotators.loopback import served
 from spa.annotators.raters.chat import ChatEndpoint
 from spa.annotators.raters.endpoint import Reply, Request, read_body
+from spa.annotators.raters.json_replies import UnreadableReply, find_payload
 from spa.annotators.raters.keys import find_key
-from spa.annotators.raters.reading import Turn, UnreadableReply, find_payload, settle
+from spa.annotators.raters.reading import Turn, settle
 from spa.annotators.raters.run import KIND, RatingSummary, rate_assignments, stop_if_unfinished
 from spa.annotators.raters.visits import Visit
 from spa.annotators.raters.wording import Message

@@ -6,23 +6,21 @@ on where it stood, without asking anything again.
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from spa.annotators.raters.distribution import read_distributions
 from spa.annotators.raters.endpoint import Reply, read_body
+from spa.annotators.raters.free_text import Unread, read_free_text
+from spa.annotators.raters.json_replies import UnreadableReply, find_payload
 from spa.forms.form import Question
 from spa.journal import Call
-from spa.responses.answers import parse_answers, payload_from_pairs
+from spa.responses.answers import parse_answer, parse_answers
 from spa.responses.submission import Missing, Response
 from spa.study.raters import Way
 
-JSON_START = re.compile(r'\{\s*["}]')  # a brace of prose is none
+BROKE_OFF = "the reply broke off at the token limit; give the rater a larger max_tokens"
 SPOKEN = ("ok", "unreadable", "refused", "truncated")  # outcomes of a call to which the model replied
-# Numbers stay the text that arrived: 70.0 is kept as 70.0, and no length of digits is a problem.
-DECODER = json.JSONDecoder(object_pairs_hook=payload_from_pairs, parse_int=str, parse_float=str, parse_constant=str)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,16 +83,25 @@ def read_answers(questions: Sequence[Question], reply: Reply, way: Way) -> tuple
         return read_distributions(questions, reply)
     if reply.outcome == "refused":
         return all_missing(questions, "the model refused to answer", reply.detail)
+    if reply.outcome == "unreadable":
+        return all_missing(questions, reply.detail, reply.text or None)
     try:
-        payload = find_payload(reply.text)
+        payload = find_payload(reply.text) if way.answer_format != "text" else None
     except UnreadableReply as problem:
-        reason = str(problem)
-        if reply.outcome == "truncated":
-            reason = "the reply broke off at the token limit; give the rater a larger max_tokens"
-        elif reply.outcome == "unreadable":
-            reason = reply.detail
-        return all_missing(questions, reason, reply.text or None)
-    return parse_answers(questions, payload)
+        return all_missing(questions, BROKE_OFF if reply.outcome == "truncated" else str(problem), reply.text or None)
+    if payload is not None:
+        return parse_answers(questions, payload)
+    return tuple(read_alone(question, reply, first_number=way.reading == "first_number") for question in questions)
+
+
+def read_alone(question: Question, reply: Reply, *, first_number: bool) -> Response | Missing:
+    """Read a free text as the answer to one question; ``raw`` is the whole text."""
+    try:
+        value = read_free_text(question, reply.text, first_number=first_number)
+    except Unread as problem:
+        reason = BROKE_OFF if reply.outcome == "truncated" else str(problem)
+        return all_missing([question], reason, reply.text or None)[0]
+    return replace(parse_answer(question, value), raw=reply.text)
 
 
 def all_missing(questions: Sequence[Question], reason: str, raw: str | None) -> tuple[Missing, ...]:
@@ -103,35 +110,3 @@ def all_missing(questions: Sequence[Question], reason: str, raw: str | None) -> 
         Missing(question_id=question.question_id, target=question.target, reason=reason, raw=raw)
         for question in questions
     )
-
-
-class UnreadableReply(Exception):
-    """No single JSON object is in the text; the message is the reason."""
-
-
-def find_payload(text: str) -> dict[str, object]:
-    """Return the one JSON object of a reply, alone, in a code fence or between sentences.
-
-    Raises
-    ------
-    UnreadableReply
-        If there is none, more than one, or a broken one. Nothing is mended.
-
-    Examples
-    --------
-    >>> find_payload('My answers: {"q1": 70, "q2": "4"}')
-    {'q1': '70', 'q2': '4'}
-    """
-    found: list[dict[str, object]] = []
-    place = 0
-    while (start := JSON_START.search(text, place)) is not None:
-        try:
-            value, place = DECODER.raw_decode(text, start.start())
-        except (ValueError, RecursionError) as error:
-            raise UnreadableReply("the reply holds broken JSON") from error
-        found.append(value)
-        if len(found) > 1:
-            raise UnreadableReply("the reply holds more than one JSON object, wanted one")
-    if not found:
-        raise UnreadableReply("the reply holds no JSON object")
-    return found[0]
