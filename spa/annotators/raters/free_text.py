@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 
 from spa.annotators.raters.json_replies import JSON_START, UnreadableReply, find_payload
@@ -156,9 +156,7 @@ def _of_json(question: Question, text: str) -> str:
 def _plain(text: str) -> str:
     """Write digits of every script as 0-9 and unify signs; nothing else is changed."""
     digits = "".join(str(unicodedata.decimal(character, character)) for character in text)
-    return digits.translate(
-        str.maketrans({"٪": "%", "％": "%", "﹪": "%", "٫": ".", "／": "/", "–": "-", "—": "-", "−": "-"})
-    )
+    return digits.translate(SIGNS_OF_SCRIPTS)
 
 
 def _number(text: str, low: Decimal, high: Decimal, *, percent: bool, first: bool) -> str:
@@ -194,15 +192,15 @@ def without_scale(text: str, low: Decimal, high: Decimal) -> str:
     """Drop what only describes the scale: its range, its steps, what its ends mean.
 
     >>> without_scale("On a scale of 1-5, with 1 being the lowest, I rate it 4/5.", Decimal(1), Decimal(5))
-    'On a  , with   , I rate it 4 .'
+    'On a  ,  , I rate it 4 .'
     """
     ends = rf"{low}\s*%?\s*(?:\([^)]*\))?\s*(?:-|~|to|and|through|until|bis|至|到|إلى|و)\s*{high}"
     patterns = (
         rf"(?:scale|range|between|from|على مقياس|من|从|在)\s*(?:of|from|:)?\s*{ends}\s*%?(?:\s*\([^)]*\))?",
-        rf"(?<![\d.]){ends}(?![\d.])\s*%?",
-        rf"(?:out\s+of|of\s+a\s+possible|of\s+a\s+maximum\s+of|من\s+أصل|من|满分)\s*{high}(?![\d.])(?!\s*%)",
-        rf"(?<=\d)\s*/\s*{high}(?:\.0)?(?![\d.])",
-        rf"(?<=\d)\s+/\s+{high}(?![\d.])",
+        rf"(?<![\d.]){ends}(?!\.?\d)\s*%?",
+        rf"(?:out\s+of|of\s+a\s+possible|of\s+a\s+maximum\s+of|من\s+أصل|من|满分)\s*{high}(?!\.?\d)(?!\s*%)",
+        rf"(?<=\d)\s*/\s*{high}(?:\.0)?(?!\.?\d)",
+        rf"(?<=\d)\s+/\s+{high}(?!\.?\d)",
         rf"\b{high}[- ](?:point|step|star)s?\b(?:\s+(?:likert\s+)?scale)?",
         r"(?:with|where|when|，|,|\(|;)?\s*"
         rf"\b(?:{low}|{high})\s*(?:%|points?)?\s*{MEANS}"
@@ -261,7 +259,7 @@ def _english(match: re.Match[str]) -> str:
     return match[0] if word == "one" else str(UNITS.index(word))
 
 
-def _option(text: str, options: dict[str, str]) -> str:
+def _option(text: str, options: Mapping[str, str]) -> str:
     """Return the value of the option that a text names."""
     bare = re.sub(r"[*_`\"'“”().\[\]!]", " ", text)
     bare = " ".join(bare.split())
