@@ -1,0 +1,77 @@
+"""What goes over the wire to a model says and asks what the page says and asks, for every shipped study."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+from spa.annotators.loopback import served
+from spa.annotators.raters.chat import ChatEndpoint
+from spa.annotators.raters.run import rate_visits
+from spa.annotators.raters.visits import visits_of
+from spa.annotators.raters.wording import StudyWording, put_in_all_ways
+from spa.annotators.simulated_endpoint import Seen, SimulatedModel, create_endpoint
+from spa.annotators.truth import Truth
+from spa.commands.workspace import Workspace, open_workspace
+from spa.forms.asks import Conversation, asks_of
+from spa.forms.prompt import TextPart, answer_format, render_ask
+from spa.study.raters import Rater, asked_ways
+from tests.spa.rehearsed import built_example
+from tests.spa.test_form_equality import check_one_form
+
+EXAMPLES = ("stories", "zh", "ar", "images")
+CONVERSATIONS = get_args(Conversation)
+
+
+@contextmanager
+def rated(folder: Path, example: str, conversation: str) -> Iterator[tuple[Workspace, Seen]]:
+    """Let a simulated model answer two forms of an example over HTTP."""
+    study = built_example(folder, annotators=2, example=example)
+    rater = Rater(id="judge", model="m", conversation=conversation, api_key_env="none")  # type: ignore[arg-type]
+    with closing(open_workspace(study)) as workspace:
+        ways = asked_ways(rater)
+        seen = Seen()
+        names = workspace.store.assignment_ids()
+        forms = [(workspace.form(name), workspace.store.key(name)) for name in names]
+        truth = Truth(utilities={system.id: 0.0 for system in workspace.study.systems})
+        model = SimulatedModel(forms, put_in_all_ways(workspace.texts, ways), truth)
+        with served(create_endpoint(model, seen=seen)) as url:
+            ways = asked_ways(rater.model_copy(update={"base_url": f"{url}/v1"}))
+            endpoint = ChatEndpoint(ways[0].rater)
+            summary = rate_visits(
+                workspace, visits_of(workspace.store, ways), StudyWording(workspace.texts), endpoint=endpoint
+            )
+        assert (summary.finished, summary.missing) == (2, {})
+        yield workspace, seen
+
+
+def words_sent(message: dict[str, Any]) -> str:
+    """Return the text of a message; of an image only that it is there."""
+    content = message["content"]
+    if isinstance(content, str):
+        return content
+    return "".join(part["text"] if part["type"] == "text" else "\n(image)\n" for part in content)
+
+
+@pytest.mark.parametrize("conversation", CONVERSATIONS)
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_what_is_sent_is_the_form_and_its_declared_wrappers(tmp_path: Path, example: str, conversation: Any) -> None:
+    with rated(tmp_path, example, conversation) as (workspace, seen):
+        sent = sorted(words_sent(body["messages"][-1]) for body in seen.bodies)
+        expected = []
+        for name in workspace.store.assignment_ids():
+            form = workspace.form(name)
+            check_one_form(form)  # the page says what the prompt says
+            for ask in asks_of(form, conversation):
+                parts = render_ask(ask).parts
+                own = "".join(part.text if isinstance(part, TextPart) else "\n(image)\n" for part in parts)
+                expected.append(f"{own}\n{answer_format(ask.questions, workspace.texts)}\n")
+        assert sent == sorted(expected)
+        for body in seen.bodies:
+            assert {message["role"] for message in body["messages"]} <= {"user", "assistant"}
+            assert not [system.id for system in workspace.study.systems if system.id in json.dumps(body["messages"])]
