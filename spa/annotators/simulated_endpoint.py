@@ -11,6 +11,7 @@ import asyncio
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
@@ -162,7 +163,8 @@ def create_endpoint(model: SimulatedModel, *, faults: Faults | None = None, seen
         form, key, asked = found
         seen.by_form[form.assignment_id] = nth = seen.by_form.get(form.assignment_id, 0) + 1
         answers = model.answers(form, key, wanted_questions(body) or asked)
-        return completion(body, *spoken(answers, faults, first=nth == 1))
+        say = json.dumps if wants_json(body, asked) else partial(in_prose, form)
+        return completion(body, *spoken(answers, faults, say, first=nth == 1))
 
     async def models() -> dict[str, Any]:
         return {"object": "list", "data": [{"id": MODEL, "object": "model", "created": 0, "owned_by": "simulation"}]}
@@ -182,7 +184,31 @@ def wanted_questions(body: dict[str, Any]) -> list[str]:
     return list(properties) if isinstance(properties, dict) else []
 
 
-def spoken(answers: dict[str, object], faults: Faults, *, first: bool) -> tuple[str, str, str | None]:
+def wants_json(body: dict[str, Any], asked: Iterable[str]) -> bool:
+    """Tell whether a request asks for JSON: by a schema, or in words that quote the names of the questions."""
+    messages = body.get("messages")
+    said = json.dumps(messages[-1:], ensure_ascii=False) if isinstance(messages, list) else ""
+    return "response_format" in body or any(f'\\"{name}\\"' in said for name in asked)
+
+
+def in_prose(form: Form, answers: dict[str, object]) -> str:
+    """Return answers as sentences; what is chosen is named by its words."""
+    asked = {question.question_id: question.answer for question in form.questions("everybody")}
+    said = []
+    for name, value in answers.items():
+        answer = asked[name]
+        if isinstance(answer, TextAnswer):
+            said.append(str(value))
+        elif isinstance(answer, OptionsAnswer) and not isinstance(value, int):
+            said.append(next(option.text for option in answer.options if option.value == value))
+        else:
+            said.append(f"My answer is {value}.")
+    return " ".join(said)
+
+
+def spoken(
+    answers: dict[str, object], faults: Faults, say: Callable[[dict[str, object]], str] = json.dumps, *, first: bool
+) -> tuple[str, str, str | None]:
     """Return what the model says: text, reason of finishing, refusal."""
     if faults.refuse:
         return "", "stop", "I cannot judge this."
@@ -190,7 +216,7 @@ def spoken(answers: dict[str, object], faults: Faults, *, first: bool) -> tuple[
         return "Both systems have their merits.", "stop", None
     if faults.partial_first and first:
         answers = dict(list(answers.items())[:-1])
-    text = json.dumps(answers)
+    text = say(answers)
     if faults.truncate:
         return text[: len(text) // 2], "length", None
     if faults.prose:

@@ -38,10 +38,10 @@ def choose_rater(study: Study, path: Path, name: str | None, *, simulate: bool) 
     from spa.annotators.simulated_endpoint import MODEL
     from spa.study.raters import Rater
 
-    if name is not None and name.endswith(".toml"):
-        return rater_of_file(Path(name), study)
     raters = {rater.id: rater for rater in study.raters}
-    if simulate and (name or SIMULATED) == SIMULATED:
+    if name is not None and name.endswith(".toml"):
+        rater = rater_of_file(Path(name), study)
+    elif simulate and (name or SIMULATED) == SIMULATED:
         rater = raters.get(SIMULATED) or Rater(id=SIMULATED, model=MODEL)
     elif name is None and len(raters) == 1:
         rater = next(iter(raters.values()))

@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 EXAMPLES = ("stories", "zh", "ar", "images")
+RATERS = "raters"  # ways of asking an LLM that papers used, each in a file; they fit the stories
 
 
 @click.command(epilog="Example: spa init my-study --example images")
@@ -25,7 +26,8 @@ EXAMPLES = ("stories", "zh", "ar", "images")
 def init(folder: Path, example: str) -> None:
     """Write a commented study.toml and example outputs into FOLDER.
 
-    Nothing that is there already is overwritten.
+    With the stories come ways of asking an LLM, one a file, in FOLDER/raters. Nothing that is there
+    already is overwritten.
     """
     written = write_example(folder, example)
     for name in written:
@@ -78,8 +80,10 @@ def write_example(folder: Path, example: str) -> tuple[str, ...]:
     """
     from spa.errors import StudyError
 
-    with resources.as_file(resources.files("spa.examples").joinpath(example)) as source:
-        names = tuple(sorted((path.name for path in source.iterdir()), key=lambda name: (name == "study.toml", name)))
+    with resources.as_file(resources.files("spa.examples")) as examples:
+        found = [*(examples / example).iterdir(), *([examples / RATERS] if example == "stories" else [])]
+        sources = {path.name: path for path in sorted(found, key=lambda path: (path.name == "study.toml", path.name))}
+        names = tuple(sources)
         there = [folder / name for name in names if (folder / name).exists()]
         if there:
             raise StudyError(
@@ -93,7 +97,7 @@ def write_example(folder: Path, example: str) -> tuple[str, ...]:
             # study.toml comes last: where it is, the rest is.
             with tempfile.TemporaryDirectory(dir=folder, prefix=".spa-init-") as temporary:
                 for name in names:
-                    _copy(source / name, Path(temporary) / name)
+                    _copy(sources[name], Path(temporary) / name)
                 for name in names:
                     (Path(temporary) / name).rename(folder / name)
         except OSError as error:

@@ -21,7 +21,8 @@ from spa.study.outputs import load_outputs
 from spa.study.raters import Variant
 
 EXAMPLES = Path(spa.examples.__file__).parent
-STUDIES = sorted(EXAMPLES.rglob("*.toml"))
+RATERS = sorted((EXAMPLES / "raters").glob("*.toml"))
+STUDIES = sorted(set(EXAMPLES.rglob("*.toml")) - set(RATERS))
 REFERENCE = Path(__file__).parents[2] / "docs" / "study-file.md"
 
 

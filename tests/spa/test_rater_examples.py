@@ -1,0 +1,114 @@
+"""The ways of asking that papers used, as the files that ship: each loads, fits the stories and runs."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+from spa.commands.rating import rater_of_file
+from spa.commands.workspace import open_workspace
+from spa.responses.export import Tables, export_tables
+from spa.study.load import load_study
+from spa.study.raters import AskedWay, asked_ways
+from tests.spa.rehearsed import built_example, spa
+
+FOLDER = Path(str(files("spa.examples"))) / "raters"
+STORIES = FOLDER.parent / "stories" / "study.toml"
+
+
+def ways_of(name: str) -> dict[str | None, AskedWay]:
+    rater = rater_of_file(FOLDER / f"{name}.toml", load_study(STORIES))
+    return {asked.variant: asked for asked in asked_ways(rater)}
+
+
+def test_chiang_and_lee_asked_each_question_alone_three_times() -> None:
+    """Section 3.2: three samples at p = 0.9; 3.3.2: persona, explanation; Table 3: T = 1, 0.7, 0.3 and 0."""
+    ways = ways_of("chiang-lee")
+    assert sorted(one.way.temperature for one in ways.values()) == [0, 0.3, 0.7, 1, 1, 1]
+    for asked in ways.values():
+        way = asked.way
+        assert (way.top_p, way.repeats, way.conversation) == (0.9, 3, "question")
+        assert (way.answer_format, way.reading, way.readout) == ("text", "first_number", "verbalised")
+    changed = {name for name, asked in ways.items() if not asked.identical}
+    assert changed == {"persona", "explain"}
+
+
+def test_chhun_et_al_used_four_prompts_three_times() -> None:
+    """Section 3.1: rating; with explanation; with guidelines too; with a reference story instead."""
+    ways = {name: asked.way for name, asked in ways_of("chhun").items()}
+    added = {name: (way.explain, way.guidelines is not None, way.reference is not None) for name, way in ways.items()}
+    assert added == {
+        "rating": ("no", False, False),
+        "explanation": ("after", False, False),
+        "guidelines": ("after", True, False),
+        "reference": ("after", False, True),
+    }
+    assert {way.repeats for way in ways.values()} == {3}
+
+
+def test_sottana_et_al_repeated_until_the_json_was_valid() -> None:
+    """Appendix B.1; the paper names no limit, ten is ours."""
+    ways = ways_of("sottana")
+    assert [(one.way.answer_format, one.way.attempts, one.identical) for one in ways.values()] == [("json", 10, True)]
+
+
+@pytest.mark.parametrize(("name", "ways"), [("chiang-lee", 6), ("chhun", 4), ("sottana", 1)])
+def test_each_runs_through_the_simulated_endpoint(tmp_path: Path, name: str, ways: int) -> None:
+    study = built_example(tmp_path, annotators=1)
+    rated = json.loads(spa("rate", study, "--rater", FOLDER / f"{name}.toml", "--simulate", "--json").output)
+    repeats = 1 if name == "sottana" else 3
+    assert (rated["finished"], rated["missing"]) == (ways * repeats, {})
+    tables = tables_of(study)
+    for table in (tables.preferences, tables.ratings):
+        per_way = Counter(table["variant"].to_list())
+        assert len(per_way) == ways
+        assert len(set(per_way.values())) == 1
+        assert table["repeat"].unique().to_list() in ([None], [1], [1, 2, 3])
+    explained = {row["variant"] for row in tables.ratings.to_dicts() if row["explanation"] is not None}
+    assert explained == {"chiang-lee": {"explain"}, "chhun": {"explanation", "guidelines", "reference"}}.get(
+        name, set()
+    )
+    forms = {(row["variant"], row["form"]) for row in tables.ratings.to_dicts()}
+    assert {variant for variant, form in forms if form == "variant"} == explained | (
+        {"persona"} if name == "chiang-lee" else set()
+    )
+
+
+def test_free_text_and_json_say_the_same(tmp_path: Path) -> None:
+    """The simulated rater answers alike however it is asked, so that what differs was misread."""
+    study = built_example(tmp_path, annotators=1)
+    for name in ("chhun", "sottana"):
+        spa("rate", study, "--rater", FOLDER / f"{name}.toml", "--simulate", "--json")
+    said = {(row["annotator_id"], row["variant"], row["repeat"]): [] for row in tables_of(study).ratings.to_dicts()}
+    for row in tables_of(study).ratings.to_dicts():
+        said[row["annotator_id"], row["variant"], row["repeat"]].append((row["item_id"], row["system"], row["score"]))
+    plain = [sorted(rows) for (who, variant, _), rows in said.items() if variant in (None, "rating")]
+    assert len(plain) == 4
+    assert all(rows == plain[0] for rows in plain)
+
+
+def test_a_rater_of_a_file_never_lends_its_name_to_simulated_answers(tmp_path: Path) -> None:
+    study = built_example(tmp_path, annotators=1)
+    file = tmp_path / "mine.toml"
+    file.write_text('id = "mine"\nmodel = "some-llm"\n', encoding="utf-8")
+    assert "never kept under the name of an LLM" in spa("rate", study, "--rater", file, "--simulate", code=1).output
+
+
+def test_a_new_study_of_stories_brings_them(tmp_path: Path) -> None:
+    spa("init", tmp_path / "new")
+    assert sorted(path.name for path in (tmp_path / "new" / "raters").iterdir()) == [
+        "chhun.toml",
+        "chiang-lee.toml",
+        "sottana.toml",
+    ]
+    spa("init", tmp_path / "chinese", "--example", "zh")
+    assert not (tmp_path / "chinese" / "raters").exists()
+
+
+def tables_of(study: Path) -> Tables:
+    with open_workspace(study, read_only=True) as workspace:
+        return export_tables(workspace.store)
