@@ -20,6 +20,7 @@ from tests.benchmarks import (
     bench_bradley_terry,
     bench_correlations,
     bench_forms,
+    bench_local,
     bench_report,
     bench_store,
 )
@@ -69,6 +70,8 @@ def main() -> None:
     for figure in bench_agreement.figures(peers, given.irr):
         _add(table, figure)
     for figure in bench_correlations.figures():
+        _add(table, figure)
+    for figure in bench_local.figures():
         _add(table, figure)
     if peers is None:
         table.add_row("ratios to peers", "-", "", "", "skipped: no --peers PYTHON")

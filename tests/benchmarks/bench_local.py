@@ -1,0 +1,138 @@
+"""How much faster a form is answered where what its questions share is read once."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from spa.annotators.raters.endpoint import Request
+from spa.annotators.raters.local import LocalEndpoint
+from spa.annotators.raters.wording import StudyWording
+from spa.forms.asks import asks_of
+from spa.forms.form import Answer, Exhibit, ExhibitsBlock, Form, Page, Question, RatingTarget, Segment, TextBlock
+from spa.forms.texts import load_texts
+from spa.study.raters import Rater, asked_ways
+from tests.benchmarks.measure import Figure
+from tests.spa.hand_made import FIVE, HUNDRED
+from tests.spa.tiny_models import TEMPLATE, llama_config
+
+STORY = (
+    "The lighthouse keeper had counted the ships of every winter since his daughter left for the city. "
+    "On the night of the great storm he counted one too many, and went down to the water with a lamp. "
+)
+CRITERIA = ("relevance", "coherence", "empathy", "surprise", "engagement", "complexity")
+ROUNDS = 3
+
+
+def six_questions(words: int, answer: Answer) -> Form:
+    """Return a form with one story of so many words and six questions about it."""
+    story = " ".join((STORY * (words // 30 + 1)).split()[:words])
+    exhibit = Exhibit(exhibit_id="e1", caption="Story 1", label="A", item_id="i1", segments=(Segment(text=story),))
+    questions = tuple(
+        Question(
+            question_id=f"q{number}",
+            text=f"How would you rate the {criterion} of the story, all in all?",
+            answer=answer,
+            target=RatingTarget(label="A", item_id="i1", sample=1, criterion=criterion, elicitation="likert"),
+        )
+        for number, criterion in enumerate(CRITERIA, start=1)
+    )
+    told = TextBlock(markdown="Read the story and answer the questions. " * 5)
+    blocks = (told, ExhibitsBlock(heading=None, exhibits=(exhibit,)), *questions)
+    page = Page(page_id="p1", kind="rating", audience="everybody", title="Rate", blocks=blocks)
+    return Form(assignment_id="a1", title="T", language="en", right_to_left=False, pages=(page,))
+
+
+def saved_model(folder: Path, texts: Sequence[str]) -> int:
+    """Save a random Llama of some thirty million parameters, with words cut as usual and digits one by one."""
+    import torch
+    from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
+    from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
+
+    core = Tokenizer(models.BPE())
+    core.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(Regex(r"\d"), behavior="isolated"),
+            pre_tokenizers.ByteLevel(add_prefix_space=False),
+        ]
+    )
+    core.decoder = decoders.ByteLevel()
+    marks = ["<|im_start|>", "<|im_end|>", "<pad>"]
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(vocab_size=4000, special_tokens=marks, initial_alphabet=alphabet, show_progress=False)
+    core.train_from_iterator(texts, trainer)
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=core, eos_token=marks[1], pad_token=marks[2])
+    tokenizer.chat_template = TEMPLATE
+    torch.manual_seed(0)
+    config = llama_config(tokenizer, width=512, layers=10)
+    config.vocab_size = 8192  # a table of words as large as the rest wants
+    model = LlamaForCausalLM(config)
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return sum(parameter.numel() for parameter in model.parameters())
+
+
+def requests(form: Form, way: Any) -> list[Request]:
+    """Return the requests for every question of a form."""
+    wording = StudyWording(load_texts("en", {}))
+    return [
+        Request(messages=tuple(wording.opening(ask, way)), questions=ask.questions, way=way)
+        for ask in asks_of(form, way.conversation)
+    ]
+
+
+async def ratio(rater: Rater, form: Form) -> tuple[float, float, int]:
+    """Return seconds with each question alone and with sharing, the best of some rounds, and tokens a prompt.
+
+    Alone, too, a prompt is read once for all its answers.
+    """
+    wanted = requests(form, asked_ways(rater)[0].way)
+    best = {"copied": float("inf"), "packed": float("inf")}
+    async with LocalEndpoint(rater) as endpoint:
+        model: Any = endpoint.running.model
+        tokens = 0
+        for _ in range(ROUNDS):
+            for manner in best:
+                model.manner = manner
+                model._forget()
+                start = time.perf_counter()
+                replies = [await endpoint.ask(request) for request in wanted]
+                best[manner] = min(best[manner], time.perf_counter() - start)
+                tokens = max(reply.prompt_tokens or 0 for reply in replies)
+    return best["copied"], best["packed"], tokens
+
+
+def figures() -> Iterator[Figure]:
+    """Yield the ratio for a short and a long text, six questions each."""
+    if find_spec("torch") is None or find_spec("transformers") is None:
+        return
+    with tempfile.TemporaryDirectory() as held:
+        forms = {
+            f"{words} words, {scale}": six_questions(words, answer)
+            for words in (150, 600)
+            for scale, answer in (("1 to 5", FIVE), ("0 to 100", HUNDRED))
+        }
+        way = {"readout": "logit", "conversation": "question", "answer_format": "text"}
+        rater = Rater(id="bench", model=held, provider="local", **way)
+        asked = asked_ways(rater)[0].way
+        read = [str(one.messages[0]["content"]) for form in forms.values() for one in requests(form, asked)]
+        parameters = saved_model(Path(held), read)
+        for shown, form in forms.items():
+            alone, shared, tokens = asyncio.run(ratio(rater, form))
+            yield Figure(
+                name=f"local model, six questions ({shown}): shared prefix to each alone",
+                value=alone / shared,
+                unit="x",
+                note=f"{parameters / 1e6:.0f} million parameters, {tokens} tokens, {shared / 6 * 1000:.0f} ms a question",
+            )
+
+
+if __name__ == "__main__":
+    for figure in figures():
+        print(replace(figure))  # noqa: T201

@@ -1,0 +1,151 @@
+"""A model whose right answers are known, asked in every way: in words here and over HTTP, and by its probabilities."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spa.annotators.raters.chat import ChatEndpoint
+from spa.annotators.raters.endpoint import Endpoint
+from spa.annotators.raters.local import LocalEndpoint
+from spa.annotators.raters.run import rate_assignments
+from spa.annotators.raters.wording import StudyWording
+from spa.forms.form import Form
+from spa.forms.texts import load_texts
+from spa.responses.store import Store
+from spa.responses.submission import Missing, Response
+from spa.study.assignment import Assignment
+from spa.study.raters import Rater, Way, asked_ways
+from tests.spa.hand_made import hand_made
+from tests.spa.taught_model import taught_llama, truth_of
+from tests.spa.tiny_models import models as models
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning"),
+    pytest.mark.xdist_group("taught model"),
+]
+START_SECONDS = 120
+FORM, KEY = hand_made(items=("i1", "i2"))
+TRUTH = truth_of(FORM)
+
+
+class OneForm:
+    """A store with one assignment, as a workspace is to a rater."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+
+    def form(self, assignment_id: str, way: Way | None = None) -> Form:
+        """Return the form."""
+        return FORM
+
+
+@pytest.fixture(scope="module")
+def taught(models: Path) -> Path:
+    return taught_llama(models / "taught", FORM, TRUTH)
+
+
+def answers(rater: Rater, endpoint: Endpoint, folder: Path) -> tuple[Response | Missing, ...]:
+    """Let a rater answer the form and return what the store holds then."""
+    with Store.create(folder / "s.sqlite") as store:
+        store.save_build("f", [(Assignment(assignment_id="a00001", number=0, blocks=()), KEY)])
+        summary = rate_assignments(
+            OneForm(store), asked_ways(rater), StudyWording(load_texts("en", {})), endpoint=endpoint
+        )
+        assert (summary.finished, summary.problem) == (1, None)
+        (visit,) = store.submissions()
+        return visit.answers
+
+
+def right() -> Mapping[str, Any]:
+    """Return what the right answers are read as."""
+    scales = {q.question_id: getattr(q.answer, "scale", 1) for q in FORM.questions("everybody")}
+    return {
+        name: value if isinstance(value, str) else pytest.approx(value / scales[name]) for name, value in TRUTH.items()
+    }
+
+
+@contextmanager
+def transformers_serve(folder: Path, scratch: Path) -> Iterator[str]:
+    """Serve a model with ``transformers serve`` on loopback."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [str(Path(sys.executable).with_name("transformers")), "serve", str(folder)]
+    command += ["--device", "cpu", "--dtype", "float32", "--host", "127.0.0.1", "--port", str(port)]
+    offline = {"HF_HUB_OFFLINE": "1", "HF_HOME": str(scratch / "hf"), "OMP_NUM_THREADS": "1"}
+    (scratch / "hf" / "hub").mkdir(parents=True)
+    with (scratch / "serve.log").open("w") as log:
+        server = subprocess.Popen(command, env={**os.environ, **offline}, stdout=log, stderr=subprocess.STDOUT)
+        try:
+            deadline = time.monotonic() + START_SECONDS
+            while True:
+                try:
+                    with socket.create_connection(("127.0.0.1", port), timeout=1):
+                        break
+                except OSError:
+                    assert server.poll() is None, (scratch / "serve.log").read_text()
+                    assert time.monotonic() < deadline, (scratch / "serve.log").read_text()
+                    time.sleep(0.2)
+            yield f"http://127.0.0.1:{port}/v1"
+        finally:
+            server.terminate()
+            server.wait(30)
+
+
+def test_served_over_http_every_answer_is_right(taught: Path, tmp_path: Path) -> None:
+    """From the form over a real server and the real client to the store: agreement 1.0."""
+    with transformers_serve(taught, tmp_path) as url:
+        rater = Rater(
+            id="served",
+            model=str(taught),
+            base_url=url,
+            api_key_env="none",
+            conversation="question",
+            answer_format="json",
+            max_tokens=24,
+            concurrency=1,
+        )
+        found = answers(rater, ChatEndpoint(rater, environment={}, timeout=60), tmp_path)
+    assert {one.question_id: getattr(one, "value", one) for one in found} == right()
+
+
+def test_here_in_words_every_answer_is_right(taught: Path, tmp_path: Path) -> None:
+    rater = Rater(
+        id="here",
+        model=str(taught),
+        provider="local",
+        conversation="question",
+        answer_format="json",
+        max_tokens=24,
+    )
+    found = answers(rater, LocalEndpoint(rater), tmp_path)
+    assert {one.question_id: getattr(one, "value", one) for one in found} == right()
+
+
+def test_its_probabilities_lie_on_the_right_answers(taught: Path, tmp_path: Path) -> None:
+    rater = Rater(
+        id="sure",
+        model=str(taught),
+        provider="local",
+        readout="logit",
+        conversation="question",
+        answer_format="text",
+    )
+    found = answers(rater, LocalEndpoint(rater), tmp_path)
+    for answer in found:
+        assert isinstance(answer, Response)
+        if isinstance(answer.value, str):
+            assert answer.value == TRUTH[answer.question_id]
+            continue
+        assert answer.value == pytest.approx(right()[answer.question_id].expected, rel=0.1)
