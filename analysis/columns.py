@@ -51,6 +51,7 @@ LAYOUTS = {
         shown=("label_x", "label_y"),
     ),
 }
+OPTIONAL = ("readout", "form", "explanation")  # kept where a table has them, and not made where it has not
 METRIC_COLUMNS = ("item_id", "system", "metric", "score")
 ANSWER_COLUMNS = (*COMMON, "annotator_kind", "item_id", "sample", "repeat", "elicitation", "group", "missing_reason")
 ANNOTATOR_COLUMNS = (
@@ -64,7 +65,7 @@ ANNOTATOR_COLUMNS = (
 )
 KNOWN = {
     **{
-        kind: frozenset((*ANSWER_COLUMNS, *layout.required, *layout.cell, *layout.shown))
+        kind: frozenset((*ANSWER_COLUMNS, *OPTIONAL, *layout.required, *layout.cell, *layout.shown))
         for kind, layout in LAYOUTS.items()
     },
     "metrics": frozenset((*METRIC_COLUMNS, "higher_is_better")),

@@ -22,7 +22,7 @@ def with_groups(tables: Mapping[str, pl.DataFrame], llms: Sequence[str]) -> dict
     ------
     AnalysisError
         When an LLM named occurs nowhere or is called something else in a table, when an annotator
-        has two kinds, or a group holds two.
+        has two kinds, or a group holds two kinds or two readouts.
     """
     kinds = _kinds_by_annotator(tables)
     done = {}
@@ -78,8 +78,27 @@ def _check(tables: Mapping[str, pl.DataFrame], llms: Sequence[str]) -> None:
             f"{what} {found[column]!r} is {' and '.join(found['annotator_kind'])} at once; one kind is wanted"
             for found in mixed.to_dicts()
         ]
+    problems += _mixed_readouts(tables)
     if problems:
         raise AnalysisError(*problems)
+
+
+def _mixed_readouts(tables: Mapping[str, pl.DataFrame]) -> list[str]:
+    """Name the groups whose answers are partly what an LLM said and partly read from its probabilities."""
+    said = [
+        table.select("group", "readout").drop_nulls().unique().cast(pl.String)
+        for table in tables.values()
+        if {"group", "readout"} <= set(table.columns)
+    ]
+    if not said:
+        return []
+    by_group = pl.concat(said).unique().group_by("group").agg(pl.col("readout").sort()).sort("group")
+    return [
+        f"group {group!r} mixes answers read in several ways (readout {' and '.join(readouts)}); analyse them apart: "
+        "tell them apart in a column variant or group"
+        for group, readouts in by_group.iter_rows()
+        if len(readouts) > 1
+    ]
 
 
 def group_order(tables: Sequence[pl.DataFrame]) -> tuple[tuple[str, str], ...]:

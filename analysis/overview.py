@@ -16,6 +16,7 @@ from analysis.plan import Plan
 from analysis.study_facts import StudyFacts
 from analysis.tables import AnswerTables
 
+FORMS = ("identical", "variant")
 PACKAGES = ("spa-eval", "numpy", "scipy", "polars")
 
 
@@ -25,9 +26,10 @@ def groups(
     exclusions: Sequence[Exclusion],
     study: StudyFacts | None,
 ) -> list[dict[str, Any]]:
-    """Describe each group: who, how many, how many left, and whether the form was the identical one."""
+    """Describe each group: who, how many, how many left, whether the form was the identical one, and the readout."""
     columns = ["group", "annotator_id", "assignment_id", "variant"]
     seen = pl.concat([table.select(columns).unique().cast(pl.String) for table in answers.values()]).unique()
+    forms, readouts = (_told(answers, column) for column in ("form", "readout"))
     gone_annotators, gone_assignments = excluded_counts(exclusions, seen)
     rows = []
     for group, kind in order:
@@ -42,10 +44,32 @@ def groups(
                 "assignments": visits,
                 "excluded_annotators": gone_annotators[group],
                 "excluded_assignments": gone_assignments[group],
-                "form": None if study is None else "variant" if variant else "identical",
+                "form": _form(forms.get(group, ()), study, variant=variant),
+                "readout": next(iter(readouts.get(group, ())), None),
             }
         )
     return rows
+
+
+def _told(answers: Mapping[str, pl.DataFrame], column: str) -> dict[str, list[str]]:
+    """Return what a column says of each group, over all tables that have it."""
+    said = [
+        table.select("group", column).drop_nulls().unique().cast(pl.String)
+        for table in answers.values()
+        if column in table.columns
+    ]
+    found: dict[str, list[str]] = {}
+    for group, value in pl.concat(said).unique().sort("group", column).iter_rows() if said else ():
+        found.setdefault(group, []).append(value)
+    return found
+
+
+def _form(said: Sequence[str], study: StudyFacts | None, *, variant: bool) -> str | None:
+    """Tell whether a group read what people read; the answers say it, else a variant's name has to do."""
+    known = [word for word in said if word in FORMS]
+    if known:
+        return "variant" if "variant" in known else "identical"
+    return None if study is None else "variant" if variant else "identical"
 
 
 def missing(answers: Mapping[str, pl.DataFrame], orders: Mapping[str, Order]) -> list[dict[str, Any]]:

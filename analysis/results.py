@@ -22,6 +22,7 @@ from analysis.correlations.rows import correlate_groups
 from analysis.equivalence import Row as TestRow
 from analysis.equivalence import with_equivalence
 from analysis.exclusions import apply_exclusions, find_exclusions
+from analysis.explanations import explanations_of
 from analysis.families import families_of
 from analysis.findings import compare_with_expected, find_disagreements, findings_of
 from analysis.groups import group_order, people_of
@@ -44,6 +45,7 @@ from analysis.ranking.agreement import agreement_of_rankings
 from analysis.ranking.differences import find_ranking_differences
 from analysis.ranking.replicates import unit_names
 from analysis.ranking.sources import RankingSources, rank_systems
+from analysis.rater_table import rater_table
 from analysis.rating_checks.rows import OtherTests
 from analysis.ratings import (
     RatingMean,
@@ -142,11 +144,13 @@ def analyse(tables: AnswerTables, plan: Plan, *, study: StudyFacts | None = None
         "correlations": _rows(correlations),
         "comparisons_of_correlations": _rows(compared),
         "llm_vs_people": llm_vs_people(kept, orders, means, plan, metrics=tables.metrics),
+        "explanations": explanations_of(kept, orders),
         "expected": compare_with_expected(findings, plan.expected),
         "disagreements": find_disagreements(findings),
         "conventions": conventions(plan),
     }
-    finished: dict[str, Any] = _plain({**results, "warnings": warn(results, plan)})
+    beside = {"raters": rater_table(results, answers, orders), "warnings": warn(results, plan)}
+    finished: dict[str, Any] = _plain({**results, **beside})
     return finished
 
 

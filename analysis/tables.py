@@ -18,6 +18,7 @@ from analysis.columns import (
     LAYOUTS,
     METRIC_COLUMNS,
     MISSING,
+    OPTIONAL,
     OVERALL,
     Check,
     Scale,
@@ -51,9 +52,10 @@ class InputFile:
 class AnswerTables:
     """Checked tables. An answer table has ``value`` (null = missing), ``text``, ``group`` and all columns of its cell.
 
-    ``value`` is a preference probability, a score, or 1, 0.5 and 0 where x, neither or y won. The strings of
-    ratings are of polars' categorical type (equal to strings in comparisons and lists, cast before a join with
-    a table of strings), so that ten million rows fit into memory.
+    ``readout``, ``form`` and ``explanation`` are kept where a table has them. ``value`` is a preference
+    probability, a score, or 1, 0.5 and 0 where x, neither or y won. The strings of ratings are of polars'
+    categorical type (equal to strings in comparisons and lists, cast before a join with a table of strings), so
+    that ten million rows fit into memory.
     """
 
     preferences: pl.DataFrame | None = None
@@ -172,9 +174,9 @@ def _check_all(raw: Mapping[str, RawTable], reading: Reading, problems: list[str
 
 def _check_answers(check: Check, kind: str, reading: Reading) -> None:
     layout = LAYOUTS[kind]
-    wanted = sorted(KNOWN[kind] - set(check.frame.columns))
+    wanted = sorted(KNOWN[kind] - set(check.frame.columns) - set(OPTIONAL))
     strings = pl.Categorical() if kind in CODED else pl.String()
-    given = sorted(KNOWN[kind] - set(layout.required) - set(wanted))
+    given = sorted(KNOWN[kind] - set(layout.required) - set(wanted) - set(OPTIONAL))
     check.frame = check.frame.with_columns(pl.lit(None, dtype=strings).alias(column) for column in wanted)
     for column in layout.required[:-1]:
         check.names(column)

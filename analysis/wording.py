@@ -155,6 +155,10 @@ def _beside_people(plan: Plan, level: str) -> dict[str, str]:
         "measured where both answered. Right if what people answered is a random part of the whole.",
         "calibration": "A choice (1, 1/2 or 0 for x, a tie, y) is held against the chance that the person who chose "
         "stated, that the LLM stated on the same form, or else the group's mean. Bins have equal width.",
+        "raters side by side": "Mean and standard deviation are over the cells of all systems; agreement is that among "
+        "the repeats and further forms of an LLM; correlations are those with people. Missing answers are counted "
+        "before exclusions. A rater is a variant where it read more than people did, else identical.",
+        "explanations": "The departure of an answer is the answer minus people's mean answer to the same.",
         "leaning": "LLM minus people on the same outputs or pairs, contrasted by place, letter, length or order of "
         "asking within systems; not corrected for the number of contrasts.",
     }

@@ -30,7 +30,9 @@ PLAIN = (
     "correlations",
     "comparisons_of_correlations",
     "expected",
+    "raters",
 )
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet runs a cell that begins so
 
 
 def csv_tables(results: Results) -> dict[str, str]:
@@ -63,7 +65,16 @@ def csv_tables(results: Results) -> dict[str, str]:
         for verdict in entry["verdicts"]
     ]
     arrays |= {f"llm_vs_people_{name}": rows for name, rows in (results.get("llm_vs_people") or {}).items()}
+    arrays["explanations"] = [_without_formulas(row) for row in results.get("explanations") or ()]
     return {f"{name}.csv": render_csv(rows) for name, rows in sorted(arrays.items()) if rows}
+
+
+def _without_formulas(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Put an apostrophe before the texts of a row that a spreadsheet would run as a formula."""
+    return {
+        key: f"'{value}" if isinstance(value, str) and value.startswith(FORMULA_STARTS) else value
+        for key, value in row.items()
+    }
 
 
 def _identity(entry: Mapping[str, Any]) -> dict[str, Any]:

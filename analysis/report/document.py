@@ -59,10 +59,14 @@ class Heading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paragraph:
-    """Running text; ``weight`` says whether it is the headline, normal, or a warning."""
+    """Running text; ``weight`` says whether it is the headline, normal, or a warning.
+
+    ``quoted``: words of a rater or of the study, which may run from right to left.
+    """
 
     text: str
     weight: Literal["headline", "normal", "warning"] = "normal"
+    quoted: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,10 +13,12 @@ from analysis.report.document import Document, Results, SectionMaker
 from analysis.report.equivalence import equivalence
 from analysis.report.excluded import excluded
 from analysis.report.expected import expected
+from analysis.report.explanations import explanations
 from analysis.report.headline import headline
 from analysis.report.llm_vs_people import llm_vs_people
 from analysis.report.preference_checks import preference_checks
 from analysis.report.preferences import preferences
+from analysis.report.raters import raters
 from analysis.report.ratings import ratings
 from analysis.report.robustness import robustness
 from analysis.report.side_by_side import side_by_side
@@ -37,7 +39,9 @@ SECTIONS: tuple[SectionMaker, ...] = (
     agreement,
     side_by_side,
     correlations,
+    raters,
     llm_vs_people,
+    explanations,
     calibration,
     expected,
     warnings,

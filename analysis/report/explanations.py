@@ -1,0 +1,101 @@
+"""What raters said about their answers: those that depart most from people, then some of all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from analysis.plain_text import shown_name
+from analysis.report.document import Block, Fold, Heading, Paragraph, Results, Section
+from analysis.report.words import Names, count, number, percent, plural, sentence
+
+Row = dict[str, Any]
+MOST_APART, SPREAD = 3, 3  # of each rater
+SAME = ("source", "criterion", "item_id", "system", "system_x", "system_y", "exposure")
+LONGEST = 3000  # characters of an explanation; the CSV has all
+TABLE = "tables/explanations.csv"
+
+
+def explanations(results: Results) -> Section | None:
+    """Show a few explanations of each rater, each beside its answer; all of them stand in a CSV table."""
+    rows: list[Row] = results.get("explanations") or []
+    if not rows:
+        return None
+    names = Names(results)
+    blocks: list[Block] = [
+        Paragraph(
+            text="An explanation is what a rater wrote when asked why. It need not be what led to the answer. Shown "
+            f"first are up to {MOST_APART} whose answer departs most from the mean of people\u2019s answers to the "
+            f"same, then up to {SPREAD} spread evenly over the rest. All {plural(len(rows), 'explanation')} stand in "
+            f"{TABLE}."
+        )
+    ]
+    for group in dict.fromkeys(row["group"] for row in rows):
+        own = [row for row in rows if row["group"] == group]
+        shown = chosen(own)
+        name = names.group(group) if names.kind(group) == "llm" else sentence(names.group(group))
+        blocks.append(Heading(text=f"{name}: {len(shown)} of {len(own):,}"))
+        blocks += [_fold(row, names) for row in shown]
+    return Section(id="explanations", title="What the raters say", blocks=tuple(blocks))
+
+
+def chosen(rows: list[Row]) -> list[Row]:
+    """Return the rows that depart most from people, of each output one, then some spread evenly over the others."""
+    spans = _spans(rows)
+    apart = [place for place, row in enumerate(rows) if row["departure"]]
+    apart.sort(key=lambda place: -abs(rows[place]["departure"]) / spans[_scale(rows[place])])
+    first: dict[tuple[object, ...], int] = {}
+    for place in apart:
+        first.setdefault(tuple(rows[place][key] for key in SAME), place)
+    shown = [*first.values()][:MOST_APART]
+    rest = [place for place in range(len(rows)) if place not in shown]
+    wanted = min(SPREAD, len(rest))
+    even = [rest[(2 * number + 1) * len(rest) // (2 * wanted)] for number in range(wanted)]
+    return [rows[place] for place in (*shown, *even)]
+
+
+def _spans(rows: list[Row]) -> dict[tuple[str, str], float]:
+    """Return how far the answers on each scale lie apart, so that departures on different scales compare."""
+    values: dict[tuple[str, str], list[float]] = {}
+    for row in rows:
+        known = [row[key] for key in ("value", "people_mean") if row[key] is not None]
+        values.setdefault(_scale(row), []).extend(known)
+    return {scale: (max(known) - min(known) if known else 0.0) or 1.0 for scale, known in values.items()}
+
+
+def _scale(row: Row) -> tuple[str, str]:
+    return row["source"], row["criterion"]
+
+
+def _fold(row: Row, names: Names) -> Fold:
+    text = row["explanation"]
+    cut = f"{text[:LONGEST]}\u2026 (the rest stands in {TABLE})" if len(text) > LONGEST else text
+    parts = tuple(Paragraph(text=part, quoted=True) for part in cut.split("\n") if part.strip())
+    return Fold(summary=_summary(row, names), blocks=parts)
+
+
+def _summary(row: Row, names: Names) -> str:
+    answer = _answer(row["value"], row, names)
+    if row["people_mean"] is not None:
+        answer += f" (people {_answer(row['people_mean'], row, names, mean=True)})"
+    where = [names.criterion(row["criterion"]), *([] if row["item_id"] is None else [shown_name(row["item_id"])])]
+    return f"{answer}: {_about(row, names)}, {', '.join(where)}"
+
+
+def _answer(value: float | None, row: Row, names: Names, *, mean: bool = False) -> str:
+    if value is None:
+        return "no usable answer"
+    if row["source"] == "ratings":
+        return number(value, 1) if mean else count(value)
+    if row["source"] == "preferences" or mean:
+        return percent(value)
+    won = {1.0: row["system_x"], 0.0: row["system_y"]}.get(value)
+    return "a tie" if won is None else f"{names.system(won)} better"
+
+
+def _about(row: Row, names: Names) -> str:
+    if row["source"] == "ratings":
+        shown = f" (shown as {shown_name(row['label'])})" if row["label"] else ""
+        return f"{names.system(row['system'])}{shown}"
+    letters = [shown_name(row[key]) for key in ("label_x", "label_y") if row[key]]
+    shown = f" (shown as {' and '.join(letters)})" if letters else ""
+    return f"{names.over(row) if row['source'] == 'preferences' else names.against(row)}{shown}"

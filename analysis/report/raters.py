@@ -1,0 +1,148 @@
+"""Every LLM and way of asking beside every other: how it was asked, what it answered, how far to trust it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from analysis.plain_text import shown_name
+from analysis.report.document import Block, Cell, Column, Fold, Paragraph, Results, Section, Table, build_table
+from analysis.report.findings import OVERALL
+from analysis.report.words import Names, cell, count, number, percent, plural, sentence, slug
+
+Row = dict[str, Any]
+SOURCES = ("preferences", "ratings", "choices")
+LONGEST_REASON = 60
+INTRO = (
+    "One row a way of asking. Identical: the LLM read what people read; variant: it read more (a persona, guidelines, "
+    "a reference, or a request to explain), so its answers are to another form. Ways of asking are compared row by "
+    "row; an LLM is compared with people by an identical form."
+)
+
+
+def raters(results: Results) -> Section | None:
+    """Show the table of raters, one a source, and mean ratings system by system; nothing without an LLM."""
+    rows: list[Row] = results.get("raters") or []
+    if not rows:
+        return None
+    names = Names(results)
+    blocks: list[Block] = [Paragraph(text=INTRO)]
+    for source in SOURCES:
+        own = sorted((row for row in rows if row["source"] == source), key=lambda row: row["criterion"] != OVERALL)
+        own = [row for criterion in dict.fromkeys(row["criterion"] for row in own) for row in _of(own, criterion)]
+        if any(row["annotator_kind"] == "llm" for row in own):
+            blocks.append(_table(own, names, source))
+    blocks += _by_system(results, rows, names)
+    return Section(id="raters", title="LLM raters side by side", blocks=tuple(blocks))
+
+
+def _of(rows: list[Row], criterion: str) -> list[Row]:
+    return [row for row in rows if row["criterion"] == criterion]
+
+
+def _table(rows: list[Row], names: Names, source: str) -> Table:
+    rated = source == "ratings"
+    several = {row["readout"] for row in rows} - {None, "verbalised"} != set()
+    columns = [
+        Column(title="Rater"),
+        Column(title="Criterion"),
+        Column(title="Form", explanation="whether the rater read what people read"),
+        Column(title="Readout", explanation="what it said (verbalised) or the probabilities of its answers (logit)"),
+        Column(title="Answers", explanation="usable ones", numeric=True),
+        Column(
+            title="Missing", explanation="share without a usable answer, and the most frequent reason", numeric=True
+        ),
+        Column(title="Mean", explanation="of all systems together, with the standard deviation below", numeric=True),
+        Column(
+            title="Alpha",
+            explanation="Krippendorff\u2019s, among people, or among the repeats and further forms of one LLM; below "
+            "it the share of outputs that all answered alike",
+            numeric=True,
+        ),
+        Column(title="Systems", explanation="Kendall\u2019s tau with people, of the systems\u2019 order", numeric=True),
+        Column(title="Outputs", explanation="Kendall\u2019s tau with people, of single outputs", numeric=True),
+        Column(
+            title="Contradictions",
+            explanation="forms whose two directions of a pair sum to more than allowed, of all forms",
+            numeric=True,
+        ),
+    ]
+    cells = [
+        [
+            cell(_name(row["group"], names)),
+            cell(names.criterion(row["criterion"])),
+            cell((row["form"] or "") if row["annotator_kind"] == "llm" else ""),
+            cell(row["readout"] or "" if several else ""),
+            cell(count(row["n_asked"] - row["n_missing"]), detail=_repeats(row)),
+            _missing(row),
+            cell(number(row["mean"]), detail=f"({number(row['sd'])})" if row["sd"] is not None else ""),
+            _alpha(row),
+            cell(number(row["system_kendall"])),
+            cell(number(row["overall_kendall"])),
+            cell("" if row["n_forms"] is None else f"{row['n_inconsistent']} of {row['n_forms']}"),
+        ]
+        for row in rows
+    ]
+    notes = [
+        "A mean rating says little by itself: raters use a scale differently, and the order of the systems counts."
+    ]
+    title = sentence(names.source(source))
+    caption = f"{title}: every rater"
+    return build_table(
+        f"raters_{source}", caption, columns, cells, notes=notes if rated else (), constant=("Criterion",)
+    )
+
+
+def _name(group: str, names: Names) -> str:
+    """Return an LLM's own name, or what other annotators are called."""
+    return shown_name(group) if names.kind(group) == "llm" else names.group(group)
+
+
+def _repeats(row: Row) -> str:
+    return f"{row['n_repeats']} each" if row["n_repeats"] > 1 else ""
+
+
+def _missing(row: Row) -> Cell:
+    if not row["n_missing"]:
+        return cell("0")
+    first = row["missing"][0]
+    reason = first["reason"] if len(first["reason"]) <= LONGEST_REASON else f"{first['reason'][:LONGEST_REASON]}\u2026"
+    more = len(row["missing"]) - 1
+    others = f"; {plural(more, 'other reason')}" if more else ""
+    return cell(percent(row["n_missing"] / row["n_asked"]), detail=f"{first['n']}: {reason}{others}")
+
+
+def _alpha(row: Row) -> Cell:
+    exact = row["exact_agreement"]
+    return cell(number(row["alpha"]), detail="" if exact is None else f"{percent(exact)} alike")
+
+
+def _by_system(results: Results, rows: list[Row], names: Names) -> list[Block]:
+    """Show mean ratings as Chiang and Lee (2023, Table 3) do: a row a way of asking, a column a system."""
+    means = (results.get("ratings") or {}).get("means") or []
+    groups = list(dict.fromkeys(row["group"] for row in rows if row["source"] == "ratings"))
+    if not any(names.kind(group) == "llm" for group in groups):
+        return []
+    criteria = sorted(dict.fromkeys(row["criterion"] for row in means), key=lambda each: each != OVERALL)
+    tables = [_means(means, groups, criterion, names, several=len(criteria) > 1) for criterion in criteria]
+    if len(tables) == 1:
+        return [*tables]
+    return [
+        Fold(summary=f"Mean rating of each system: {names.criterion(criterion)}", blocks=(table,))
+        for criterion, table in zip(criteria, tables, strict=True)
+    ]
+
+
+def _means(means: list[Row], groups: list[str], criterion: str, names: Names, *, several: bool) -> Table:
+    own = {(row["group"], row["system"]): row for row in means if row["criterion"] == criterion}
+    systems = list(dict.fromkeys(system for _, system in own))
+    columns = [Column(title="Rater"), *(Column(title=names.system(system), numeric=True) for system in systems)]
+    cells = [[cell(_name(group, names)), *(_mean(own.get((group, system))) for system in systems)] for group in groups]
+    caption = f"Mean rating of each system: {names.criterion(criterion)}" if several else "Mean rating of each system"
+    name = f"raters_means-{slug(criterion)}" if several else "raters_means"
+    return build_table(name, caption, columns, cells, notes=["Below each mean its standard deviation over outputs."])
+
+
+def _mean(row: Row | None) -> Cell:
+    if row is None:
+        return Cell(text="\u2013", known=False)
+    return cell(number(row["mean"]), detail="" if row["sd"] is None else f"({number(row['sd'])})")
