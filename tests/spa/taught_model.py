@@ -15,7 +15,7 @@ from spa.study.raters import Way
 from tests.spa.tiny_models import MARKS, TEMPLATE, llama_config
 
 MOST_STEPS = 400
-LEARNT = 0.01  # mean loss a token of the replies
+LEARNT = 0.005  # mean loss a token of the replies
 
 
 def truth_of(form: Form) -> dict[str, int | str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -175,7 +176,12 @@ def tiny_llava(folder: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Folder for models of this session."""
+def models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Folder for models of this session; one thread, since several that wait for each other take minutes under load."""
     need_local_models()
-    return tmp_path_factory.mktemp("models")
+    import torch
+
+    torch.set_num_threads(1)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("OMP_NUM_THREADS", "1")
+        yield tmp_path_factory.mktemp("models")
