@@ -194,5 +194,8 @@ def _way(study: Study, place: str, way: Way) -> Iterator[Finding]:
     if way.readout == "logit" and way.explain != "no":
         got = f'explain = "{way.explain}"'
         yield find(f"{place}, readout", 'explain = "no": nothing is said where probabilities are read', got, "set it")
+    if way.readout == "logit" and way.repeats > 1:
+        got = f"repeats = {way.repeats}"
+        yield find(f"{place}, repeats", "1 with probabilities, which are the same each time", got, "remove the key")
     if way.reference is not None:
         yield from unfit_system(study, f"{place}, reference", way.reference, role="any")

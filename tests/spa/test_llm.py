@@ -225,6 +225,12 @@ def test_variants_and_repeats_are_visits_of_their_own(bench: Bench) -> None:
     assert visits == {(names[0], 1), (names[1], 1), (names[1], 2), (names[2], 1), (names[3], 1), (names[3], 2)}
 
 
+def test_each_repeat_has_a_seed_of_its_own(bench: Bench) -> None:
+    url, seen = bench.endpoint()
+    bench.rate(url, limit=1, seed=7, repeats=3)
+    assert sorted(body["seed"] for body in seen.bodies) == [7, 8, 9]
+
+
 def test_other_settings_under_the_same_name_are_refused(bench: Bench) -> None:
     url, seen = bench.endpoint()
     bench.rate(url, limit=1)

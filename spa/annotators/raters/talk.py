@@ -54,7 +54,7 @@ class Talk:
         history = [(each, self._settled[each.ask_id].turns) for each in self._asks[place : self._asks.index(ask) + 1]]
         missing = {answer.question_id for answer in self._settled[ask.ask_id].missing}
         questions = tuple(question for question in ask.questions if question.question_id in missing)
-        way = self.visit.asked.way
+        way = self.visit.way
         return Request(messages=tuple(conversation(wording, history, way)), questions=questions, way=way)
 
     def outcome_of(self, call: Call, reply: Reply) -> str:

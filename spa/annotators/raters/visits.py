@@ -12,7 +12,7 @@ from spa.forms.form import Form
 from spa.responses.leases import visit_of_rater
 from spa.responses.store import Store
 from spa.responses.submission import Asked
-from spa.study.raters import AskedWay
+from spa.study.raters import AskedWay, Way
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +23,12 @@ class Visit:
     asked: AskedWay
     repeat: int
     probe: str | None = None  # see spa.annotators.raters.injection
+
+    @property
+    def way(self) -> Way:
+        """How this visit is asked: where the way has a seed, each repeat has one of its own, counted on from it."""
+        way = self.asked.way
+        return way if way.seed is None else way.model_copy(update={"seed": way.seed + self.repeat - 1})
 
     @property
     def label(self) -> Asked:
