@@ -158,6 +158,10 @@ def open_endpoint(rater: Rater, timeout: float, folder: Path) -> Endpoint:
         from spa.annotators.raters.local import LocalEndpoint
 
         return LocalEndpoint(rater, base=folder)
+    if rater.provider == "responses":
+        from spa.annotators.raters.responses import ResponsesEndpoint
+
+        return ResponsesEndpoint(rater, timeout=timeout)
     from spa.annotators.raters.chat import ChatEndpoint
 
     return ChatEndpoint(rater, timeout=timeout)

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from spa.study.findings import Finding, find, repeated, unfit_system
 from spa.study.mistakes import shown
 from spa.study.question_checks import question_checks
-from spa.study.raters import Way, asked_ways
+from spa.study.raters import Rater, Way, asked_ways
 from spa.study.study import Elicitation, OutputFilter, Study
 
 RESERVED_RATERS = ("human", "simulated")  # groups of annotators that are analysed apart
@@ -178,7 +178,17 @@ def _raters(study: Study) -> Iterator[Finding]:
             if rater.provider == "local" and asked.way.answer_format == "schema":
                 wanted = '"json" or "text": a model on this machine cannot be held to a schema'
                 yield find(f"{named}, answer_format", wanted, '"schema"', "set one of them")
+            yield from _endpoint_takes(named, rater, asked.way)
             yield from _way(study, named, asked.way)
+
+
+def _endpoint_takes(place: str, rater: Rater, way: Way) -> Iterator[Finding]:
+    if rater.provider == "responses" and way.seed is not None:
+        wanted = "no seed: the Responses API takes none"
+        yield find(f"{place}, seed", wanted, str(way.seed), 'remove it, or set provider = "chat"')
+    if rater.provider == "batch" and way.conversation == "page":
+        wanted = 'conversation = "form" or "question": a batch file has no second turn'
+        yield find(f"{place}, conversation", wanted, '"page"', "set one of them")
 
 
 def _way(study: Study, place: str, way: Way) -> Iterator[Finding]:

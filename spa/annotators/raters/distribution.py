@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from spa.annotators.raters.endpoint import Reply, mapping
+from spa.annotators.raters.endpoint import Reply, mapping, parts_of
 from spa.forms.form import ConfirmAnswer, NumberAnswer, OptionsAnswer, Question, TextAnswer
 from spa.responses.submission import Missing, Response
 
@@ -169,9 +169,7 @@ def distribution_from_top_logprobs(body: Mapping[str, Any], question: Question) 
 
 def _first_token(body: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
     """Yield the tokens that might have come first, with their probabilities."""
-    choices = body.get("choices")
-    first = mapping(choices[0]) if isinstance(choices, list) and choices else {}
-    content = mapping(first.get("logprobs")).get("content")
+    content = _of_response(body) if body.get("object") == "response" else _of_completion(body)
     said = mapping(content[0]) if isinstance(content, list) and content else {}
     top = said.get("top_logprobs")
     if not isinstance(top, list):
@@ -180,6 +178,16 @@ def _first_token(body: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
         token, logprob = one.get("token"), one.get("logprob")
         if isinstance(token, str) and isinstance(logprob, int | float) and logprob <= 1e-6:
             yield token, math.exp(max(min(logprob, 0.0), -1e4))
+
+
+def _of_completion(body: Mapping[str, Any]) -> object:
+    choices = body.get("choices")
+    first = mapping(choices[0]) if isinstance(choices, list) and choices else {}
+    return mapping(first.get("logprobs")).get("content")
+
+
+def _of_response(body: Mapping[str, Any]) -> object:
+    return next((part["logprobs"] for part in parts_of(body) if part.get("logprobs")), None)
 
 
 def _begins_one(token: str, values: Sequence[str]) -> bool:

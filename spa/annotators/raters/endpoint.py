@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any, Protocol, Self
 
+from spa.annotators.raters.hints import Hint
 from spa.forms.form import Question
 from spa.study.raters import Way
 
@@ -32,8 +33,9 @@ class Reply:
     """What came back from one request.
 
     ``outcome`` is "answered", "refused" or "truncated" where the model spoke (``body`` is the paid
-    response), else "unreadable" (a response that holds no message), "quota", "timeout",
-    "connection" or "http_<code>".
+    response), "unreadable" for a response that holds no message, and else a failure that is no
+    attempt at an answer: "quota", "no_model", "no_schema", "garbled" (a success that is no JSON),
+    "failed" (an error in the place of an answer), "timeout", "dropped", "connection" or "http_<code>".
     """
 
     outcome: str
@@ -46,11 +48,16 @@ class Reply:
     model: str | None = None  # as the endpoint names it
     fingerprint: str | None = None  # of the system behind it
     retry_after: float | None = None  # seconds that the server wants us to wait
+    hint: Hint | None = None  # what the server says of its allowance
 
     @property
     def spoke(self) -> bool:
         """Whether a reply arrived that counts as an attempt."""
         return self.outcome in SPOKE
+
+    def with_hint(self, hint: Hint | None) -> Reply:
+        """Return the same with what the server says of its allowance."""
+        return self if hint is None else replace(self, hint=hint)
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -85,10 +92,47 @@ def read_body(body: str) -> Reply:
     Bodies are stored verbatim and read again on every run, so that this works on the body alone.
     """
     try:
-        completion = json.loads(body)
+        found = mapping(json.loads(body))
     except (ValueError, RecursionError) as error:
-        return Reply(outcome="unreadable", body=body, detail=f"the response is not JSON: {error}")
-    return read_completion(mapping(completion), body)
+        what = "not JSON" if body.strip() else "empty"
+        return Reply(outcome="garbled", body=body, detail=f"the response is {what}: {error}")
+    if found.get("error") and not found.get("choices") and not found.get("output"):
+        return read_error(mapping(found["error"]), body)
+    return read_response(found, body) if found.get("object") == "response" else read_completion(found, body)
+
+
+def read_error(error: Mapping[str, Any], body: str) -> Reply:
+    """Read an error that arrived in the place of an answer."""
+    code = error.get("code")
+    detail = str(error.get("message") or code or "an error without words")
+    if code == "content_filter":
+        return Reply(outcome="refused", body=body, detail=detail)
+    of_http = isinstance(code, int) and 400 <= code < 600  # as routers of several endpoints write it
+    return Reply(outcome=f"http_{code}" if of_http else "failed", body=body, detail=detail)
+
+
+def read_response(response: Mapping[str, Any], body: str) -> Reply:
+    """Read an object of the Responses API."""
+    usage = mapping(response.get("usage"))
+    known: dict[str, Any] = {
+        "body": body,
+        "prompt_tokens": count(usage.get("input_tokens")),
+        "completion_tokens": count(usage.get("output_tokens")),
+        "cached_tokens": count(mapping(usage.get("input_tokens_details")).get("cached_tokens")),
+        "model": text_or_none(response.get("model")),
+    }
+    parts = parts_of(response)
+    text = "".join(str(part.get("text") or "") for part in parts if part.get("type") == "output_text")
+    refusals = [str(part.get("refusal")) for part in parts if part.get("type") == "refusal"]
+    reason = str(mapping(response.get("incomplete_details")).get("reason") or "")
+    if refusals or reason == "content_filter":
+        return Reply(outcome="refused", text=text, detail=" ".join(refusals) or reason, **known)
+    if response.get("status") == "incomplete":
+        return Reply(outcome="truncated", text=text, detail=reason, **known)
+    if not parts:
+        detail = f"the response holds no message (status {response.get('status')!r})"
+        return Reply(outcome="unreadable", detail=detail, **known)
+    return Reply(outcome="answered", text=text, **known)
 
 
 def read_completion(completion: Mapping[str, Any], body: str) -> Reply:
@@ -113,6 +157,21 @@ def read_completion(completion: Mapping[str, Any], body: str) -> Reply:
     if message.get("refusal") or finish == "content_filter":
         return Reply(outcome="refused", text=text, detail=str(message.get("refusal") or finish), **known)
     return Reply(outcome="truncated" if finish == "length" else "answered", text=text, **known)
+
+
+def parts_of(response: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the parts of what was said, of an object of the Responses API."""
+    return [
+        mapping(part)
+        for item in listed(response.get("output"))
+        if mapping(item).get("type") == "message"
+        for part in listed(item.get("content"))
+    ]
+
+
+def listed(value: object) -> list[Any]:
+    """Return a JSON array, or an empty one where something else stands."""
+    return value if isinstance(value, list) else []
 
 
 def mapping(value: object) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from secrets import randbelow
 from types import TracebackType
 from typing import Any, Self
 
-from spa.annotators.raters.chat import without_images
+from spa.annotators.raters.remote import without_images
 from spa.annotators.raters.distribution import offered
 from spa.annotators.raters.endpoint import Reply, Request, read_body
 from spa.annotators.raters.local_causal import CausalModel

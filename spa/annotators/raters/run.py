@@ -16,12 +16,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
+import numpy as np
 from sqlalchemy import Connection
 
 from spa import journal
+from spa.annotators.raters.allowance import Allowance
 from spa.annotators.raters.endpoint import Endpoint, Reply, Request
 from spa.annotators.raters.prices import Purse
-from spa.annotators.raters.problems import budget_reached, is_hopeless, is_transient, told
+from spa.annotators.raters.problems import LONGEST_WAIT, backoff, budget_reached, is_hopeless, is_transient, told
 from spa.annotators.raters.talk import Talk
 from spa.annotators.raters.tokens import expected_tokens
 from spa.annotators.raters.visits import Visit, visits_of
@@ -37,8 +39,7 @@ from spa.study.raters import AskedWay, Rater, Way
 
 KIND = "llm"  # of call, in the journal
 TRIES = 4  # requests in one run for a turn that the endpoint does not answer
-FIRST_WAIT = 1.0  # seconds before the second try, then double
-LONGEST_WAIT = 60.0  # a server that wants a longer wait is left alone until the next run
+TRIES_BUSY = 10  # where it says that there are too many
 GIVING_UP = 8  # visits in a row that nobody answered: the endpoint is down
 
 Progress = Callable[["RatingSummary"], None]
@@ -90,6 +91,7 @@ def rate_assignments(
     only: Collection[str] = (),
     progress: Progress | None = None,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    rng: np.random.Generator | None = None,
 ) -> RatingSummary:
     """Let a rater answer the assignments of a store.
 
@@ -113,6 +115,8 @@ def rate_assignments(
         Called with the summary so far whenever a request has been answered or a visit has ended.
     sleep : callable
         Waits between tries.
+    rng : numpy.random.Generator, optional
+        Draws how long; nothing else depends on it.
 
     Returns
     -------
@@ -120,7 +124,7 @@ def rate_assignments(
         Counts of this run. ``problem`` is set where visits were left for a rerun.
     """
     visits = visits_of(forms.store, ways, limit=limit, only=only)
-    return rate_visits(forms, visits, wording, endpoint=endpoint, purse=purse, progress=progress, sleep=sleep)
+    return rate_visits(forms, visits, wording, endpoint=endpoint, purse=purse, progress=progress, sleep=sleep, rng=rng)
 
 
 def at_once(rater: Rater) -> int:
@@ -137,11 +141,22 @@ def rate_visits(
     purse: Purse | None = None,
     progress: Progress | None = None,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    rng: np.random.Generator | None = None,
 ) -> RatingSummary:
     """Let a rater make the visits given; see :func:`rate_assignments`."""
     rater = visits[0].asked.rater
-    run = RatingRun(forms, wording, endpoint=endpoint, purse=purse or Purse(None), sleep=sleep, rater_id=rater.id)
-    return asyncio.run(run.everything(visits, at_once(rater), progress))
+    most = min(at_once(rater), len(visits))
+    waiting = Waiting(sleep=sleep, rng=np.random.default_rng() if rng is None else rng)
+    run = RatingRun(forms, wording, endpoint=endpoint, purse=purse or Purse(None), waiting=waiting, rater_id=rater.id)
+    return asyncio.run(run.everything(visits, most, progress))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """How a run waits between tries."""
+
+    sleep: Callable[[float], Awaitable[None]]
+    rng: np.random.Generator
 
 
 class RatingRun:
@@ -155,7 +170,7 @@ class RatingRun:
         endpoint: Endpoint,
         purse: Purse,
         rater_id: str,
-        sleep: Callable[[float], Awaitable[None]],
+        waiting: Waiting,
     ) -> None:
         self._forms = forms
         self._store = forms.store
@@ -166,14 +181,15 @@ class RatingRun:
         self._purse = purse
         self._progress: Progress | None = None
         self._began = 0.0
-        self._sleep = sleep
+        self._waiting = waiting
         self._in_a_row = 0
         self._stopped = False
         self.summary = RatingSummary(rater=rater_id)
 
-    async def everything(self, visits: Sequence[Visit], concurrency: int, progress: Progress | None) -> RatingSummary:
-        """Work through the visits, some at a time."""
+    async def everything(self, visits: Sequence[Visit], most: int, progress: Progress | None) -> RatingSummary:
+        """Work through the visits, as many at once as the endpoint lets us and ``most`` at the most."""
         self.summary.visits = len(visits)
+        self._allowance = Allowance(most, sleep=self._waiting.sleep)
         self._progress, self._began = progress, time.monotonic()
         waiting = iter(visits)
 
@@ -191,8 +207,7 @@ class RatingRun:
 
         with self._stopped_by_hand():
             async with self._endpoint:
-                workers = min(concurrency, len(visits))
-                ends = await asyncio.gather(*(work(waiting) for _ in range(workers)), return_exceptions=True)
+                ends = await asyncio.gather(*(work(waiting) for _ in range(most)), return_exceptions=True)
         for end in ends:
             if isinstance(end, BaseException):
                 raise end
@@ -247,35 +262,40 @@ class RatingRun:
     async def _ask(self, talk: Talk, lease: Lease) -> tuple[Talk, str | None]:
         """Put what is open until the endpoint answers; return the outcome too where it does not."""
         request = talk.request(self._wording)
-        wait = FIRST_WAIT
         read, said = expected_tokens(request)
-        for trial in range(TRIES):
+        record = self._endpoint.record(request)
+        for trial in range(TRIES_BUSY):
             aside = self._purse.set_aside(read, said)
             if aside is None:
                 self.summary.problem = budget_reached(talk.visit.asked.rater, self._purse)
                 self._stopped = True
                 return talk, "budget"
-            talk, reply = await self._call(talk, request, lease, aside)
+            talk, reply = await self._call(talk, request, record, lease, aside)
             if reply.spoke:
                 self._in_a_row = 0
                 return talk, None
             self.summary.problem = told(reply, talk.visit.asked.rater, self._endpoint.shown)
-            wanted = wait if reply.retry_after is None else reply.retry_after
-            last = trial == TRIES - 1 or wanted > LONGEST_WAIT or self._stopped
-            if last or not is_transient(reply.outcome):
+            tries = TRIES_BUSY if reply.outcome == "http_429" else TRIES
+            if trial >= tries - 1 or self._stopped or not is_transient(reply.outcome):
                 break
-            await self._sleep(wanted)
-            wait *= 2
+            if reply.retry_after is None:
+                await self._waiting.sleep(backoff(trial, self._waiting.rng))
+            elif reply.retry_after > LONGEST_WAIT:
+                self._stopped = True
+                break
         self._in_a_row += 1
         if is_hopeless(reply.outcome) or self._in_a_row >= GIVING_UP:
             self._stopped = True
         return talk, reply.outcome
 
-    async def _call(self, talk: Talk, request: Request, lease: Lease, aside: float) -> tuple[Talk, Reply]:
+    async def _call(
+        self, talk: Talk, request: Request, record: str, lease: Lease, aside: float
+    ) -> tuple[Talk, Reply]:
         """Make one request, on record before and after; the last answer of a visit completes it."""
-        key, record = talk.ask.ask_id, self._endpoint.record(request)
-        begun = await self._writer.write(lambda c: journal.begin(c, KIND, lease.submission_id, key, record))
-        reply = await self._endpoint.ask(request)
+        key = talk.ask.ask_id
+        async with self._allowance.place() as place:
+            begun = await self._writer.write(lambda c: journal.begin(c, KIND, lease.submission_id, key, record))
+            reply = place.reply = await self._endpoint.ask(request)
         outcome = talk.outcome_of(begun, reply)
         cost = self._purse.pay(aside, reply)
         facts = reply.facts if cost is None else {**reply.facts, "cost": cost}

@@ -1,0 +1,131 @@
+"""How much an endpoint lets one run do: requests under way at once, and requests a second.
+
+Both are found out by trying, in the manner of TCP (Chiu and Jain 1989, Computer Networks and
+ISDN Systems 17, 1-14): a little more with each answer, much less when the endpoint complains. An
+endpoint that is too slow or unavailable gets fewer requests at once; one that says "too many" gets
+the requests a second that it has been seen to answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from spa.annotators.raters.endpoint import Reply
+
+FEWER = 0.5  # of the requests at once, after a sign of overload
+BELOW = 0.97  # of the rate that was answered, after "too many requests"
+STEADY = 20.0  # seconds after a complaint in which the rate hardly grows
+GROWTH = 0.002  # of the rate in a second, at first; faster with time
+USED_UP = 1.0  # seconds, at most, of waiting for an announced allowance that is used up; then it is tried
+LONGEST_PAUSE = 60.0  # seconds
+OVERLOADED = ("timeout", "http_503", "http_529", "dropped")
+
+
+@dataclass(slots=True, kw_only=True)
+class Place:
+    """One request that may be sent; ``reply`` is set when it has been answered."""
+
+    began: float
+    reply: Reply | None = None
+
+
+class Allowance:
+    """What may be sent, shared by all tasks of a run.
+
+    Parameters
+    ----------
+    most : int
+        Requests at once that the rater allows.
+    clock : callable
+        Seconds from some beginning, never going back.
+    sleep : callable
+        Waits for seconds.
+    """
+
+    def __init__(
+        self,
+        most: int,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self.most = most
+        self.at_once = float(most)
+        self.rate: float | None = None  # requests a second; None until the endpoint says "too many"
+        self._clock = clock
+        self._sleep = sleep
+        self._under_way = 0
+        self._room = asyncio.Condition()
+        self._paused_until = 0.0
+        self._next = 0.0  # when the next request may begin
+        self._since = clock()  # when the rate was last cut
+        self._grown = self._since
+        self._answered = 0  # since then
+        self._cut = self._since  # when requests at once were last cut
+
+    @asynccontextmanager
+    async def place(self) -> AsyncIterator[Place]:
+        """Wait until a request may be sent; what becomes of it is noted on leaving."""
+        async with self._room:
+            await self._room.wait_for(lambda: self._under_way < max(1, int(self.at_once)))
+            self._under_way += 1
+        try:
+            await self._turn()
+            place = Place(began=self._clock())
+            yield place
+            if place.reply is not None:
+                self._note(place.began, place.reply)
+        finally:
+            async with self._room:
+                self._under_way -= 1
+                self._room.notify(2)  # one in its place, and one more where the number grows
+
+    async def _turn(self) -> None:
+        """Wait until no pause is on and the rate allows one more request."""
+        while True:
+            now = self._clock()
+            mine = max(self._next, self._paused_until, now)
+            self._next = mine if self.rate is None else mine + 1 / self.rate
+            if mine > now:
+                await self._sleep(mine - now)
+            if self._paused_until <= max(mine, self._clock()):
+                return
+
+    def _note(self, began: float, reply: Reply) -> None:
+        now = self._clock()
+        wait = reply.retry_after
+        if reply.hint is not None and reply.hint.share_left == 0:
+            wait = max(wait or 0.0, min(reply.hint.reset, USED_UP))
+        if wait is not None:
+            self._paused_until = max(self._paused_until, now + min(wait, LONGEST_PAUSE))
+        if reply.outcome == "http_429":
+            self._too_many(began, now)
+        elif reply.outcome in OVERLOADED:
+            if began >= self._cut:  # those sent before the last cut say nothing new
+                self.at_once, self._cut = max(1.0, self.at_once * FEWER), now
+        elif reply.spoke:
+            self._answered_well(now)
+
+    def _too_many(self, began: float, now: float) -> None:
+        """Go back to the rate at which requests were answered since the rate was last cut."""
+        if began < self._since and self.rate is not None:
+            return
+        if self._answered and now > self._since:
+            answered = self._answered / (now - self._since)
+            self.rate = BELOW * (answered if self.rate is None else min(answered, self.rate))
+        else:
+            self.rate = None if self.rate is None else self.rate * FEWER
+        self._since = self._grown = now
+        self._answered = 0
+
+    def _answered_well(self, now: float) -> None:
+        self._answered += 1
+        self.at_once = min(float(self.most), self.at_once + 1 / self.at_once)
+        if self.rate is not None:
+            quiet = (now - self._since) / STEADY
+            self.rate *= 1 + min(0.5, GROWTH * (1 + quiet**3) * (now - self._grown))
+        self._grown = now

@@ -1,0 +1,52 @@
+"""What a server says of its allowance, in the headers of a response."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+PART_OF_TIME = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h|d)?")
+SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "": 1.0}
+KINDS = ("requests", "tokens")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hint:
+    """What is left of an allowance: the share of it, and the seconds until it is whole again."""
+
+    share_left: float  # 0 to 1, the least of requests and tokens
+    reset: float  # seconds
+
+
+def hint_of(headers: Mapping[str, str]) -> Hint | None:
+    """Read ``x-ratelimit-limit-*``, ``-remaining-*`` and ``-reset-*``; ``None`` where they are absent or odd.
+
+    >>> hint_of({"x-ratelimit-limit-requests": "60", "x-ratelimit-remaining-requests": "15",
+    ...          "x-ratelimit-reset-requests": "1m30s"})
+    Hint(share_left=0.25, reset=90.0)
+    """
+    found = []
+    for kind in KINDS:
+        try:
+            limit = float(headers.get(f"x-ratelimit-limit-{kind}", ""))
+            left = float(headers.get(f"x-ratelimit-remaining-{kind}", ""))
+        except ValueError:
+            continue
+        reset = seconds_of(headers.get(f"x-ratelimit-reset-{kind}", ""))
+        if reset is not None and 0 < limit < float("inf") and 0 <= left <= limit:
+            found.append(Hint(share_left=left / limit, reset=reset))
+    return min(found, key=lambda hint: hint.share_left, default=None)
+
+
+def seconds_of(text: str) -> float | None:
+    """Read a time such as "1m30s", "250ms" or "2.5"; ``None`` for anything else.
+
+    >>> seconds_of("6m0s"), seconds_of("20ms"), seconds_of("soon")
+    (360.0, 0.02, None)
+    """
+    text = text.strip()
+    parts = PART_OF_TIME.findall(text)
+    if not parts or "".join(number + unit for number, unit in parts) != text:
+        return None
+    return sum(float(number) * SECONDS[unit] for number, unit in parts)

@@ -1,0 +1,225 @@
+"""What endpoints over HTTP have in common: one request, and what became of it as a record."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
+from hashlib import sha256
+from importlib.metadata import version
+from types import TracebackType
+from typing import Any, Self
+
+import aiohttp
+import httpx2
+import openai
+
+from spa.annotators.raters.endpoint import Reply, Request, mapping, read_body
+from spa.annotators.raters.hints import hint_of
+from spa.annotators.raters.keys import NO_KEY, find_key, is_loopback, without_password
+from spa.study.raters import Rater
+
+OPENAI_URL = "https://api.openai.com/v1"
+LIBRARIES = ("spa-eval", "openai")
+DETAIL = 300  # characters of a server's own words in a message
+CONNECT_SECONDS = 5.0
+TOP_LOGPROBS = 20  # the most that endpoints give
+QUOTA_CODES = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active")
+MODEL_CODES = ("model_not_found", "invalid_model", "model_not_available")
+SCHEMA_WORDS = re.compile(r"response_format|json_schema|structured output|text\.format", re.IGNORECASE)
+MARKUP = re.compile(r"<(script|style)\b.*?</\1>|<[^>]*>", re.IGNORECASE | re.DOTALL)
+
+
+class RemoteEndpoint(ABC):
+    """A connection to the endpoint of one rater; an asynchronous context manager.
+
+    Parameters
+    ----------
+    rater : Rater
+        Model, address and key.
+    environment : mapping of str to str
+        Where the key is looked up; never stored.
+    timeout : float
+        Seconds until a request counts as unanswered.
+    """
+
+    path: str  # below the base URL
+
+    def __init__(self, rater: Rater, *, environment: Mapping[str, str] | None = None, timeout: float = 180.0) -> None:
+        self.rater = rater
+        self.base_url = rater.base_url or OPENAI_URL
+        self._key = find_key(rater, self.base_url, os.environ if environment is None else environment)
+        self._versions = {name: version(name) for name in LIBRARIES}
+        # Redirects are not followed: a request that is paid for goes where the study says, or nowhere.
+        http = openai.DefaultAioHttpClient(trust_env=not is_loopback(self.base_url), follow_redirects=False)
+        self.client = openai.AsyncOpenAI(
+            base_url=self.base_url,
+            api_key=self._key,
+            max_retries=0,  # every request is an attempt of ours, recorded as such
+            timeout=openai.Timeout(timeout, connect=min(CONNECT_SECONDS, timeout)),
+            http_client=http,
+        )
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.client.close()
+
+    @property
+    def shown(self) -> str:
+        """The address, without a password."""
+        return without_password(self.base_url)
+
+    @abstractmethod
+    def parameters(self, request: Request) -> dict[str, Any]:
+        """Return what is sent beside the messages."""
+
+    @abstractmethod
+    def body(self, request: Request) -> dict[str, Any]:
+        """Return all that is sent."""
+
+    def record(self, request: Request) -> str:
+        """Return the request as JSON for the journal; an image is named by its digest."""
+        record = {
+            "base_url": self.shown,
+            "messages": [without_images(message) for message in request.messages],
+            "parameters": self.parameters(request),
+            "versions": self._versions,
+        }
+        return json.dumps(record, ensure_ascii=True, sort_keys=True)
+
+    async def ask(self, request: Request) -> Reply:
+        """Send one request and return what became of it."""
+        return await self.send(self.body(request))
+
+    async def send(self, body: Mapping[str, Any]) -> Reply:
+        """Send a body and return what became of it."""
+        try:
+            # A parsed answer would be lost where it does not fit, after it has been paid for.
+            response = await self.client.post(self.path, cast_to=httpx2.Response, body=body)
+            text = response.text
+        except openai.APIStatusError as error:
+            return self.refused_by_server(error)
+        except openai.APIConnectionError as error:
+            return Reply(outcome=outcome_of(error), detail=self.redacted(str(error.__cause__ or error)))
+        return read_body(self.redacted(text, cut=None)).with_hint(hint_of(response.headers))
+
+    def refused_by_server(self, error: openai.APIStatusError) -> Reply:
+        """Return what a status other than success means."""
+        body = self.redacted(error.response.text, cut=None)
+        told = mapping(error.body) if isinstance(error.body, dict) else {}
+        message = str(told.get("message") or told.get("detail") or "") or readable(body)
+        location = error.response.headers.get("location")
+        if location is not None and error.status_code < 400:
+            message = f"go to {without_password(location)}"
+        outcome = refusal_of(error.status_code, str(error.code or told.get("type") or ""), message)
+        if outcome == "refused":
+            return read_body(body)
+        return Reply(
+            outcome=outcome,
+            body=body,
+            detail=self.redacted(message),
+            retry_after=waiting_time(error.response.headers),
+            hint=hint_of(error.response.headers),
+        )
+
+    def redacted(self, text: str, cut: int | None = DETAIL) -> str:
+        """Return a text without the key."""
+        if self._key != NO_KEY:
+            text = text.replace(self._key, "[key]")
+        return text[:cut]
+
+
+def outcome_of(error: openai.APIConnectionError) -> str:
+    """Return "timeout", "connection" where nobody was reached, or "dropped" where the connection broke off."""
+    cause = error.__cause__
+    below = None if cause is None else cause.__cause__  # openai's and httpx2's names do not tell these apart
+    if isinstance(below, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError):
+        return "connection"
+    if isinstance(below, aiohttp.ServerDisconnectedError | aiohttp.ClientOSError | aiohttp.ClientPayloadError):
+        return "dropped"
+    if isinstance(error, openai.APITimeoutError):
+        return "connection" if isinstance(cause, httpx2.ConnectTimeout) else "timeout"
+    return "dropped" if isinstance(cause, httpx2.ReadError | httpx2.ProtocolError) else "connection"
+
+
+def refusal_of(status: int, code: str, message: str) -> str:
+    """Return the outcome that an error response stands for.
+
+    >>> refusal_of(429, "insufficient_quota", ""), refusal_of(429, "", "")
+    ('quota', 'http_429')
+    >>> refusal_of(400, "", "response_format is not supported")
+    'no_schema'
+    """
+    if status == 402 or code in QUOTA_CODES:
+        return "quota"
+    if code == "content_filter":
+        return "refused"
+    if code in MODEL_CODES:
+        return "no_model"
+    if status in (400, 422) and SCHEMA_WORDS.search(message):
+        return "no_schema"
+    return f"http_{status}"
+
+
+def readable(body: str) -> str:
+    """Return the words of an error page in one line, without its markup.
+
+    >>> readable("<html><head><title>502 Bad Gateway</title></head>...")
+    '502 Bad Gateway ...'
+    """
+    return " ".join(MARKUP.sub(" ", body[:5000]).split())
+
+
+def waiting_time(headers: Mapping[str, str], *, now: float | None = None) -> float | None:
+    """Return the seconds that a server asks us to wait; ``None`` where it does not say.
+
+    Parameters
+    ----------
+    headers : mapping of str to str
+        "retry-after-ms", or "retry-after" in seconds or as a date.
+    now : float, optional
+        Seconds since 1970; the clock's where absent.
+
+    >>> waiting_time({"retry-after": "2"}), waiting_time({"retry-after-ms": "250"}), waiting_time({})
+    (2.0, 0.25, None)
+    >>> waiting_time({"retry-after": "Thu, 01 Jan 1970 00:01:00 GMT"}, now=50.0)
+    10.0
+    """
+    for name, scale in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
+        try:
+            seconds = float(headers.get(name, "")) / scale
+        except ValueError:  # absent, or a date
+            continue
+        if 0 <= seconds < float("inf"):
+            return seconds
+    try:
+        moment = parsedate_to_datetime(headers.get("retry-after", "")).timestamp()
+    except (ValueError, OverflowError):
+        return None
+    return max(0.0, moment - (time.time() if now is None else now))
+
+
+def without_images(message: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a message with the digest of an image in the place of its bytes."""
+    content = message.get("content")
+    if not isinstance(content, list):
+        return dict(message)
+    return {**message, "content": [named_by_digest(part) for part in content]}
+
+
+def named_by_digest(part: dict[str, Any]) -> dict[str, Any]:
+    """Return a part of a message; a ``data:`` URL becomes its kind and the SHA-256 of the URL."""
+    url = mapping(part.get("image_url")).get("url")
+    if not isinstance(url, str) or not url.startswith("data:"):
+        return part
+    kind = url[5:].partition(";")[0]
+    digest = sha256(url.encode()).hexdigest()
+    return {**part, "image_url": {**part["image_url"], "url": f"{kind}, sha256 of the data URL {digest}"}}
