@@ -113,9 +113,7 @@ def scripted(script: Script) -> Iterator[Served]:
         thread.join()
 
 
-async def _one(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, served: Served, script: Script
-) -> bool:
+async def _one(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, served: Served, script: Script) -> bool:
     head = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
     headers = {name.lower(): value for line in head[1:] if line for name, _, value in [line.partition(": ")]}
     content = await reader.readexactly(int(headers.get("content-length", 0)))

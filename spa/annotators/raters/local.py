@@ -17,7 +17,6 @@ from secrets import randbelow
 from types import TracebackType
 from typing import Any, Self
 
-from spa.annotators.raters.remote import without_images
 from spa.annotators.raters.distribution import offered
 from spa.annotators.raters.endpoint import Reply, Request, read_body
 from spa.annotators.raters.local_causal import CausalModel
@@ -32,6 +31,7 @@ from spa.annotators.raters.local_loading import (
 from spa.annotators.raters.local_options import SameTokens, option_tree
 from spa.annotators.raters.local_prompts import LocalPrompt, image_urls, local_prompt
 from spa.annotators.raters.local_seq2seq import EncoderDecoderModel
+from spa.annotators.raters.remote import without_images
 from spa.errors import PlatformError
 from spa.study.raters import Rater, Way, asked_ways
 

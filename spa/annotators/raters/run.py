@@ -288,9 +288,7 @@ class RatingRun:
             self._stopped = True
         return talk, reply.outcome
 
-    async def _call(
-        self, talk: Talk, request: Request, record: str, lease: Lease, aside: float
-    ) -> tuple[Talk, Reply]:
+    async def _call(self, talk: Talk, request: Request, record: str, lease: Lease, aside: float) -> tuple[Talk, Reply]:
         """Make one request, on record before and after; the last answer of a visit completes it."""
         key = talk.ask.ask_id
         async with self._allowance.place() as place:

@@ -1,0 +1,177 @@
+"""What an endpoint lets a run do is found out by trying, used up, and not exceeded; in virtual time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import pytest
+
+from spa.annotators.raters.allowance import Allowance
+from spa.annotators.raters.endpoint import Reply
+from spa.annotators.raters.hints import Hint, hint_of, seconds_of
+from tests.spa.virtual_time import run_in_no_time
+
+OK = Reply(outcome="answered")
+
+
+@dataclass
+class Counted:
+    """What an endpoint was sent: the moment and whether it was answered."""
+
+    sent: list[tuple[float, str]] = field(default_factory=list)
+    under_way: int = 0
+    most: int = 0
+
+    def share(self, outcome: str, since: float, until: float) -> float:
+        within = [one for moment, one in self.sent if since <= moment < until]
+        return within.count(outcome) / len(within)
+
+    def rate(self, since: float, until: float) -> float:
+        return sum(one == "answered" for moment, one in self.sent if since <= moment < until) / (until - since)
+
+
+def bucket(rate: float, burst: float, wait: float | None) -> Callable[[float], Reply]:
+    """Return an endpoint that lets ``rate`` requests a second pass, and ``burst`` of them at once."""
+    state = {"left": burst, "at": 0.0}
+
+    def answer(now: float) -> Reply:
+        state["left"] = min(burst, state["left"] + (now - state["at"]) * rate)
+        state["at"] = now
+        if state["left"] < 1:
+            return Reply(outcome="http_429", retry_after=wait)
+        state["left"] -= 1
+        return OK
+
+    return answer
+
+
+def window(rate: float, seconds: float, wait: bool) -> Callable[[float], Reply]:
+    """Return an endpoint that counts requests in windows of some seconds."""
+    state = {"window": -1.0, "count": 0.0}
+
+    def answer(now: float) -> Reply:
+        number = now // seconds
+        if number != state["window"]:
+            state.update(window=number, count=0)
+        state["count"] += 1
+        if state["count"] > rate * seconds:
+            return Reply(outcome="http_429", retry_after=(number + 1) * seconds - now if wait else None)
+        return OK
+
+    return answer
+
+
+async def drive(answer: Callable[[float], Reply], *, most: int, latency: float, until: float) -> Counted:
+    """Send as much as the allowance lets through; a request that is refused comes back after a second."""
+    clock = asyncio.get_running_loop().time
+    allowance = Allowance(most, clock=clock)
+    counted = Counted()
+
+    async def work() -> None:
+        while clock() < until:
+            async with allowance.place() as place:
+                counted.under_way += 1
+                counted.most = max(counted.most, counted.under_way)
+                reply = answer(clock())
+                counted.sent.append((clock(), reply.outcome))
+                await asyncio.sleep(latency)
+                counted.under_way -= 1
+                place.reply = reply
+            if not reply.spoke and reply.retry_after is None:
+                await asyncio.sleep(1.0)
+
+    await asyncio.gather(*(work() for _ in range(most)))
+    return counted
+
+
+@pytest.mark.parametrize("most", [8, 64])
+@pytest.mark.parametrize("latency", [0.02, 0.5])
+@pytest.mark.parametrize(
+    ("kind", "rate"),
+    [("bucket", 10), ("bucket waits", 10), ("window", 12), ("window waits", 12), ("bucket", 80), ("minute waits", 4)],
+)
+def test_the_allowance_is_used_up_and_hardly_exceeded(kind: str, rate: float, latency: float, most: int) -> None:
+    if kind.startswith("bucket"):
+        answer = bucket(rate, rate, 1.0 if "waits" in kind else None)
+    else:
+        answer = window(rate, 60.0 if "minute" in kind else 1.0, "waits" in kind)
+    warm, until = (240.0, 600.0) if "minute" in kind else (30.0, 150.0)
+    counted = run_in_no_time(drive(answer, most=most, latency=latency, until=until))
+    possible = min(rate, most / latency)
+    assert counted.rate(warm, until) >= 0.9 * possible
+    assert counted.share("http_429", warm, until) < 0.05
+    assert counted.most <= most
+
+
+def test_without_a_bound_every_place_is_used() -> None:
+    counted = run_in_no_time(drive(lambda now: OK, most=16, latency=0.1, until=20))
+    assert counted.most == 16
+    assert counted.rate(1, 20) == pytest.approx(160, rel=0.02)
+
+
+@pytest.mark.parametrize("outcome", ["timeout", "http_503", "dropped"])
+def test_overload_halves_the_places_once_and_answers_give_them_back(outcome: str) -> None:
+    async def scenario() -> list[int]:
+        allowance = Allowance(32, clock=asyncio.get_running_loop().time)
+        seen = []
+
+        async def one(reply: Reply) -> None:
+            async with allowance.place() as place:
+                await asyncio.sleep(1)
+                place.reply = reply
+
+        for reply in (Reply(outcome=outcome), Reply(outcome=outcome), *([OK] * 40)):
+            await asyncio.gather(*(one(reply) for _ in range(32)))
+            seen.append(int(allowance.at_once))
+        return seen
+
+    seen = run_in_no_time(scenario())
+    assert seen[0] == 16
+    assert seen[1] == 1  # each round that fails halves again
+    assert seen[-1] == 32
+
+
+def test_a_wait_holds_for_everybody() -> None:
+    async def scenario() -> list[float]:
+        clock = asyncio.get_running_loop().time
+        allowance = Allowance(8, clock=clock)
+        began = []
+
+        async def one(number: int) -> None:
+            async with allowance.place() as place:
+                began.append(clock())
+                await asyncio.sleep(0.1)
+                place.reply = Reply(outcome="http_503", retry_after=30.0) if number == 0 else OK
+
+        await asyncio.gather(*(one(number) for number in range(20)))
+        return began
+
+    began = run_in_no_time(scenario())
+    assert [moment < 30 for moment in began].count(True) == 8
+    assert min(moment for moment in began if moment > 1) >= 30.1
+
+
+def test_an_announced_end_of_the_allowance_is_heeded() -> None:
+    async def scenario() -> float:
+        clock = asyncio.get_running_loop().time
+        allowance = Allowance(1, clock=clock)
+        async with allowance.place() as place:
+            place.reply = OK.with_hint(Hint(share_left=0.0, reset=0.4))
+        async with allowance.place():
+            return float(clock())
+
+    assert run_in_no_time(scenario()) == pytest.approx(0.4)
+
+
+def test_headers_tell_the_scarcer_of_requests_and_tokens() -> None:
+    headers = {
+        f"x-ratelimit-{what}-{kind}": value
+        for kind, values in {"requests": ("100", "50", "1s"), "tokens": ("1000", "0", "1m0.5s")}.items()
+        for what, value in zip(("limit", "remaining", "reset"), values, strict=True)
+    }
+    assert hint_of(headers) == Hint(share_left=0.0, reset=60.5)
+    assert hint_of({}) is None
+    assert hint_of({**headers, "x-ratelimit-limit-tokens": "nan"}) == Hint(share_left=0.5, reset=1.0)
+    assert [seconds_of(text) for text in ("", "1x", "1h2m3s", "5")] == [None, None, 3723.0, 5.0]
