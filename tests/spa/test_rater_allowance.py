@@ -25,10 +25,12 @@ class Counted:
     most: int = 0
 
     def share(self, outcome: str, since: float, until: float) -> float:
+        """Return the share of an outcome."""
         within = [one for moment, one in self.sent if since <= moment < until]
         return within.count(outcome) / len(within)
 
     def rate(self, since: float, until: float) -> float:
+        """Return how many were answered a second."""
         return sum(one == "answered" for moment, one in self.sent if since <= moment < until) / (until - since)
 
 
