@@ -47,6 +47,12 @@ if TYPE_CHECKING:
     type=click.IntRange(min=1),
     help="Ask so many forms twice, once with a hostile line in an output, and tell how answers move.",
 )
+@click.option(
+    "--probe/--no-probe",
+    "probe",
+    default=None,
+    help="Find out anew, or not at all, whether the endpoint does what the rater relies on. [default: the first time]",
+)
 @click.option("--limit", type=click.IntRange(min=1), help="Only the first so many assignments, to try it out.")
 @click.option("--only", metavar="ASSIGNMENT", multiple=True, help="Only this assignment; repeatable.")
 @click.option(
@@ -69,6 +75,7 @@ def rate(
     budget: float | None,
     prices: Path | None,
     probe_injection: int | None,
+    probe: bool | None,
     limit: int | None,
     only: tuple[str, ...],
     timeout: float,
@@ -94,6 +101,7 @@ def rate(
     from spa.commands.rating import (
         choose_rater,
         choose_ways,
+        probed,
         probes_of,
         progress_of,
         purse_of,
@@ -133,15 +141,18 @@ def rate(
         visits = visits_of(workspace.store, ways, limit=limit, only=only)
         if probe_injection is not None:
             visits = probes_of(workspace.store, ways, probe_injection)
+        purse = purse_of(workspace.store, rater, table)
+        capabilities, notes = probed(workspace, rater, ways, purse, timeout=timeout, wanted=probe)
         with progress_of(rater, len(visits), table.currency, hidden=as_json) as progress:
             summary = rate_visits(
                 workspace,
                 visits,
                 wording,
                 endpoint=open_endpoint(rater, timeout, study.parent),
-                purse=purse_of(workspace.store, rater, table),
+                purse=purse,
                 progress=progress,
             )
+        summary.endpoint, summary.notes = capabilities, notes
         if probe_injection is not None:
             tell_injection(workspace, visits, summary, as_json=as_json)
             stop_if_unfinished(summary)

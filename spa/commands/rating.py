@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from pydantic import ValidationError
@@ -114,6 +114,40 @@ def purse_of(store: Store, rater: Rater, prices: PriceTable) -> Purse:
     return Purse(price, budget=rater.budget, spent=spent, batch=rater.provider == "batch")
 
 
+def probed(
+    workspace: Workspace, rater: Rater, ways: Sequence[AskedWay], purse: Purse, *, timeout: float, wanted: bool | None
+) -> tuple[dict[str, Any], list[str]]:
+    """Find out what the rater's endpoint does, once, and return that and what is to be known of it.
+
+    ``wanted`` is true to find out anew, false to leave it; none is asked of simulated and local models.
+
+    Raises
+    ------
+    PlatformError
+        If the endpoint does not do what the rater relies on.
+    """
+    from spa.annotators.raters import probe
+    from spa.annotators.raters.chat import ChatEndpoint
+    from spa.annotators.raters.responses import ResponsesEndpoint
+    from spa.annotators.simulated_endpoint import MODEL
+    from spa.errors import PlatformError
+    from spa.journal import Journal
+
+    if rater.provider == "local" or rater.model == MODEL:
+        return {}, []
+    kind = ResponsesEndpoint if rater.provider == "responses" else ChatEndpoint
+    endpoint = kind(rater, timeout=timeout)
+    journal = Journal(workspace.store)
+    if wanted is False:
+        probe.skip(endpoint, journal)
+        return probe.as_record(None), ["the endpoint was not probed (--no-probe)"]
+    found = probe.probe(endpoint, ways, journal, purse, again=wanted is True)
+    errors, warnings = probe.problems(found, rater, ways, endpoint.shown)
+    if errors:
+        raise PlatformError(*errors)
+    return probe.as_record(found), warnings
+
+
 @contextmanager
 def progress_of(
     rater: Rater, total: int, currency: str, *, hidden: bool
@@ -197,6 +231,8 @@ def tell(summary: RatingSummary, currency: str, *, as_json: bool) -> None:
     click.echo(f"  {summary.answered} questions answered, {sum(summary.missing.values())} missing")
     for reason, questions in summary.missing.most_common():
         click.echo(f"    {questions} x {reason}")
+    for note in summary.notes:
+        click.echo(f"  note: {note}")
     for outcome, visits in summary.unfinished.most_common():
         click.echo(f"  {visits} assignments left for a rerun: {outcome}")
     failures = [f"{number} {outcome}" for outcome, number in summary.outcomes.most_common() if outcome != "ok"]

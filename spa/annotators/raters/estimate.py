@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from spa.annotators.raters import probe
 from spa.annotators.raters.prices import Price
 from spa.annotators.raters.run import KIND, Forms
 from spa.annotators.raters.tokens import CHARACTERS_A_TOKEN, answer_tokens, tokens_of
@@ -100,7 +101,9 @@ def _asked_of(forms: Forms, visit: Visit, wording: Wording) -> Iterable[tuple[in
 
 def spent_before(journal: Journal, rater_id: str) -> float:
     """Add up what a rater's calls on record have cost."""
-    return sum(_cost(facts) for scope, _, facts in journal.facts(KIND) if scope.startswith(f"{rater_id}/"))
+    kinds = (KIND, probe.KIND)
+    calls = (call for kind in kinds for call in journal.facts(kind))
+    return sum(_cost(facts) for scope, _, facts in calls if scope.startswith(f"{rater_id}/"))
 
 
 def _cost(facts: Mapping[str, Any]) -> float:

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from sqlalchemy import Connection
@@ -72,6 +72,8 @@ class RatingSummary:
     completion_tokens: int = 0
     cost: float | None = None  # of this run; None where no price is known
     seconds: float = 0.0
+    notes: list[str] = field(default_factory=list)  # what is to be known of the endpoint
+    endpoint: dict[str, Any] = field(default_factory=dict)  # what it was seen to do; see spa.annotators.raters.probe
     problem: str | None = None  # why the run stopped early, or what the endpoint said last
 
     @property
