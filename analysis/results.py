@@ -15,6 +15,7 @@ import polars as pl
 from analysis import overview
 from analysis.agreement.judged_rows import agreement_of_judgements
 from analysis.agreement.rows import agreement_of_ratings
+from analysis.category_shares import category_shares
 from analysis.choices import ChoiceTest, choice_cells, choice_judgements, compare_choices
 from analysis.coding import DIGITS
 from analysis.corrections import with_verdicts
@@ -128,6 +129,7 @@ def analyse(tables: AnswerTables, plan: Plan, *, study: StudyFacts | None = None
         "preference_directions": _rows(directions),
         **checks.as_dicts(),
         "ratings": {"means": _rows(means), **tested_otherwise.rating_rows(rating_tests, _rows(rating_tests))},
+        "category_shares": category_shares(kept.get("ratings"), orders.get("ratings"), study),
         "choices": {"pairs": tested_otherwise.choice_rows(choice_tests, _rows(choice_tests))},
         "families": _rows(families),
         "bradley_terry": sources.rows,

@@ -21,7 +21,7 @@ class StudyFacts:
     title: str
     language: str
     systems: tuple[dict[str, Any], ...]  # id, name, role
-    criteria: tuple[dict[str, Any], ...]  # id, name, lower_is_better
+    criteria: tuple[dict[str, Any], ...]  # id, name, lower_is_better; options (text, score) where it has some
     exposures: tuple[int, ...] = ()
     elicitations: tuple[str, ...] = ()
     questions: tuple[dict[str, str], ...] = ()  # elicitation, criterion, text as asked
@@ -67,7 +67,12 @@ def facts_of(
             {"id": system.id, "name": system.name or system.id, "role": system.role} for system in study.systems
         ),
         criteria=tuple(
-            {"id": criterion.id, "name": criterion.name, "lower_is_better": criterion.lower_is_better}
+            {
+                "id": criterion.id,
+                "name": criterion.name,
+                "lower_is_better": criterion.lower_is_better,
+                **({"options": [option.model_dump() for option in criterion.options]} if criterion.options else {}),
+            }
             for criterion in study.criteria
         ),
         exposures=exposures,

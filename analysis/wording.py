@@ -158,6 +158,7 @@ def _beside_people(plan: Plan, level: str) -> dict[str, str]:
         "raters side by side": "Mean and standard deviation are over the cells of all systems; agreement is that among "
         "the repeats and further forms of an LLM; correlations are those with people. Missing answers are counted "
         "before exclusions. A rater is a variant where it read more than people did, else identical.",
+        "shares of answers": "Of questions with a few named answers: each answer given counts once, repeats too.",
         "explanations": "The departure of an answer is the answer minus people's mean answer to the same.",
         "leaning": "LLM minus people on the same outputs or pairs, contrasted by place, letter, length or order of "
         "asking within systems; not corrected for the number of contrasts.",

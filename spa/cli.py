@@ -15,7 +15,21 @@ import click
 from spa.errors import SpaError
 
 GROUP = "spa.commands"  # entry points: name of the command -> click command
-ORDER = ("init", "check", "plan", "build", "preview", "serve", "rate", "simulate", "import", "export", "report", "demo")
+ORDER = (
+    "init",
+    "check",
+    "plan",
+    "build",
+    "preview",
+    "serve",
+    "rate",
+    "simulate",
+    "import",
+    "export",
+    "report",
+    "review-explanations",
+    "demo",
+)
 
 
 class CommandsByEntryPoint(click.Group):

@@ -21,6 +21,7 @@ from analysis.report.preferences import preferences
 from analysis.report.raters import raters
 from analysis.report.ratings import ratings
 from analysis.report.robustness import robustness
+from analysis.report.shares import shares
 from analysis.report.side_by_side import side_by_side
 from analysis.report.strengths import strengths
 from analysis.report.words import listed, plural
@@ -32,6 +33,7 @@ SECTIONS: tuple[SectionMaker, ...] = (
     preferences,
     preference_checks,
     ratings,
+    shares,
     choices,
     robustness,
     equivalence,

@@ -76,10 +76,17 @@ def _referring(showing: Showing, blocks: tuple[PageBlock, ...], system: str) -> 
 def _explained(
     showing: Showing, blocks: tuple[PageBlock, ...], place: Literal["before", "after"]
 ) -> Iterator[PageBlock]:
-    """Ask for an explanation beside every question about outputs or systems."""
+    """Ask for an explanation beside every question about outputs or systems that asks for none yet."""
+    asked = {
+        block.target.of
+        for block in blocks
+        if isinstance(block, Question) and isinstance(block.target, ExplanationTarget)
+    }
     for block in blocks:
-        if not isinstance(block, Question) or not isinstance(
-            block.target, PreferenceTarget | RatingTarget | ChoiceTarget
+        if (
+            not isinstance(block, Question)
+            or not isinstance(block.target, PreferenceTarget | RatingTarget | ChoiceTarget)
+            or block.target in asked
         ):
             yield block
             continue

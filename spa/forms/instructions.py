@@ -30,7 +30,11 @@ def preset_instructions(showing: Showing) -> str:
     study = showing.study
     labels = [showing.system(label) for block in showing.assignment.blocks for label in block.labels]
     separator = showing.texts.entries["form.list_separator"]
-    paragraphs = [showing.say("instructions_intro", systems=str(len(labels)), labels=separator.join(labels))]
+    paragraphs = [
+        showing.say("instructions_intro", systems=str(len(labels)), labels=separator.join(labels))
+        if len(labels) > 1
+        else showing.say("instructions_intro_one")
+    ]
     if study.spa is not None:
         pair = {"x": labels[0], "y": labels[1]}
         paragraphs.append(showing.say("instructions_spa", exposure=_exposure(showing), **pair))

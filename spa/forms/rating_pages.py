@@ -13,10 +13,12 @@ from spa.forms.form import (
     CheckTarget,
     Exhibit,
     ExhibitsBlock,
+    ExplanationTarget,
     Page,
     PageBlock,
     Question,
     RatingTarget,
+    TextAnswer,
     TextBlock,
 )
 from spa.forms.placing import place_by_seed
@@ -71,28 +73,39 @@ def _group_blocks(showing: Showing, elicitation: RatedBy, group: list[ShownOutpu
             referred = output.item_id
         if plain:
             blocks.append(ExhibitsBlock(heading=heading, exhibits=(showing.output(output),)))
-            blocks += [_rating(showing, elicitation, output, criterion) for criterion in plain]
+            blocks += [asked for criterion in plain for asked in _asked(showing, elicitation, output, criterion)]
         if marking:
             source, marked = showing.compared_with_item(output)
             blocks.append(TextBlock(markdown=showing.say("differences_note")))
             blocks.append(ExhibitsBlock(heading=source, exhibits=(marked,)))
-            blocks += [_rating(showing, elicitation, output, criterion) for criterion in marking]
+            blocks += [asked for criterion in marking for asked in _asked(showing, elicitation, output, criterion)]
     return tuple(blocks)
 
 
-def _rating(showing: Showing, elicitation: RatedBy, output: ShownOutput, criterion: str) -> Question:
-    return Question(
+def _asked(showing: Showing, elicitation: RatedBy, output: ShownOutput, criterion: str) -> list[Question]:
+    """Return the question about a criterion, with that for the reason where the study asks for one."""
+    target = RatingTarget(
+        label=output.label,
+        item_id=output.item_id,
+        sample=output.sample,
+        criterion=criterion,
+        elicitation=elicitation,
+    )
+    rating = Question(
         question_id="",
         text=_question_text(showing, criterion, showing.system(output.label)),
         answer=_answer(showing, elicitation, criterion),
-        target=RatingTarget(
-            label=output.label,
-            item_id=output.item_id,
-            sample=output.sample,
-            criterion=criterion,
-            elicitation=elicitation,
-        ),
+        target=target,
     )
+    if criterion == OVERALL or not _criterion(showing.study, criterion).reason:
+        return [rating]
+    reason = Question(
+        question_id="",
+        text=showing.say("reason"),
+        answer=TextAnswer(required=False),
+        target=ExplanationTarget(of=target),
+    )
+    return [rating, reason]
 
 
 def _question_text(showing: Showing, criterion: str, system: str) -> str:

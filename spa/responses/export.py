@@ -189,7 +189,7 @@ class _Gathered:
         explained = {
             answer.target.of: _printable(str(answer.value))
             for answer in submission.answers
-            if isinstance(answer.target, ExplanationTarget) and isinstance(answer, Response)
+            if isinstance(answer.target, ExplanationTarget) and isinstance(answer, Response) and answer.value
         }
         for answer in submission.answers:
             value = answer.value if isinstance(answer, Response) else None

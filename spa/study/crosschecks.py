@@ -99,9 +99,12 @@ def _filter(study: Study, place: str, condition: OutputFilter) -> Iterator[Findi
 
 
 def _systems(study: Study) -> Iterator[Finding]:
-    if len(study.compared) < 2:
+    compares = study.spa is not None or study.choices is not None
+    least = 2 if compares else 1  # what is only rated may come from one system
+    if len(study.compared) < least:
         do = "add systems or change a role"
-        yield find("[[systems]]", "at least 2 that are no reference", str(len(study.compared)), do)
+        wanted = f"at least {least} that {'are' if compares else 'is'} no reference"
+        yield find("[[systems]]", wanted, str(len(study.compared)), do)
     tables = get_args(Elicitation)
     if all(getattr(study, table) is None for table in tables):
         wanted = "at least one of [spa], [likert], [continuous], [categories], [choices]"

@@ -75,6 +75,7 @@ class Criterion(Section):
     lower_is_better: bool = False
     against_source: bool = False  # asked with the item text beside the output
     mark_differences: bool = False  # words that differ from the item text are marked
+    reason: bool = False  # after a rating of one output, why, in the annotator's own words; may stay empty
 
 
 class ExposureStudy(Section):
@@ -219,7 +220,7 @@ class Study(Section):
     language: Annotated[str, StringConstraints(pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]+)*$")] = "en"
     seed: Annotated[int, Field(ge=0)] = 0
     outputs: OutputFiles
-    systems: Annotated[tuple[System, ...], Field(min_length=2)]
+    systems: Annotated[tuple[System, ...], Field(min_length=1)]  # one only where nothing is compared
     criteria: tuple[Criterion, ...] = ()
     spa: Spa | None = None
     likert: Likert | None = None

@@ -62,7 +62,7 @@ SINGLE_MISTAKES = [
     ({"head": HEAD + 'language = "fr"\n'}, 'language: wanted one of ar, en, zh, got "fr"'),
     ({"head": HEAD + "language = 5\n"}, 'language: wanted a language tag such as "en"'),
     ({"systems": "[systems]\nid = 'x'\n"}, "[[systems]]: wanted an array of tables"),
-    ({"systems": '[[systems]]\nid = "x"\n'}, "at least 2, got a list of 1 table; "),
+    ({"systems": '[[systems]]\nid = "x"\n'}, "[[systems]]: wanted at least 2 that are no reference, got 1; "),
     ({"rest": SPA + "[analysis]\nconfidence = 95\n"}, "less than 1, got 95; 0.95 means 95 %"),
     ({"systems": '[[systems]]\nid = "x"\n[[systems]]\nid = "y "\n'}, "[[systems]] 2, id: wanted a text of 1 to 80"),
     ({"systems": '[[systems]]\nid = "x"\n[[systems]]\nid = "x"\n'}, '[[systems]] id: wanted each once, got "x" again'),
@@ -261,3 +261,12 @@ def test_the_fingerprint_follows_content_and_not_place(tmp_path: Path) -> None:
         changed.write_text(before + addition, encoding="utf-8")
         assert study_fingerprint(load_study(changed)) == first
         changed.write_text(before, encoding="utf-8")
+
+
+def test_what_is_only_rated_may_come_from_one_system(tmp_path: Path) -> None:
+    one = '[[systems]]\nid = "x"\n'
+    likert = CRITERIA + "[likert]\noverall = false\n"
+    assert [system.id for system in load_study(write_study(tmp_path, systems=one, rest=likert)).compared] == ["x"]
+    for compares in (SPA, "[choices]\n"):
+        (told,) = problems_of(write_study(tmp_path, systems=one, rest=likert + compares))
+        assert "[[systems]]: wanted at least 2 that are no reference, got 1" in told

@@ -1,0 +1,118 @@
+"""Questions with a few named answers: how often each was given, and whether the annotators agree on it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from analysis.report.document import Block, Cell, Column, Heading, Paragraph, Results, Section, Table, build_table
+from analysis.report.findings import confidence_words
+from analysis.report.words import Names, cell, count, interval, number, percent, sentence, slug
+
+Row = dict[str, Any]
+YES_NO = {0.0, 1.0}
+
+
+def shares(results: Results) -> Section | None:
+    """Show the rate of each yes-or-no question, with Gwet's AC1, then the shares of other answers."""
+    rows: list[Row] = results.get("category_shares") or []
+    if not rows:
+        return None
+    names = Names(results)
+    scores: dict[str, set[float]] = {}
+    for row in rows:
+        scores.setdefault(row["criterion"], set()).add(float(row["score"]))
+    blocks: list[Block] = []
+    rated = [row for row in rows if scores[row["criterion"]] <= YES_NO and float(row["score"]) == 1.0]
+    if rated:
+        blocks += [Paragraph(text=_reading(rated)), _rates(results, rated, names)]
+    others = [criterion for criterion, seen in scores.items() if not seen <= YES_NO]
+    for criterion in others:
+        own = [row for row in rows if row["criterion"] == criterion]
+        blocks += [Heading(text=sentence(names.criterion(criterion))), _distribution(results, own, names, criterion)]
+    return Section(id="shares", title="How often each answer was given", blocks=tuple(blocks))
+
+
+def _reading(rated: list[Row]) -> str:
+    word = rated[0]["answer"] or "1"
+    return (
+        f"The rate is the share of answers \u201c{word}\u201d. AC1 is Gwet\u2019s coefficient of agreement: 1 where "
+        "everybody answers alike, 0 where they agree no more than by chance. It stays steady where one answer is rare."
+    )
+
+
+def _rates(results: Results, rows: list[Row], names: Names) -> Table:
+    level = confidence_words(results)
+    means = {_place(row): row for row in (results.get("ratings") or {}).get("means") or []}
+    ac1 = _ac1(results)
+    columns = [
+        Column(title="Question"),
+        Column(title="System"),
+        Column(title="Group"),
+        Column(title="Rate", explanation=f"with the {level} interval of the mean", numeric=True),
+        Column(title="Answers", numeric=True),
+        Column(title="AC1", explanation=f"of all systems together, with the {level} interval", numeric=True),
+    ]
+    cells = [
+        [
+            cell(names.criterion(row["criterion"])),
+            cell(names.system(row["system"])),
+            cell(names.group(row["group"])),
+            _rate(row, means.get(_place(row))),
+            cell(count(row["n_answers"])),
+            _coefficient(ac1.get((row["group"], row["criterion"]))),
+        ]
+        for row in rows
+    ]
+    return build_table("shares_rates", "Rates", columns, cells, constant=("System", "Group"))
+
+
+def _distribution(results: Results, rows: list[Row], names: Names, criterion: str) -> Table:
+    answers = list(dict.fromkeys((row["score"], row["answer"]) for row in rows))
+    places = list(dict.fromkeys((row["group"], row["system"]) for row in rows))
+    shown = {(row["group"], row["system"], row["score"]): row for row in rows}
+    ac1 = _ac1(results)
+    columns = [Column(title="System"), Column(title="Group")]
+    columns += [Column(title=answer or number(score, 0), numeric=True) for score, answer in answers]
+    columns += [Column(title="Answers", numeric=True), Column(title="AC1", numeric=True)]
+    cells = [
+        [
+            cell(names.system(system)),
+            cell(names.group(group)),
+            *(_share(shown.get((group, system, score))) for score, _ in answers),
+            cell(count(next(row["n_answers"] for row in rows if (row["group"], row["system"]) == (group, system)))),
+            _coefficient(ac1.get((group, criterion))),
+        ]
+        for group, system in places
+    ]
+    caption = f"Shares: {names.criterion(criterion)}"
+    return build_table(f"shares-{slug(criterion)}", caption, columns, cells, constant=("Group",))
+
+
+def _place(row: Row) -> tuple[str, str, str]:
+    return row["group"], row["criterion"], row["system"]
+
+
+def _ac1(results: Results) -> dict[tuple[str, str], Row]:
+    rows = results.get("agreement") or []
+    return {
+        (row["group"], row["criterion"]): row
+        for row in rows
+        if row["source"] == "ratings" and row["measure"] == "gwet_ac1"
+    }
+
+
+def _rate(row: Row, mean: Row | None) -> Cell:
+    if mean is None or mean.get("ci_low") is None:
+        return cell(percent(row["share"]))
+    low, high = max(mean["ci_low"], 0.0), min(mean["ci_high"], 1.0)
+    return cell(percent(row["share"]), detail=interval(low, high, as_percent=True))
+
+
+def _share(row: Row | None) -> Cell:
+    return Cell(text="\u2013", known=False) if row is None else cell(percent(row["share"]))
+
+
+def _coefficient(row: Row | None) -> Cell:
+    if row is None or row["value"] is None:
+        return cell("")
+    return cell(number(row["value"]), detail=interval(row.get("ci_low"), row.get("ci_high")))

@@ -1,0 +1,254 @@
+"""``spa review-explanations``: people judge the explanations of a rater, in a study made for it."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from spa.errors import StudyError
+
+if TYPE_CHECKING:
+    from spa.commands.workspace import Workspace
+    from spa.forms.form import Question
+    from spa.responses.explained import Asked, Explained, SideBySide
+    from spa.study.raters import AskedWay
+
+ERRORS = ("poor_syntax", "incoherence", "wrong_guideline", "superfluous_text", "unsubstantiated_claims")
+AGREEMENT = {"agree": 2, "partially": 1, "disagree": 0}
+ITEMS = 5  # that one reader is shown at most
+Words = Mapping[str, str]
+
+
+@click.command(
+    "review-explanations",
+    epilog="Example: spa review-explanations my-study/study.toml --rater my-llm --number 100 --out review-study",
+)
+@click.argument("study", type=click.Path(path_type=Path))
+@click.option(
+    "--rater",
+    "names",
+    metavar="NAME|FILE",
+    multiple=True,
+    required=True,
+    help="Whose explanations: one of the study's raters, or the file with which it was asked. Repeatable.",
+)
+@click.option("--variant", "variants", metavar="NAME", multiple=True, help="Only this way of asking; repeatable.")
+@click.option("--number", type=click.IntRange(min=1), help="Only so many, drawn at random. [default: all]")
+@click.option("--readers", type=click.IntRange(min=1), default=3, show_default=True, help="People for each of them.")
+@click.option("--seed", type=click.IntRange(min=0), help="Of the draw. [default: the study's]")
+@click.option(
+    "--out", required=True, type=click.Path(file_okay=False, path_type=Path), help="New folder for the study."
+)
+@click.option("--store", metavar="PATH|URL", help="The store. [default: STUDY with the suffix .sqlite]")
+def review_explanations(
+    study: Path,
+    names: tuple[str, ...],
+    variants: tuple[str, ...],
+    number: int | None,
+    readers: int,
+    seed: int | None,
+    out: Path,
+    store: str | None,
+) -> None:
+    """Make a study in which people judge the explanations that a rater of STUDY gave with its ratings.
+
+    Each reader sees a text, the question, the rating and its explanation; asked are five kinds of
+    errors (yes or no) and whether the reader agrees, with a reason. Who or what rated is neither told nor
+    misstated. Several raters or variants are read side by side on what all of them explained. The new
+    study is built, served and reported like any other.
+    """
+    from spa.commands.rating import choose_rater, choose_ways
+    from spa.commands.workspace import open_workspace
+    from spa.responses.explained import explained_ratings
+
+    with open_workspace(study, store, read_only=True) as workspace:
+        if workspace.study.outputs.kind == "image":
+            raise StudyError(f"{study}: wanted outputs that are texts, got images, which a review cannot show yet")
+        raters = [choose_rater(workspace.study, study, name, simulate=False) for name in names]
+        ways = {asked.name: asked for rater in raters for asked in choose_ways(rater, variants)}
+        found = explained_ratings(workspace.store, [rater.id for rater in raters], variants)
+        drawn = draw(found, number, workspace.study.seed if seed is None else seed)
+        words = words_of(workspace.study.language)
+        rows = list(outputs_of(workspace, found, drawn, ways, words))
+        text = study_text(workspace, found.ways, len(drawn), readers, words)
+    write_study(out, text, rows)
+    click.echo(f"{len(drawn)} of {len(found.explained)} explained ratings, by {', '.join(found.ways)}")
+    if found.left_out:
+        click.echo(f"  {found.left_out} more were left out, as not all of these explained them")
+    for name in ("study.toml", "outputs.jsonl"):
+        click.echo(f"wrote {out / name}")
+    click.echo(f"Next: spa check {out / 'study.toml'}")
+
+
+def draw(found: SideBySide, number: int | None, seed: int) -> list[Asked]:
+    """Return what is reviewed: all, or so many at random, in an order of their own.
+
+    The order is drawn too, so that no reader can tell from it what belongs together.
+    """
+    from spa.study.decks import draw_order
+    from spa.study.sampling import study_rng
+
+    there = sorted(found.explained, key=repr)
+    order = draw_order(len(there), study_rng(seed))
+    return [there[place] for place in order[:number]]
+
+
+def words_of(language: str) -> Words:
+    """Return the words of a review in a language, in English where it has none."""
+    tables = tomllib.loads(resources.files("spa.commands").joinpath("review_words.toml").read_text(encoding="utf-8"))
+    words: Words = tables.get(language.split("-")[0], tables["en"])
+    return words
+
+
+def outputs_of(
+    workspace: Workspace,
+    found: SideBySide,
+    drawn: Sequence[Asked],
+    ways: Mapping[str, AskedWay],
+    words: Words,
+) -> Iterator[dict[str, object]]:
+    """Yield the rows of outputs.jsonl: a text; then by way the question, the rating and its explanation."""
+    for number, asked in enumerate(drawn, start=1):
+        question = question_of(workspace, asked)
+        output = workspace.outputs.output(asked.item_id, asked.system, asked.sample)
+        given = workspace.outputs.item(asked.item_id).text
+        text = unlabelled(workspace, asked)
+        answers = words["scale"].format(answers=answers_of(question, words))
+        heading = f"{words['question'].format(question=text)}\n{answers}"
+        parts = [*([] if given is None else [given]), output.text or ""]
+        for way in found.ways:
+            known = ways.get(way)
+            guidelines = None if known is None else known.way.guidelines
+            yield {
+                "item_id": f"e{number:04}",
+                "text": "\n\n".join(part.strip() for part in parts),
+                "system": way,
+                "output": f"{heading}\n\n{rating_text(found.explained[asked][way], question, guidelines, words)}",
+                "rated_item": asked.item_id,
+                "rated_system": asked.system,
+                "criterion": asked.criterion,
+                "assignment_id": asked.assignment_id,
+                "repeat": asked.repeat,
+            }
+
+
+def question_of(workspace: Workspace, asked: Asked) -> Question:
+    """Return the question as the form put it."""
+    from spa.forms.form import RatingTarget
+
+    systems = workspace.store.key(asked.assignment_id).systems
+    for question in workspace.form(asked.assignment_id).questions("everybody"):
+        target = question.target
+        if (
+            isinstance(target, RatingTarget)
+            and (target.item_id, target.criterion, target.sample) == (asked.item_id, asked.criterion, asked.sample)
+            and systems[target.label] == asked.system
+        ):
+            return question
+    raise StudyError(f"{asked.assignment_id}: wanted the question about {asked.criterion!r} on this form, found none")
+
+
+def unlabelled(workspace: Workspace, asked: Asked) -> str:
+    """Return a question about one text without the label that the text bore."""
+    from spa.study.study import OVERALL
+
+    if asked.criterion == OVERALL:
+        return workspace.texts.say("form.identical_overall")
+    criterion = next(one for one in workspace.study.criteria if one.id == asked.criterion)
+    if criterion.question is None:
+        return workspace.texts.say("form.identical_criterion", criterion=criterion.name)
+    return criterion.question.replace("{system}", workspace.texts.say("form.unnamed_caption"))
+
+
+def answers_of(question: Question, words: Words) -> str:
+    """Return the answers that were offered, as a range or a list."""
+    from spa.forms.form import NumberAnswer, OptionsAnswer
+
+    answer = question.answer
+    if isinstance(answer, NumberAnswer):
+        return words["to"].format(low=answer.low_text, high=answer.high_text)
+    options = [option.text for option in answer.options] if isinstance(answer, OptionsAnswer) else []
+    if isinstance(answer, OptionsAnswer) and answer.half_points is not None:
+        return words["to"].format(low=options[0], high=options[-1])
+    return "; ".join(options)
+
+
+def rating_text(given: Explained, question: Question, guidelines: str | None, words: Words) -> str:
+    """Return what a reader judges: the rating and its explanation, under the guidelines that the rating had."""
+    from spa.forms.form import OptionsAnswer
+
+    rating = f"{given.score:g}"
+    if isinstance(question.answer, OptionsAnswer) and question.answer.half_points is None:
+        rating = next((one.text for one in question.answer.options if one.score == given.score), rating)
+    before = [] if guidelines is None else [words["guidelines"].format(guidelines=f"\n{guidelines.strip()}")]
+    return "\n\n".join([*before, words["rating"].format(rating=rating), f"{words['explanation']}\n{given.explanation}"])
+
+
+def study_text(workspace: Workspace, ways: Sequence[str], number: int, readers: int, words: Words) -> str:
+    """Return the study file of a review."""
+    items = min(ITEMS, number)
+    parts = [
+        f"# Made by spa review-explanations from the study {toml(workspace.study.id)}. Change what you like before",
+        "# spa build; the kinds of errors are those of Chhun et al. (2024), the agreement that of Chiang & Lee (2023).",
+        f"id = {toml(f'{workspace.study.id[:50]}-review')}",
+        f"title = {toml(words['title'])}",
+        f"language = {toml(workspace.study.language)}",
+        f"seed = {workspace.study.seed}",
+        '\n[outputs]\nfiles = ["outputs.jsonl"]\nitem_text = "text"',
+        *(f"\n[[systems]]                    # never named on a form\nid = {toml(way)}" for way in ways),
+        *(_criterion(name, words, ("yes", 1), ("no", 0), more="lower_is_better = true\n") for name in ERRORS),
+        _criterion("agreement", words, *AGREEMENT.items(), more="reason = true\n"),
+        '\n[categories]\noutputs = "all"',
+        f"\n[design]\nitems = {items}                      # that one reader is shown",
+        f"\n[instructions]\ntext = {toml(words['instructions'])}",
+        f'\n[texts]\n"form.system_label" = {toml(words["label"])}\n"form.item_caption" = {toml(words["item"])}'
+        f'\n"form.rating_title" = {toml(words["page"])}',
+        f"\n[people]\nannotators = {-(-readers * number // items)}               # {readers} for each explanation",
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def _criterion(name: str, words: Words, *options: tuple[str, int], more: str) -> str:
+    offered = ", ".join(f"{{ text = {toml(words[key])}, score = {score} }}" for key, score in options)
+    return (
+        f"\n[[criteria]]\nid = {toml(name)}\nname = {toml(words[name])}\n"
+        f"question = {toml(words[f'{name}_asked'])}\n{more}options = [{offered}]"
+    )
+
+
+def toml(text: str) -> str:
+    r"""Return a text as a TOML string.
+
+    >>> print(toml('a "b"\n'))
+    "a \"b\"\n"
+    """
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def write_study(folder: Path, text: str, rows: Sequence[Mapping[str, object]]) -> None:
+    """Write the study's files; study.toml comes last: where it is, the rest is.
+
+    Raises
+    ------
+    StudyError
+        If the folder holds anything already, or cannot be written.
+    """
+    try:
+        if folder.exists() and any(folder.iterdir()):
+            raise StudyError(f"{folder}: wanted a new or empty folder, found files in it; choose another --out")
+        folder.mkdir(parents=True, exist_ok=True)
+        lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        with tempfile.TemporaryDirectory(dir=folder, prefix=".spa-review-") as temporary:
+            for name, content in (("outputs.jsonl", lines), ("study.toml", text)):
+                path = Path(temporary) / name
+                path.write_text(content, encoding="utf-8", errors="backslashreplace")
+                path.rename(folder / name)
+    except OSError as error:
+        raise StudyError(f"{folder}: wanted a folder that can be written, got: {error.strerror}") from error
