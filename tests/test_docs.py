@@ -15,7 +15,7 @@ DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"
 def commands_in(text: str) -> set[str]:
     """Return the names after ``spa`` in the console blocks of a document."""
     blocks = re.findall(r"^```(?:console|bash|sh)\n(.*?)^```", text, flags=re.M | re.S)
-    return {name for block in blocks for name in re.findall(r"(?:^|\$ )spa ([a-z]+)", block, flags=re.M)}
+    return {name for block in blocks for name in re.findall(r"(?:^|\$ )spa ([a-z][a-z-]*)", block, flags=re.M)}
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
