@@ -10,7 +10,7 @@ from typing import Any
 import jsonschema
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from analysis import results_schema
@@ -135,14 +135,12 @@ def test_people_alone_have_no_such_table() -> None:
     assert "LLM raters side by side" not in render_report(found)["report.html"]
 
 
-@settings(max_examples=10, deadline=None)
-@given(order=st.permutations(range(108)))
-def test_the_order_of_rows_does_not_matter(order: list[int]) -> None:
-    study = a_study()["ratings"]
-    shuffled = study[order[: study.height]] if study.height == len(order) else study.sample(fraction=1.0, seed=order[0])
-    first, second = run(ratings=study), run(ratings=shuffled)
-    assert sorted(map(str, first["raters"])) == sorted(map(str, second["raters"]))
-    assert sorted(map(str, first["explanations"])) == sorted(map(str, second["explanations"]))
+@settings(max_examples=3, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(seed=st.integers(0, 1000))
+def test_the_order_of_rows_does_not_matter(results: Results, seed: int) -> None:
+    shuffled = run(ratings=a_study()["ratings"].sample(fraction=1.0, shuffle=True, seed=seed))
+    for key in ("raters", "explanations"):
+        assert sorted(map(str, shuffled[key])) == sorted(map(str, results[key]))
 
 
 def test_an_explanation_stands_beside_its_answer_and_that_of_people(results: Results) -> None:
