@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     help="Seconds to wait for one answer.",
 )
 @click.option("--store", metavar="PATH|URL", help="The store of `spa build`. [default: STUDY with the suffix .sqlite]")
+@click.option("--wait", is_flag=True, help="With batch files: look again until everything has come back.")
 @click.option("--simulate", is_flag=True, help="Start an endpoint on this machine whose answers are simulated.")
 @simulation_options
 @click.option("--json", "as_json", is_flag=True, help="Print what was done as JSON.")
@@ -80,6 +81,7 @@ def rate(
     only: tuple[str, ...],
     timeout: float,
     store: str | None,
+    wait: bool,
     simulate: bool,
     truth: Path | None,
     utilities: dict[str, float],
@@ -93,6 +95,8 @@ def rate(
     The key is read from the environment variable that the rater names. --truth, --utility,
     --likert-reversal and --seed are for --simulate.
     """
+    from spa.annotators.raters.batch import rate_in_batches
+    from spa.annotators.raters.chat import ChatEndpoint
     from spa.annotators.raters.prices import load_prices
     from spa.annotators.raters.run import rate_visits, stop_if_unfinished
     from spa.annotators.raters.visits import visits_of
@@ -126,6 +130,8 @@ def rate(
             tell_estimate(workspace, visits, wording, table, as_json=as_json)
             return
         stack.enter_context(one_run(workspace.store.name, rater.id))
+        if wait and rater.provider != "batch":
+            raise click.UsageError('--wait is for raters with provider = "batch"')
         if simulate:
             known, temperament, _ = choose_truth(
                 workspace, truth=truth, utilities=utilities, likert_reversal=likert_reversal, otherwise=STEADY
@@ -144,15 +150,14 @@ def rate(
         purse = purse_of(workspace.store, rater, table)
         capabilities, notes = probed(workspace, rater, ways, purse, timeout=timeout, wanted=probe)
         with progress_of(rater, len(visits), table.currency, hidden=as_json) as progress:
-            summary = rate_visits(
-                workspace,
-                visits,
-                wording,
-                endpoint=open_endpoint(rater, timeout, study.parent),
-                purse=purse,
-                progress=progress,
-            )
-        summary.endpoint, summary.notes = capabilities, notes
+            endpoint = open_endpoint(rater, timeout, study.parent)
+            if isinstance(endpoint, ChatEndpoint) and rater.provider == "batch":
+                summary = rate_in_batches(
+                    workspace, visits, wording, endpoint=endpoint, purse=purse, wait=wait, progress=progress
+                )
+            else:
+                summary = rate_visits(workspace, visits, wording, endpoint=endpoint, purse=purse, progress=progress)
+        summary.endpoint, summary.notes = capabilities, notes + summary.notes
         if probe_injection is not None:
             tell_injection(workspace, visits, summary, as_json=as_json)
             stop_if_unfinished(summary)

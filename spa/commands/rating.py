@@ -231,6 +231,8 @@ def tell(summary: RatingSummary, currency: str, *, as_json: bool) -> None:
     click.echo(f"  {summary.answered} questions answered, {sum(summary.missing.values())} missing")
     for reason, questions in summary.missing.most_common():
         click.echo(f"    {questions} x {reason}")
+    if summary.waiting:
+        click.echo(f"  {summary.waiting} assignments are under way in batch files")
     for note in summary.notes:
         click.echo(f"  note: {note}")
     for outcome, visits in summary.unfinished.most_common():

@@ -18,6 +18,7 @@ class Asked:
     """One request that arrived."""
 
     number: int  # 1, 2, ...
+    method: str
     path: str
     body: Any
 
@@ -119,7 +120,7 @@ async def _one(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, serve
     content = await reader.readexactly(int(headers.get("content-length", 0)))
     with suppress(ValueError):
         content = json.loads(content)
-    asked = Asked(number=len(served.asked) + 1, path=head[0].split()[1], body=content)
+    asked = Asked(number=len(served.asked) + 1, method=head[0].split()[0], path=head[0].split()[1], body=content)
     served.asked.append(asked)
     served.headers.append(headers)
     said = script(asked)

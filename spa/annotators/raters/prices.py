@@ -122,6 +122,10 @@ class Purse:
         self._set_aside += expected
         return expected
 
+    def hold(self, amount: float) -> None:
+        """Set aside what an earlier run has asked for and nobody has paid yet."""
+        self._set_aside += amount
+
     def pay(self, expected: float, reply: Reply) -> float | None:
         """Take what a request cost in place of what was set aside; ``None`` where nobody knows.
 

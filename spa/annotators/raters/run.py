@@ -34,7 +34,7 @@ from spa.forms.form import Form
 from spa.journal import BatchedWriter, Journal
 from spa.responses.leases import Lease, lease_for_rater
 from spa.responses.store import Store
-from spa.responses.submission import Missing, Response, Submission
+from spa.responses.submission import Missing, Response
 from spa.study.raters import AskedWay, Rater, Way
 
 KIND = "llm"  # of call, in the journal
@@ -66,6 +66,7 @@ class RatingSummary:
     finished: int = 0
     answered: int = 0  # questions
     missing: Counter[str] = field(default_factory=Counter)  # reason -> questions
+    waiting: int = 0  # visits with requests in a batch file that is under way
     unfinished: Counter[str] = field(default_factory=Counter)  # outcome -> visits that a rerun asks again
     outcomes: Counter[str] = field(default_factory=Counter)  # of the requests of this run
     prompt_tokens: int = 0
@@ -80,6 +81,22 @@ class RatingSummary:
     def requests(self) -> int:
         """Requests of this run."""
         return sum(self.outcomes.values())
+
+    def count(self, answers: Sequence[Response | Missing]) -> None:
+        """Count a visit that is finished."""
+        self.finished += 1
+        for answer in answers:
+            if isinstance(answer, Missing):
+                self.missing[answer.reason.partition(", got")[0]] += 1
+            else:
+                self.answered += 1
+
+    def paid(self, outcome: str, reply: Reply, purse: Purse) -> None:
+        """Count a request that is answered and paid."""
+        self.outcomes[outcome] += 1
+        self.prompt_tokens += reply.prompt_tokens or 0
+        self.completion_tokens += reply.completion_tokens or 0
+        self.cost = purse.spent_now if purse.counts else None
 
 
 def rate_assignments(
@@ -259,7 +276,7 @@ class RatingRun:
                 return
         if asked_before:
             await self._writer.write(lambda c: self._complete(c, talk, lease))
-        self._count(talk.answers)
+        self.summary.count(talk.answers)
 
     async def _ask(self, talk: Talk, lease: Lease) -> tuple[Talk, str | None]:
         """Put what is open until the endpoint answers; return the outcome too where it does not."""
@@ -308,38 +325,17 @@ class RatingRun:
             return further
 
         after = await self._writer.write(save)
-        self.summary.outcomes[outcome] += 1
-        self.summary.prompt_tokens += reply.prompt_tokens or 0
-        self.summary.completion_tokens += reply.completion_tokens or 0
-        self.summary.cost = self._purse.spent_now if self._purse.counts else None
+        self.summary.paid(outcome, reply, self._purse)
         self._tell()
         return after, reply
 
     def _complete(self, connection: Connection, talk: Talk, lease: Lease) -> None:
         """Store the answers of a visit."""
-        submission = Submission(
-            submission_id=lease.submission_id,
-            assignment_id=lease.assignment_id,
-            annotator_id=lease.annotator_id,
-            annotator_kind=lease.annotator_kind,
-            source=lease.source,
-            answers=talk.answers,
-            seconds=talk.seconds,
-            asked=talk.visit.label,
-        )
-        self._store.complete_within(connection, submission, completion_code="rater")
-
-    def _count(self, answers: Sequence[Response | Missing]) -> None:
-        self.summary.finished += 1
-        for answer in answers:
-            if isinstance(answer, Missing):
-                self.summary.missing[answer.reason.partition(", got")[0]] += 1
-            else:
-                self.summary.answered += 1
+        self._store.complete_within(connection, talk.submission(lease), completion_code="rater")
 
 
 def stop_if_unfinished(summary: RatingSummary) -> None:
     """Raise a ``PlatformError`` where visits were left for a rerun."""
-    left = summary.visits - summary.finished - summary.finished_before
+    left = summary.visits - summary.finished - summary.finished_before - summary.waiting
     if left:
         raise PlatformError(f"{summary.problem} [{left} of {summary.visits} assignments are not finished]")

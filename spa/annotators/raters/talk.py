@@ -11,7 +11,8 @@ from spa.annotators.raters.visits import Visit
 from spa.annotators.raters.wording import Wording, conversation
 from spa.forms.asks import Ask
 from spa.journal import Call
-from spa.responses.submission import Missing, Response
+from spa.responses.leases import Lease
+from spa.responses.submission import Missing, Response, Submission
 
 
 class Talk:
@@ -45,9 +46,18 @@ class Talk:
         """How long the calls took, all together."""
         return sum(call.seconds or 0.0 for calls in self._calls.values() for call in calls)
 
-    def request(self, wording: Wording) -> Request:
-        """Return the request for the first ask that is open: for what it lacks, after what was said before."""
-        ask = self.ask
+    @property
+    def open_asks(self) -> tuple[Ask, ...]:
+        """Every ask that is open."""
+        return tuple(ask for ask in self._asks if not self._is_final(ask))
+
+    def calls(self, ask: Ask) -> tuple[Call, ...]:
+        """Return the calls made for an ask."""
+        return self._calls[ask.ask_id]
+
+    def request(self, wording: Wording, ask: Ask | None = None) -> Request:
+        """Return the request for an ask, the first that is open: for what it lacks, after what was said before."""
+        ask = self.ask if ask is None else ask
         place = self._asks.index(ask)
         while not self._asks[place].alone:
             place -= 1
@@ -56,6 +66,19 @@ class Talk:
         questions = tuple(question for question in ask.questions if question.question_id in missing)
         way = self.visit.way
         return Request(messages=tuple(conversation(wording, history, way)), questions=questions, way=way)
+
+    def submission(self, lease: Lease) -> Submission:
+        """Return the visit with its answers."""
+        return Submission(
+            submission_id=lease.submission_id,
+            assignment_id=lease.assignment_id,
+            annotator_id=lease.annotator_id,
+            annotator_kind=lease.annotator_kind,
+            source=lease.source,
+            answers=self.answers,
+            seconds=self.seconds,
+            asked=self.visit.label,
+        )
 
     def outcome_of(self, call: Call, reply: Reply) -> str:
         """Return the outcome of a call as the journal has it: "ok" where every question has its answer."""

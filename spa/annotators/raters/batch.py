@@ -1,0 +1,296 @@
+"""A rater that is asked through batch files: ``provider = "batch"``.
+
+A run collects what has come back, and submits what is open. Whatever happens in between, each
+request is on record before its file is uploaded, and is made once an attempt.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from itertools import groupby
+from typing import Any
+
+from spa import journal
+from spa.annotators.raters.batch_files import ENDED, KIND, BatchFile, BatchFiles, files_of, jsonl
+from spa.annotators.raters.chat import ChatEndpoint
+from spa.annotators.raters.endpoint import Reply, Request, mapping, read_body
+from spa.annotators.raters.prices import Purse
+from spa.annotators.raters.problems import budget_reached
+from spa.annotators.raters.run import KIND as REQUEST
+from spa.annotators.raters.run import Forms, Progress, RatingSummary
+from spa.annotators.raters.talk import Talk
+from spa.annotators.raters.tokens import expected_tokens
+from spa.annotators.raters.visits import Visit, visits_of
+from spa.annotators.raters.wording import Wording
+from spa.errors import StudyError
+from spa.forms.asks import Ask, asks_of
+from spa.journal import STARTED, Call, Journal
+from spa.responses.leases import Lease, lease_for_rater
+from spa.study.raters import asked_ways
+
+MOST_LINES = 20_000  # in a file; the API takes 50,000
+MOST_BYTES = 40_000_000  # the API takes 200 MB
+POLL = 20.0  # seconds between two looks
+NOT_SENT = "not_sent"  # outcome of a request whose file never arrived
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One request that is to stand in a file."""
+
+    lease: Lease
+    ask: Ask
+    request: Request
+    expected: float  # cost
+
+
+def rate_in_batches(
+    forms: Forms,
+    visits: Sequence[Visit],
+    wording: Wording,
+    *,
+    endpoint: ChatEndpoint,
+    purse: Purse | None = None,
+    wait: bool = False,
+    progress: Progress | None = None,
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+) -> RatingSummary:
+    """Collect what has come back of a rater's batch files, and submit what is open.
+
+    Parameters
+    ----------
+    forms, visits, wording, endpoint, purse, progress
+        As :func:`spa.annotators.raters.run.rate_visits` takes them; the endpoint is closed on return.
+    wait : bool
+        Look again until nothing is under way and nothing open.
+    sleep : callable
+        Waits between looks.
+
+    Returns
+    -------
+    RatingSummary
+        ``waiting`` counts the visits that are under way.
+
+    Raises
+    ------
+    PlatformError
+        If the endpoint refuses a file or a batch, or cannot be reached; what is known is on record.
+    """
+    run = BatchRun(forms, visits, wording, endpoint, purse or Purse(None), progress)
+    return asyncio.run(run.everything(wait=wait, sleep=sleep))
+
+
+class BatchRun:
+    """One run of one rater through batch files."""
+
+    def __init__(
+        self,
+        forms: Forms,
+        visits: Sequence[Visit],
+        wording: Wording,
+        endpoint: ChatEndpoint,
+        purse: Purse,
+        progress: Progress | None,
+    ) -> None:
+        if any(visit.asked.way.conversation == "page" for visit in visits):
+            raise StudyError(
+                f'rater {endpoint.rater.id!r}: wanted conversation = "form" or "question" with batch files, got '
+                '"page", which needs several turns; set one of them'
+            )
+        self._forms = forms
+        self._visits = visits
+        self._wording = wording
+        self._endpoint = endpoint
+        self._purse = purse
+        self._progress = progress
+        self._journal = Journal(forms.store)
+        self._files = BatchFiles(endpoint, self._journal)
+        self.summary = RatingSummary(rater=endpoint.rater.id, visits=len(visits))
+
+    async def everything(self, *, wait: bool, sleep: Callable[[float], Awaitable[None]]) -> RatingSummary:
+        """Recover, collect and submit, again and again where the user waits."""
+        done = self._forms.store.completed_by_raters()
+        for file in self._under_way():
+            self._purse.hold(file.expected)
+        self.summary.finished_before = sum(visit.submission_id in done for visit in self._visits)
+        async with self._endpoint:
+            while True:
+                for file in files_of(self._journal, self._files.rater_id):
+                    await self._go_on(file)
+                if self.summary.problem is None:
+                    await self._submit()
+                self._tell()
+                if not wait or not files_of(self._journal, self._files.rater_id):
+                    return self.summary
+                await sleep(POLL)
+
+    def _tell(self) -> None:
+        under_way = {name.rsplit("|", 2)[0] for file in self._under_way() for name in file.custom_ids}
+        self.summary.waiting = sum(visit.submission_id in under_way for visit in self._visits)
+        if self._progress is not None:
+            self._progress(self.summary)
+
+    def _under_way(self) -> list[BatchFile]:
+        return files_of(self._journal, self._files.rater_id)
+
+    async def _go_on(self, file: BatchFile) -> None:
+        """Take a file as far as it will go now."""
+        if file.upload.outcome == STARTED:  # a crash, or a connection that broke off
+            found = await self._files.find_upload(file.digest)
+            if found is None:
+                self._journal.finish(file.upload, NOT_SENT)
+                self._give_up(file, NOT_SENT)
+                return
+            file = replace(file, upload=self._journal.finish(file.upload, "ok", id=found))
+        if file.upload.outcome != "ok" or file.file_id is None:
+            self._give_up(file, NOT_SENT)
+            return
+        if file.create is not None and file.create.outcome == STARTED:
+            found = await self._files.find_batch(file.digest)
+            outcome = NOT_SENT if found is None else "ok"
+            facts = {} if found is None else {"id": found}
+            file = replace(file, create=self._journal.finish(file.create, outcome, **facts))
+        if file.batch_id is None:
+            file = replace(file, create=await self._files.create(file.digest, str(file.file_id)))
+        batch = await self._files.look(str(file.batch_id))
+        if batch.status in ENDED:
+            await self._collect(file, batch)
+
+    def _give_up(self, file: BatchFile, outcome: str) -> None:
+        """Open the requests of a file again."""
+        self._settle(file, {}, outcome)
+        self._journal.finish(self._begin_collecting(file), outcome)
+
+    def _begin_collecting(self, file: BatchFile) -> Call:
+        return self._journal.begin(KIND, self._files.rater_id, f"collect {file.digest}", "{}")
+
+    async def _collect(self, file: BatchFile, batch: Any) -> None:
+        """Read what a batch that has ended left; what it does not tell of is open again."""
+        begun = self._begin_collecting(file)
+        replies: dict[str, Reply] = {}
+        for file_id in (batch.output_file_id, batch.error_file_id):
+            for line in await self._files.fetch(file_id):
+                replies[str(line.get("custom_id"))] = self._reply(line)
+        left = "failed" if batch.status == "completed" else f"batch_{batch.status}"
+        self._settle(file, replies, left)
+        self._journal.finish(begun, str(batch.status), response=batch.to_json())
+        if batch.status != "completed":
+            said = "; ".join(str(one.message) for one in (batch.errors.data or ()) if one) if batch.errors else ""
+            shown = self._endpoint.redacted(f" ({said})" if said else "")
+            self.summary.problem = (
+                f"rater {self._files.rater_id!r}: the batch {batch.id} {batch.status}{shown}; "
+                "run the command again to submit what is left"
+            )
+
+    def _reply(self, line: dict[str, Any]) -> Reply:
+        response = mapping(line.get("response"))
+        body = self._endpoint.redacted(json.dumps(response.get("body"), ensure_ascii=False), cut=None)
+        status = response.get("status_code")
+        if isinstance(response.get("body"), dict) and status in (None, 200):
+            return read_body(body)
+        error = mapping(line.get("error")) or mapping(mapping(response.get("body")).get("error"))
+        outcome = f"http_{status}" if status else str(error.get("code") or "failed")
+        return Reply(outcome=outcome, body=body, detail=self._endpoint.redacted(str(error.get("message") or "")))
+
+    def _settle(self, file: BatchFile, replies: dict[str, Reply], left: str) -> None:
+        """Write down what became of each request of a file, visit by visit."""
+        visits = {visit.submission_id: visit for visit in self._visits_of(file)}
+        each = file.expected / max(1, len(file.custom_ids))
+        for submission_id, names in groupby(sorted(file.custom_ids), key=lambda name: name.rsplit("|", 2)[0]):
+            if submission_id in visits:
+                self._settle_visit(visits[submission_id], list(names), replies, left, each)
+
+    def _visits_of(self, file: BatchFile) -> Iterator[Visit]:
+        """Yield the visits of a file, also those that this run is not to make: they are paid."""
+        wanted = {name.rsplit("|", 2)[0] for name in file.custom_ids}
+        every = visits_of(self._forms.store, asked_ways(self._endpoint.rater))
+        return (visit for visit in (*self._visits, *every) if visit.submission_id in wanted)
+
+    def _settle_visit(
+        self, visit: Visit, names: Sequence[str], replies: dict[str, Reply], left: str, expected: float
+    ) -> None:
+        lease, talk = self._open(visit)
+        calls = {(call.key, call.attempt): call for call in self._journal.calls(REQUEST, visit.submission_id)}
+        finished = lease.completed
+        with self._forms.store.transaction() as connection:
+            for name in names:
+                _, ask_id, attempt = name.rsplit("|", 2)
+                begun = calls.get((ask_id, int(attempt)))
+                if begun is None or begun.outcome != STARTED:
+                    continue  # read by a run that was broken off
+                reply = replies.get(name, Reply(outcome=left))
+                outcome = talk.outcome_of(begun, reply)
+                cost = self._purse.pay(expected, reply)
+                facts = reply.facts if cost is None else {**reply.facts, "cost": cost}
+                talk = talk.after(journal.finish(connection, begun, outcome, response=reply.body, facts=facts))
+                self.summary.paid(outcome, reply, self._purse)
+            if talk.is_over and not finished:
+                self._forms.store.complete_within(connection, talk.submission(lease), completion_code="rater")
+        if talk.is_over and not finished:
+            self.summary.count(talk.answers)
+
+    def _open(self, visit: Visit) -> tuple[Lease, Talk]:
+        with self._forms.store.transaction() as connection:
+            lease = lease_for_rater(connection, visit.asked.rater.id, visit.assignment_id, visit.label)
+        form = visit.shown(self._forms.form(visit.assignment_id, visit.asked.way))
+        calls = self._journal.calls(REQUEST, lease.submission_id)
+        return lease, Talk(asks_of(form, visit.asked.way.conversation), calls, visit)
+
+    async def _submit(self) -> None:
+        """Upload what is open and not under way, in as many files as it takes."""
+        waiting: list[Line] = []
+        size = 0
+        for line in self._open_lines():
+            waiting.append(line)
+            size += sum(len(str(message["content"])) for message in line.request.messages) + 4000
+            if len(waiting) >= MOST_LINES or size >= MOST_BYTES:
+                await self._send(waiting)
+                waiting, size = [], 0
+        if waiting:
+            await self._send(waiting)
+
+    def _open_lines(self) -> Iterator[Line]:
+        under_way = {name.rsplit("|", 1)[0] for file in self._under_way() for name in file.custom_ids}
+        done = self._forms.store.completed_by_raters()
+        for visit in self._visits:
+            if visit.submission_id in done:
+                continue
+            lease, talk = self._open(visit)
+            if talk.is_over:
+                with self._forms.store.transaction() as connection:
+                    self._forms.store.complete_within(connection, talk.submission(lease), completion_code="rater")
+                self.summary.count(talk.answers)
+                continue
+            for ask in talk.open_asks:
+                if f"{lease.submission_id}|{ask.ask_id}" in under_way:
+                    continue
+                request = talk.request(self._wording, ask)
+                aside = self._purse.set_aside(*expected_tokens(request))
+                if aside is None:
+                    self.summary.problem = budget_reached(visit.asked.rater, self._purse)
+                    return
+                yield Line(lease=lease, ask=ask, request=request, expected=aside)
+
+    async def _send(self, lines: Sequence[Line]) -> None:
+        """Write every request down, then upload the file and have it worked on."""
+        with self._forms.store.transaction() as connection:
+            bodies = []
+            for line in lines:
+                record = self._endpoint.record(line.request)
+                begun = journal.begin(connection, REQUEST, line.lease.submission_id, line.ask.ask_id, record)
+                name = f"{begun.scope}|{begun.key}|{begun.attempt}"
+                bodies.append((name, self._endpoint.body(line.request)))
+            content = jsonl(bodies)
+            digest = sha256(content).hexdigest()
+            asked = {"custom_ids": [name for name, _ in bodies], "expected": sum(line.expected for line in lines)}
+            key = f"upload {digest}"
+            upload = journal.begin(connection, KIND, self._files.rater_id, key, json.dumps(asked))
+        upload = await self._files.upload(upload, digest, content)
+        await self._files.create(digest, str(upload.facts["id"]))
+        self.summary.notes.append(
+            f"{len(lines):,} requests submitted as a batch file; run the command again to collect"
+        )
