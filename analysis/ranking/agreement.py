@@ -209,7 +209,7 @@ def _sure(estimate: Floats, gaps: Floats, near: float, level: float) -> Floats:
     two rankings takes half of what the level leaves, so that both hold together.
     """
     whole = gaps[~np.isnan(gaps).any(axis=1)]
-    if len(whole) < 2 or np.isnan(estimate).any():
+    if len(whole) < 2 or not estimate.size or np.isnan(estimate).any():  # one system alone has no differences
         return np.zeros_like(estimate)
     spread = whole.std(axis=0)
     varies = spread > near * 1e-3

@@ -76,3 +76,19 @@ def test_shares_add_up_and_need_no_study_file(small: Results) -> None:
 
 def test_ratings_on_a_scale_have_no_shares() -> None:
     assert run(ratings=ratings([("p0", "i0", "a", 2)], elicitation="likert"))["category_shares"] == []
+
+
+def test_one_system_judged_by_people_and_an_llm_has_a_report() -> None:
+    """With one system there is nothing to rank, and no ranking to compare."""
+    rows = [
+        (f"{kind}{who}", f"i{item}", "beluga", int((who + item) % 3 == 0))
+        for kind in ("p", "m")
+        for who in range(3)
+        for item in range(6)
+    ]
+    kinds = ["human" if row[0].startswith("p") else "llm" for row in rows]
+    table = ratings(rows, criterion="faulty", elicitation="category", annotator_kind=kinds, group=kinds)
+    found = run(ratings=table, study=facts("faulty"))
+    assert {row["kendall_tau"] for row in found["ranking_agreement"]} == {None}
+    assert all(row["reason"] for row in found["ranking_agreement"])
+    assert "How often each answer was given" in render_report(found)["report.html"]
