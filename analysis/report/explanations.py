@@ -9,6 +9,7 @@ from analysis.report.document import Block, Fold, Heading, Paragraph, Results, S
 from analysis.report.words import Names, count, number, percent, plural, sentence
 
 Row = dict[str, Any]
+Words = dict[tuple[str, float], str]  # of category answers: (criterion, score) -> what was offered
 MOST_APART, SPREAD = 3, 3  # of each rater
 SAME = ("source", "criterion", "item_id", "system", "system_x", "system_y", "exposure")
 LONGEST = 3000  # characters of an explanation; the CSV has all
@@ -21,6 +22,11 @@ def explanations(results: Results) -> Section | None:
     if not rows:
         return None
     names = Names(results)
+    words = {
+        (row["criterion"], float(row["score"])): str(row["answer"])
+        for row in results.get("category_shares") or ()
+        if row["answer"] is not None
+    }
     blocks: list[Block] = [
         Paragraph(
             text="An explanation is what a rater wrote when asked why. It need not be what led to the answer. Shown "
@@ -34,7 +40,7 @@ def explanations(results: Results) -> Section | None:
         shown = chosen(own)
         name = names.group(group) if names.kind(group) == "llm" else sentence(names.group(group))
         blocks.append(Heading(text=f"{name}: {len(shown)} of {len(own):,}"))
-        blocks += [_fold(row, names) for row in shown]
+        blocks += [_fold(row, names, words) for row in shown]
     return Section(id="explanations", title="What the raters say", blocks=tuple(blocks))
 
 
@@ -66,17 +72,20 @@ def _scale(row: Row) -> tuple[str, str]:
     return row["source"], row["criterion"]
 
 
-def _fold(row: Row, names: Names) -> Fold:
+def _fold(row: Row, names: Names, words: Words) -> Fold:
     text = row["explanation"]
     cut = f"{text[:LONGEST]}\u2026 (the rest stands in {TABLE})" if len(text) > LONGEST else text
     parts = tuple(Paragraph(text=part, quoted=True) for part in cut.split("\n") if part.strip())
-    return Fold(summary=_summary(row, names), blocks=parts)
+    return Fold(summary=_summary(row, names, words), blocks=parts)
 
 
-def _summary(row: Row, names: Names) -> str:
+def _summary(row: Row, names: Names, words: Words) -> str:
+    named = None if row["value"] is None else words.get((row["criterion"], float(row["value"])))
     answer = _answer(row["value"], row, names)
+    if named is not None and row["source"] == "ratings":
+        answer = f"{answer} ({named})" if row["people_mean"] is not None else named
     if row["people_mean"] is not None:
-        answer += f" (people {_answer(row['people_mean'], row, names, mean=True)})"
+        answer += f", people {_answer(row['people_mean'], row, names, mean=True)}"
     where = [names.criterion(row["criterion"]), *([] if row["item_id"] is None else [shown_name(row["item_id"])])]
     return f"{answer}: {_about(row, names)}, {', '.join(where)}"
 

@@ -120,7 +120,7 @@ def _by_system(results: Results, rows: list[Row], names: Names) -> list[Block]:
     """Show mean ratings as Chiang and Lee (2023, Table 3) do: a row a way of asking, a column a system."""
     means = (results.get("ratings") or {}).get("means") or []
     groups = list(dict.fromkeys(row["group"] for row in rows if row["source"] == "ratings"))
-    if not any(names.kind(group) == "llm" for group in groups):
+    if not any(names.kind(group) == "llm" for group in groups) or len({row["system"] for row in means}) < 2:
         return []
     criteria = sorted(dict.fromkeys(row["criterion"] for row in means), key=lambda each: each != OVERALL)
     tables = [_means(means, groups, criterion, names, several=len(criteria) > 1) for criterion in criteria]

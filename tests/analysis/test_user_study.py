@@ -74,6 +74,13 @@ def test_shares_add_up_and_need_no_study_file(small: Results) -> None:
     assert "How often each answer was given" in render_report(alone)["report.html"]
 
 
+def test_a_reason_stands_beside_the_words_of_the_answer() -> None:
+    table = ratings([("p0", "i0", "beluga", 1)], criterion="faulty", elicitation="category", explanation="It rambles.")
+    html = render_report(run(ratings=table, study=facts("faulty")))["report.html"]
+    assert "<summary>Yes: Beluga, faulty, i0</summary>" in html
+    assert "It rambles." in html
+
+
 def test_ratings_on_a_scale_have_no_shares() -> None:
     assert run(ratings=ratings([("p0", "i0", "a", 2)], elicitation="likert"))["category_shares"] == []
 
