@@ -129,7 +129,7 @@ def rate(
             visits = visits_of(workspace.store, choose_ways(rater, variants), limit=limit, only=only)
             tell_estimate(workspace, visits, wording, table, as_json=as_json)
             return
-        stack.enter_context(one_run(workspace.store.name, rater.id))
+        stack.enter_context(one_run(workspace.store.name, rater.id, workspace.store.reading))
         if wait and rater.provider != "batch":
             raise click.UsageError('--wait is for raters with provider = "batch"')
         if simulate:

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from hashlib import sha256
+
+from sqlalchemy import Connection, text
 
 from spa.errors import ResponseError
 from spa.responses.database import parse_target
 
+Connect = Callable[[], AbstractContextManager[Connection]]
+
 
 @contextmanager
-def one_run(store_name: str, rater_id: str) -> Iterator[None]:
-    """Hold a lock file beside an SQLite store while a rater runs; the system frees it when the process dies.
+def one_run(store_name: str, rater_id: str, connect: Connect | None = None) -> Iterator[None]:
+    """Hold a lock while a rater runs; it is freed when the process dies.
 
-    Other databases have no file to lock: there, starting one run at a time is left to the user.
+    SQLite: a lock file beside the store. PostgreSQL: an advisory lock of a connection that ``connect``
+    gives. In other databases starting one run at a time is left to the user.
 
     Raises
     ------
@@ -25,7 +30,8 @@ def one_run(store_name: str, rater_id: str) -> Iterator[None]:
     """
     store = parse_target(store_name).path
     if store is None:
-        yield
+        with _advisory_lock(store_name, rater_id, connect):
+            yield
         return
     place = store.with_name(f".{store.name}.{sha256(rater_id.encode()).hexdigest()[:12]}.lock")
     try:
@@ -36,10 +42,35 @@ def one_run(store_name: str, rater_id: str) -> Iterator[None]:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise ResponseError(
-                f"{store}: rater {rater_id!r} is running on this store already, and two runs would pay twice; "
-                "wait for the other run, or stop it and start again"
-            ) from error
+            raise _running(str(store), rater_id) from error
         yield
     finally:
         os.close(descriptor)
+
+
+@contextmanager
+def _advisory_lock(store_name: str, rater_id: str, connect: Connect | None) -> Iterator[None]:
+    if connect is None:
+        yield
+        return
+    with connect() as connection:
+        if connection.dialect.name != "postgresql":
+            yield
+            return
+        number = int.from_bytes(sha256(f"spa rater {rater_id}".encode()).digest()[:8], "big", signed=True)
+        got = connection.scalar(text("SELECT pg_try_advisory_lock(:number)"), {"number": number})
+        connection.commit()  # the lock is the session's; no transaction stays open beside it
+        if not got:
+            raise _running(store_name, rater_id)
+        try:
+            yield
+        finally:
+            connection.execute(text("SELECT pg_advisory_unlock(:number)"), {"number": number})
+            connection.commit()
+
+
+def _running(store_name: str, rater_id: str) -> ResponseError:
+    return ResponseError(
+        f"{store_name}: rater {rater_id!r} is running on this store already, and two runs would pay twice; "
+        "wait for the other run, or stop it and start again"
+    )
