@@ -13,6 +13,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 from spa.forms.form import Answer, AnswerOption, ConfirmAnswer, NumberAnswer, OptionsAnswer, Question, TextAnswer
@@ -228,6 +229,7 @@ def _shown(raw: object) -> str:
     return repr(text) if isinstance(raw, str) else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
+@lru_cache(maxsize=1024)  # most questions of a study are answered alike; nobody changes a schema that is made
 def _schema_of(answer: Answer) -> dict[str, Any]:
     match answer:
         case NumberAnswer():

@@ -21,6 +21,7 @@ from tests.benchmarks import (
     bench_correlations,
     bench_forms,
     bench_local,
+    bench_raters,
     bench_report,
     bench_store,
 )
@@ -68,6 +69,8 @@ def main() -> None:
     for figure in bench_bradley_terry.figures(peers):
         _add(table, figure)
     for figure in bench_agreement.figures(peers, given.irr):
+        _add(table, figure)
+    for figure in bench_raters.rater_beside_bare_client():
         _add(table, figure)
     for figure in bench_correlations.figures():
         _add(table, figure)

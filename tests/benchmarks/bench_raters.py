@@ -1,0 +1,100 @@
+"""What a rater costs beside the bare client library, on the same requests and the same server in another process."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import openai
+
+from spa.annotators.raters.chat import ChatEndpoint
+from spa.annotators.raters.endpoint import Request
+from spa.annotators.raters.run import rate_visits
+from spa.annotators.raters.visits import visits_of
+from spa.annotators.raters.wording import StudyWording
+from spa.commands.workspace import Workspace, open_workspace
+from spa.forms.asks import asks_of
+from spa.study.raters import Rater, asked_ways
+from tests.benchmarks.measure import Figure
+from tests.spa.rehearsed import built_example
+
+REQUESTS = 200
+AT_ONCE = 8
+SERVER = """
+import time
+from tests.spa.scripted_server import http, middle, scripted
+with scripted(lambda asked: http(middle(asked))) as served:
+    print(served.url, flush=True)
+    time.sleep(600)
+"""
+
+
+@contextmanager
+def server() -> Iterator[str]:
+    """Serve the middle of every scale from another process."""
+    process = subprocess.Popen([sys.executable, "-c", SERVER], stdout=subprocess.PIPE, text=True)
+    try:
+        yield process.stdout.readline().strip() if process.stdout else ""
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def rater_beside_bare_client(requests: int = REQUESTS) -> Iterator[Figure]:
+    """Yield the CPU seconds of a run over those of the bare client, and how memory grows."""
+    with tempfile.TemporaryDirectory() as folder, server() as url:
+        study = built_example(Path(folder), annotators=requests)
+        rater = Rater(id="judge", model="m", base_url=url, concurrency=AT_ONCE)
+        with open_workspace(study) as workspace:
+            bodies = bodies_of(workspace, rater)
+            bare = min(asyncio.run(bare_client(url, bodies)) for _ in range(3))
+            before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            began = time.process_time()
+            visits = visits_of(workspace.store, asked_ways(rater))
+            wording = StudyWording(workspace.texts)
+            summary = rate_visits(workspace, visits, wording, endpoint=ChatEndpoint(rater, environment={}))
+            ours = time.process_time() - began
+            grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+    if summary.finished != requests:
+        raise RuntimeError(summary.problem)
+    note = (
+        f"{requests} forms, {AT_ONCE} at once, bare {1000 * bare / requests:.2f} ms, ours {1000 * ours / requests:.2f}"
+    )
+    yield Figure(name="rater: CPU over bare openai client", value=ours / bare, unit="ratio", note=note)
+    yield Figure(name="rater: growth of memory", value=grown, unit="MiB", note=f"{requests} forms")
+
+
+def bodies_of(workspace: Workspace, rater: Rater) -> list[dict[str, Any]]:
+    """Return what the rater would send."""
+    (asked,) = asked_ways(rater)
+    endpoint, wording = ChatEndpoint(rater, environment={}), StudyWording(workspace.texts)
+    found = []
+    for name in workspace.store.assignment_ids():
+        (ask,) = asks_of(workspace.form(name, asked.way), "form")
+        request = Request(messages=tuple(wording.opening(ask, asked.way)), questions=ask.questions, way=asked.way)
+        found.append(json.loads(json.dumps(endpoint.body(request))))
+    return found
+
+
+async def bare_client(url: str, bodies: list[dict[str, Any]]) -> float:
+    """Send all bodies with nothing around the client library; return CPU seconds."""
+    http = openai.DefaultAioHttpClient(trust_env=False)
+    async with openai.AsyncOpenAI(base_url=url, api_key="none", max_retries=0, http_client=http) as client:
+        waiting = iter(bodies)
+
+        async def work() -> None:
+            for body in waiting:
+                await client.chat.completions.create(**body)
+
+        began = time.process_time()
+        await asyncio.gather(*(work() for _ in range(AT_ONCE)))
+        return time.process_time() - began
