@@ -171,7 +171,7 @@ def rate(
 def open_endpoint(rater: Rater, timeout: float, folder: Path) -> Endpoint:
     """Return the connection that a rater's provider wants; ``folder`` is where those of models begin."""
     if rater.provider == "local":
-        from spa.annotators.raters.local import LocalEndpoint
+        from spa.annotators.raters.local.endpoint import LocalEndpoint
 
         return LocalEndpoint(rater, base=folder)
     if rater.provider == "responses":

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from spa.annotators.raters.endpoint import Request
-from spa.annotators.raters.local import LocalEndpoint
+from spa.annotators.raters.local.endpoint import LocalEndpoint
 from spa.annotators.raters.wording import StudyWording
 from spa.forms.asks import asks_of
 from spa.forms.form import Answer, Exhibit, ExhibitsBlock, Form, Page, Question, RatingTarget, Segment, TextBlock

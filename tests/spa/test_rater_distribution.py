@@ -16,7 +16,7 @@ from spa.annotators.raters.distribution import (
     offered,
     value_of,
 )
-from spa.annotators.raters.local_options import OptionTree, Path, SameTokens, option_tree
+from spa.annotators.raters.local.options import OptionTree, Path, SameTokens, option_tree
 from spa.annotators.raters.reading import settle
 from spa.forms.form import Answer, AnswerOption, OptionsAnswer, Question
 from spa.journal import Call

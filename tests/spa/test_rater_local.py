@@ -15,7 +15,7 @@ import pytest
 
 from spa.annotators.raters.distribution import offered
 from spa.annotators.raters.endpoint import Reply, Request
-from spa.annotators.raters.local import LocalEndpoint
+from spa.annotators.raters.local.endpoint import LocalEndpoint
 from spa.annotators.raters.reading import settle
 from spa.annotators.raters.wording import StudyWording
 from spa.errors import PlatformError, StudyError
@@ -251,9 +251,9 @@ def test_a_prompt_that_is_too_long_is_told(models: Path) -> None:
 
 
 def test_the_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    from spa.annotators.raters import local_loading
+    from spa.annotators.raters.local import loading
 
-    monkeypatch.setattr(local_loading, "find_spec", lambda name: None)
+    monkeypatch.setattr(loading, "find_spec", lambda name: None)
     with pytest.raises(PlatformError, match=r'pip install "spa-eval\[local\]"'):
         LocalEndpoint(Rater(id="local", model="m", provider="local", answer_format="json"))
 
@@ -291,10 +291,10 @@ def test_what_is_stored_is_read_as_the_mean_or_the_most_probable(models: Path) -
 
 
 def test_every_manner_of_looking_gives_the_same(models: Path) -> None:
-    from spa.annotators.raters.local_causal import CausalModel
-    from spa.annotators.raters.local_loading import load_model
-    from spa.annotators.raters.local_options import option_tree
-    from spa.annotators.raters.local_prompts import local_prompt
+    from spa.annotators.raters.local.causal import CausalModel
+    from spa.annotators.raters.local.loading import load_model
+    from spa.annotators.raters.local.options import option_tree
+    from spa.annotators.raters.local.prompts import local_prompt
 
     one = rater(made(models, "chat"), **LOGIT)
     loaded = load_model(one, Path())

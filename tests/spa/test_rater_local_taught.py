@@ -17,7 +17,7 @@ import pytest
 
 from spa.annotators.raters.chat import ChatEndpoint
 from spa.annotators.raters.endpoint import Endpoint
-from spa.annotators.raters.local import LocalEndpoint
+from spa.annotators.raters.local.endpoint import LocalEndpoint
 from spa.annotators.raters.run import rate_assignments
 from spa.annotators.raters.wording import StudyWording
 from spa.forms.form import Form

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from spa.annotators.raters.local_causal import Looked, Spoken
-from spa.annotators.raters.local_loading import LoadedModel
-from spa.annotators.raters.local_options import OptionTree
-from spa.annotators.raters.local_prompts import LocalPrompt
+from spa.annotators.raters.local.causal import Looked, Spoken
+from spa.annotators.raters.local.loading import LoadedModel
+from spa.annotators.raters.local.options import OptionTree
+from spa.annotators.raters.local.prompts import LocalPrompt
 
 
 class EncoderDecoderModel:

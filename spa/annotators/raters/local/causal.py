@@ -13,9 +13,9 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from spa.annotators.raters.local_loading import LoadedModel
-from spa.annotators.raters.local_options import OptionTree, Path
-from spa.annotators.raters.local_prompts import LocalPrompt
+from spa.annotators.raters.local.loading import LoadedModel
+from spa.annotators.raters.local.options import OptionTree, Path
+from spa.annotators.raters.local.prompts import LocalPrompt
 
 Manner = Literal["packed", "in steps", "copied", "alone"]
 REUSING: tuple[Manner, ...] = ("packed", "in steps")

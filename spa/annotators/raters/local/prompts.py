@@ -10,7 +10,7 @@ from hashlib import sha256
 from typing import Any
 
 from spa.annotators.raters.endpoint import mapping
-from spa.annotators.raters.local_loading import LoadedModel
+from spa.annotators.raters.local.loading import LoadedModel
 from spa.errors import PlatformError
 
 BETWEEN = "\n\n"  # messages, where a model has no chat template

@@ -19,8 +19,8 @@ from typing import Any, Self
 
 from spa.annotators.raters.distribution import offered
 from spa.annotators.raters.endpoint import Reply, Request, read_body
-from spa.annotators.raters.local_causal import CausalModel
-from spa.annotators.raters.local_loading import (
+from spa.annotators.raters.local.causal import CausalModel
+from spa.annotators.raters.local.loading import (
     LoadedModel,
     check_extra,
     choose_threads,
@@ -28,9 +28,9 @@ from spa.annotators.raters.local_loading import (
     refuse_schema,
     versions,
 )
-from spa.annotators.raters.local_options import SameTokens, option_tree
-from spa.annotators.raters.local_prompts import LocalPrompt, image_urls, local_prompt
-from spa.annotators.raters.local_seq2seq import EncoderDecoderModel
+from spa.annotators.raters.local.options import SameTokens, option_tree
+from spa.annotators.raters.local.prompts import LocalPrompt, image_urls, local_prompt
+from spa.annotators.raters.local.seq2seq import EncoderDecoderModel
 from spa.annotators.raters.remote import without_images
 from spa.errors import PlatformError
 from spa.study.raters import Rater, Way, asked_ways

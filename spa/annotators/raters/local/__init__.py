@@ -1,0 +1,1 @@
+"""Models on this machine: loaded once, read through a shared prefix, their probabilities looked at."""
