@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.special import nctdtrinc, stdtrit
 
+from analysis.checks import check_level, check_values
 from analysis.coding import Floats, Ints
 from analysis.rating_checks.many_tests import one_sample_tests, sums_by, unit_means
 from analysis.t_tests import NO_VARIATION, ONE_UNIT
@@ -56,6 +57,8 @@ def cohens_d_z(differences: Sequence[float] | Floats, *, confidence: float = 0.9
     values = np.asarray(differences, dtype=np.float64)
     if not (len(values) and np.isfinite(values).all()):
         raise ValueError("at least one difference is wanted, all finite")
+    check_level("confidence", confidence)
+    check_values("differences", values)
     found = one_sample_tests(np.zeros(len(values), dtype=np.int64), values, 1)
     if found.reasons[0] is not None:
         return EffectSize(value=None, ci_low=None, ci_high=None, n=len(values), reason=found.reasons[0])
@@ -105,6 +108,9 @@ def superiority(
     0.625
     """
     x, y = np.asarray(scores_x, dtype=np.float64), np.asarray(scores_y, dtype=np.float64)
+    check_level("confidence", confidence)
+    check_values("scores_x", x)
+    check_values("scores_y", y)
     if not len(x) or len(x) != len(y):
         raise ValueError(f"as many scores of x as of y are wanted, got {len(x)} and {len(y)}")
     unit = np.arange(len(x)) if units is None else np.unique(np.asarray(units), return_inverse=True)[1]
@@ -159,6 +165,9 @@ def hedges_g(
     1.816
     """
     x, y = np.asarray(scores_x, dtype=np.float64), np.asarray(scores_y, dtype=np.float64)
+    check_level("confidence", confidence)
+    check_values("scores_x", x)
+    check_values("scores_y", y)
     units = [
         [(side, place) for place in range(len(scores))] if own is None else list(own)
         for side, scores, own in (("x", x, units_x), ("y", y, units_y))
