@@ -31,7 +31,7 @@ What to conclude:
 - **Intervals of means and strengths** hold what they say from about 20 annotators on, in most designs from 10.
 - **Intervals of agreement** need units: 50 for alpha, 200 for AC1 and kappas. With fewer they are too narrow by up to
   5 points (kappas of 10 units by up to 9); where most answers are the same, by up to 13.
-  Intervals of icc2, which speaks of other raters, fall short by up to 8 points where raters differ much in
+  Intervals of icc2, which speaks of other raters, fall short by up to 9 points where raters differ much in
   strictness, the more so the fewer raters and the more units there are; those of icc1 and icc3 do not.
 
 Of the {promised} lines whose level is promised, {kept} keep it within two Monte-Carlo standard errors; by chance
