@@ -46,6 +46,7 @@ class ChoiceTest:
     p_equivalence: float | None = None
     p_equivalence_adjusted: float | None = None
     equivalent: bool | None = None
+    lopsided: bool = False
     reason: str | None = None
 
     @property
@@ -148,6 +149,7 @@ def compare_choices(cells: ChoiceCells, plan: Plan) -> list[ChoiceTest]:
                 df=result.df,
                 p_value=result.p_value,
                 p_binomial=sign_test(wins, losses),
+                lopsided=result.lopsided,
                 reason=result.reason,
             )
         )

@@ -49,6 +49,7 @@ class PreferenceTest:
     d_z_low: float | None = None
     d_z_high: float | None = None
     d_z_interval: str | None = None
+    lopsided: bool = False
     reason: str | None = None
 
     @property
@@ -240,6 +241,7 @@ def compare_preferences(units: UnitPreferences, tests: Comparisons, *, confidenc
                 t=result.t if result else None,
                 df=result.df if result else None,
                 p_value=result.p_value if result else None,
+                lopsided=result.lopsided if result else False,
                 reason=result.reason if result else NOBODY,
             )
         )

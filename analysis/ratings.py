@@ -66,6 +66,7 @@ class RatingTest:
     p_equivalence: float | None = None
     p_equivalence_adjusted: float | None = None
     equivalent: bool | None = None
+    lopsided: bool = False
     reason: str | None = None
 
     @property
@@ -265,6 +266,7 @@ def _row(cells: RatingCells, x: int, y: int, unit: str, test: str, result: TTest
         t=result.t,
         df=result.df,
         p_value=result.p_value,
+        lopsided=result.lopsided,
         reason=result.reason,
     )
 
