@@ -110,22 +110,22 @@ def _pairs(results: Results, names: Names, rows: list[dict[str, Any]], criterion
         Column(title="Difference", explanation="mean rating of the first minus that of the second", numeric=True),
         Column(title=f"{confidence_words(results)} interval", numeric=True),
         Column(title="Test", explanation="paired where the same unit rated both systems"),
-        Column(title="t", explanation="the difference in standard errors", numeric=True),
-        Column(title="df", explanation="degrees of freedom", numeric=True),
         Column(
             title="Adjusted p",
             explanation="chance of so large a difference if there were none, corrected for "
             f"testing several pairs ({correction_name(results)})",
             numeric=True,
         ),
+        Column(title="Stars"),
+        Column(title="Verdict"),
         Column(
             title="Crossed p",
             explanation="the same over annotators and items at once, both taken as drawn; \u2260 where it "
             "comes to another verdict",
             numeric=True,
         ),
-        Column(title="Stars"),
-        Column(title="Verdict"),
+        Column(title="t", explanation="the difference in standard errors", numeric=True),
+        Column(title="df", explanation="degrees of freedom", numeric=True),
     ]
     cells = [
         [
@@ -136,12 +136,12 @@ def _pairs(results: Results, names: Names, rows: list[dict[str, Any]], criterion
             cell(signed(row.get("mean_difference"), 3)),
             cell(interval(row.get("ci_low"), row.get("ci_high"), decimals=3)),
             cell(str(row.get("test") or "\u2013").replace("_", " ")),
-            cell(number(row.get("t"))),
-            cell(count(row.get("df"))),
             cell(p_value(row.get("p_adjusted"))),
-            crossed(row),
             cell(stars(row)),
             verdict(row, names, "ratings"),
+            crossed(row),
+            cell(number(row.get("t"))),
+            cell(count(row.get("df"))),
         ]
         for row in rows
     ]
