@@ -91,8 +91,9 @@ def is_lopsided(values: Sequence[float]) -> bool:
         return True
     if n < ENOUGH_FOR_SKEW:
         return False
-    mean = _mean(list(values))
-    second, third = (math.fsum((value - mean) ** power for value in values) / n for power in (2, 3))
+    mean = math.fsum(values) / n
+    away = [value - mean for value in values]
+    second, third = math.fsum([gap * gap for gap in away]) / n, math.fsum([gap * gap * gap for gap in away]) / n
     bound: float = SKEWED * math.sqrt(n) * second**1.5
     return abs(third) > bound
 
