@@ -32,6 +32,8 @@ PLAIN = (
     "expected",
 )
 
+NESTED = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
+
 
 def csv_tables(results: Results) -> dict[str, str]:
     """Return the text of each table by its file name; arrays without rows are left out.
@@ -93,4 +95,4 @@ def _field(value: Any) -> str:
         return repr(value)
     if isinstance(value, int):
         return str(value)
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
+    return value if isinstance(value, str) else NESTED.encode(value)
