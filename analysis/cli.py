@@ -68,6 +68,7 @@ SHARE = Finite(0, 1, min_open=True, max_open=True)
 Examples:
   spa report my-study/study.toml --out report
   spa report --ratings ratings.csv --map rater=annotator_id --llm gpt4 --scale 1:5 --out report
+  spa report --choices choices.csv --equivalence 0.05 --correction bh --out report
 """
 )
 @click.argument("study", type=click.Path(path_type=Path), required=False)

@@ -20,7 +20,7 @@ from analysis.report.document import (
     build_table,
 )
 from analysis.report.evidence import degree, evidence
-from analysis.report.findings import OVERALL
+from analysis.report.findings import OVERALL, opened
 from analysis.report.words import Names, cell, interval, number, p_value, p_words, plural, sentence, slug
 
 Row = dict[str, Any]
@@ -63,6 +63,7 @@ def correlations(results: Results) -> Section | None:
     blocks: list[Block] = [Paragraph(text=INTRODUCTION)]
     parts = sorted(dict.fromkeys((row["criterion"], row["b"]) for row in rows), key=lambda each: each[0] != OVERALL)
     criteria = {criterion for criterion, _ in parts}
+    ordered = list(dict.fromkeys(criterion for criterion, _ in parts))
     targets = {target for _, target in parts}
     for criterion, target in parts:
         own = [row for row in rows if (row["criterion"], row["b"]) == (criterion, target)]
@@ -76,7 +77,7 @@ def correlations(results: Results) -> Section | None:
         stem = "-".join(slug(part) for part in (criterion, target) if len(parts) > 1)
         about = f": {names.criterion(criterion)}" if len(criteria) > 1 else ""
         told += _tables(own, names, f"correlations-{stem}".rstrip("-"), target, about)
-        if OVERALL in criteria and criterion != OVERALL:
+        if criterion not in opened(ordered):
             blocks.append(Fold(summary=title, blocks=tuple(told)))
         else:
             blocks += [Heading(text=title), *told] if title else told

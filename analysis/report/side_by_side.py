@@ -18,7 +18,7 @@ from analysis.report.document import (
     Table,
     build_table,
 )
-from analysis.report.findings import OVERALL, SHARES, Finding, findings
+from analysis.report.findings import OVERALL, SHARES, Finding, findings, opened
 from analysis.report.preferences import LLM_NOTE, STARS
 from analysis.report.rankings_compared import rankings_compared
 from analysis.report.words import (
@@ -61,7 +61,7 @@ def side_by_side(results: Results) -> Section | None:
     criteria = sorted(dict.fromkeys(entry.criterion for entry in found), key=lambda each: each != OVERALL)
     for criterion in criteria:
         table = matrix([entry for entry in found if entry.criterion == criterion], names, criterion, len(criteria) > 1)
-        if table is not None and OVERALL in criteria and criterion != OVERALL:
+        if table is not None and criterion not in opened(criteria):
             blocks.append(Fold(summary=sentence(names.criterion(criterion)), blocks=(table,)))
         elif table is not None:
             blocks.append(table)
