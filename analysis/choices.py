@@ -138,19 +138,12 @@ def compare_choices(cells: ChoiceCells, plan: Plan) -> list[ChoiceTest]:
                 system_y=cells.systems[number % k],
                 unit=unit.unit,
                 unit_note=unit.note,
-                n=result.n,
                 wins_x=wins,
                 wins_y=losses,
                 ties=len(own) - wins - losses,
                 win_rate=result.mean,
-                ci_low=result.ci_low,
-                ci_high=result.ci_high,
-                t=result.t,
-                df=result.df,
-                p_value=result.p_value,
                 p_binomial=sign_test(wins, losses),
-                lopsided=result.lopsided,
-                reason=result.reason,
+                **result.columns(),
             )
         )
     return rows

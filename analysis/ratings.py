@@ -258,16 +258,9 @@ def _row(cells: RatingCells, x: int, y: int, unit: str, test: str, result: TTest
         system_y=cells.systems[y],
         unit=unit,
         unit_note=ITEM_NOTE if unit == "item" else None,
-        n=result.n,
         mean_difference=result.mean,
-        ci_low=result.ci_low,
-        ci_high=result.ci_high,
         test=test,
-        t=result.t,
-        df=result.df,
-        p_value=result.p_value,
-        lopsided=result.lopsided,
-        reason=result.reason,
+        **result.columns(),
     )
 
 

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from scipy.special import bdtr, stdtr, stdtrit
 
@@ -35,6 +36,11 @@ class TTest:
     p_value: float | None
     reason: str | None
     lopsided: bool = False
+
+    def columns(self) -> dict[str, Any]:
+        """Return what the rows of preferences, ratings and choices have in common of a test."""
+        names = ("n", "ci_low", "ci_high", "t", "df", "p_value", "lopsided", "reason")
+        return {name: getattr(self, name) for name in names}
 
 
 def one_sample(values: Floats, *, against: float, confidence: float) -> TTest:
