@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from analysis.coding import Floats, Ints, snap
-from analysis.corrections import holm
+from analysis.corrections import adjust
 from analysis.plan import Plan
 from analysis.preferences import CHANCE, Comparisons, UnitPreferences
 from analysis.t_tests import one_sample
@@ -349,7 +349,7 @@ def _discrepancies(values: Floats) -> Floats:
 
 
 def _adjusted(rows: list[CoherenceRow], plan: Plan) -> list[CoherenceRow]:
-    """Correct the tests of triples family by family (Holm)."""
+    """Correct the tests of triples family by family, as planned."""
     families: dict[tuple[str, ...], list[int]] = {}
     for place, row in enumerate(rows):
         if row.p_value is not None:
@@ -358,6 +358,8 @@ def _adjusted(rows: list[CoherenceRow], plan: Plan) -> list[CoherenceRow]:
     done = list(rows)
     for members in families.values():
         p_values = [p_value for place in members if (p_value := rows[place].p_value) is not None]
-        for place, p_adjusted in zip(members, holm(p_values, fwer=plan.fwer).p_adjusted.tolist(), strict=True):
+        for place, p_adjusted in zip(
+            members, adjust(p_values, correction=plan.correction, rate=plan.fwer).p_adjusted, strict=True
+        ):
             done[place] = replace(rows[place], p_adjusted=p_adjusted, n_tests=len(members))
     return done
