@@ -57,3 +57,12 @@ def too_large(values: Floats) -> bool:
     True
     """
     return bool(len(values)) and float(np.abs(values).max()) > LARGEST
+
+
+def check_values(name: str, values: Floats) -> None:
+    """Require finite numbers whose squares do not overflow.
+
+    >>> check_values("scores", np.array([1.0, 2.0]))
+    """
+    if not np.isfinite(values).all() or too_large(values):
+        raise ValueError(f"{name} must be finite and within 1e100 of 0; leave out what is missing")

@@ -46,6 +46,7 @@ class ChoiceTest:
     p_equivalence: float | None = None
     p_equivalence_adjusted: float | None = None
     equivalent: bool | None = None
+    lopsided: bool = False
     reason: str | None = None
 
     @property
@@ -137,18 +138,12 @@ def compare_choices(cells: ChoiceCells, plan: Plan) -> list[ChoiceTest]:
                 system_y=cells.systems[number % k],
                 unit=unit.unit,
                 unit_note=unit.note,
-                n=result.n,
                 wins_x=wins,
                 wins_y=losses,
                 ties=len(own) - wins - losses,
                 win_rate=result.mean,
-                ci_low=result.ci_low,
-                ci_high=result.ci_high,
-                t=result.t,
-                df=result.df,
-                p_value=result.p_value,
                 p_binomial=sign_test(wins, losses),
-                reason=result.reason,
+                **result.columns(),
             )
         )
     return rows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
 TABLES = ("preferences", "ratings", "choices", "metrics", "annotators")
 RANKINGS_SHOWN = 24
-SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 PLAN = (
     "fwer",
     "confidence",
@@ -49,11 +49,26 @@ class Tau(click.ParamType[Decimal]):
         return tau
 
 
+class Finite(click.FloatRange):
+    """A number within a range that is neither infinite nor NaN."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Refuse what a comparison with a bound lets through."""
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"a finite number is wanted, got {value!r}", param, ctx)
+        return number
+
+
+SHARE = Finite(0, 1, min_open=True, max_open=True)
+
+
 @click.command(
     epilog="""\b
 Examples:
   spa report my-study/study.toml --out report
   spa report --ratings ratings.csv --map rater=annotator_id --llm gpt4 --scale 1:5 --out report
+  spa report --choices choices.csv --equivalence 0.05 --correction bh --out report
 """
 )
 @click.argument("study", type=click.Path(path_type=Path), required=False)
@@ -79,23 +94,21 @@ Examples:
 @click.option("--unit", type=click.Choice(["auto", "annotator", "item"]), help="What tests generalise over.  [auto]")
 @click.option("--max-failed-checks", type=click.IntRange(min=0), help="Attention checks one may fail.  [0]")
 @click.option("--repeat-submissions", type=click.Choice(["exclude", "first"]), help="Who submitted twice.  [exclude]")
-@click.option(
-    "--regularisation", type=click.FloatRange(0, min_open=True), help="Wins added to every pair (Bradley-Terry)."
-)
+@click.option("--regularisation", type=Finite(0, min_open=True), help="Wins added to every pair (Bradley-Terry).")
 @click.option(
     "--epsilon",
-    type=click.FloatRange(0, 1, max_open=True),
+    type=Finite(0, 1, max_open=True),
     help="Share of outputs an LLM may fall behind a person: 0.2 for experts, 0.15 skilled, 0.1 crowds.  [0.1]",
 )
 @click.option(
     "--equivalence",
-    type=click.FloatRange(0, 0.5, min_open=True, max_open=True),
+    type=Finite(0, 0.5, min_open=True, max_open=True),
     metavar="MARGIN",
     help="Test whether preferences and choices lie within MARGIN of 0.5.",
 )
 @click.option(
     "--equivalence-ratings",
-    type=click.FloatRange(0, min_open=True),
+    type=Finite(0, min_open=True),
     metavar="POINTS",
     help="Test whether mean ratings differ by less than POINTS.",
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 LONGEST_NAME = 80
@@ -31,6 +32,7 @@ def clean(value: Any) -> Any:
     return value
 
 
+@lru_cache(maxsize=4096)
 def shown_name(text: str) -> str:
     r"""Return a name on one line, cut where it is very long, kept apart where it runs from right to left.
 

@@ -101,8 +101,8 @@ class Plan:
             raise ValueError(f"consistency_tau must lie in [1, 2], got {self.consistency_tau}")
         if self.equivalence_margin is not None and not 0 < self.equivalence_margin < 0.5:
             raise ValueError(f"equivalence_margin must lie between 0 and 0.5, got {self.equivalence_margin!r}")
-        if self.equivalence_margin_ratings is not None and not self.equivalence_margin_ratings > 0:
-            raise ValueError(f"equivalence_margin_ratings must be above 0, got {self.equivalence_margin_ratings!r}")
+        if self.equivalence_margin_ratings is not None:
+            check_finite("equivalence_margin_ratings", self.equivalence_margin_ratings, above=0)
 
 
 def parse_expectations(texts: Iterable[str], place: str = "expected") -> tuple[Expectation, ...]:

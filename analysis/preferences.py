@@ -18,6 +18,7 @@ from analysis.units import unit_name
 
 CHANCE = 0.5
 NOBODY = "no answers are left"
+UNTESTED = {**dict.fromkeys(("ci_low", "ci_high", "t", "df", "p_value")), "n": 0, "reason": NOBODY}
 CELL = ("annotator_id", "assignment_id", "variant", "sample")
 
 
@@ -49,6 +50,7 @@ class PreferenceTest:
     d_z_low: float | None = None
     d_z_high: float | None = None
     d_z_interval: str | None = None
+    lopsided: bool = False
     reason: str | None = None
 
     @property
@@ -232,15 +234,9 @@ def compare_preferences(units: UnitPreferences, tests: Comparisons, *, confidenc
                 exposure=exposure,
                 system_x=x,
                 system_y=y,
-                n=len(values),
                 mean=result.mean if result else None,
                 sd=result.sd if result else None,
-                ci_low=result.ci_low if result else None,
-                ci_high=result.ci_high if result else None,
-                t=result.t if result else None,
-                df=result.df if result else None,
-                p_value=result.p_value if result else None,
-                reason=result.reason if result else NOBODY,
+                **(result.columns() if result else UNTESTED),
             )
         )
     return rows

@@ -66,6 +66,7 @@ class RatingTest:
     p_equivalence: float | None = None
     p_equivalence_adjusted: float | None = None
     equivalent: bool | None = None
+    lopsided: bool = False
     reason: str | None = None
 
     @property
@@ -257,15 +258,9 @@ def _row(cells: RatingCells, x: int, y: int, unit: str, test: str, result: TTest
         system_y=cells.systems[y],
         unit=unit,
         unit_note=ITEM_NOTE if unit == "item" else None,
-        n=result.n,
         mean_difference=result.mean,
-        ci_low=result.ci_low,
-        ci_high=result.ci_high,
         test=test,
-        t=result.t,
-        df=result.df,
-        p_value=result.p_value,
-        reason=result.reason,
+        **result.columns(),
     )
 
 

@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, is_dataclass, replace
 from importlib.resources import files
 from typing import Any
 
@@ -275,7 +275,14 @@ def with_lower(plan: Plan, orders: Mapping[str, Order]) -> Plan:
 
 
 def _rows(records: Sequence[Any]) -> list[dict[str, Any]]:
-    return [asdict(record) for record in records]
+    """Return records as dicts; what is no record within them is not copied, as ``asdict`` would."""
+    names = [field.name for field in fields(records[0])] if records else []
+    return [{name: _unpacked(getattr(record, name)) for name in names} for record in records]
+
+
+def _unpacked(value: Any) -> Any:
+    nested = isinstance(value, tuple) and value and is_dataclass(value[0])
+    return [asdict(each) for each in value] if nested else value
 
 
 def _plain(value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -71,8 +72,7 @@ class _Shapes:
             return value if value in self.words else tuple(len(value) >= length for length in self.lengths)
         if isinstance(value, bool) or value is None:
             return (type(value), value)
-        sides = tuple((value > bound) - (value < bound) for bound in self.bounds)
-        return (type(value), value == int(value), sides)
+        return (type(value), value == int(value), bisect_left(self.bounds, value), bisect_right(self.bounds, value))
 
 
 def _values(schema: Any, keyword: str) -> Iterator[Any]:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from analysis.coding import Floats, Ints
+from analysis.coding import Floats, Ints, scale_of, snap
 from analysis.plan import Plan
 from analysis.ranking.orders import STRENGTH_TIE, order_systems, ranks
 from analysis.strengths.counting import compact
 from analysis.strengths.estimate import BradleyTerry, bradley_terry
 from analysis.units import ENOUGH_ANNOTATORS
+
+SETTLED = 11  # digits of the largest strength or bound that do not depend on the order of the rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -126,6 +128,7 @@ def strength_table(
         confidence=plan.confidence,
         rng=np.random.default_rng(plan.seed),
     )
+    found = _rounded(found)
     known = np.isfinite(found.strength)
     values = {names[place]: float(found.strength[place]) for place in np.flatnonzero(known).tolist()}
     turned = source == "ratings_bt" and criterion in plan.lower_is_better
@@ -173,16 +176,26 @@ def _two_way(of: Ints, judgements: Judgements, names: Sequence[str], plan: Plan)
     item = judgements.item
     if item is None or min(judgements.n_units, compact(item)[0]) < ENOUGH_ANNOTATORS:
         return None
-    return bradley_terry(
-        of[: len(judgements.x)],
-        of[len(judgements.x) :],
-        judgements.won,
-        systems=names,
-        clusters={judgements.unit: judgements.of_unit, "item": item},
-        weights=judgements.weights,
-        regularisation=plan.regularisation,
-        confidence=plan.confidence,
+    return _rounded(
+        bradley_terry(
+            of[: len(judgements.x)],
+            of[len(judgements.x) :],
+            judgements.won,
+            systems=names,
+            clusters={judgements.unit: judgements.of_unit, "item": item},
+            weights=judgements.weights,
+            regularisation=plan.regularisation,
+            confidence=plan.confidence,
+        )
     )
+
+
+def _rounded(found: BradleyTerry) -> BradleyTerry:
+    """Round strengths and bounds to the digits of the largest: one near 0 has no more of them than the others."""
+    columns = (found.strength, found.ci_low, found.ci_high)
+    scale = max(scale_of(column[np.isfinite(column)]) for column in columns)
+    strength, low, high = (snap(column, scale=scale, digits=SETTLED) for column in columns)
+    return replace(found, strength=strength, ci_low=low, ci_high=high)
 
 
 def _finite(value: float) -> float | None:

@@ -35,3 +35,10 @@ def test_every_function_that_the_guide_names_exists() -> None:
         name for row in re.findall(r"^\|(.*)\|$", GUIDE.read_text(), flags=re.M) for name in re.findall(r"`(\w+)`", row)
     }
     assert sorted(name for name in named if name not in analysis.__all__) == []
+
+
+def test_the_guide_names_every_public_name() -> None:
+    import analysis
+
+    words = set(re.findall(r"\w+", GUIDE.read_text()))
+    assert [name for name in analysis.__all__ if name not in words] == []

@@ -24,6 +24,8 @@ MOST_ANNOTATORS = 200  # whose effects are modelled: a step costs the cube
 NEARLY = 1 - 1e-9  # largest share of variance tried
 TOLERANCE = 1e-10
 NOISE = 1e-14  # a sum of squares this small beside the answers' own is rounding
+EXHAUSTED = 1e-12  # the same for what is left of a fit
+NO_ERROR = "units and annotators explain every answer: no error is left to estimate"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +119,8 @@ def fit_share(data: ReliabilityData, annotators: Annotators, *, confidence: floa
     left = sums.square - float(np.sum(sums.by_annotator**2 / sums.answers))
     if annotators != "absent" and left <= NOISE * sums.square:
         return Share(annotators=annotators, reason="each annotator gave one answer only: no variation is left")
+    if _exhausted(sums, annotators):  # the likelihood grows without bound as the error goes to 0
+        return Share(annotators=annotators, reason=NO_ERROR)
     deviance = _deviance(sums, annotators)
     try:
         best = minimize_scalar(deviance, bounds=(0, NEARLY), method="bounded", options={"xatol": TOLERANCE})
@@ -129,6 +133,18 @@ def fit_share(data: ReliabilityData, annotators: Annotators, *, confidence: floa
     except (ValueError, np.linalg.LinAlgError):
         return Share(annotators=annotators, reason="the mixed model has no maximum within (0, 1)")
     return Share(annotators=annotators, value=value, low=low, high=high)
+
+
+def _exhausted(sums: Sums, annotators: Annotators) -> bool:
+    """Say whether units (and annotators), taken as fixed, leave answers over but no variation."""
+    table, right, rest = _normal_equations(sums, 1 / sums.size)
+    rank = 0
+    if annotators != "absent":
+        effects, _, found, _ = np.linalg.lstsq(table, right, rcond=1e-10)
+        rank = int(found)
+        rest -= float(right @ effects)
+    over = int(sums.answers.sum() - sums.units.sum()) - rank
+    return over > 0 and rest <= EXHAUSTED * sums.square
 
 
 def _deviance(sums: Sums, annotators: Annotators) -> Callable[[float], float]:

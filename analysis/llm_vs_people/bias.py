@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from analysis.checks import too_large
+from analysis.checks import check_level, too_large
 from analysis.coding import Floats, Ints
 from analysis.llm_vs_people.clustered import cluster_codes
 from analysis.t_tests import NO_VARIATION, ONE_UNIT, t_bound
@@ -96,6 +96,7 @@ def bias_profile(
     n = len(difference)
     if difference.ndim != 1 or not n or not np.isfinite(difference).all() or too_large(difference):
         raise ValueError("rater and people: flat arrays of finite numbers for the same units are wanted")
+    check_level("confidence", confidence)
     (cluster,) = cluster_codes(clusters, n)
     parts = cluster_codes(systems, n, "systems")[0] if systems is not None else np.zeros(n, dtype=np.int64)
     within = systems is not None

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.optimize import isotonic_regression
 from scipy.special import ndtri
 
+from analysis.checks import check_level
 from analysis.coding import Floats, Ints, snap
 from analysis.llm_vs_people.clustered import cluster_codes, smallest_count, variance_of_mean
 from analysis.t_tests import ONE_UNIT, t_bound
@@ -106,6 +107,7 @@ def assess_calibration(
     >>> round(found.brier_score, 4), round(found.calibration_error, 4)
     (0.215, 0.3)
     """
+    check_level("confidence", confidence)
     p, y = _probabilities(stated, "stated"), _probabilities(outcome, "outcome")
     if len(p) != len(y):
         raise ValueError(f"stated and outcome must have one length, got {len(p)} and {len(y)}")
@@ -180,6 +182,7 @@ def recalibrate(
     Zadrozny, B. and Elkan, C. (2002). Transforming classifier scores into accurate multiclass probability
     estimates. KDD, 694-699.
     """
+    check_level("confidence", confidence)
     before = assess_calibration(stated, outcome, n_bins=n_bins, clusters=clusters, confidence=confidence)
     p, y = np.asarray(stated, dtype=np.float64), np.asarray(outcome, dtype=np.float64)
     (cluster,) = cluster_codes(clusters, len(p))

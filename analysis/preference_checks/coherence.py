@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from analysis.coding import Floats, Ints, snap
-from analysis.corrections import holm
+from analysis.corrections import adjust
 from analysis.plan import Plan
 from analysis.preferences import CHANCE, Comparisons, UnitPreferences
 from analysis.t_tests import one_sample
@@ -71,6 +71,23 @@ class _Triple:
     systems: tuple[str, str, str]
     unit: Ints
     values: Floats  # shape (n_units, 3)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Checked:
+    """A triple with what was found of each unit; ``means`` over units, the group's own verdicts, and log odds.
+
+    ``finite`` marks the units none of whose three answers is 0 or 1; ``gaps`` are their discrepancies.
+    """
+
+    triple: _Triple
+    weak: Truths
+    strong: Truths
+    finite: Truths
+    gaps: Floats
+    means: Floats
+    group_weak: bool
+    group_strong: bool
 
 
 def violations(values: Floats) -> tuple[Truths, Truths]:
@@ -143,9 +160,37 @@ def coherence(units: UnitPreferences, tests: Comparisons, plan: Plan) -> list[Co
         if not triples:
             rows.append(_row(key, None, None, plan.confidence))
             continue
-        rows.append(_together(key, triples, plan.confidence))
-        rows += [_row(key, triple.systems, triple, plan.confidence) for triple in triples]
+        checked = _check(triples)
+        rows.append(_together(key, checked, plan.confidence))
+        rows += [_row(key, one.triple.systems, one, plan.confidence) for one in checked]
     return _adjusted(rows, plan)
+
+
+def _check(triples: Sequence[_Triple]) -> list[_Checked]:
+    """Look at all triples of a part at once: a call for each would cost more than its work."""
+    ends = np.cumsum([len(triple.unit) for triple in triples])[:-1]
+    values = np.concatenate([triple.values for triple in triples])
+    finite = np.all((values > 0) & (values < 1), axis=1)
+    gaps = np.full(len(values), np.nan)
+    gaps[finite] = _discrepancies(values)
+    means = np.array([[math.fsum(column) / len(column) for column in triple.values.T.tolist()] for triple in triples])
+    of_group = violations(snap(means, scale=1.0, digits=13))
+    parts = (np.split(column, ends) for column in (*violations(values), finite, gaps))
+    return [
+        _Checked(
+            triple=triple,
+            weak=weak,
+            strong=strong,
+            finite=known,
+            gaps=own[known],
+            means=mean[None, :],
+            group_weak=bool(group_weak),
+            group_strong=bool(group_strong),
+        )
+        for triple, weak, strong, known, own, mean, group_weak, group_strong in zip(
+            triples, *parts, means, *of_group, strict=True
+        )
+    ]
 
 
 def _by_test(units: UnitPreferences, n_tests: int) -> list[tuple[Ints, Floats]]:
@@ -191,7 +236,7 @@ def _ordered(systems: tuple[str, str, str], unit: Ints, values: Floats) -> _Trip
 def _row(
     key: tuple[str, str, int | None],
     systems: tuple[str, str, str] | None,
-    triple: _Triple | None,
+    checked: _Checked | None,
     confidence: float,
 ) -> CoherenceRow:
     a, b, c = systems or (None, None, None)
@@ -202,7 +247,7 @@ def _row(
         system_a=a,
         system_b=b,
         system_c=c,
-        n_triples=int(triple is not None),
+        n_triples=int(checked is not None),
         n=0,
         **dict.fromkeys(("share_weak", "weak_low", "weak_high", "share_strong", "strong_low", "strong_high")),
         n_discrepancy=0,
@@ -214,18 +259,15 @@ def _row(
         group_discrepancy=None,
         reason=NO_TRIPLE,
     )
-    if triple is None:
+    if checked is None:
         return base
-    weak, strong = violations(triple.values)
-    means = np.array([[math.fsum(column) / len(column) for column in triple.values.T.tolist()]])
-    group_weak, group_strong = violations(snap(means, scale=1.0, digits=13))
-    values = _discrepancies(triple.values)
+    n, values = len(checked.weak), checked.gaps
     result = one_sample(values, against=0.0, confidence=confidence) if len(values) else None
-    of_means = _discrepancies(means)
+    of_means = _discrepancies(checked.means)
     return replace(
-        _shared(base, len(weak), int(weak.sum()), int(strong.sum()), confidence),
+        _shared(base, n, int(checked.weak.sum()), int(checked.strong.sum()), confidence),
         n_discrepancy=len(values),
-        n_certain=len(weak) - len(values),
+        n_certain=n - len(values),
         mean_discrepancy=result.mean if result else None,
         sd=result.sd if result else None,
         ci_low=result.ci_low if result else None,
@@ -233,29 +275,28 @@ def _row(
         t=result.t if result else None,
         df=result.df if result else None,
         p_value=result.p_value if result else None,
-        group_weak=bool(group_weak[0]),
-        group_strong=bool(group_strong[0]),
+        group_weak=checked.group_weak,
+        group_strong=checked.group_strong,
         group_discrepancy=float(of_means[0]) if len(of_means) else None,
         reason=result.reason if result else CERTAIN,
     )
 
 
-def _together(key: tuple[str, str, int | None], triples: list[_Triple], confidence: float) -> CoherenceRow:
-    units = np.unique(np.concatenate([triple.unit for triple in triples]))
+def _together(key: tuple[str, str, int | None], checked: list[_Checked], confidence: float) -> CoherenceRow:
+    units = np.unique(np.concatenate([one.triple.unit for one in checked]))
     weak, strong = np.zeros(len(units), dtype=bool), np.zeros(len(units), dtype=bool)
     sizes: dict[int, list[float]] = {}
     certain = 0
-    for triple in triples:
-        place = np.searchsorted(units, triple.unit)
-        for found, own in zip((weak, strong), violations(triple.values), strict=True):
-            found[place] |= own
-        finite = np.all((triple.values > 0) & (triple.values < 1), axis=1)
-        certain += int(np.sum(~finite))
-        for unit, size in zip(place[finite].tolist(), np.abs(_discrepancies(triple.values)).tolist(), strict=True):
+    for one in checked:
+        place = np.searchsorted(units, one.triple.unit)
+        weak[place] |= one.weak
+        strong[place] |= one.strong
+        certain += int(np.sum(~one.finite))
+        for unit, size in zip(place[one.finite].tolist(), np.abs(one.gaps).tolist(), strict=True):
             sizes.setdefault(unit, []).append(size)
     values = np.array([math.fsum(own) / len(own) for own in sizes.values()])
     result = one_sample(values, against=0.0, confidence=confidence) if len(values) else None
-    base = replace(_row(key, None, None, confidence), n_triples=len(triples))
+    base = replace(_row(key, None, None, confidence), n_triples=len(checked))
     return replace(
         _shared(base, len(units), int(weak.sum()), int(strong.sum()), confidence),
         n_discrepancy=len(values),
@@ -308,7 +349,7 @@ def _discrepancies(values: Floats) -> Floats:
 
 
 def _adjusted(rows: list[CoherenceRow], plan: Plan) -> list[CoherenceRow]:
-    """Correct the tests of triples family by family (Holm)."""
+    """Correct the tests of triples family by family, as planned."""
     families: dict[tuple[str, ...], list[int]] = {}
     for place, row in enumerate(rows):
         if row.p_value is not None:
@@ -317,6 +358,8 @@ def _adjusted(rows: list[CoherenceRow], plan: Plan) -> list[CoherenceRow]:
     done = list(rows)
     for members in families.values():
         p_values = [p_value for place in members if (p_value := rows[place].p_value) is not None]
-        for place, p_adjusted in zip(members, holm(p_values, fwer=plan.fwer).p_adjusted.tolist(), strict=True):
+        for place, p_adjusted in zip(
+            members, adjust(p_values, correction=plan.correction, rate=plan.fwer).p_adjusted, strict=True
+        ):
             done[place] = replace(rows[place], p_adjusted=p_adjusted, n_tests=len(members))
     return done

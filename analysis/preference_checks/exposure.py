@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import stdtr
 
 from analysis.coding import Floats, Ints, fold, snap
-from analysis.corrections import holm
+from analysis.corrections import adjust
 from analysis.plan import Plan
 from analysis.preferences import CHANCE, NOBODY, Comparisons, UnitPreferences
 from analysis.t_tests import NO_VARIATION, ONE_UNIT, TTest, one_sample, t_bound, welch
@@ -331,9 +331,9 @@ Row = TypeVar("Row", ExposureTrend, FirstExposure)
 
 
 def _adjusted(rows: Sequence[Row], plan: Plan) -> list[Row]:
-    """Correct the tests of one group and criterion together (Holm)."""
+    """Correct the tests of one group and criterion together, as planned."""
     p_values = [row.p_value for row in rows if row.p_value is not None]
-    adjusted = iter(holm(p_values, fwer=plan.fwer).p_adjusted.tolist())
+    adjusted = iter(adjust(p_values, correction=plan.correction, rate=plan.fwer).p_adjusted)
     return [
         row if row.p_value is None else replace(row, p_adjusted=next(adjusted), n_tests=len(p_values)) for row in rows
     ]

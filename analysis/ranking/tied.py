@@ -80,12 +80,12 @@ def fit_ties(table: StrengthTable, judgements: Judgements) -> TieFit | None:
     np.add.at(wins, (y[second], x[second]), times[second])
     np.add.at(ties, (x[tied], y[tied]), times[tied])
     fit = fit_davidson(wins, ties + ties.T, names)
-    if not np.isfinite(fit.ties):
+    if fit.ties is None:
         return replace(base, reason=fit.tie_reason or next(filter(None, fit.reasons), None))
     half = table.found.strength
     return replace(
         base,
-        nu=float(fit.ties),
+        nu=fit.ties,
         same_order=_order(names, fit.strength) == _order(names, half),
         strengths=tuple(
             TiedStrength(system=name, strength=_number(fit.strength[at]), strength_half=_number(half[at]))

@@ -1,7 +1,7 @@
 """Effect sizes of ratings, and whether what a test of ratings found holds when it is tested in another way."""
 
 from analysis.rating_checks.crossed import CrossedTest, crossed_test
-from analysis.rating_checks.effects import EffectSize, cohens_d_z, hedges_g, superiority
+from analysis.rating_checks.effects import hedges_g, superiority
 from analysis.rating_checks.ordinal import OrdinalFit, fit_ordinal
 from analysis.rating_checks.respacing import Respacing, respacing_range
 from analysis.rating_checks.wilcoxon import SignedRankTest, signed_rank_test
@@ -9,11 +9,9 @@ from analysis.rating_checks.z_scores import z_scores
 
 __all__ = [
     "CrossedTest",
-    "EffectSize",
     "OrdinalFit",
     "Respacing",
     "SignedRankTest",
-    "cohens_d_z",
     "crossed_test",
     "fit_ordinal",
     "hedges_g",

@@ -8,69 +8,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import nctdtrinc, stdtrit
+from scipy.special import stdtrit
 
+from analysis.checks import check_level, check_values
 from analysis.coding import Floats, Ints
+from analysis.effect_sizes import EffectSize
 from analysis.rating_checks.many_tests import one_sample_tests, sums_by, unit_means
 from analysis.t_tests import NO_VARIATION, ONE_UNIT
 
 TOO_THIN = "without one of the units nothing is left to estimate a spread from: no interval"
-FARTHEST = 1000.0  # |t| beyond which the noncentral t is no longer inverted: the interval is left out
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EffectSize:
-    """An effect with its interval over ``n`` units; ``reason`` where a number is missing."""
-
-    value: float | None
-    ci_low: float | None
-    ci_high: float | None
-    n: int
-    reason: str | None = None
-
-
-def cohens_d_z(differences: Sequence[float] | Floats, *, confidence: float = 0.95) -> EffectSize:
-    """Return the mean of differences over their standard deviation: d_z = t / sqrt(n).
-
-    Positive speaks for x. The interval holds the d_z for which the t that came is not extreme (noncentral t).
-
-    Parameters
-    ----------
-    differences : array of float, shape (n,)
-        x minus y, one a unit. The more ratings a unit averages, the larger is d_z: compare it only between
-        studies that average alike.
-    confidence : float
-        Level of the interval.
-
-    References
-    ----------
-    Cohen, J. (1988). Statistical power analysis for the behavioral sciences, 2nd ed., section 2.3.5.
-    Steiger, J. H. and Fouladi, R. T. (1997). Noncentrality interval estimation.
-
-    Examples
-    --------
-    >>> found = cohens_d_z([1, 2, 0, 1])
-    >>> round(found.value, 3), round(found.ci_low, 3), round(found.ci_high, 3)
-    (1.225, -0.17, 2.534)
-    """
-    values = np.asarray(differences, dtype=np.float64)
-    if not (len(values) and np.isfinite(values).all()):
-        raise ValueError("at least one difference is wanted, all finite")
-    found = one_sample_tests(np.zeros(len(values), dtype=np.int64), values, 1)
-    if found.reasons[0] is not None:
-        return EffectSize(value=None, ci_low=None, ci_high=None, n=len(values), reason=found.reasons[0])
-    d_z = float(found.estimate[0] / np.std(values, ddof=1))
-    low, high = (float(bound[0]) for bound in d_z_interval(np.array([d_z]), np.array([len(values)]), confidence))
-    return EffectSize(value=d_z, ci_low=_known(low), ci_high=_known(high), n=len(values))
-
-
-def d_z_interval(d_z: Floats, n: Ints, confidence: float) -> tuple[Floats, Floats]:
-    """Return bounds of d_z over n units each; NaN where d_z is NaN or too far away."""
-    t = d_z * np.sqrt(n)
-    t = np.where(np.abs(t) <= FARTHEST, t, np.nan)
-    with np.errstate(all="ignore"):
-        tails = [nctdtrinc(n - 1, share, t) / np.sqrt(n) for share in ((1 + confidence) / 2, (1 - confidence) / 2)]
-    return tails[0], tails[1]
 
 
 def superiority(
@@ -105,6 +51,9 @@ def superiority(
     0.625
     """
     x, y = np.asarray(scores_x, dtype=np.float64), np.asarray(scores_y, dtype=np.float64)
+    check_level("confidence", confidence)
+    check_values("scores_x", x)
+    check_values("scores_y", y)
     if not len(x) or len(x) != len(y):
         raise ValueError(f"as many scores of x as of y are wanted, got {len(x)} and {len(y)}")
     unit = np.arange(len(x)) if units is None else np.unique(np.asarray(units), return_inverse=True)[1]
@@ -159,6 +108,9 @@ def hedges_g(
     1.816
     """
     x, y = np.asarray(scores_x, dtype=np.float64), np.asarray(scores_y, dtype=np.float64)
+    check_level("confidence", confidence)
+    check_values("scores_x", x)
+    check_values("scores_y", y)
     units = [
         [(side, place) for place in range(len(scores))] if own is None else list(own)
         for side, scores, own in (("x", x, units_x), ("y", y, units_y))

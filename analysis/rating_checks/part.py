@@ -11,13 +11,13 @@ from scipy.special import stdtr
 from analysis.choices import CHANCE, ChoiceCells, ChoiceTest
 from analysis.coding import Floats, Ints, fold, snap
 from analysis.differences import Differences
+from analysis.effect_sizes import d_z_bounds
 from analysis.plan import Plan
 from analysis.rating_checks.crossed import crossed_tests
 from analysis.rating_checks.effects import (
     Jackknifed,
     SpreadSums,
     cut,
-    d_z_interval,
     jackknifed,
     mean_without,
     spread_sums,
@@ -42,6 +42,7 @@ class Effects:
     """Effect sizes by pair, each with bounds; NaN where there is none."""
 
     d_z: tuple[Floats, Floats, Floats]
+    exact: Flags  # whether the interval of d_z is of the noncentral t
     hedges_g: tuple[Floats, Floats, Floats]
     superiority: tuple[Floats, Floats, Floats]
     reasons: list[str | None]
@@ -129,7 +130,9 @@ def _unchecked(n_tests: int) -> PartChecks:
         n=none, estimate=nothing, df=nothing, p_value=nothing, low=nothing, high=nothing, reasons=[*reasons]
     )
     return PartChecks(
-        effects=Effects(d_z=alone, hedges_g=alone, superiority=alone, reasons=[*reasons]),
+        effects=Effects(
+            d_z=alone, exact=np.zeros(n_tests, dtype=np.bool_), hedges_g=alone, superiority=alone, reasons=[*reasons]
+        ),
         methods=dict.fromkeys(METHODS, untested),
         left_out=none,
         respacing=[Respacing(holds=None, ratio=None, share=None, reason=TOO_LARGE)] * n_tests,
@@ -235,6 +238,7 @@ def _effects(
     n = np.array([test.n for test in tests], dtype=np.int64)
     t = np.array([test.t if test.test == PAIRED else None for test in tests], dtype=np.float64)
     d_z = t / np.sqrt(n)
+    low, high, exact = d_z_bounds(d_z, n, confidence)
     higher = _by_unit(pairs, (np.sign(differences.value) + 1) / 2, 1.0)
     share = one_sample_tests(higher[0], higher[2], len(pairs), against=0.5, confidence=confidence)
     g = _hedges(cells, pairs, means, confidence)
@@ -245,7 +249,8 @@ def _effects(
         for test, of_g, of_share in zip(tests, g.reasons, share.reasons, strict=True)
     ]
     return Effects(
-        d_z=(d_z, *d_z_interval(d_z, n, confidence)),
+        d_z=(d_z, low, high),
+        exact=exact,
         hedges_g=(g.value, g.low, g.high),
         superiority=(shares, cut(share.low), cut(share.high)),
         reasons=reasons,

@@ -10,6 +10,7 @@ from typing import Any
 from analysis.choices import ChoiceCells, ChoiceTest
 from analysis.corrections import adjust
 from analysis.differences import Differences
+from analysis.effect_sizes import APPROXIMATE, NONCENTRAL
 from analysis.plan import Plan, Verdict
 from analysis.rating_checks.many_tests import ManyTests
 from analysis.rating_checks.part import METHODS, PartChecks, check_choices, check_part
@@ -126,6 +127,8 @@ def _effect_row(part: PartChecks, place: int) -> Row:
     for name in EFFECTS:
         for key, column in zip((name, f"{name}_low", f"{name}_high"), getattr(part.effects, name), strict=True):
             row[key] = _known(column[place])
+    exact = part.effects.exact[place]
+    row["d_z_interval"] = None if row["d_z"] is None else NONCENTRAL if exact else APPROXIMATE
     return row | {"effect_reason": part.effects.reasons[place]}
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from analysis.checks import check_values
 from analysis.coding import Floats, Ints, snap
 from analysis.rating_checks.many_tests import no_variation, sums_by
 
@@ -45,6 +46,7 @@ def z_scores(scores: Sequence[float] | Floats, annotators: Sequence[Any] | Ints)
     who = np.unique(np.asarray(annotators), return_inverse=True)[1].astype(np.int64)
     if len(value) != len(who):
         raise ValueError(f"one annotator a score is wanted, got {len(who)} for {len(value)}")
+    check_values("scores", value)
     if not len(value):
         return value
     mean, sd = _moments(value, who)

@@ -17,7 +17,7 @@ from analysis.report.document import (
     Table,
     build_table,
 )
-from analysis.report.findings import confidence_words
+from analysis.report.findings import OVERALL, confidence_words
 from analysis.report.words import Names, cell, count, interval, listed, number, percent, sentence, slug
 
 FEW_UNITS = 30
@@ -69,14 +69,16 @@ def agreement(results: Results) -> Section | None:
     if not everything:
         return None
     blocks: list[Block] = [Paragraph(text=READING), Paragraph(text=RULES), *_once(results, names, rows)]
-    criteria = list(dict.fromkeys(row["criterion"] for row in rows))
+    criteria = sorted(dict.fromkeys(row["criterion"] for row in rows), key=lambda each: each != OVERALL)
     pairs = results.get("annotator_pairs") or []
     for criterion in criteria:
         several = len(criteria) > 1
-        if several:
-            blocks.append(Heading(text=sentence(names.criterion(criterion))))
         own = [row for row in rows if row["criterion"] == criterion]
-        blocks.append(_table(results, names, own, criterion, several))
+        table = _table(results, names, own, criterion, several)
+        if several and OVERALL in criteria and criterion != OVERALL:
+            blocks.append(Fold(summary=f"{sentence(names.criterion(criterion))}: agreement", blocks=(table,)))
+        else:
+            blocks += [Heading(text=sentence(names.criterion(criterion))), table] if several else [table]
     blocks += _judgements(results, names, everything)
     if pairs:
         blocks.append(Fold(summary="Every two raters compared", blocks=(_pairs(names, pairs),)))

@@ -34,11 +34,14 @@ def asked(results: Results) -> Section | None:
     study, names = results.get("study"), Names(results)
     blocks: list[Block] = []
     if study:
+        blocks.append(
+            Paragraph(text="How the study was set up: what annotators were asked, about what, and who they are.")
+        )
         blocks.append(Terms(items=tuple(_facts(study))))
         blocks.extend(table for table in (_systems(study, names), _questions(study, names)) if table)
     groups = _groups(results, names)
     if groups:
-        blocks.append(groups)
+        blocks += [groups] if study else [Paragraph(text="Whose answers the files hold."), groups]
     if study and study.get("dropped_items"):
         blocks.append(_dropped(study["dropped_items"]))
     return Section(id="asked", title="What was asked, and of whom", blocks=tuple(blocks)) if blocks else None

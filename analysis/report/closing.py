@@ -91,13 +91,18 @@ SOFTWARE = """@software{spa-eval,
 }"""
 
 
+READ = "What must be known before these numbers are used."
+
+
 def warnings(results: Results) -> Section | None:
     """List what a reader must know before using the numbers."""
     names = Names(results)
     texts = [_addressed(" ".join(str(text).split()), names) for text in results.get("warnings") or ()]
     if not texts:
         return None
-    return Section(id="warnings", title="Warnings", blocks=(Bullets(items=tuple(dict.fromkeys(texts))),))
+    return Section(
+        id="warnings", title="Warnings", blocks=(Paragraph(text=READ), Bullets(items=tuple(dict.fromkeys(texts))))
+    )
 
 
 def _addressed(text: str, names: Names) -> str:
@@ -108,6 +113,9 @@ def _addressed(text: str, names: Names) -> str:
                 shown = names.group(group)
                 return f"{shown if names.kind(group) == 'llm' else sentence(shown)}{text.removeprefix(group)}"
     return text
+
+
+WORDS = "What the words of this report mean, and how its numbers are made."
 
 
 def glossary(results: Results) -> Section | None:
@@ -122,7 +130,11 @@ def glossary(results: Results) -> Section | None:
     more: tuple[Block, ...] = (
         (Fold(summary="How the numbers are made", blocks=(Terms(items=conventions),)),) if conventions else ()
     )
-    return Section(id="terms", title="Terms and conventions", blocks=(Terms(items=tuple(terms)), *more))
+    return Section(
+        id="terms",
+        title="Terms and conventions",
+        blocks=(Paragraph(text=WORDS), Fold(summary="Terms", blocks=(Terms(items=tuple(terms)),)), *more),
+    )
 
 
 def _terms(results: Results) -> list[tuple[str, str]]:
@@ -199,7 +211,11 @@ def settings(results: Results) -> Section | None:
         rows = [[cell(shown_name(name)), cell(digest, quoted=True)] for name, digest in files]
         blocks.append(build_table("input_files", "Files read", columns, rows))
     told = Fold(summary="Every setting, the software and the files read", blocks=(Terms(items=tuple(items)), *blocks))
-    return Section(id="settings", title="Settings", blocks=(told,))
+    return Section(
+        id="settings",
+        title="Settings",
+        blocks=(Paragraph(text="What was fixed for this analysis, and what it was made with."), told),
+    )
 
 
 def input_files(results: Results) -> list[tuple[str, str]]:

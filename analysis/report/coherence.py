@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from analysis.report.document import Block, Bullets, Column, Fold, Heading, Paragraph, Results, Table, build_table
+from analysis.report.families import correction_name
 from analysis.report.findings import confidence_words
 from analysis.report.words import Names, cell, count, interval, number, p_value, percent, plural, signed
 
@@ -34,7 +35,7 @@ def coherence_blocks(results: Results, names: Names) -> list[Block]:
     ]
     if not triples:
         return [blocks[0], blocks[2]]
-    table = _table(triples[:LISTED], names, confidence_words(results))
+    table = _table(triples[:LISTED], names, results)
     more = f" (the first {LISTED} of {len(triples):,})" if len(triples) > LISTED else ""
     return [*blocks, Fold(summary=f"Each triple of systems{more}", blocks=(table,))]
 
@@ -52,7 +53,7 @@ def _words(row: Row, names: Names) -> str:
     )
 
 
-def _table(rows: list[Row], names: Names, confidence: str) -> Table:
+def _table(rows: list[Row], names: Names, results: Results) -> Table:
     columns = [
         Column(title="Systems A, B, C", explanation="the most preferred of the three first"),
         Column(title="Group"),
@@ -63,8 +64,12 @@ def _table(rows: list[Row], names: Names, confidence: str) -> Table:
         Column(title="Strong broken", explanation="share of annotators", numeric=True),
         Column(title="n with odds", explanation="those without an answer of 0 or 100%", numeric=True),
         Column(title="Discrepancy", explanation="mean of stated minus implied log odds of A over C", numeric=True),
-        Column(title=f"{confidence} interval", numeric=True),
-        Column(title="Adjusted p", explanation="of no discrepancy, corrected for all triples (Holm)", numeric=True),
+        Column(title=f"{confidence_words(results)} interval", numeric=True),
+        Column(
+            title="Adjusted p",
+            explanation=f"of no discrepancy, corrected for all triples ({correction_name(results)})",
+            numeric=True,
+        ),
         Column(title="Of the means", explanation="the same from the group\u2019s three mean answers", numeric=True),
     ]
     cells = [

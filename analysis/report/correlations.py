@@ -20,6 +20,7 @@ from analysis.report.document import (
     build_table,
 )
 from analysis.report.evidence import degree, evidence
+from analysis.report.findings import OVERALL, opened
 from analysis.report.words import Names, cell, interval, number, p_value, p_words, plural, sentence, slug
 
 Row = dict[str, Any]
@@ -60,19 +61,26 @@ def correlations(results: Results) -> Section | None:
         return None
     names = Names(results)
     blocks: list[Block] = [Paragraph(text=INTRODUCTION)]
-    parts = list(dict.fromkeys((row["criterion"], row["b"]) for row in rows))
+    parts = sorted(dict.fromkeys((row["criterion"], row["b"]) for row in rows), key=lambda each: each[0] != OVERALL)
     criteria = {criterion for criterion, _ in parts}
+    ordered = list(dict.fromkeys(criterion for criterion, _ in parts))
     targets = {target for _, target in parts}
     for criterion, target in parts:
         own = [row for row in rows if (row["criterion"], row["b"]) == (criterion, target)]
+        told: list[Block] = []
+        title = ""
         if len(parts) > 1:
             heading = names.criterion(criterion) if len(criteria) > 1 else ""
             against = f"against {measure_name(names, target)}" if len(targets) > 1 else ""
-            blocks.append(Heading(text=sentence(" ".join(part for part in (heading, against) if part))))
-        blocks += _told(own, names, target, results["settings"]["fwer"])
+            title = sentence(" ".join(part for part in (heading, against) if part))
+        told += _told(own, names, target, results["settings"]["fwer"])
         stem = "-".join(slug(part) for part in (criterion, target) if len(parts) > 1)
         about = f": {names.criterion(criterion)}" if len(criteria) > 1 else ""
-        blocks += _tables(own, names, f"correlations-{stem}".rstrip("-"), target, about)
+        told += _tables(own, names, f"correlations-{stem}".rstrip("-"), target, about)
+        if criterion not in opened(ordered):
+            blocks.append(Fold(summary=title, blocks=tuple(told)))
+        else:
+            blocks += [Heading(text=title), *told] if title else told
     blocks += _comparisons(results, names, several=len(criteria) > 1)
     blocks.append(Paragraph(text=CAUTION))
     return Section(id="correlations", title=_title(rows, names, targets), blocks=tuple(blocks))

@@ -35,6 +35,8 @@ PLAIN = (
 )
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet runs a cell that begins so
 
+NESTED = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
+
 
 def csv_tables(results: Results) -> dict[str, str]:
     """Return the text of each table by its file name; arrays without rows are left out.
@@ -105,4 +107,4 @@ def _field(value: Any) -> str:
         return repr(value)
     if isinstance(value, int):
         return str(value)
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
+    return value if isinstance(value, str) else NESTED.encode(value)

@@ -11,6 +11,18 @@ from analysis.report.document import Results
 SHARES = {"preferences": "mean", "choices": "win_rate"}  # key of the share of each source that has one
 KIND_ORDER = {"human": 0, "simulated": 1, "llm": 3}
 OVERALL = "overall"
+MOST_OPEN = 2
+
+
+def opened(criteria: Sequence[str]) -> frozenset[str]:
+    """Return the criteria that stand open in a section of comparisons: overall, or up to two, else the first.
+
+    >>> sorted(opened(["fluency", "overall"])), sorted(opened(["fluency", "style", "wit"]))
+    (['overall'], ['fluency'])
+    """
+    if OVERALL in criteria:
+        return frozenset({OVERALL})
+    return frozenset(criteria if len(criteria) <= MOST_OPEN else criteria[:1])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

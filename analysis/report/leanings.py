@@ -9,7 +9,6 @@ from analysis.report.document import Block, Column, Fold, Heading, Paragraph, Ta
 from analysis.report.words import Names, cell, count, interval, listed, plural, signed
 
 Row = dict[str, Any]
-LISTED = 60  # rows of an open table; more are folded
 KINDS = {
     "severity": "all outputs",
     "position": "first place",
@@ -29,8 +28,7 @@ def leanings(rows: list[Row], names: Names, confidence: str) -> list[Block]:
         own = [row for row in told if row["source"] == source]
         if own:
             table = _table(own, names, confidence, source, title)
-            folded = Fold(summary=f"{title}: every leaning ({len(own):,} rows)", blocks=(table,))
-            blocks.append(table if len(own) <= LISTED else folded)
+            blocks.append(Fold(summary=f"{title}: every leaning ({len(own):,} rows)", blocks=(table,)))
     untold = _untold(rows, names)
     return [*blocks, Paragraph(text=untold)] if untold else blocks
 

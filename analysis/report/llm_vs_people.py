@@ -39,7 +39,10 @@ def llm_vs_people(results: Results) -> Section | None:
         *leanings(found.get("bias") or [], names, confidence),
         *_unchecked(found.get("llm_only") or [], names, confidence),
     ]
-    return Section(id="llm-vs-people", title="LLMs beside people", blocks=tuple(blocks)) if blocks else None
+    if not blocks:
+        return None
+    opening = Paragraph(text="How far answers of LLMs can stand for those of people, and where they lean another way.")
+    return Section(id="llm-vs-people", title="LLMs beside people", blocks=(opening, *blocks))
 
 
 def _stand_in(rows: list[Row], names: Names) -> list[Block]:

@@ -42,9 +42,10 @@ def preference_checks(results: Results) -> Section | None:
         *filtering_blocks(results, names),
         *coherence_blocks(results, names),
     ]
-    return (
-        Section(id="preference-checks", title="What the preferences rest on", blocks=tuple(blocks)) if blocks else None
-    )
+    if not blocks:
+        return None
+    opening = Paragraph(text="How large the preferences are, and whether they hold where they could go wrong.")
+    return Section(id="preference-checks", title="What the preferences rest on", blocks=(opening, *blocks))
 
 
 def _effects(results: Results, names: Names) -> list[Block]:

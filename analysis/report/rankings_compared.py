@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from analysis.report.document import Block, Bullets, Column, Fold, Heading, Paragraph, Results, Table, build_table
-from analysis.report.findings import OVERALL
+from analysis.report.findings import OVERALL, opened
 from analysis.report.plots import places_figure
 from analysis.report.words import Names, cell, p_words, plural, sentence, slug
 
@@ -28,7 +28,7 @@ def rankings_compared(results: Results, names: Names) -> list[Block]:
             _places(names, own, criterion, len(criteria) > 1),
             places_figure(own, names, criterion, len(criteria) > 1),
         ]
-        if OVERALL in criteria and criterion != OVERALL:
+        if criterion not in opened(criteria):
             shown = [Fold(summary=sentence(names.criterion(criterion)), blocks=tuple(shown))]
         blocks += shown
     if blocks:

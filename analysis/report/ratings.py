@@ -110,22 +110,21 @@ def _pairs(results: Results, names: Names, rows: list[dict[str, Any]], criterion
         Column(title="Difference", explanation="mean rating of the first minus that of the second", numeric=True),
         Column(title=f"{confidence_words(results)} interval", numeric=True),
         Column(title="Test", explanation="paired where the same unit rated both systems"),
-        Column(title="t", explanation="the difference in standard errors", numeric=True),
-        Column(title="df", explanation="degrees of freedom", numeric=True),
         Column(
             title="Adjusted p",
             explanation="chance of so large a difference if there were none, corrected for "
-            f"testing several pairs ({correction_name(results)})",
+            f"testing several pairs ({correction_name(results)}); below it t, the difference in standard errors, with "
+            "its degrees of freedom",
             numeric=True,
         ),
+        Column(title="Stars"),
+        Column(title="Verdict"),
         Column(
             title="Crossed p",
             explanation="the same over annotators and items at once, both taken as drawn; \u2260 where it "
             "comes to another verdict",
             numeric=True,
         ),
-        Column(title="Stars"),
-        Column(title="Verdict"),
     ]
     cells = [
         [
@@ -136,12 +135,10 @@ def _pairs(results: Results, names: Names, rows: list[dict[str, Any]], criterion
             cell(signed(row.get("mean_difference"), 3)),
             cell(interval(row.get("ci_low"), row.get("ci_high"), decimals=3)),
             cell(str(row.get("test") or "\u2013").replace("_", " ")),
-            cell(number(row.get("t"))),
-            cell(count(row.get("df"))),
-            cell(p_value(row.get("p_adjusted"))),
-            crossed(row),
+            cell(p_value(row.get("p_adjusted")), detail=_t_of(row)),
             cell(stars(row)),
             verdict(row, names, "ratings"),
+            crossed(row),
         ]
         for row in rows
     ]
@@ -152,6 +149,11 @@ def _pairs(results: Results, names: Names, rows: list[dict[str, Any]], criterion
     notes[:0] = told_notes
     title = _titled("ratings_pairs", "Differences in mean rating", names, criterion, several)
     return build_table(*title, columns, cells, notes, constant=told)
+
+
+def _t_of(row: dict[str, Any]) -> str:
+    """Return t with its degrees of freedom, as "t(39) = 2.51"; nothing where no test was run."""
+    return f"t({count(row.get('df'))}) = {number(row['t'])}" if row.get("t") is not None else ""
 
 
 def how_tested(rows: list[dict[str, Any]]) -> tuple[tuple[str, ...], list[str]]:

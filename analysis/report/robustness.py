@@ -139,7 +139,8 @@ def _differing(pairs: list[Row], checks: list[Row], names: Names) -> list[Block]
     ]
     caption = "Pairs on which Wilcoxon's test, z-scores or the ordinal model say something else"
     left = f"The first {LISTED} of {len(rows)}. {CSV}" if len(rows) > LISTED else ""
-    return [build_table("robustness_differing", caption, columns, cells, [left] if left else [])]
+    table = build_table("robustness_differing", caption, columns, cells, [left] if left else [])
+    return [Fold(summary=f"The {plural(len(rows), 'pair')} on which one of them says something else", blocks=(table,))]
 
 
 def _said(row: Row, found: Row | None, names: Names) -> Cell:
@@ -177,7 +178,8 @@ def _crossed(pairs: list[Row], chosen: list[Row], names: Names) -> list[Block]:
     )
     blocks.append(Bullets(items=tuple(lines)))
     if listed:
-        blocks.append(_crossed_table(listed, names))
+        table = _crossed_table(listed, names)
+        blocks.append(Fold(summary=f"The {plural(len(listed), 'verdict')} that change", blocks=(table,)))
     return blocks
 
 
@@ -238,7 +240,8 @@ def _spacing(pairs: list[Row], rows: list[Row], names: Names) -> list[Block]:
     )
     blocks: list[Block] = [Heading(text="If the steps of the scale are not equal"), Paragraph(text=text)]
     if depends:
-        blocks.append(_spacing_table(depends, clear, names))
+        table = _spacing_table(depends, clear, names)
+        blocks.append(Fold(summary=f"Differences that depend on it ({len(depends)})", blocks=(table,)))
     if hidden:
         blocks.append(
             Paragraph(
@@ -325,4 +328,17 @@ def _effects(pairs: list[Row], names: Names, confidence: str) -> list[Block]:
     ]
     table = build_table("ratings_effects", "Effect sizes of the rating differences", columns, cells)
     figure: Figure | Fold = superiority_figure(known, names)
-    return [*blocks, table, figure]
+    opened = Fold(summary=f"Effect sizes of all {plural(len(known), 'pair')}", blocks=(table, figure))
+    return [*blocks, Paragraph(text=_largest(known, names)), opened]
+
+
+def _largest(known: list[Row], names: Names) -> str:
+    row = max(known, key=lambda each: abs(each["superiority"] - 0.5))
+    first, second = names.system(row["system_x"]), names.system(row["system_y"])
+    share = row["superiority"]
+    first, second, share = (first, second, share) if share >= 0.5 else (second, first, 1 - share)
+    return (
+        f"The largest is that of {first} and {second} ({names.group(row['group'])}, "
+        f"{names.criterion(row['criterion'])}): {first} is rated higher {percent(share)} of the time, equal ratings "
+        "counted half."
+    )

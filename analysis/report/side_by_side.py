@@ -18,7 +18,7 @@ from analysis.report.document import (
     Table,
     build_table,
 )
-from analysis.report.findings import OVERALL, SHARES, Finding, findings
+from analysis.report.findings import OVERALL, SHARES, Finding, findings, opened
 from analysis.report.preferences import LLM_NOTE, STARS
 from analysis.report.rankings_compared import rankings_compared
 from analysis.report.words import (
@@ -61,7 +61,7 @@ def side_by_side(results: Results) -> Section | None:
     criteria = sorted(dict.fromkeys(entry.criterion for entry in found), key=lambda each: each != OVERALL)
     for criterion in criteria:
         table = matrix([entry for entry in found if entry.criterion == criterion], names, criterion, len(criteria) > 1)
-        if table is not None and OVERALL in criteria and criterion != OVERALL:
+        if table is not None and criterion not in opened(criteria):
             blocks.append(Fold(summary=sentence(names.criterion(criterion)), blocks=(table,)))
         elif table is not None:
             blocks.append(table)
@@ -209,8 +209,6 @@ def _explanations(columns: Sequence[tuple[str, str]], names: Names) -> list[Bloc
     blocks: list[Block] = []
     sources = {source for source, _ in columns}
     llms = any(names.kind(group) == "llm" for _, group in columns)
-    if {"preferences", "ratings"} <= sources or llms:
-        blocks.append(Heading(text="What a disagreement means"))
     if {"preferences", "ratings"} <= sources:
         blocks.append(Paragraph(text=REVERSAL))
     if llms:
@@ -220,7 +218,7 @@ def _explanations(columns: Sequence[tuple[str, str]], names: Names) -> list[Bloc
                 "theirs stand; the LLM cannot replace people on that pair."
             )
         )
-    return blocks
+    return [Fold(summary="What a disagreement means", blocks=tuple(blocks))] if blocks else []
 
 
 def _variants(results: Results, names: Names) -> list[Block]:
@@ -239,11 +237,29 @@ def _rankings_agree(names: Names, rows: list[dict[str, Any]]) -> list[Block]:
     """Show the rankings that people read; those of ratings taken as comparisons are opened when wanted."""
     apart = [row for row in rows if row["a"].startswith("ratings_bt:") or row["b"].startswith("ratings_bt:")]
     shown = [row for row in rows if row not in apart]
-    blocks: list[Block] = [_kendall(names, shown, "ranking_agreement")] if shown else []
+    blocks: list[Block] = []
+    if shown:
+        blocks.append(Paragraph(text=_tau_range(shown)))
+        inner = (_kendall(names, shown, "ranking_agreement"),)
+        blocks.append(Fold(summary=f"Each two rankings ({len(shown)})", blocks=inner))
     if apart:
         inner = (_kendall(names, apart, "ranking_agreement_ratings"),)
         blocks.append(Fold(summary="With the rankings from ratings taken as comparisons", blocks=inner))
     return blocks
+
+
+def _tau_range(rows: list[dict[str, Any]]) -> str:
+    """Say in a sentence how alike the rankings are."""
+    known = [row for row in rows if row.get("kendall_tau") is not None]
+    if not known:
+        return "No two rankings can be compared."
+    low, high = (number(end(row["kendall_tau"] for row in known)) for end in (min, max))
+    span = low if low == high else f"between {low} and {high}"
+    clear = sum(row.get("ci_low") is not None and row["ci_low"] > 0 for row in known)
+    return (
+        f"Kendall\u2019s tau (1 is the same order, \u22121 the reverse) is {span} for "
+        f"{plural(len(known), 'comparison')} of two rankings; the interval of {clear} lies above 0."
+    )
 
 
 def _kendall(names: Names, rows: list[dict[str, Any]], name: str) -> Table:

@@ -107,10 +107,11 @@ def _largest_t(covariance: Floats, se: Floats, df: float, rng: np.random.Generat
     values, vectors = np.linalg.eigh(covariance)
     root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T  # symmetric: no eigenvector's sign matters
     k = len(se)
-    draws = rng.standard_normal((DRAWS, k)) @ root
+    draws = np.ascontiguousarray((rng.standard_normal((DRAWS, k)) @ root).T)
     largest = np.zeros(DRAWS)
     for i in range(k - 1):
-        np.maximum(largest, np.max(np.abs(draws[:, i, None] - draws[:, i + 1 :]) / se[i, i + 1 :], axis=1), out=largest)
+        apart = np.abs(draws[i] - draws[i + 1 :]) / se[i, i + 1 :, None]
+        np.maximum(largest, np.max(apart, axis=0), out=largest)
     if np.isfinite(df):
         largest /= np.sqrt(rng.chisquare(df, DRAWS) / df)
     return largest

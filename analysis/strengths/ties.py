@@ -13,6 +13,7 @@ from analysis.strengths.fit import check_counts, fit_bradley_terry
 STEPS = 200
 HALVINGS = 40
 NO_TIES = "there is no tie: the tie parameter is 0 and the strengths are those of Bradley-Terry"
+NO_SYSTEM, NO_STRENGTH = "no system is given", "no system has a strength"
 ALL_TIES = "every comparison is a tie: the tie parameter has no finite value"
 
 
@@ -21,13 +22,14 @@ class Davidson:
     """Strengths (natural log, mean zero) and the tie parameter ``ties``, 0 where nobody ever tied.
 
     Two equal systems tie with probability ``ties`` / (2 + ``ties``). ``se`` and ``se_log_ties`` are
-    model-based: comparisons count as independent. NaN with a reason where there is no value.
+    model-based: comparisons count as independent. Where there is no value, arrays hold NaN and ``reasons`` says
+    why, and ``ties`` or ``se_log_ties`` is ``None`` and ``tie_reason`` says why.
     """
 
     strength: Floats
     se: Floats
-    ties: float
-    se_log_ties: float
+    ties: float | None
+    se_log_ties: float | None
     reasons: tuple[str | None, ...]
     tie_reason: str | None
 
@@ -79,16 +81,16 @@ def fit_davidson(wins: Floats, ties: Floats, names: Sequence[str]) -> Davidson:
         return Davidson(
             strength=strength,
             se=se,
-            ties=np.nan,
-            se_log_ties=np.nan,
+            ties=None,
+            se_log_ties=None,
             reasons=half.reasons,
-            tie_reason="no system has a strength",
+            tie_reason=NO_STRENGTH if names else NO_SYSTEM,
         )
     total_ties, total_wins = float(np.triu(own_ties).sum()), float(own_wins.sum() - np.trace(own_wins))
     if total_wins == 0:
         strength[kept] = half.strength[kept]
         return Davidson(
-            strength=strength, se=se, ties=np.nan, se_log_ties=np.nan, reasons=half.reasons, tie_reason=ALL_TIES
+            strength=strength, se=se, ties=None, se_log_ties=None, reasons=half.reasons, tie_reason=ALL_TIES
         )
     free = total_ties > 0
     start = np.append(half.strength[kept], np.log(2 * max(total_ties, 1e-300) / total_wins) if free else -np.inf)
@@ -100,7 +102,7 @@ def fit_davidson(wins: Floats, ties: Floats, names: Sequence[str]) -> Davidson:
         strength=strength,
         se=se,
         ties=float(np.exp(found[-1])) if free else 0.0,
-        se_log_ties=float(np.sqrt(covariance[-1, -1])) if free else np.nan,
+        se_log_ties=float(np.sqrt(covariance[-1, -1])) if free else None,
         reasons=half.reasons,
         tie_reason=None if free else NO_TIES,
     )

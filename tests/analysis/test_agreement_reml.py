@@ -88,3 +88,16 @@ def test_ten_subjects_by_fourteen_raters() -> None:
     ]
     ratings = np.array([np.repeat(range(1, 6), row) for row in counts])
     assert fleiss_kappa(ratings).value == pytest.approx(0.20993070442195522, rel=1e-12)
+
+
+@pytest.mark.parametrize("form", ["icc1", "icc2", "icc3", "icc2k", "icc3k"])
+def test_without_an_error_there_is_no_estimate(form: str) -> None:
+    """Unit plus annotator explain every answer (icc1: the unit alone), whatever the order of the units."""
+    unit, annotator = np.array([0.0, 3.0, 1.0, 2.0, 3.0]), np.array([0.0, 1.0, 2.0])
+    table = np.add.outer(unit, 0 * annotator if form == "icc1" else annotator)
+    table[0, 2] = table[3, 0] = NAN
+    for rows in ([0, 1, 2, 3, 4], [4, 2, 0, 3, 1]):
+        found = icc(table[rows], form=form)  # type: ignore[arg-type]
+        assert (found.value, found.ci_low) == (None, None)
+        assert found.reason is not None
+        assert "no error is left" in found.reason

@@ -295,6 +295,15 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: analysis.alternative_annotator_test([[1, 2], [2, 1]], [1, 2], scoring="x", epsilon=0.1),  # type: ignore[arg-type]
         "scoring must be one of",
     ),
+    "differences beyond floating point": (lambda: analysis.cohens_d_z([1e300, 1, 2]), "within 1e100"),
+    "infinite scores": (lambda: analysis.hedges_g([1, INF], [1, 2]), "scores_x must be finite"),
+    "missing scores": (lambda: analysis.superiority([1, NAN], [1, 2]), "leave out what is missing"),
+    "scores to standardise": (lambda: analysis.z_scores([1, INF], ["a", "a"]), "scores must be finite"),
+    "confidence of a bias": (lambda: analysis.bias_profile([1, 2], [2, 1], confidence=2), "confidence must lie"),
+    "confidence of calibration": (
+        lambda: analysis.assess_calibration([0.5], [1], confidence=NAN),
+        "confidence must lie",
+    ),
     "infinite means": (lambda: analysis.rank_table([[INF, 1]], annotators=["a"], systems=["s", "t"]), "finite"),
 }
 

@@ -9,7 +9,7 @@ import pytest
 
 from analysis import Plan, analyse, check_frames
 from analysis.tables import Reading
-from tests.calibration import draw, single
+from tests.calibration import draw, rankings, single
 from tests.calibration.comparisons import (
     Design,
     choice_designs,
@@ -79,3 +79,10 @@ def test_a_simulated_study_takes_the_way_of_a_report(kind: str) -> None:
     assert [test.p_adjusted for test in tests] == pytest.approx([row["p_adjusted"] for row in rows], rel=1e-9)
     if means:
         assert [one.ci_low for one in means] == pytest.approx([row["ci_low"] for row in results["ratings"]["means"]])
+
+
+@pytest.mark.parametrize("words", ["close, the same order, 30", "close, tau 0.8, 30", "apart, tau 0.2, 30"])
+def test_intervals_of_tau_hold_the_true_one(words: str) -> None:
+    (design,) = (one for one in rankings.designs() if one.name.startswith(f"5 systems {words}"))
+    found = rankings.coverage(design, 100, seed=5)
+    assert 1 - found.seen <= most_by_luck(100, 1 - found.nominal)

@@ -36,7 +36,7 @@ def test_the_interval_of_an_effect_size_against_another_inversion() -> None:
 
         return float(optimize.brentq(gap, -10, 20)) / math.sqrt(n)
 
-    assert (found.d_z, found.interval) == (pytest.approx(0.85), "noncentral t")
+    assert (found.value, found.interval) == (pytest.approx(0.85), "noncentral t")
     assert (found.ci_low, found.ci_high) == (pytest.approx(end(0.975), abs=1e-6), pytest.approx(end(0.025), abs=1e-6))
 
 
@@ -71,9 +71,9 @@ def test_the_interval_of_an_effect_size_covers_it() -> None:
 @given(st.floats(0.0, 1.0), st.floats(0.01, 0.5), st.integers(2, 500))
 def test_a_swapped_pair_turns_the_effect_size(mean: float, sd: float, n: int) -> None:
     one, two = (effect_size(mean=0.5 + turn * (mean - 0.5), sd=sd, n=n) for turn in (1, -1))
-    assert one.d_z is not None
+    assert one.value is not None
     assert one.ci_low is not None
-    assert (two.d_z, two.ci_high) == (pytest.approx(-one.d_z, abs=1e-9), pytest.approx(-one.ci_low, rel=1e-6))
+    assert (two.value, two.ci_high) == (pytest.approx(-one.value, abs=1e-9), pytest.approx(-one.ci_low, rel=1e-6))
 
 
 def test_the_excess_of_both_directions() -> None:

@@ -162,7 +162,7 @@ def test_warnings_call_groups_as_the_rest_of_the_report_does():
     results["warnings"] = ["human: only 3 annotators.", "gpt<4>/persona_a, overall: too few.", "human error is human."]
     section = warnings(results)
     assert section is not None
-    assert section.blocks == (
+    assert section.blocks[1:] == (
         Bullets(
             items=("People: only 3 annotators.", "gpt<4>/persona_a (LLM), overall: too few.", "human error is human.")
         ),

@@ -82,14 +82,16 @@ def test_without_ties_it_is_bradley_terry() -> None:
     wins, _ = tables(5)
     fit = fit_davidson(wins, np.zeros((4, 4)), NAMES)
     assert fit.strength.tolist() == pytest.approx(fit_bradley_terry(wins, NAMES).strength.tolist(), abs=1e-10)
-    assert (fit.ties, fit.tie_reason is not None) == (0.0, True)
+    assert (fit.ties, fit.se_log_ties, fit.tie_reason is not None) == (0.0, None, True)
 
 
 def test_nothing_but_ties_and_a_system_that_won_everything_have_reasons() -> None:
     _, ties = tables(6)
     even = fit_davidson(np.zeros((4, 4)), ties + 1 - np.eye(4), NAMES)
     assert np.abs(even.strength).max() < 1e-12 or even.tie_reason is not None
-    assert np.isnan(even.ties)
+    assert (even.ties, even.se_log_ties) == (None, None)
+    nobody = fit_davidson(np.zeros((0, 0)), np.zeros((0, 0)), [])
+    assert (nobody.ties, nobody.tie_reason) == (None, "no system is given")
     wins = np.array([[0, 4, 5], [0, 0, 3], [0, 1, 0]], dtype=np.float64)
     fit = fit_davidson(wins, np.zeros((3, 3)), NAMES[:3])
     assert fit.reasons[0] is not None
