@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,9 +12,13 @@ from spa.commands.simulation import check_url, choose_truth, simulation_options
 from spa.commands.workspace import with_store
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from spa.annotators.raters.endpoint import Endpoint
+    from spa.annotators.raters.prices import Purse
+    from spa.annotators.raters.run import Progress, RatingSummary
+    from spa.annotators.raters.visits import Visit
     from spa.annotators.simulated import Temperament
     from spa.annotators.truth import Truth
     from spa.commands.workspace import Workspace
@@ -69,25 +73,12 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="Print what was done as JSON.")
 def rate(
     study: Path,
-    name: str | None,
-    variants: tuple[str, ...],
-    base_url: str | None,
     dry_run: bool,
-    budget: float | None,
-    prices: Path | None,
-    probe_injection: int | None,
     probe: bool | None,
-    limit: int | None,
-    only: tuple[str, ...],
-    timeout: float,
-    store: str | None,
+    probe_injection: int | None,
     wait: bool,
-    simulate: bool,
-    truth: Path | None,
-    utilities: dict[str, float],
-    likert_reversal: tuple[str, str] | None,
-    seed: int,
     as_json: bool,
+    **options: Any,
 ) -> None:
     """Let an LLM answer the assignments of STUDY.
 
@@ -95,13 +86,10 @@ def rate(
     The key is read from the environment variable that the rater names. --truth, --utility,
     --likert-reversal and --seed are for --simulate.
     """
-    from spa.annotators.raters.batch import rate_in_batches
-    from spa.annotators.raters.chat import ChatEndpoint
     from spa.annotators.raters.prices import load_prices
-    from spa.annotators.raters.run import rate_visits, stop_if_unfinished
+    from spa.annotators.raters.run import stop_if_unfinished
     from spa.annotators.raters.visits import visits_of
     from spa.annotators.raters.wording import StudyWording
-    from spa.annotators.simulated_endpoint import STEADY
     from spa.commands.rating import (
         choose_rater,
         choose_ways,
@@ -116,47 +104,30 @@ def rate(
     from spa.commands.workspace import open_workspace
     from spa.responses.one_run import one_run
 
-    if simulate and base_url is not None:
-        raise click.UsageError("--simulate starts an endpoint of its own; leave --base-url out")
-    if not simulate and (truth is not None or utilities or likert_reversal):
-        raise click.UsageError("--truth, --utility and --likert-reversal are for --simulate")
+    refuse_contradictions(options)
+    store: str | None = options["store"]
+    which = {name: options[name] for name in ("limit", "only")}
     with ExitStack() as stack:
         workspace = stack.enter_context(open_workspace(study, store))
-        rater = choose_rater(workspace.study, study, name, simulate=simulate)
-        table = load_prices(prices, study)
-        wording = StudyWording(workspace.texts)
-        if dry_run:
-            visits = visits_of(workspace.store, choose_ways(rater, variants), limit=limit, only=only)
-            tell_estimate(workspace, visits, wording, table, as_json=as_json)
-            return
-        stack.enter_context(one_run(workspace.store.name, rater.id, workspace.store.reading))
+        rater = choose_rater(workspace.study, study, options["name"], simulate=options["simulate"])
         if wait and rater.provider != "batch":
             raise click.UsageError('--wait is for raters with provider = "batch"')
-        if simulate:
-            known, temperament, _ = choose_truth(
-                workspace, truth=truth, utilities=utilities, likert_reversal=likert_reversal, otherwise=STEADY
-            )
-            served = simulated_endpoint(workspace, rater, known, temperament, seed, limit)
-            base_url = stack.enter_context(served) + "/v1"
-            rater = rater.model_copy(update={"api_key_env": "none"})
-        if base_url is not None:
-            rater = rater.model_copy(update={"base_url": check_url("--base-url", base_url)})
-        if budget is not None:
-            rater = rater.model_copy(update={"budget": budget})
-        ways = choose_ways(rater, variants)
-        visits = visits_of(workspace.store, ways, limit=limit, only=only)
+        table = load_prices(options["prices"], study)
+        if dry_run:
+            visits = visits_of(workspace.store, choose_ways(rater, options["variants"]), **which)
+            tell_estimate(workspace, visits, StudyWording(workspace.texts), table, as_json=as_json)
+            return
+        stack.enter_context(one_run(workspace.store.name, rater.id, workspace.store.reading))
+        rater = made_ready(stack, workspace, rater, options)
+        ways = choose_ways(rater, options["variants"])
+        visits = visits_of(workspace.store, ways, **which)
         if probe_injection is not None:
             visits = probes_of(workspace.store, ways, probe_injection)
         purse = purse_of(workspace.store, rater, table)
-        capabilities, notes = probed(workspace, rater, ways, purse, timeout=timeout, wanted=probe)
+        capabilities, notes = probed(workspace, rater, ways, purse, timeout=options["timeout"], wanted=probe)
+        endpoint = open_endpoint(rater, options["timeout"], study.parent)
         with progress_of(rater, len(visits), table.currency, hidden=as_json) as progress:
-            endpoint = open_endpoint(rater, timeout, study.parent)
-            if isinstance(endpoint, ChatEndpoint) and rater.provider == "batch":
-                summary = rate_in_batches(
-                    workspace, visits, wording, endpoint=endpoint, purse=purse, wait=wait, progress=progress
-                )
-            else:
-                summary = rate_visits(workspace, visits, wording, endpoint=endpoint, purse=purse, progress=progress)
+            summary = carry_out(workspace, visits, endpoint, purse, progress, wait=wait)
         summary.endpoint, summary.notes = capabilities, notes + summary.notes
         if probe_injection is not None:
             tell_injection(workspace, visits, summary, as_json=as_json)
@@ -166,6 +137,58 @@ def rate(
     stop_if_unfinished(summary)
     if not as_json:
         click.echo("Next: " + with_store(f"spa report {study} --out report", store))
+
+
+def refuse_contradictions(options: Mapping[str, Any]) -> None:
+    """Refuse options that do not go together."""
+    if options["simulate"] and options["base_url"] is not None:
+        raise click.UsageError("--simulate starts an endpoint of its own; leave --base-url out")
+    if not options["simulate"] and (options["truth"] or options["utilities"] or options["likert_reversal"]):
+        raise click.UsageError("--truth, --utility and --likert-reversal are for --simulate")
+
+
+def made_ready(stack: ExitStack, workspace: Workspace, rater: Rater, options: Mapping[str, Any]) -> Rater:
+    """Return the rater as the command line changes it; a simulated endpoint is served until the stack is left."""
+    from spa.annotators.simulated_endpoint import STEADY
+
+    base_url = options["base_url"]
+    if options["simulate"]:
+        known, temperament, _ = choose_truth(
+            workspace,
+            truth=options["truth"],
+            utilities=options["utilities"],
+            likert_reversal=options["likert_reversal"],
+            otherwise=STEADY,
+        )
+        served = simulated_endpoint(workspace, rater, known, temperament, options["seed"], options["limit"])
+        base_url = stack.enter_context(served) + "/v1"
+        rater = rater.model_copy(update={"api_key_env": "none"})
+    if base_url is not None:
+        rater = rater.model_copy(update={"base_url": check_url("--base-url", base_url)})
+    if options["budget"] is not None:
+        rater = rater.model_copy(update={"budget": options["budget"]})
+    return rater
+
+
+def carry_out(
+    workspace: Workspace,
+    visits: Sequence[Visit],
+    endpoint: Endpoint,
+    purse: Purse,
+    progress: Progress | None,
+    *,
+    wait: bool,
+) -> RatingSummary:
+    """Make the visits, request by request or through batch files."""
+    from spa.annotators.raters.batch import rate_in_batches
+    from spa.annotators.raters.chat import ChatEndpoint
+    from spa.annotators.raters.run import rate_visits
+    from spa.annotators.raters.wording import StudyWording
+
+    wording = StudyWording(workspace.texts)
+    if isinstance(endpoint, ChatEndpoint) and endpoint.rater.provider == "batch":
+        return rate_in_batches(workspace, visits, wording, endpoint=endpoint, purse=purse, wait=wait, progress=progress)
+    return rate_visits(workspace, visits, wording, endpoint=endpoint, purse=purse, progress=progress)
 
 
 def open_endpoint(rater: Rater, timeout: float, folder: Path) -> Endpoint:
