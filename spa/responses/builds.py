@@ -68,14 +68,13 @@ def _compare(connection: Connection, stream: Iterator[tuple[Assignment, Blinding
         .join_from(assignments, blinding)
         .order_by(assignments.c.number)
     )
-    rows = connection.execution_options(yield_per=CHUNK).execute(query)
-    for (assignment, key), row in zip(stream, rows, strict=False):
-        if (row.record, row.key) != (assignment_to_json(assignment), key_to_json(key)):
-            raise ResponseError(
-                f"{store}: assignment {assignment.assignment_id} of this draw differs from the stored one; "
-                "use the seed of the first build, or build into a new store with --store"
-            )
-    rows.close()
+    with connection.execute(query.execution_options(yield_per=CHUNK)) as rows:
+        for (assignment, key), row in zip(stream, rows, strict=False):
+            if (row.record, row.key) != (assignment_to_json(assignment), key_to_json(key)):
+                raise ResponseError(
+                    f"{store}: assignment {assignment.assignment_id} of this draw differs from the stored one; "
+                    "use the seed of the first build, or build into a new store with --store"
+                )
 
 
 def _insert(connection: Connection, draws: Sequence[tuple[Assignment, BlindingKey]]) -> None:

@@ -362,8 +362,8 @@ class Store:
             yield connection
 
     def _stream(self, query: Select[Any]) -> Iterator[Any]:
-        with self._reading() as connection:
-            yield from connection.execution_options(yield_per=CHUNK).execute(query)
+        with self._reading() as connection, connection.execute(query.execution_options(yield_per=CHUNK)) as rows:
+            yield from rows
 
     def _set_up(self) -> None:
         with self._writing() as connection:

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,8 +21,8 @@ from spa.responses.store_schema import meta
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with Store.create(tmp_path / "s.sqlite") as made:
+def store(database: str) -> Iterator[Store]:
+    with Store.create(database) as made:
         yield made
 
 
@@ -92,12 +91,11 @@ with Store.open(sys.argv[1]) as store:
 """
 
 
-def test_a_call_that_was_begun_survives_a_kill(tmp_path: Path) -> None:
-    path = tmp_path / "s.sqlite"
-    Store.create(path).close()
-    ended = subprocess.run([sys.executable, "-c", KILLED, str(path)], check=False, env={**os.environ})
+def test_a_call_that_was_begun_survives_a_kill(database: str) -> None:
+    Store.create(database).close()
+    ended = subprocess.run([sys.executable, "-c", KILLED, database], check=False, env={**os.environ})
     assert ended.returncode == -signal.SIGKILL
-    with Store.open(path) as store:
+    with Store.open(database) as store:
         (call,) = Journal(store).unfinished("llm")
         assert Journal(store).begin("llm", "v", "q1", "{}").attempt == 2
     assert call.key == "q1"

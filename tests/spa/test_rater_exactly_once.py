@@ -154,12 +154,9 @@ def event(line: str) -> str | None:
     return "say" if re.search(r"\bwrite\(1<", line) and "assignments finished" in line else None
 
 
-def test_postgresql_lets_one_run_of_a_rater_go_on() -> None:
-    url = os.environ.get("SPA_TEST_POSTGRES")
-    if not url:
-        pytest.skip("no PostgreSQL at hand: SPA_TEST_POSTGRES names none")
+def test_postgresql_lets_one_run_of_a_rater_go_on(postgres_url: str) -> None:
     with ExitStack() as stack:
-        store = stack.enter_context(Store.open(url) if Store.exists(url) else Store.create(url))
+        store = stack.enter_context(Store.create(postgres_url))
         with one_run(store.name, "judge", store.reading):
             with pytest.raises(ResponseError, match="two runs would pay twice"):
                 stack.enter_context(one_run(store.name, "judge", store.reading))
