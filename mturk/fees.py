@@ -1,0 +1,97 @@
+"""What a HIT costs: rewards, and the fees that the requester pays beside them.
+
+The rules are those of the published price list: 20 % of the reward, 40 % where the HIT has ten
+assignments or more, 5 % more for Masters, 20 % of a bonus, and never less than a cent a payment.
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import ROUND_HALF_UP, Decimal
+from typing import Literal
+
+from spa.errors import PlatformError
+
+FeeRules = Literal["mturk", "none"]  # the price list, or an endpoint that takes nothing for itself
+
+CENT = Decimal("0.01")
+RATE = Decimal("0.20")
+RATE_OF_MANY = Decimal("0.40")
+MASTERS_RATE = Decimal("0.05")
+MANY = 10  # assignments of one HIT from which the higher rate holds
+MONEY = re.compile(r"[0-9]{1,9}(\.[0-9]{0,2})?", re.ASCII)
+
+
+def parse_money(text: str) -> Decimal:
+    """Parse an amount as the protocol writes it: dollars with at most two places, no sign, no symbol.
+
+    Raises
+    ------
+    PlatformError
+        For anything else.
+
+    >>> parse_money("1.5")
+    Decimal('1.50')
+    """
+    if MONEY.fullmatch(text) is None:
+        raise PlatformError(f"wanted an amount in dollars such as 1.50, got {text[:40]!r}")
+    return Decimal(text).quantize(CENT)
+
+
+def format_money(amount: Decimal) -> str:
+    """Write an amount as the protocol wants it.
+
+    Raises
+    ------
+    PlatformError
+        If it is negative, not finite, or has parts of a cent, which would be lost.
+
+    >>> format_money(Decimal("5"))
+    '5.00'
+    """
+    if not amount.is_finite() or amount < 0 or amount != amount.quantize(CENT):
+        raise PlatformError(f"wanted an amount of whole cents, got {amount}; round it yourself")
+    return str(amount.quantize(CENT))
+
+
+def assignment_fee(
+    reward: Decimal, *, max_assignments: int, masters: bool = False, rules: FeeRules = "mturk"
+) -> Decimal:
+    """Return the fee for one assignment of a HIT, due when it is approved.
+
+    Parameters
+    ----------
+    reward : Decimal
+        What the annotator gets, in dollars.
+    max_assignments : int
+        Assignments of the HIT, those added later included: ten or more cost the higher rate.
+    masters : bool
+        Whether the HIT is for Masters only.
+    rules : {"mturk", "none"}
+        Whose price list holds.
+
+    Returns
+    -------
+    Decimal
+        Dollars, rounded half up to the cent, at least a cent.
+
+    >>> [str(assignment_fee(Decimal(r), max_assignments=n)) for r, n in (("1.00", 9), ("1.00", 10), ("0.01", 9))]
+    ['0.20', '0.40', '0.01']
+    """
+    rate = (RATE_OF_MANY if max_assignments >= MANY else RATE) + (MASTERS_RATE if masters else 0)
+    return _fee(reward * rate, rules)
+
+
+def bonus_fee(amount: Decimal, *, rules: FeeRules = "mturk") -> Decimal:
+    """Return the fee for one bonus in dollars, rounded half up to the cent, at least a cent.
+
+    >>> bonus_fee(Decimal("0.03"))
+    Decimal('0.01')
+    """
+    return _fee(amount * RATE, rules)
+
+
+def _fee(exact: Decimal, rules: FeeRules) -> Decimal:
+    if rules == "none":
+        return Decimal("0.00")
+    return max(CENT, exact.quantize(CENT, rounding=ROUND_HALF_UP))

@@ -1,0 +1,1 @@
+"""Tests of the bridge that speaks the MTurk protocol."""
