@@ -1,0 +1,214 @@
+"""What a worker answered: the fields of a form as QuestionFormAnswers XML, and that XML read back without trust."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from xml.etree.ElementTree import Element
+
+from mturk.questions import SCHEMAS
+from mturk.safe_xml import XMLRefused, escape_text, parse_xml, split_tag, utf8_size, without_forbidden
+from spa.errors import PlatformError
+
+ANSWERS_NAMESPACE = SCHEMAS + "2005-10-01/QuestionFormAnswers.xsd"
+LARGEST_ANSWER = 1_000_000  # bytes of UTF-8, the whole XML
+MOST_FIELDS = 2_000
+LONGEST_NAME = 500  # characters of a field's name
+DROPPED = frozenset({"assignmentId", "hitId"})  # fields of the form that are no answers
+JOINER = "|"  # between the values of a field that was sent more than once, as result files have it
+CONTENT = frozenset(
+    {"FreeText", "SelectionIdentifier", "OtherSelectionText", "UploadedFileKey", "UploadedFileSizeInBytes"}
+)
+
+
+class AnswerRefused(PlatformError):
+    """A form or its XML that cannot be taken as an answer."""
+
+
+class NothingAnswered(AnswerRefused):
+    """A form that has no field beside ``assignmentId``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnsweredField:
+    """One ``Answer``: text, choices, or an uploaded file.
+
+    Parameters
+    ----------
+    name : str
+        The field, ``QuestionIdentifier``.
+    text : str or None
+        What was typed; ``None`` where there are choices or a file.
+    selections : tuple of str
+        The choices made, in the order sent.
+    other : str or None
+        What was typed beside them.
+    file_key, file_bytes : str or None, int or None
+        A file that the service kept.
+    """
+
+    name: str
+    text: str | None = None
+    selections: tuple[str, ...] = ()
+    other: str | None = None
+    file_key: str | None = None
+    file_bytes: int | None = None
+
+    @property
+    def value(self) -> str:
+        """Return the answer as result files print it: the text, the choices with ``|`` between, or the file's key."""
+        if self.text is not None:
+            return self.text
+        if self.file_key is not None:
+            return self.file_key
+        return JOINER.join([*self.selections, *([] if self.other is None else [self.other])])
+
+
+def render_answers(fields: Iterable[tuple[str, str]]) -> str:
+    """Render the fields of a submitted form as the XML that requesters collect.
+
+    ``assignmentId`` and ``hitId`` are left out. A field sent more than once becomes one answer with ``|`` between
+    its values. A character that XML cannot hold becomes U+FFFD: the worker's other answers are not lost for it.
+
+    Parameters
+    ----------
+    fields : iterable of (str, str)
+        Name and value, in the order sent.
+
+    Raises
+    ------
+    NothingAnswered
+        No field is left.
+    AnswerRefused
+        Too many fields, a field without a name, a name too long, or too large a whole.
+
+    Examples
+    --------
+    >>> xml = render_answers([("assignmentId", "3A"), ("box", "1"), ("why", "a < b"), ("box", "2")])
+    >>> [(field.name, field.value) for field in read_answers(xml)]
+    [('box', '1|2'), ('why', 'a < b')]
+    """
+    gathered: dict[str, list[str]] = {}
+    for name, value in fields:
+        if name not in DROPPED:
+            gathered.setdefault(without_forbidden(name), []).append(without_forbidden(value))
+    if not gathered:
+        raise NothingAnswered("form: no field beside assignmentId; at least one answer is wanted")
+    check_names(gathered)
+    answers = "".join(
+        f"<Answer><QuestionIdentifier>{escape_text(name)}</QuestionIdentifier>"
+        f"<FreeText>{escape_text(JOINER.join(values))}</FreeText></Answer>"
+        for name, values in gathered.items()
+    )
+    xml = (
+        f'<?xml version="1.0" encoding="UTF-8"?><QuestionFormAnswers xmlns="{ANSWERS_NAMESPACE}">'
+        f"{answers}</QuestionFormAnswers>"
+    )
+    size = utf8_size(xml)
+    if size > LARGEST_ANSWER:
+        raise AnswerRefused(f"form: its answers make {size:,} bytes of XML, at most {LARGEST_ANSWER:,} are taken")
+    return xml
+
+
+def read_answers(xml: str) -> tuple[AnsweredField, ...]:
+    """Read the XML of an assignment: every answer, in the order of the document, as plain text.
+
+    Nothing is merged: a name that occurs twice gives two fields (``payload_from_pairs`` of the survey then says so).
+
+    Parameters
+    ----------
+    xml : str
+        ``Assignment.Answer``; empty where nothing was answered.
+
+    Returns
+    -------
+    tuple of AnsweredField
+
+    Raises
+    ------
+    XMLRefused
+        The text is not XML that is read here (a document type, an entity, too large, too deep).
+    AnswerRefused
+        The XML is no QuestionFormAnswers.
+    """
+    if not xml.strip():
+        return ()
+    root = parse_xml(xml, most_bytes=LARGEST_ANSWER, most_elements=1 + 8 * MOST_FIELDS)
+    if split_tag(root) != (ANSWERS_NAMESPACE, "QuestionFormAnswers"):
+        raise AnswerRefused(
+            f"Answer: root element {root.tag[:200]!r}, QuestionFormAnswers of {ANSWERS_NAMESPACE!r} was wanted"
+        )
+    if len(root) > MOST_FIELDS:
+        raise AnswerRefused(f"Answer: {len(root):,} answers, at most {MOST_FIELDS:,} are read")
+    return tuple(_read_field(child) for child in root)
+
+
+def answer_pairs(fields: Iterable[AnsweredField]) -> list[tuple[str, str]]:
+    """Return name and value of each field, as a form post has them."""
+    return [(field.name, field.value) for field in fields]
+
+
+def check_names(names: Iterable[str]) -> None:
+    """Refuse more fields than a form has, and names that name nothing."""
+    listed = list(names)
+    if len(listed) > MOST_FIELDS:
+        raise AnswerRefused(f"form: {len(listed):,} fields, at most {MOST_FIELDS:,} are taken")
+    for name in listed:
+        if not name:
+            raise AnswerRefused("form: a field without a name")
+        if len(name) > LONGEST_NAME:
+            raise AnswerRefused(f"form: a field's name has {len(name):,} characters, at most {LONGEST_NAME} are taken")
+
+
+def _read_field(answer: Element) -> AnsweredField:
+    if split_tag(answer) != (ANSWERS_NAMESPACE, "Answer"):
+        raise AnswerRefused(f"Answer: element {answer.tag[:200]!r}, Answer was wanted")
+    parts: dict[str, list[str]] = {}
+    for child in answer:
+        namespace, name = split_tag(child)
+        if namespace != ANSWERS_NAMESPACE or name not in CONTENT | {"QuestionIdentifier"} or len(child):
+            raise AnswerRefused(f"Answer: element {child.tag[:200]!r} inside an Answer, which its schema does not have")
+        parts.setdefault(name, []).append(child.text or "")
+    identifier = _only(parts, "QuestionIdentifier")
+    if identifier is None:
+        raise AnswerRefused("Answer: no QuestionIdentifier")
+    check_names([identifier])
+    selections = tuple(parts.get("SelectionIdentifier", ()))
+    other, text, key = (_only(parts, part) for part in ("OtherSelectionText", "FreeText", "UploadedFileKey"))
+    if sum((text is not None, bool(selections) or other is not None, key is not None)) > 1:
+        raise AnswerRefused(f"Answer {identifier[:80]!r}: text, choices and a file exclude one another")
+    size = _only(parts, "UploadedFileSizeInBytes")
+    return AnsweredField(
+        name=identifier,
+        text=text,
+        selections=selections,
+        other=other,
+        file_key=key,
+        file_bytes=_bytes(identifier, size),
+    )
+
+
+def _only(parts: dict[str, list[str]], name: str) -> str | None:
+    values = parts.get(name, [])
+    if len(values) > 1:
+        raise AnswerRefused(f"Answer: {name} {len(values)} times in one Answer, once was wanted")
+    return values[0] if values else None
+
+
+def _bytes(name: str, size: str | None) -> int | None:
+    if size is None:
+        return None
+    if not (size.strip().isascii() and size.strip().isdigit() and len(size.strip()) <= 15):
+        raise AnswerRefused(f"Answer {name[:80]!r}: UploadedFileSizeInBytes {size[:40]!r}, a whole number was wanted")
+    return int(size)
+
+
+__all__ = [
+    "AnswerRefused",
+    "AnsweredField",
+    "NothingAnswered",
+    "XMLRefused",
+    "answer_pairs",
+    "read_answers",
+    "render_answers",
+]

@@ -1,0 +1,237 @@
+"""What a HIT asks: an HTML page in XML, or the address of a page elsewhere; both made and read."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+from xml.etree.ElementTree import Element
+
+from mturk.safe_xml import FORBIDDEN, XMLRefused, escape_text, parse_xml, split_tag, utf8_size
+from spa.errors import PlatformError
+
+SCHEMAS = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/"
+HTML_NAMESPACE = SCHEMAS + "2011-11-11/HTMLQuestion.xsd"
+EXTERNAL_NAMESPACE = SCHEMAS + "2006-07-14/ExternalQuestion.xsd"
+LARGEST_QUESTION = 65_535  # bytes of UTF-8, the whole XML
+TALLEST_FRAME = 1_000_000  # pixels
+HEIGHT = re.compile(r"\+?0*[0-9]{1,7}", re.ASCII)
+CROWD_ELEMENT = re.compile(r"<(crowd-[a-z-]+)", re.IGNORECASE)
+SPACE_IN_ADDRESS = re.compile(r"[\s\x00-\x1f]")
+
+
+class QuestionRefused(PlatformError):
+    """A question that cannot be put as a HIT."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HTMLQuestion:
+    """A page that the worker site shows in a frame of its own.
+
+    Parameters
+    ----------
+    html : str
+        The whole page. Line ends are LF: XML and HTML both read CR LF as LF.
+    frame_height : int
+        Pixels; 0 fills the window.
+
+    Raises
+    ------
+    QuestionRefused
+        The page is blank, holds a character that XML cannot, or the height is out of range.
+    """
+
+    html: str
+    frame_height: int = 0
+
+    def __post_init__(self) -> None:
+        check_height(self.frame_height)
+        if not self.html.strip():
+            raise QuestionRefused("HTMLQuestion: HTMLContent is blank, a page was wanted")
+        if found := FORBIDDEN.search(self.html):
+            raise QuestionRefused(
+                f"HTMLQuestion: character {found.start()} of the page is U+{ord(found[0]):04X}, which XML cannot hold; "
+                "leave it out or replace it"
+            )
+        if "\r" in self.html:
+            object.__setattr__(self, "html", self.html.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExternalQuestion:
+    """The address of a page that somebody else serves.
+
+    Parameters
+    ----------
+    url : str
+        https, or http on this machine (a rehearsal).
+    frame_height : int
+        Pixels; 0 fills the window.
+
+    Raises
+    ------
+    QuestionRefused
+        The address or the height cannot be used.
+    """
+
+    url: str
+    frame_height: int = 0
+
+    def __post_init__(self) -> None:
+        check_height(self.frame_height)
+        check_address(self.url)
+
+
+Question = HTMLQuestion | ExternalQuestion
+
+
+def render_question(question: Question) -> str:
+    """Render a question as the XML that ``create_hit`` takes.
+
+    Raises
+    ------
+    QuestionRefused
+        The XML has more than 65,535 bytes of UTF-8.
+
+    Examples
+    --------
+    >>> xml = render_question(HTMLQuestion(html="<p>x[a[0]]>1</p>"))
+    >>> "x[a[0]]]]><![CDATA[>1" in xml
+    True
+    >>> read_question(xml).html
+    '<p>x[a[0]]>1</p>'
+    """
+    if isinstance(question, HTMLQuestion):
+        inside = question.html.replace("]]>", "]]]]><![CDATA[>")
+        content = f"<HTMLContent><![CDATA[{inside}]]></HTMLContent>"
+        xml = _wrap("HTMLQuestion", HTML_NAMESPACE, content, question.frame_height)
+    else:
+        content = f"<ExternalURL>{escape_text(question.url)}</ExternalURL>"
+        xml = _wrap("ExternalQuestion", EXTERNAL_NAMESPACE, content, question.frame_height)
+    size = utf8_size(xml)
+    if size > LARGEST_QUESTION:
+        raise QuestionRefused(
+            f"{type(question).__name__}: {size:,} bytes of UTF-8, at most {LARGEST_QUESTION:,} are taken; "
+            "serve the page yourself and publish its address (ExternalQuestion)"
+        )
+    return xml
+
+
+def question_size(question: Question) -> int:
+    """Return the bytes of the whole XML in UTF-8, which may not exceed ``LARGEST_QUESTION``; none is refused here."""
+    if isinstance(question, ExternalQuestion):
+        empty = _wrap("ExternalQuestion", EXTERNAL_NAMESPACE, "<ExternalURL></ExternalURL>", question.frame_height)
+        return utf8_size(empty) + utf8_size(escape_text(question.url))
+    content = "<HTMLContent><![CDATA[]]></HTMLContent>"
+    empty = _wrap("HTMLQuestion", HTML_NAMESPACE, content, question.frame_height)
+    return utf8_size(empty) + utf8_size(question.html.replace("]]>", "]]]]><![CDATA[>"))
+
+
+def read_question(xml: str) -> Question:
+    """Read the XML of a question that a requester sent.
+
+    Parameters
+    ----------
+    xml : str
+        An HTMLQuestion or an ExternalQuestion, its namespace exactly that of its schema.
+
+    Returns
+    -------
+    HTMLQuestion or ExternalQuestion
+
+    Raises
+    ------
+    XMLRefused
+        The text is not XML that is read here.
+    QuestionRefused
+        The XML is something else than these two, or breaks their rules.
+    """
+    root = parse_xml(xml, most_bytes=LARGEST_QUESTION, most_elements=3)
+    namespace, name = split_tag(root)
+    if name == "QuestionForm":
+        raise QuestionRefused(
+            "Question: a QuestionForm is not rendered here; put the same questions on a page (HTMLQuestion)"
+        )
+    if name == "HTMLQuestion":
+        html, height = _two_children(root, HTML_NAMESPACE, namespace, "HTMLContent")
+        if found := CROWD_ELEMENT.search(html):
+            raise QuestionRefused(
+                f"HTMLQuestion: <{found[1].lower()}> needs a script of Amazon's that is not served here; "
+                "use a plain <form> with <input> elements"
+            )
+        return HTMLQuestion(html=html, frame_height=height)
+    if name == "ExternalQuestion":
+        url, height = _two_children(root, EXTERNAL_NAMESPACE, namespace, "ExternalURL")
+        return ExternalQuestion(url=url.strip(), frame_height=height)
+    raise QuestionRefused(f"Question: root element {name[:80]!r}, HTMLQuestion or ExternalQuestion was wanted")
+
+
+def check_height(height: int) -> None:
+    """Refuse a height that no frame has."""
+    if isinstance(height, bool) or not isinstance(height, int) or not 0 <= height <= TALLEST_FRAME:
+        raise QuestionRefused(f"FrameHeight: {height!r}, a whole number from 0 to {TALLEST_FRAME} was wanted")
+
+
+def check_address(url: str) -> None:
+    """Refuse an address that a worker's browser would not, or should not, open in a frame."""
+    shown = url[:120]
+    if FORBIDDEN.search(url) or SPACE_IN_ADDRESS.search(url):
+        raise QuestionRefused(f"ExternalURL: {shown!r} holds a space or a control character; percent-encode it")
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname, parts.port
+    except ValueError as error:
+        raise QuestionRefused(f"ExternalURL: {shown!r} is no address ({error})") from error
+    if parts.scheme not in ("https", "http") or not host:
+        raise QuestionRefused(f"ExternalURL: {shown!r}, an address that begins with https:// was wanted")
+    if parts.username is not None or parts.password is not None:
+        raise QuestionRefused("ExternalURL: carries a user name or a password, which every worker would read")
+    if parts.scheme == "http" and not is_loopback(host):
+        raise QuestionRefused(f"ExternalURL: {shown!r} is http; https is wanted, except on this machine (127.0.0.1)")
+
+
+def is_loopback(host: str) -> bool:
+    """Say whether a host is this machine.
+
+    >>> [is_loopback(host) for host in ("localhost", "127.0.0.1", "::1", "127.0.0.1.example.org")]
+    [True, True, True, False]
+    """
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _wrap(name: str, namespace: str, content: str, height: int) -> str:
+    return f'<{name} xmlns="{namespace}">{content}<FrameHeight>{height}</FrameHeight></{name}>'
+
+
+def _two_children(root: Element, wanted: str, namespace: str, content: str) -> tuple[str, int]:
+    """Return the text of the content element and the frame's height."""
+    name = split_tag(root)[1]
+    if namespace != wanted:
+        raise QuestionRefused(f"{name}: namespace {namespace[:120]!r}, {wanted!r} was wanted")
+    found = [split_tag(child) for child in root]
+    if found != [(wanted, content), (wanted, "FrameHeight")]:
+        names = ", ".join(child[:60] for _, child in found) or "nothing"
+        raise QuestionRefused(f"{name}: holds {names}; {content} and then FrameHeight were wanted")
+    height = (root[1].text or "").strip()
+    if not HEIGHT.fullmatch(height):
+        raise QuestionRefused(f"FrameHeight: {height[:40]!r}, a whole number of pixels was wanted (0 fills the window)")
+    return root[0].text or "", int(height)
+
+
+__all__ = [
+    "LARGEST_QUESTION",
+    "ExternalQuestion",
+    "HTMLQuestion",
+    "Question",
+    "QuestionRefused",
+    "XMLRefused",
+    "question_size",
+    "read_question",
+    "render_question",
+]
