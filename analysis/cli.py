@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from analysis.study_facts import StudyFacts
     from analysis.tables import AnswerTables
 
-TABLES = ("preferences", "ratings", "choices", "metrics", "annotators")
+TABLES = ("preferences", "ratings", "choices", "metrics", "annotators", "exclusions")
 RANKINGS_SHOWN = 24
 PLAN = (
     "fwer",
@@ -78,6 +78,7 @@ Examples:
 @click.option("--choices", type=FILE, help="Pairwise choices.")
 @click.option("--metrics", type=FILE, help="Automatic metrics.")
 @click.option("--annotators", type=FILE, help="One row an annotator: screening, checks, submissions.")
+@click.option("--exclusions", type=FILE, help="Who leaves by your own decision: annotator_id, rule, evidence.")
 @click.option("--map", "mapping", multiple=True, metavar="OLD=NEW", help="Rename a column; repeatable.")
 @click.option("--llm", "llms", multiple=True, metavar="ID", help="An annotator that is an LLM; repeatable.")
 @click.option("--scale", "scales", multiple=True, metavar="[CRITERION=]LOW:HIGH", help="Check scores; repeatable.")
@@ -160,7 +161,9 @@ def _from_study(path: Path, store: str | None) -> tuple[AnswerTables, Plan, Stud
 
     with open_workspace(path, store, read_only=True) as workspace:
         exported = export_tables(workspace.store)
-        frames = {name: getattr(exported, name) for name in ("preferences", "ratings", "choices", "annotators")}
+        frames = {
+            name: getattr(exported, name) for name in ("preferences", "ratings", "choices", "annotators", "exclusions")
+        }
         if all(frames[name].is_empty() for name in ("preferences", "ratings", "choices")):
             raise AnalysisError(f"{path}: the store holds no answers yet; collect some (spa serve, rate or simulate)")
         tables = check_frames(frames, Reading())

@@ -63,6 +63,7 @@ ANNOTATOR_COLUMNS = (
     "checks_failed",
     "checks_total",
 )
+EXCLUSION_COLUMNS = ("annotator_id", "assignment_id", "rule", "evidence")
 KNOWN = {
     **{
         kind: frozenset((*ANSWER_COLUMNS, *OPTIONAL, *layout.required, *layout.cell, *layout.shown))
@@ -70,6 +71,7 @@ KNOWN = {
     },
     "metrics": frozenset((*METRIC_COLUMNS, "higher_is_better")),
     "annotators": frozenset(ANNOTATOR_COLUMNS),
+    "exclusions": frozenset((*EXCLUSION_COLUMNS, "annotator_kind", "group")),
 }
 
 

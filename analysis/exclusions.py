@@ -43,13 +43,15 @@ def find_exclusions(tables: AnswerTables, plan: Plan) -> list[Exclusion]:
     ``self_consistency``
         For everybody, from preferences asked in both directions (of the first submission where only
         that is kept). A failing person leaves entirely; of an LLM the failing assignment leaves.
+    any other
+        As the table of exclusions gives it: a decision taken by people, with its evidence.
 
     Returns
     -------
     list of Exclusion
         One row an annotator (or assignment) and rule.
     """
-    found = _by_annotators_table(tables, plan)
+    found = [*_by_annotators_table(tables, plan), *_as_given(tables)]
     if tables.preferences is not None and plan.consistency_tau is not None:
         later = [row for row in found if row.assignment_id is not None]
         answered = apply_exclusions(tables.preferences, later)
@@ -109,6 +111,15 @@ def _by_annotators_table(tables: AnswerTables, plan: Plan) -> list[Exclusion]:
             repeated = replace(whole, rule="repeat_submissions", evidence=f"{submissions} submissions, one allowed")
             found += [repeated] if plan.repeat_submissions == "exclude" else _later_assignments(tables, repeated)
     return found
+
+
+def _as_given(tables: AnswerTables) -> list[Exclusion]:
+    """Take over the table of exclusions; rows about annotators without an answer exclude nothing and stay."""
+    if tables.exclusions is None:
+        return []
+    columns = ("annotator_id", "assignment_id", "group", "rule", "evidence")
+    rows = tables.exclusions.select(pl.col(columns).cast(pl.String)).unique(maintain_order=True)
+    return [Exclusion(**{**row, "evidence": row["evidence"] or "no reason was noted"}) for row in rows.to_dicts()]
 
 
 def _later_assignments(tables: AnswerTables, repeated: Exclusion) -> list[Exclusion]:

@@ -33,9 +33,11 @@ REQUIRED = {
     **{kind: layout.required for kind, layout in LAYOUTS.items()},
     "metrics": METRIC_COLUMNS,
     "annotators": ("annotator_id",),
+    "exclusions": ("annotator_id", "rule"),
 }
 CODED = ("ratings",)  # tables that may be long: their strings are categories
 ANSWERS = ("preferences", "ratings", "choices")
+PLANNED_RULES = ("self_consistency", "screening", "attention_checks", "repeat_submissions")  # found, never given
 PREFERRED_ELICITATIONS = ("spa", "likert", "continuous", "category", "choice")  # the first keeps the criterion's name
 
 
@@ -63,6 +65,7 @@ class AnswerTables:
     choices: pl.DataFrame | None = None
     metrics: pl.DataFrame | None = None
     annotators: pl.DataFrame | None = None
+    exclusions: pl.DataFrame | None = None  # who leaves by a decision taken outside of the plan's rules
     inputs: tuple[InputFile, ...] = ()
     scales: tuple[Scale, ...] = ()
 
@@ -92,7 +95,7 @@ def read_tables(paths: Mapping[str, Path], reading: Reading) -> AnswerTables:
     Parameters
     ----------
     paths : mapping of str to Path
-        Files by kind of table: preferences, ratings, choices, metrics, annotators.
+        Files by kind of table: preferences, ratings, choices, metrics, annotators, exclusions.
     reading : Reading
         Renamed columns, LLMs, scales.
 
@@ -159,6 +162,8 @@ def _check_all(raw: Mapping[str, RawTable], reading: Reading, problems: list[str
             _check_answers(check, kind, reading)
         elif kind == "metrics":
             _check_metrics(check)
+        elif kind == "exclusions":
+            _check_exclusions(check)
         else:
             _check_annotators(check)
         problems += check.problems
@@ -308,3 +313,15 @@ def _check_annotators(check: Check) -> None:
         check.truth("screening_passed")
     doubled = pl.col("annotator_id").is_duplicated() & pl.col("annotator_id").is_not_null()
     check.refuse(doubled, "annotator_id", "one row an annotator is wanted")
+
+
+def _check_exclusions(check: Check) -> None:
+    for column in ("annotator_id", "rule"):
+        check.names(column)
+    absent = [column for column in ("assignment_id", "evidence") if column not in check.frame.columns]
+    check.frame = check.frame.with_columns(pl.lit(None, dtype=pl.String).alias(column) for column in absent)
+    check.blank(column for column in ("assignment_id", "evidence") if column not in absent)
+    if "annotator_kind" in check.frame.columns:
+        _check_kind(check)
+    taken = pl.col("rule").is_in(PLANNED_RULES)
+    check.refuse(taken, "rule", f"rule must be a name of your own, not one of the plan's ({', '.join(PLANNED_RULES)})")

@@ -13,6 +13,7 @@ RULES = {
     "screening": "gave no eligible answer to a screening question",
     "attention_checks": "failed more attention checks than the study allows",
     "repeat_submissions": "took part more than once",
+    "review": "left out by a reviewer, who noted why",
 }
 
 

@@ -24,6 +24,7 @@ from spa.forms.form import (
     ScreeningTarget,
 )
 from spa.responses.answers import NO_ANSWER
+from spa.responses.decisions import Decision, read_standing
 from spa.responses.store import Store
 from spa.responses.submission import Asked, Missing, Response, Submission
 
@@ -85,6 +86,15 @@ ANNOTATORS = {
     "checks_total": pl.Int64,
     "seconds": pl.Float64,
 }
+EXCLUSIONS = {
+    "annotator_id": pl.String,
+    "annotator_kind": pl.String,
+    "assignment_id": pl.String,
+    "rule": pl.String,
+    "evidence": pl.String,
+}
+TABLES = ("preferences", "ratings", "choices", "annotators", "exclusions")
+FREE_TEXTS = ("explanation", "evidence")
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet runs a cell that begins so
 
 
@@ -96,6 +106,7 @@ class Tables:
     ratings: pl.DataFrame
     choices: pl.DataFrame
     annotators: pl.DataFrame
+    exclusions: pl.DataFrame  # decided by reviewers
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +152,7 @@ def export_tables(store: Store, *, incomplete: Iterable[Submission] = ()) -> Tab
     partial = list(incomplete)
     for submission in partial:
         gathered.add(submission, unblinded[submission.assignment_id], complete=False)
-    return gathered.tables(with_complete=bool(partial))
+    return gathered.tables(with_complete=bool(partial), exclusions=_decided(store))
 
 
 def write_tables(tables: Tables, folder: Path, *, format: TableFormat = "csv") -> list[Path]:
@@ -151,7 +162,7 @@ def write_tables(tables: Tables, folder: Path, *, format: TableFormat = "csv") -
     apostrophe in front; numbers never do. The other formats keep them as they are.
     """
     written = []
-    for name in ("preferences", "ratings", "choices", "annotators"):
+    for name in TABLES:
         frame: pl.DataFrame = getattr(tables, name)
         path = folder / f"{name}.{format}"
         with written_whole(path) as temporary:
@@ -215,7 +226,7 @@ class _Gathered:
                 case _:  # a confirmation is a condition of going on, not an answer to analyse
                     pass
 
-    def tables(self, *, with_complete: bool) -> Tables:
+    def tables(self, *, with_complete: bool, exclusions: pl.DataFrame) -> Tables:
         """Build the tables from what was gathered."""
 
         def frame(rows: list[tuple[object, ...]], columns: dict[str, Any]) -> pl.DataFrame:
@@ -232,6 +243,7 @@ class _Gathered:
             ratings=frame(self.ratings, RATINGS),
             choices=frame(self.choices, CHOICES),
             annotators=frame(rows, {**ANNOTATORS, **{f"screening:{name}": pl.String for name in asked}}),
+            exclusions=exclusions,
         )
 
     @staticmethod
@@ -290,6 +302,23 @@ def _choice(asked: ChoiceTarget, value: object, systems: dict[str, str]) -> tupl
     )
 
 
+def _decided(store: Store) -> pl.DataFrame:
+    """Return what reviewers excluded, as standing decisions say it; names of reviewers stay in the store."""
+    with store.reading() as connection:
+        standing = read_standing(connection)
+    left_out = {each.submission_id: each.exclusion for each in standing.values() if each.exclusion is not None}
+    rows = [
+        (lease.annotator_id, lease.annotator_kind, lease.assignment_id, "review", _evidence(left_out[visit]))
+        for lease in (store.leases() if left_out else ())
+        if (visit := lease.submission_id) in left_out
+    ]
+    return pl.DataFrame(rows, schema=EXCLUSIONS, orient="row")
+
+
+def _evidence(decision: Decision) -> str | None:
+    return _printable(": ".join(part for part in (decision.rule, decision.note) if part))
+
+
 def _unblind(store: Store) -> dict[str, Unblinded]:
     positions = {
         assignment.assignment_id: {
@@ -323,7 +352,7 @@ def _is_expected(value: float | str, expected: str) -> bool:
 
 
 def _without_formulas(frame: pl.DataFrame) -> pl.DataFrame:
-    names = [name for name in frame.columns if name.startswith("screening:") or name == "explanation"]
+    names = [name for name in frame.columns if name.startswith("screening:") or name in FREE_TEXTS]
     if not names:
         return frame
     outsiders = pl.col(names)

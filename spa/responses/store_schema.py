@@ -129,3 +129,17 @@ journal = Table(  # see spa.journal
     Column("facts", Text, nullable=False),  # JSON
     UniqueConstraint("kind", "scope", "key", "attempt"),
 )
+
+decisions = Table(  # of reviewers; only ever added to, see spa.responses.decisions
+    "decisions",
+    metadata,
+    Column("number", Integer, primary_key=True),
+    Column("submission_id", ForeignKey("submissions.submission_id"), nullable=False, index=True),
+    Column("action", String, nullable=False),
+    Column("reviewer", Verbatim, nullable=False),
+    Column("decided_at", Float, nullable=False),  # seconds since 1970
+    Column("rule", Verbatim),
+    Column("note", Verbatim),
+    Column("amount", String),  # decimal in major units of the study's currency
+    Column("undoes", Integer),  # number of the decision taken back
+)

@@ -195,3 +195,31 @@ def test_who_leaves_is_counted_in_the_group_of_the_answers() -> None:
     results = run(ratings=scores, annotators=people)
     assert [row["group"] for row in results["exclusions"]] == ["experts"]
     assert {row["group"]: row["excluded_annotators"] for row in results["groups"]} == {"experts": 1, "crowd": 1}
+
+
+def test_a_given_exclusion_leaves_with_its_evidence_and_the_others_stay() -> None:
+    table = preferences([(name, *pair) for name in "abc" for pair in (("x", "y", 0.8), ("y", "x", 0.2))])
+    given_away = pl.DataFrame({"annotator_id": ["b"], "rule": ["review"], "evidence": ["answered in ten seconds"]})
+    tables = check(preferences=table, exclusions=given_away)
+    (row,) = find_exclusions(tables, Plan())
+    assert (row.annotator_id, row.assignment_id, row.group, row.rule) == ("b", None, "human", "review")
+    assert row.evidence == "answered in ten seconds"
+    kept = apply_exclusions(tables.preferences, [row])  # type: ignore[arg-type]
+    assert kept["annotator_id"].unique(maintain_order=True).to_list() == ["a", "c"]
+    assert run(preferences=table, exclusions=given_away)["preferences"][0]["n"] == 2
+
+
+def test_a_given_exclusion_of_one_assignment_leaves_the_others_of_that_annotator() -> None:
+    table = preferences([("a", "x", "y", 0.8), ("a", "x", "y", 0.7)], assignment_id=["a1", "a2"])
+    given_away = pl.DataFrame({"annotator_id": ["a"], "assignment_id": ["a1"], "rule": ["review"]})
+    tables = check(preferences=table, exclusions=given_away)
+    (row,) = find_exclusions(tables, Plan())
+    assert row.evidence == "no reason was noted"
+    assert apply_exclusions(tables.preferences, [row])["assignment_id"].to_list() == ["a2"]  # type: ignore[arg-type]
+
+
+def test_a_given_exclusion_must_not_go_by_a_rule_of_the_plan() -> None:
+    table = preferences([("a", "x", "y", 0.8)])
+    given_away = pl.DataFrame({"annotator_id": ["a"], "rule": ["screening"]})
+    with pytest.raises(AnalysisError, match=r"row 1: rule must be a name of your own.*got 'screening'"):
+        check(preferences=table, exclusions=given_away)

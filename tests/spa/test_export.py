@@ -25,7 +25,7 @@ from spa.forms.form import (
     Target,
 )
 from spa.responses.export import ASKED as ASKED_COLUMNS
-from spa.responses.export import Tables, export_tables, write_tables
+from spa.responses.export import TABLES, Tables, export_tables, write_tables
 from spa.responses.store import CHUNK, Store
 from spa.responses.submission import Missing, Response, Submission
 from spa.study.assignment import Assignment, BlindingKey, Block, ShownOutput
@@ -200,7 +200,7 @@ def test_screening_answers_are_no_formulas_and_come_back(tmp_path: Path, nasty: 
 def test_numbers_are_left_alone(tmp_path: Path) -> None:
     table = pl.DataFrame({"annotator_id": ["-1"], "preference": [-0.5], "screening:x": ["-1"]})
     empty = pl.DataFrame()
-    write_tables(Tables(preferences=table, ratings=empty, choices=empty, annotators=empty), tmp_path)
+    write_tables(Tables(preferences=table, ratings=empty, choices=empty, annotators=empty, exclusions=empty), tmp_path)
     assert (tmp_path / "preferences.csv").read_text() == "annotator_id,preference,screening:x\n-1,-0.5,'-1\n"
 
 
@@ -299,7 +299,7 @@ def test_the_command_writes_each_format(workspace: Workspace, tmp_path: Path) ->
         arguments = ["export", str(tmp_path / "study.toml"), "--out", str(out), "--format", suffix, "--json"]
         result = CliRunner().invoke(main, arguments)
         assert result.exit_code == 0, result.output
-        names = [f"{name}.{suffix}" for name in ("preferences", "ratings", "choices", "annotators")]
+        names = [f"{name}.{suffix}" for name in TABLES]
         assert sorted(each.name for each in out.iterdir()) == sorted(names)
         assert [each["file"] for each in json.loads(result.output)] == [str(out / name) for name in names]
 
