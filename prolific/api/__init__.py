@@ -1,0 +1,1 @@
+"""A thin typed client of Prolific's API, version 1."""

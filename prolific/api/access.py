@@ -1,0 +1,103 @@
+"""Where the platform is and with which token it is asked; the token is never shown."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from prolific.api.problems import ProlificError
+
+PLATFORM = "https://api.prolific.com"
+URL_VARIABLE = "PROLIFIC_API_URL"
+TOKEN_VARIABLE = "PROLIFIC_API_TOKEN"
+IDENTIFIER = re.compile(r"[0-9a-f]{24}")  # of studies, submissions, participants, projects ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Access:
+    """An address and a token. The token shows in no representation."""
+
+    base_url: str  # without a slash at the end
+    token: str = field(repr=False)
+
+    @property
+    def local(self) -> bool:
+        """Whether the address is on this machine, as that of an emulator is."""
+        return is_loopback(self.base_url)
+
+    def redacted(self, text: str) -> str:
+        """Return a text with the token struck out."""
+        return text.replace(self.token, "[token]")
+
+
+def find_access(endpoint_url: str | None, environment: Mapping[str, str]) -> Access:
+    """Return where the platform is and the token for it.
+
+    Parameters
+    ----------
+    endpoint_url : str or None
+        The address that was asked for; else ``PROLIFIC_API_URL``, else Prolific's own.
+    environment : mapping
+        The environment variables.
+
+    Raises
+    ------
+    ProlificError
+        If the address is neither https nor on this machine, or the token is not there or cannot be one.
+    """
+    base_url = endpoint_url or environment.get(URL_VARIABLE, "").strip() or PLATFORM
+    _check_address(base_url)
+    token = environment.get(TOKEN_VARIABLE, "").strip()
+    if not token:
+        raise ProlificError(
+            f"Prolific: wanted a token in the environment variable {TOKEN_VARIABLE}, found none; make one under "
+            f"Settings, API tokens of your workspace and set it (export {TOKEN_VARIABLE}=...)"
+        )
+    if not token.isascii() or not token.isprintable() or " " in token or len(token) < 8:
+        raise ProlificError(
+            f"Prolific: the environment variable {TOKEN_VARIABLE} holds what no token is (at least 8 characters, no "
+            "spaces, without the word Token in front); set it again"
+        )
+    return Access(base_url=base_url.rstrip("/"), token=token)
+
+
+def is_loopback(url: str) -> bool:
+    """Tell whether a URL leads to this machine.
+
+    >>> is_loopback("http://127.0.0.1:8000"), is_loopback("https://localhost.example.org")
+    (True, False)
+    """
+    host = urlsplit(url).hostname or ""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def checked_id(name: str, value: str) -> str:
+    """Return an id of the platform, which goes into addresses, or refuse it.
+
+    >>> checked_id("study", "60f6acb180a7b59ac0621f9e")
+    '60f6acb180a7b59ac0621f9e'
+    """
+    if IDENTIFIER.fullmatch(value) is None:
+        raise ProlificError(f"Prolific: {name}: wanted an id of 24 characters 0-9 and a-f, got {value[:60]!r}")
+    return value
+
+
+def _check_address(url: str) -> None:
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        parts, host = urlsplit(""), None
+    plain = not (parts.query or parts.fragment or parts.username or parts.password)
+    if host and plain and (parts.scheme == "https" or (parts.scheme == "http" and is_loopback(url))):
+        return
+    raise ProlificError(
+        f"Prolific: --endpoint-url or {URL_VARIABLE}: wanted an https address without user, password and query "
+        f"(http only for this machine), got {parts.scheme or 'no scheme'}://{host or ''}; leave it out for {PLATFORM}"
+    )

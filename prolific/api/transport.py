@@ -1,0 +1,229 @@
+"""One call over HTTP: who asks, how long to wait, what may be tried again, what an answer means.
+
+What reads, and what the platform ignores when it is repeated, is tried again after a drop. What creates or
+pays is sent once; only a refusal for too much at a time (429), which had no effect, is tried again, and a
+payment not even then.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from importlib.metadata import version
+from types import TracebackType
+from typing import Any, Literal, Self
+from urllib.parse import urlsplit
+
+import httpx2
+
+from prolific.api.access import Access
+from prolific.api.problems import ProlificError, Refused, Unanswered, Unreachable, told
+
+Repeat = Literal["always", "refused", "never"]  # try again after anything, after a 429 only, not at all
+TRIES = 6
+LONGEST_PAUSE = 30.0  # seconds
+MOST_PAGES = 10_000
+MOST_BYTES = 64 * 2**20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What came back: the JSON value (``None`` where there was none), as it arrived, and the headers."""
+
+    status: int
+    value: Any
+    text: str
+    headers: Mapping[str, str]
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """Return the value where it is a JSON object.
+
+        Raises
+        ------
+        Unanswered
+            If it is another.
+        """
+        if not isinstance(self.value, dict):
+            raise Unanswered(f"Prolific: wanted a JSON object in answer, got {self.text[:80]!r}; look again later")
+        return self.value
+
+
+class Transport:
+    """Sends calls and reads answers. A context manager that closes its connections.
+
+    Parameters
+    ----------
+    access : Access
+        Address and token.
+    sleep : callable
+        Waits so many seconds.
+    rng : random.Random
+        Draws the pauses between tries.
+    timeout : float
+        Seconds to wait for an answer.
+    tries : int
+        How often a call is made at most, where it may be made again.
+    """
+
+    def __init__(
+        self,
+        access: Access,
+        *,
+        sleep: Callable[[float], None] = time.sleep,
+        rng: random.Random | None = None,
+        timeout: float = 30.0,
+        tries: int = TRIES,
+    ) -> None:
+        self.access = access
+        self._sleep = sleep
+        self._rng = rng or random.Random()
+        self._tries = tries
+        name = version("spa-eval")
+        self._client = httpx2.Client(
+            timeout=timeout,
+            trust_env=not access.local,
+            headers={
+                "Authorization": f"Token {access.token}",
+                "User-Agent": f"spa-eval/{name}",
+                "Referer": f"https://pypi.org/project/spa-eval/{name}/",
+                "Accept": "application/json",
+            },
+        )
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        query: Mapping[str, str | int] | None = None,
+        repeat: Repeat | None = None,
+    ) -> Answer:
+        """Make a call and return the answer of a success.
+
+        Parameters
+        ----------
+        method, path : str
+            Such as ``"GET"`` and ``"/api/v1/users/me/"``.
+        body : JSON value, optional
+            What is sent.
+        query : mapping, optional
+            The part of the address after ``?``.
+        repeat : {"always", "refused", "never"}, optional
+            After what the call may be made again; by default a GET after anything, others after a 429 only.
+
+        Raises
+        ------
+        Refused
+            If the platform says no; the call had no effect.
+        Unreachable
+            If no connection came about; the call had no effect.
+        Unanswered
+            If nobody knows.
+        """
+        repeat = repeat or ("always" if method == "GET" else "refused")
+        tries = 1 if repeat == "never" else self._tries
+        for number in range(1, tries + 1):
+            try:
+                return self._once(method, path, body, query)
+            except Refused as error:
+                if error.status != HTTPStatus.TOO_MANY_REQUESTS or number == tries:
+                    raise
+            except Unreachable:
+                if number == tries:
+                    raise
+            except Unanswered:
+                if repeat != "always" or number == tries:
+                    raise
+            self._sleep(self._rng.uniform(0.5, 1.0) * min(LONGEST_PAUSE, 0.5 * 2**number))
+        raise AssertionError("the last try returns or raises")
+
+    def pages(self, path: str, query: Mapping[str, str | int] | None = None) -> Iterator[dict[str, Any]]:
+        """Yield the rows of a list, following the link to the next page as long as there is one."""
+        answer = self.call("GET", path, query=query)
+        for _ in range(MOST_PAGES):
+            rows = answer.record.get("results")
+            if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+                raise ProlificError(f"Prolific: GET {path}: wanted a list of results, got {answer.text[:80]!r}")
+            yield from rows
+            link = _next(answer.record)
+            if link is None:
+                return
+            answer = self.call("GET", self._own_path(link))
+        raise ProlificError(f"Prolific: GET {path}: the list does not end after {MOST_PAGES} pages; look again later")
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _once(self, method: str, path: str, body: Any, query: Mapping[str, str | int] | None) -> Answer:
+        place = f"Prolific: {method} {path.partition('?')[0]}"
+        content = None if body is None else json.dumps(body).encode()
+        headers = {} if content is None else {"Content-Type": "application/json"}
+        url = self.access.base_url + path
+        try:
+            response = self._client.request(method, url, content=content, headers=headers, params=query)
+        except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.ProxyError) as error:
+            raise Unreachable(
+                f"{place}: {self.access.base_url} cannot be reached ({type(error).__name__}); nothing was sent"
+            ) from error
+        except httpx2.HTTPError as error:
+            raise Unanswered(
+                f"{place}: no answer came ({type(error).__name__}); nobody knows whether it took effect"
+            ) from error
+        return self._read(place, response)
+
+    def _read(self, place: str, response: httpx2.Response) -> Answer:
+        text = self.access.redacted(response.text)
+        status = response.status_code
+        if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            raise Unanswered(f"{place}: {told(status, text)}; nobody knows whether it took effect")
+        if status >= HTTPStatus.BAD_REQUEST:
+            raise Refused(f"{place}: {told(status, text)}{_remedy(status)}", status=status, body=text)
+        if status >= HTTPStatus.MULTIPLE_CHOICES or len(response.content) > MOST_BYTES:
+            raise Unanswered(f"{place}: wanted an answer of the API, got HTTP {status}; is the address right?")
+        value = None
+        if text.strip():
+            try:
+                value = json.loads(text)
+            except ValueError as error:
+                raise Unanswered(f"{place}: wanted JSON, got {text[:60]!r}; is the address right?") from error
+        return Answer(status=status, value=value, text=text, headers=dict(response.headers))
+
+    def _own_path(self, link: str) -> str:
+        """Return path and query of a link, which must lead to the same API: the token goes nowhere else."""
+        parts, own = urlsplit(link), urlsplit(self.access.base_url)
+        path = parts.path.removeprefix(own.path) if parts.netloc else parts.path
+        if (parts.netloc and parts.hostname != own.hostname) or not path.startswith("/api/"):
+            raise ProlificError(
+                f"Prolific: a list goes on at {link[:80]!r}, which is not of {own.hostname}; not followed"
+            )
+        return path + (f"?{parts.query}" if parts.query else "")
+
+
+def _next(record: Mapping[str, Any]) -> str | None:
+    links = record.get("_links")
+    following = links.get("next") if isinstance(links, dict) else None
+    link = following.get("href") if isinstance(following, dict) else None
+    return link if isinstance(link, str) and link else None
+
+
+def _remedy(status: int) -> str:
+    if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+        return "; is the token right, and does it belong to this workspace?"
+    if status == HTTPStatus.TOO_MANY_REQUESTS:
+        return "; wait a minute and run the command again"
+    return ""
