@@ -7,12 +7,11 @@ whether it took effect, so that it is never silently made again as the same atte
 
 from __future__ import annotations
 
-import asyncio
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 from sqlalchemy import Connection, Row, Select, insert, select, update
 
@@ -21,8 +20,6 @@ from spa.responses.store import Store
 from spa.responses.store_schema import journal
 
 STARTED = "started"
-T = TypeVar("T")
-Work = Callable[[Connection], Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,57 +140,6 @@ def finish(connection: Connection, call: Call, outcome: str, *, response: str | 
             "finished, got another state; is the same command running twice?"
         )
     return done
-
-
-class BatchedWriter:
-    """Runs the writes of many tasks a few at a time in one transaction; each goes on when its own is on disk.
-
-    One synchronisation of the disk then serves all tasks that wait for it, and the promise is the same.
-    """
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._waiting: list[tuple[Work, asyncio.Future[Any]]] = []
-        self._drain: asyncio.Task[None] | None = None
-
-    async def write(self, work: Callable[[Connection], T]) -> T:
-        """Run ``work`` in a transaction and return its result when it is on disk; its error undoes it alone."""
-        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self._waiting.append((work, future))
-        if self._drain is None or self._drain.done():
-            self._drain = asyncio.create_task(self._empty())
-        return await future
-
-    async def _empty(self) -> None:
-        while self._waiting:
-            batch, self._waiting = self._waiting, []
-            results: list[Any] = []
-            try:
-                results = await asyncio.to_thread(self._commit, [work for work, _ in batch])
-            except ResponseError as error:  # nothing of the batch is on disk, and everybody who waits is told
-                results = [error] * len(batch)
-            finally:
-                if not results:  # an error that nobody foresaw goes on its way; nobody is left waiting
-                    for _, future in [*batch, *self._waiting]:
-                        future.cancel()
-            for (_, future), result in zip(batch, results, strict=True):
-                if future.cancelled():
-                    continue
-                if isinstance(result, ResponseError):
-                    future.set_exception(result)
-                else:
-                    future.set_result(result)
-
-    def _commit(self, batch: list[Work]) -> list[Any]:
-        results: list[Any] = []
-        with self._store.transaction() as connection:
-            for work in batch:
-                try:
-                    with connection.begin_nested():
-                        results.append(work(connection))
-                except ResponseError as error:
-                    results.append(error)
-        return results
 
 
 def _select() -> Select[Any]:

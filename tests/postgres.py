@@ -105,6 +105,7 @@ def start(*, synced: bool = False, settings: tuple[str, ...] = ()) -> Cluster:
             "listen_addresses = ''",
             f"unix_socket_directories = '{folder}'",
             "max_connections = 200",
+            "deadlock_timeout = 100ms",
             *(() if synced else UNSYNCED),
             *settings,
         )

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
-from sqlalchemy import Connection, insert
+from sqlalchemy import Connection
 
 from spa import journal as journal_module
 from spa.errors import ResponseError
-from spa.journal import BatchedWriter, Journal
+from spa.journal import Journal
 from spa.responses.store import Store
-from spa.responses.store_schema import meta
 
 
 @pytest.fixture
@@ -59,26 +56,6 @@ def test_what_follows_from_an_outcome_is_stored_with_it_or_neither_is(store: Sto
     with pytest.raises(ResponseError, match="cannot be stored"), store.transaction() as connection:
         save(connection)
     assert journal.unfinished("llm") == (begun,)
-
-
-def test_one_write_that_fails_takes_no_other_with_it(store: Store) -> None:
-    async def many() -> list[Any]:
-        writer = BatchedWriter(store)
-
-        def work(number: int) -> Any:
-            def write(connection: Connection) -> int:
-                connection.execute(insert(meta).values(name=f"n{number}", value="x"))
-                if number == 3:
-                    raise ResponseError("three")
-                return number
-
-            return write
-
-        return await asyncio.gather(*(writer.write(work(number)) for number in range(8)), return_exceptions=True)
-
-    results = asyncio.run(many())
-    assert [isinstance(one, ResponseError) for one in results] == [number == 3 for number in range(8)]
-    assert [store.meta(f"n{number}") for number in range(8)] == [None if n == 3 else "x" for n in range(8)]
 
 
 KILLED = """

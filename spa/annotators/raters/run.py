@@ -31,7 +31,8 @@ from spa.annotators.raters.wording import Wording
 from spa.errors import PlatformError
 from spa.forms.asks import asks_of
 from spa.forms.form import Form
-from spa.journal import BatchedWriter, Journal
+from spa.journal import Journal
+from spa.responses.batches import BatchedWriter
 from spa.responses.leases import Lease, lease_for_rater
 from spa.responses.store import Store
 from spa.responses.submission import Missing, Response

@@ -1,0 +1,122 @@
+"""Work of many tasks in one transaction: none is lost, none takes another with it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection, insert, select, text, update
+
+from spa.errors import ResponseError
+from spa.responses.batches import BatchedReader, BatchedWriter
+from spa.responses.store import Store
+from spa.responses.store_schema import meta
+
+
+@pytest.fixture
+def store(database: str) -> Iterator[Store]:
+    with Store.create(database) as made:
+        yield made
+
+
+def test_one_write_that_fails_takes_no_other_with_it(store: Store) -> None:
+    async def many() -> list[Any]:
+        writer = BatchedWriter(store)
+
+        def work(number: int) -> Any:
+            def write(connection: Connection) -> int:
+                connection.execute(insert(meta).values(name=f"n{number}", value="x"))
+                if number == 3:
+                    raise ResponseError("three")
+                return number
+
+            return write
+
+        return await asyncio.gather(*(writer.write(work(number)) for number in range(8)), return_exceptions=True)
+
+    results = asyncio.run(many())
+    assert [isinstance(one, ResponseError) for one in results] == [number == 3 for number in range(8)]
+    assert [store.meta(f"n{number}") for number in range(8)] == [None if n == 3 else "x" for n in range(8)]
+
+
+def test_an_error_of_the_database_is_told_to_whoever_made_it(store: Store) -> None:
+    def write(number: int) -> Callable[[Connection], int]:
+        def work(connection: Connection) -> int:
+            name = "schema" if number == 2 else f"n{number}"  # which is there already
+            connection.execute(insert(meta).values(name=name, value="x"))
+            return number
+
+        return work
+
+    async def many() -> list[Any]:
+        writer = BatchedWriter(store)
+        return await asyncio.gather(*(writer.write(write(number)) for number in range(5)), return_exceptions=True)
+
+    results = asyncio.run(many())
+    assert results[:2] + results[3:] == [0, 1, 3, 4]
+    assert isinstance(results[2], ResponseError)
+    assert store.meta("n4") == "x"
+
+
+def test_whoever_waits_shares_a_transaction_and_sees_it_when_told(store: Store) -> None:
+    transactions = 0
+
+    async def many() -> None:
+        nonlocal transactions
+        writer, reader = BatchedWriter(store), BatchedReader(store)
+        begin = writer._begin
+
+        def counted() -> Any:
+            nonlocal transactions
+            transactions += 1
+            return begin()
+
+        writer._begin = counted  # type: ignore[method-assign]
+
+        async def one(number: int) -> None:
+            row = insert(meta).values(name=f"n{number}", value="x")
+            await writer.write(lambda connection: connection.execute(row).rowcount)
+            seen = await reader.read(lambda c: c.scalar(select(meta.c.value).where(meta.c.name == f"n{number}")))
+            assert seen == "x"
+
+        await asyncio.gather(*(one(number) for number in range(100)))
+
+    asyncio.run(many())
+    assert transactions < 20
+
+
+def test_a_task_that_gives_up_waiting_does_not_hold_up_the_others(store: Store) -> None:
+    async def many() -> int:
+        writer = BatchedWriter(store)
+        slow = [asyncio.create_task(writer.write(lambda c: c.scalar(text("SELECT 1")))) for _ in range(3)]
+        await asyncio.sleep(0)
+        slow[1].cancel()
+        await asyncio.gather(*slow, return_exceptions=True)
+        return await writer.write(lambda connection: 7)
+
+    assert asyncio.run(many()) == 7
+
+
+def test_processes_that_wait_for_one_another_both_get_through(postgres_url: str) -> None:
+    """Two writers take the same two rows in opposite orders, which PostgreSQL can only end by breaking one off."""
+    with Store.create(postgres_url) as one, Store.open(postgres_url) as two:
+        one.set_meta("a", "0")
+        one.set_meta("b", "0")
+
+        def adds(names: str) -> Callable[[Connection], None]:
+            def work(connection: Connection) -> None:
+                for name in names:
+                    value = connection.scalar(select(meta.c.value).where(meta.c.name == name).with_for_update())
+                    connection.execute(update(meta).where(meta.c.name == name).values(value=str(int(value or 0) + 1)))
+                    connection.execute(text("SELECT pg_sleep(0.05)"))
+
+            return work
+
+        async def both() -> None:
+            await asyncio.gather(BatchedWriter(one).write(adds("ab")), BatchedWriter(two).write(adds("ba")))
+
+        for _ in range(3):
+            asyncio.run(both())
+        assert (one.meta("a"), one.meta("b")) == ("6", "6")
