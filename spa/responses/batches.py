@@ -17,11 +17,12 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
-from spa.responses import database
+from spa.errors import ResponseError
 from spa.responses.store import Store
 
 T = TypeVar("T")
 Work = Callable[[Connection], Any]
+Waiting = tuple[Work, asyncio.Future[Any]]
 MOST = 128  # pieces of work in one transaction, so that nobody waits for hundreds of others
 TRIES = 8  # of a transaction that PostgreSQL broke off because two processes waited for one another
 CONFLICTS = ("40001", "40P01")  # its codes for that
@@ -30,10 +31,9 @@ CONFLICTS = ("40001", "40P01")  # its codes for that
 class _Batches:
     """One thread that runs what waits, in the order in which it came."""
 
-    def __init__(self, name: str, begin: Callable[[], AbstractContextManager[Connection]]) -> None:
-        self._name = name
+    def __init__(self, begin: Callable[[], AbstractContextManager[Connection]]) -> None:
         self._begin = begin
-        self._waiting: list[tuple[Work, asyncio.Future[Any]]] = []
+        self._waiting: list[Waiting] = []
         self._drain: asyncio.Task[None] | None = None
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="batches")
 
@@ -50,63 +50,59 @@ class _Batches:
         return await future
 
     async def _empty(self) -> None:
-        loop = asyncio.get_running_loop()
-        while self._waiting:
-            batch, self._waiting = self._waiting[:MOST], self._waiting[MOST:]
-            results: list[Any] = []
-            try:
-                results = await loop.run_in_executor(self._thread, self._commit, [work for work, _ in batch])
-            except Exception as error:  # nothing of the batch is on disk, and everybody who waits for it is told
-                results = [error] * len(batch)
-            finally:
-                if not results:  # this task is being cancelled; nobody is left waiting
-                    for _, future in [*batch, *self._waiting]:
-                        future.cancel()
-            for (_, future), result in zip(batch, results, strict=True):
-                if future.done():  # whoever waited has gone
-                    continue
-                if isinstance(result, Exception):
-                    future.set_exception(result)
+        batch: list[Waiting] = []
+        try:
+            while self._waiting:
+                batch, self._waiting = self._waiting[:MOST], self._waiting[MOST:]
+                together = await self._submit([work for work, _ in batch])
+                if together.exception() is None:
+                    for (_, future), result in zip(batch, together.result(), strict=True):
+                        if not future.done():  # else whoever waited has gone
+                            future.set_result(result)
                 else:
-                    future.set_result(result)
+                    await self._one_by_one(batch, together.exception())
+        finally:  # where this task is cancelled nobody is left waiting
+            for _, future in (*batch, *self._waiting):
+                future.cancel()
+
+    async def _one_by_one(self, batch: list[Waiting], error: BaseException | None) -> None:
+        """Run each piece in a transaction of its own, after one of them failed and took the others along."""
+        for work, future in batch:
+            alone = None if len(batch) == 1 else await self._submit([work])
+            error = error if alone is None else alone.exception()
+            if future.done():
+                continue
+            if error is None and alone is not None:
+                future.set_result(alone.result()[0])
+            elif error is not None:
+                future.set_exception(error)
+
+    async def _submit(self, batch: list[Work]) -> asyncio.Future[list[Any]]:
+        """Return what came of a batch once it is over, well or not."""
+        done = asyncio.get_running_loop().run_in_executor(self._thread, self._commit, batch)
+        await asyncio.wait([done])
+        return done
 
     def _commit(self, batch: list[Work]) -> list[Any]:
-        for attempt in range(1, TRIES + 1):
+        for attempt in range(1, TRIES):
             try:
                 return self._commit_once(batch)
-            except Exception as error:
-                if attempt == TRIES or not _is_conflict(error):
+            except ResponseError as error:
+                if not _is_conflict(error):
                     raise
                 time.sleep(random.uniform(0, 0.01 * attempt))
-        raise AssertionError("the last attempt returns or raises")
+        return self._commit_once(batch)
 
     def _commit_once(self, batch: list[Work]) -> list[Any]:
-        try:
-            with self._begin() as connection:
-                return [work(connection) for work in batch]
-        except Exception as error:
-            if len(batch) == 1 or _is_conflict(error):
-                raise
-        results: list[
-            Any
-        ] = []  # one piece failed and took the others along: again, each so that it undoes itself alone
         with self._begin() as connection:
-            for work in batch:
-                try:
-                    with database.told(self._name), connection.begin_nested():
-                        results.append(work(connection))
-                except Exception as error:
-                    if _is_conflict(error):
-                        raise
-                    results.append(error)
-        return results
+            return [work(connection) for work in batch]
 
 
 class BatchedWriter(_Batches):
     """Runs the writes of many tasks a few at a time in one transaction; each goes on when its own is on disk."""
 
     def __init__(self, store: Store) -> None:
-        super().__init__(store.name, store.transaction)
+        super().__init__(store.transaction)
 
     async def write(self, work: Callable[[Connection], T]) -> T:
         """Run ``work`` in a transaction and return its result when it is on disk; its error undoes it alone.
@@ -121,7 +117,7 @@ class BatchedReader(_Batches):
     """Runs the reads of many tasks a few at a time on one connection; each sees all that was acknowledged before."""
 
     def __init__(self, store: Store) -> None:
-        super().__init__(store.name, store.reading)
+        super().__init__(store.reading)
 
     async def read(self, work: Callable[[Connection], T]) -> T:
         """Run ``work`` and return its result."""

@@ -87,6 +87,17 @@ def test_whoever_waits_shares_a_transaction_and_sees_it_when_told(store: Store) 
     assert transactions < 20
 
 
+def test_a_mistake_in_one_piece_of_work_is_its_own(store: Store) -> None:
+    async def many() -> list[Any]:
+        reader = BatchedReader(store)
+        works: list[Callable[[Connection], Any]] = [lambda c: 1, lambda c: 1 / 0, lambda c: 3]
+        return await asyncio.gather(*(reader.read(work) for work in works), return_exceptions=True)
+
+    one, mistake, three = asyncio.run(many())
+    assert (one, three) == (1, 3)
+    assert isinstance(mistake, ZeroDivisionError)
+
+
 def test_a_task_that_gives_up_waiting_does_not_hold_up_the_others(store: Store) -> None:
     async def many() -> int:
         writer = BatchedWriter(store)
