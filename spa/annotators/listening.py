@@ -51,6 +51,6 @@ def listen(host: str, port: int) -> Iterator[Listener]:
 
 def run(app: FastAPI, listener: Listener) -> None:
     """Serve until interrupted. Requests are not logged: their addresses hold people's tokens."""
-    config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False, lifespan="off")
+    config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False)
     with suppress(KeyboardInterrupt):
         uvicorn.Server(config).run(sockets=[listener.socket])

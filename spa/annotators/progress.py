@@ -11,14 +11,20 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from spa.forms.form import Form, Page, ScreeningTarget
+from spa.forms.form import CheckTarget, Form, Page, ScreeningTarget
 from spa.forms.html import Gap
+from spa.responses import outcomes
 from spa.responses.answers import NO_ANSWER, parse_answers
 from spa.responses.leases import Lease
 from spa.responses.store import Payload
 from spa.responses.submission import Missing, Response, Submission
 
-SCREENED_OUT = "screened out"
+REASONS: Mapping[str, str] = {  # why a question was never shown, by the outcome of the visit
+    outcomes.SCREENED_OUT: "screened out",
+    outcomes.QUOTA_FULL: "quota full",
+    outcomes.FAILED_CHECKS: "ended after failed checks",
+    outcomes.NO_CONSENT: "no consent",
+}
 Fields = Mapping[str, str]
 
 
@@ -86,12 +92,35 @@ class Visit:
             for answer in self.answers(page)
         )
 
-    def submission(self, now: float) -> Submission:
+    @property
+    def failed_checks(self) -> int:
+        """How many attention checks were answered wrongly."""
+        return sum(
+            isinstance(answer, Response)
+            and isinstance(answer.target, CheckTarget)
+            and answer.target.kind == "attention"
+            and answer.value != answer.target.expected
+            for page in self.form.pages
+            for answer in self.answers(page)
+        )
+
+    @property
+    def screening(self) -> Mapping[str, str]:
+        """The answers to the screening questions, by the id of the question."""
+        return {
+            answer.target.screening_id: str(answer.value)
+            for page in self.form.pages
+            for answer in self.answers(page)
+            if isinstance(answer, Response) and isinstance(answer.target, ScreeningTarget)
+        }
+
+    def submission(self, now: float, outcome: outcomes.Outcome) -> Submission:
         """Build what is handed in; ``now`` is in seconds since 1970."""
         answers = [answer for page in self.form.pages for answer in self.answers(page)]
-        if self.screened_out:
+        if outcome != outcomes.COMPLETED:
+            reason = REASONS[outcome]
             answers = [
-                replace(answer, reason=SCREENED_OUT) if isinstance(answer, Missing) and answer.raw is None else answer
+                replace(answer, reason=reason) if isinstance(answer, Missing) and answer.raw is None else answer
                 for answer in answers
             ]
         return Submission(
@@ -102,4 +131,7 @@ class Visit:
             source=self.lease.source,
             answers=tuple(answers),
             seconds=round(now - self.lease.leased_at, 3),
+            session=self.lease.session,
+            people_group=self.lease.people_group,
+            outcome=outcome,
         )

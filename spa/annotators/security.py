@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
+from collections.abc import Iterable
 
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 
-def content_policy(completion_url: str | None = None) -> str:
+def content_policy(places: Iterable[str] = ()) -> str:
     """Return the content security policy of all pages.
 
-    A browser follows the redirect after the last page only to places that ``form-action`` names.
+    A browser follows the redirect after the last page only to places (scheme and host) that ``form-action`` names.
     """
-    form_action = "'self'"
-    if completion_url is not None:
-        parts = urlsplit(completion_url)
-        form_action += f" {parts.scheme}://{parts.netloc}"
+    form_action = " ".join(("'self'", *sorted(places)))
     return (
         "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; "
         f"form-action {form_action}; frame-ancestors 'none'; base-uri 'none'"

@@ -67,10 +67,11 @@ def export(
 def unfinished(workspace: Workspace) -> Iterator[Submission]:
     """Yield what people answered in visits that they did not complete, page by finished page."""
     from spa.annotators.progress import Visit
+    from spa.responses.outcomes import REPLACED
     from spa.responses.submission import Submission
 
     for lease in workspace.store.leases():
-        if lease.completed or lease.annotator_kind == "llm":
+        if lease.finished or lease.annotator_kind == "llm" or lease.release_reason == REPLACED:
             continue
         payloads = workspace.store.payloads(lease.submission_id)
         visit = Visit.from_payloads(workspace.form(lease.assignment_id), lease, payloads)
@@ -84,4 +85,7 @@ def unfinished(workspace: Workspace) -> Iterator[Submission]:
             annotator_kind=lease.annotator_kind,
             source=lease.source,
             answers=tuple(answer for page in pages for answer in visit.answers(page)),
+            session=lease.session,
+            people_group=lease.people_group,
+            outcome="incomplete",
         )

@@ -28,20 +28,26 @@ ASSIGNMENT = re.compile(r"a(\d{1,9})", re.ASCII)
 @click.option(
     "--links", type=click.Path(dir_okay=False, path_type=Path), help="Write the personal links here, one a line."
 )
-@click.option("--address", metavar="URL", help="Where people reach this server, for links; http://HOST:PORT if absent.")
-def serve(study: Path, host: str, port: int, store: str | None, links: Path | None, address: str | None) -> None:
+@click.option(
+    "--public-url",
+    "--address",
+    metavar="URL",
+    help="Where people reach this server, for links and platforms; http://HOST:PORT if absent.",
+)
+def serve(study: Path, host: str, port: int, store: str | None, links: Path | None, public_url: str | None) -> None:
     """Serve the forms of STUDY to people, each saved page by page.
 
     The open link makes a visit for whoever presses its button. A personal link is one person's:
     it can be opened again, on any device, and shows what was answered so far.
     """
+    from spa.annotators.doors import installed_doors
     from spa.annotators.listening import listen, run
     from spa.annotators.server import create_app
     from spa.commands.workspace import open_workspace
 
     with open_workspace(study, store) as workspace, listen(host, port) as listener:
         workspace.store.set_meta("served", "yes")  # a store that cannot be written to is told before anybody answers
-        public = (address or listener.address).rstrip("/")
+        public = (public_url or listener.address).rstrip("/")
         assignments = workspace.store.count_assignments()
         click.echo(f"{workspace.study.title}: {assignments} assignments, answers go to {workspace.store.name}")
         click.echo(f"open link: {public}/")
@@ -50,7 +56,7 @@ def serve(study: Path, host: str, port: int, store: str | None, links: Path | No
             _write_whole(links, "".join(f"{public}/a/{token}\n" for token in tokens))
             click.echo(f"personal links: {len(tokens)} in {links}")
         click.echo("Ctrl-C stops the server; answers stay.")
-        run(create_app(workspace), listener)
+        run(create_app(workspace, doors=installed_doors(), public_url=public), listener)
 
 
 @click.command(epilog="Example: spa preview my-study/study.toml --page p3")

@@ -110,9 +110,9 @@ def book(store: Store, wanted: int | None) -> list[str]:
     Each is given their assignment here, marked as simulated, so that no server that shares the
     store takes them for people.
     """
-    places = [lease for lease in store.leases() if lease.annotator_kind != "llm"]
+    places = [lease for lease in store.leases() if lease.annotator_kind != "llm" and lease.seat is not None]
     simulated = [lease for lease in places if lease.annotator_kind == "simulated"]
-    half_way = {lease.annotator_id for lease in simulated if not lease.completed}
+    half_way = {lease.annotator_id for lease in simulated if not lease.finished}
     tokens = [token for token in store.tokens() if store.annotator_id(token) in half_way] if half_way else []
     free = store.count_assignments() - len(places)
     new = free if wanted is None else max(wanted - len(simulated), 0)
@@ -123,7 +123,7 @@ def book(store: Store, wanted: int | None) -> list[str]:
         )
     for _ in range(new):
         token = store.new_token()
-        store.lease(store.annotator_id(token), source=SOURCE, annotator_kind="simulated")
+        store.lease(store.annotator_id(token), source=SOURCE, annotator_kind="simulated", token=token)
         tokens.append(token)
     return tokens
 

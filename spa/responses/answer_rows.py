@@ -21,6 +21,7 @@ from spa.forms.form import (
     Target,
 )
 from spa.responses.leases import PROBE, asked_from_json
+from spa.responses.outcomes import NO_CONSENT
 from spa.responses.store_schema import answers, submissions
 from spa.responses.submission import Missing, Response, Submission
 
@@ -76,7 +77,10 @@ def read_submissions(
     query = (
         select(submissions)
         .where(
-            submissions.c.completed_at.is_not(None), submissions.c.number > after, tried_out if probes else ~tried_out
+            submissions.c.completed_at.is_not(None),
+            submissions.c.outcome != NO_CONSENT,  # who did not agree left no answers
+            submissions.c.number > after,
+            tried_out if probes else ~tried_out,
         )
         .order_by(submissions.c.number)
         .limit(limit)
@@ -95,6 +99,10 @@ def read_submissions(
                 answers=answered.get(visit.number, ()),
                 seconds=visit.seconds,
                 asked=asked_from_json(visit.asked),
+                session=visit.session,
+                people_group=visit.people_group,
+                outcome=visit.outcome,
+                extra=visit.extra,
             ),
         )
         for visit in visits

@@ -1,104 +1,135 @@
-"""Who works on which assignment: one person each, and any number of raters.
+"""Who works on which assignment: as many people as the study wants for each, and any number of raters.
 
-The functions run inside the caller's writing transaction, so that two people who arrive at
+What a person does to a lease (come, be late, leave) stands in :mod:`spa.responses.admission` and
+:mod:`spa.responses.seats`. The functions run inside the caller's writing transaction, so that two people who arrive at
 the same moment are served one after the other.
 """
 
 from __future__ import annotations
 
 import json
-import secrets
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from sqlalchemy import Connection, Row, Select, insert, select
 
 from spa.errors import ResponseError
-from spa.responses.store_schema import assignments, meta, submissions
+from spa.responses.outcomes import COMPLETED
+from spa.responses.store_schema import assignments, meta, submissions, tokens
 from spa.responses.submission import AnnotatorKind, Asked
 
-PERSON = "person"
+PERSON = "person"  # seats of people, and of simulated annotators, who stand for people
 RATER = "rater:"
 PROBE = "probe"  # source of visits that try a rater out
 PLACES = (
     submissions.c.submission_id,
     submissions.c.assignment_id,
+    submissions.c.seat,
     submissions.c.annotator_id,
     submissions.c.annotator_kind,
     submissions.c.source,
     submissions.c.asked,
+    submissions.c.external_id,
+    submissions.c.session,
+    submissions.c.people_group,
     submissions.c.leased_at,
+    submissions.c.minutes_allowed,
+    submissions.c.deadline,
+    submissions.c.released_at,
+    submissions.c.release_reason,
+    submissions.c.consented_at,
+    submissions.c.outcome,
+    submissions.c.extra,
     submissions.c.completed_at,
     submissions.c.completion_code,
+    tokens.c.token,
 )
-
-
-class NoneLeft(ResponseError):
-    """Every assignment has been given out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lease:
-    """An assignment in the hands of one annotator: a visit that may or may not be completed."""
+    """An assignment in the hands of one annotator: a visit that may or may not have ended.
+
+    All times are in seconds since 1970.
+    """
 
     submission_id: str
     assignment_id: str
     annotator_id: str
     annotator_kind: AnnotatorKind
-    source: str
-    completed: bool
-    completion_code: str | None
-    leased_at: float  # seconds since 1970
+    source: str  # "link", a platform's name, "rater", ...
+    leased_at: float
+    seat: str | None = None  # None: the place was given up, by a deadline, a platform's event or the outcome
     asked: Asked | None = None  # of a rater
+    token: str | None = None  # of a person: the visit's address is /a/TOKEN
+    external_id: str | None = None  # the platform's name of the visit
+    session: int = 1  # of a study in several
+    people_group: str | None = None  # quota group
+    minutes_allowed: float | None = None
+    deadline: float | None = None
+    released_at: float | None = None
+    release_reason: str | None = None  # timed_out, returned, ...
+    consented_at: float | None = None
+    outcome: str | None = None  # see spa.responses.outcomes; None while the visit is open
+    extra: bool = False  # completed when the place was somebody else's: kept, and not analysed by default
+    completed_at: float | None = None  # when it ended, whatever the outcome
+    completion_code: str | None = None
+
+    @property
+    def finished(self) -> bool:
+        """Whether the visit has ended, with whatever outcome."""
+        return self.outcome is not None
+
+    @property
+    def completed(self) -> bool:
+        """Whether every question was answered to the end."""
+        return self.outcome == COMPLETED
+
+    @property
+    def released(self) -> bool:
+        """Whether the place was given up before the visit ended."""
+        return self.seat is None and self.outcome is None
 
 
 def lease_from_row(row: Row[Any]) -> Lease:
     """Read a row of :func:`select_leases`."""
-    return Lease(
-        submission_id=row.submission_id,
-        assignment_id=row.assignment_id,
-        annotator_id=row.annotator_id,
-        annotator_kind=row.annotator_kind,
-        source=row.source,
-        completed=row.completed_at is not None,
-        completion_code=row.completion_code,
-        leased_at=row.leased_at,
-        asked=asked_from_json(row.asked),
-    )
+    return Lease(**lease_facts(row))
+
+
+def lease_facts(row: Row[Any]) -> dict[str, Any]:
+    """Return the fields of a ``Lease`` from a row that has at least the columns ``PLACES``."""
+    facts = {column.name: getattr(row, column.name) for column in PLACES}
+    return {**facts, "asked": asked_from_json(row.asked)}
 
 
 def select_leases() -> Select[Any]:
     """Select all leases in the order in which they were given."""
-    return select(*PLACES).order_by(submissions.c.number)
+    visited = submissions.outerjoin(tokens, tokens.c.submission_id == submissions.c.submission_id)
+    return select(*PLACES).select_from(visited).order_by(submissions.c.number)
 
 
 def lock_leases(connection: Connection) -> None:
-    """Let one transaction at a time give leases; SQLite's has the write lock already."""
+    """Let one transaction at a time give or take leases; SQLite's has the write lock already."""
     connection.execute(select(meta.c.value).where(meta.c.name == "schema").with_for_update())
 
 
-def find_lease(connection: Connection, annotator_id: str) -> Lease | None:
-    """Find the assignment that a person has already."""
-    own = submissions.c.annotator_id == annotator_id, submissions.c.seat == PERSON
-    row = connection.execute(select_leases().where(*own).limit(1)).first()
+def lease_of(connection: Connection, submission_id: str) -> Lease | None:
+    """Return one visit by our own id."""
+    row = connection.execute(select_leases().where(submissions.c.submission_id == submission_id)).first()
     return None if row is None else lease_from_row(row)
 
 
-def lease_for_person(connection: Connection, annotator_id: str, *, source: str, annotator_kind: AnnotatorKind) -> Lease:
-    """Give a person the free assignment of lowest number, or the one that they have already."""
-    lease = find_lease(connection, annotator_id)
-    if lease is not None:
-        return lease
-    taken = (
-        select(submissions.c.number)
-        .where(submissions.c.assignment_id == assignments.c.assignment_id, submissions.c.seat == PERSON)
-        .exists()
-    )
-    free = connection.scalar(select(assignments.c.assignment_id).where(~taken).order_by(assignments.c.number).limit(1))
-    if free is None:
-        raise NoneLeft("every assignment has been given out; build more of them with `spa build STUDY --annotators N`")
-    return _give(connection, f"s{secrets.token_hex(8)}", free, PERSON, annotator_id, annotator_kind, source)
+def lease_of_token(connection: Connection, token: str) -> Lease | None:
+    """Return the visit that a token opens; ``None`` before its first use and for a token of nobody."""
+    row = connection.execute(select_leases().where(tokens.c.token == token)).first()
+    return None if row is None else lease_from_row(row)
+
+
+def leases_of(connection: Connection, annotator_id: str) -> list[Lease]:
+    """Return all visits of a person, oldest first."""
+    own = submissions.c.annotator_id == annotator_id, submissions.c.annotator_kind != "llm"
+    return [lease_from_row(row) for row in connection.execute(select_leases().where(*own))]
 
 
 def lease_for_rater(connection: Connection, rater_id: str, assignment_id: str, asked: Asked) -> Lease:
@@ -124,7 +155,17 @@ def lease_for_rater(connection: Connection, rater_id: str, assignment_id: str, a
         raise ResponseError(f"no assignment {assignment_id!r} in this store")
     visit = visit_of_rater(rater_id, assignment_id, asked)
     source = "rater" if asked.probe is None else PROBE
-    return _give(connection, visit, assignment_id, seat, rater_id, "llm", source, asked)
+    lease = Lease(
+        submission_id=visit,
+        assignment_id=assignment_id,
+        seat=seat,
+        annotator_id=rater_id,
+        annotator_kind="llm",
+        source=source,
+        leased_at=time.time(),
+        asked=asked,
+    )
+    return give(connection, lease)
 
 
 def visit_of_rater(rater_id: str, assignment_id: str, asked: Asked) -> str:
@@ -153,37 +194,8 @@ def asked_from_json(text: str | None) -> Asked | None:
     return None if text is None else Asked(**json.loads(text))
 
 
-def _give(
-    connection: Connection,
-    submission_id: str,
-    assignment_id: str,
-    seat: str,
-    annotator_id: str,
-    annotator_kind: AnnotatorKind,
-    source: str,
-    asked: Asked | None = None,
-) -> Lease:
-    lease = Lease(
-        submission_id=submission_id,
-        assignment_id=assignment_id,
-        annotator_id=annotator_id,
-        annotator_kind=annotator_kind,
-        source=source,
-        completed=False,
-        completion_code=None,
-        leased_at=time.time(),
-        asked=asked,
-    )
-    connection.execute(
-        insert(submissions).values(
-            submission_id=submission_id,
-            assignment_id=assignment_id,
-            seat=seat,
-            annotator_id=annotator_id,
-            annotator_kind=annotator_kind,
-            source=source,
-            asked=asked_to_json(asked),
-            leased_at=lease.leased_at,
-        )
-    )
+def give(connection: Connection, lease: Lease) -> Lease:
+    """Write a new visit, as it stands."""
+    facts = {name: getattr(lease, name) for name in (field.name for field in fields(Lease)) if name != "token"}
+    connection.execute(insert(submissions).values({**facts, "asked": asked_to_json(lease.asked)}))
     return lease

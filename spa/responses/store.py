@@ -6,8 +6,6 @@ written once, when a visit is completed.
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import os
 import secrets
 import threading
@@ -19,12 +17,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from sqlalchemy import Connection, Engine, Select, func, insert, inspect, select, update
+from sqlalchemy import Connection, Engine, Select, func, insert, inspect, select
 
 from spa.errors import ResponseError
 from spa.responses import builds, database, leases
-from spa.responses.answer_rows import read_submissions, save_answers
+from spa.responses.admission import Arrival, Rules, admit
+from spa.responses.answer_rows import read_submissions
 from spa.responses.leases import Lease
+from spa.responses.outcomes import COMPLETED
+from spa.responses.store_people import StoreOfPeople
 from spa.responses.store_schema import (
     SCHEMA_VERSION,
     assignments,
@@ -33,15 +34,12 @@ from spa.responses.store_schema import (
     metadata,
     payloads,
     submissions,
-    tokens,
 )
 from spa.responses.submission import AnnotatorKind, Asked, Submission
 from spa.study.assignment import Assignment, BlindingKey
 from spa.study.serial import assignment_from_json, key_from_json
 
 CHUNK = 500  # rows written or read at once, so that memory stays flat
-TOKEN_LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"  # none that is mistaken for another
-TOKEN_LENGTH = 16  # 80 bits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +51,7 @@ class Payload:
     received_at: float  # seconds since 1970
 
 
-class Store:
+class Store(StoreOfPeople):
     """Assignments, blinding keys, leases, payloads and submissions of one study.
 
     Made by :meth:`create` or :meth:`open`; safe to use from several threads; a context manager.
@@ -197,46 +195,24 @@ class Store:
 
     # Who may answer, and who does
 
-    def annotator_id(self, token: str) -> str:
-        """Return the id of the person behind a token: keyed with a secret of this store, so it leads nowhere else."""
-        secret = self.meta("secret") or ""
-        return hmac.new(bytes.fromhex(secret), token.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()[:20]
-
-    def new_token(self) -> str:
-        """Make and record a token: one person's link."""
-        token = builds.random_token()
-        with self._writing() as connection:
-            connection.execute(insert(tokens).values(token=token, personal=False))
-        return token
-
-    def tokens(self, *, personal: bool = False) -> tuple[str, ...]:
-        """Return all tokens, oldest first, or only those made with the assignments, to be handed out."""
-        query = select(tokens.c.token).order_by(tokens.c.number)
-        with self._reading() as connection:
-            return tuple(connection.scalars(query.where(tokens.c.personal) if personal else query))
-
-    def has_token(self, token: str) -> bool:
-        """Return whether this store gave out the token."""
-        if not (token.isascii() and token.isprintable()):  # none of ours, and some databases refuse null characters
-            return False
-        with self._reading() as connection:
-            return connection.scalar(select(tokens.c.number).where(tokens.c.token == token)) is not None
-
-    def lease(self, annotator_id: str, *, source: str, annotator_kind: AnnotatorKind) -> Lease:
+    def lease(
+        self, annotator_id: str, *, source: str, annotator_kind: AnnotatorKind, token: str | None = None
+    ) -> Lease:
         """Give a person an assignment that no other person has; the same person gets the same again.
 
         Raises
         ------
-        ResponseError
+        NoneLeft
             If every assignment has been given out.
         """
         with self._reading() as connection:  # most visits are returning ones, and need not queue with the writers
-            lease = leases.find_lease(connection, annotator_id)
-        if lease is not None:
-            return lease
+            found = leases.leases_of(connection, annotator_id)
+        if found:
+            return found[-1]
+        who = Arrival(annotator_id=annotator_id, source=source, annotator_kind=annotator_kind, token=token)
         with self._writing() as connection:
             leases.lock_leases(connection)
-            return leases.lease_for_person(connection, annotator_id, source=source, annotator_kind=annotator_kind)
+            return admit(connection, who, Rules(), now=time.time())
 
     def lease_for_rater(self, rater_id: str, assignment_id: str, asked: Asked) -> Lease:
         """Give an LLM rater an assignment, whoever else works on it."""
@@ -276,34 +252,19 @@ class Store:
             )
 
     def complete(self, submission: Submission, *, completion_code: str) -> str:
-        """Save the answers of a visit; a second call changes nothing.
+        """Save the answers of a completed visit; a second call changes nothing.
 
         Returns
         -------
         str
             The completion code: the one given here, or that of the first call.
         """
-        with self._writing() as connection:
-            return self.complete_within(connection, submission, completion_code=completion_code)
+        return str(self.finish(submission, COMPLETED, completion_code, now=time.time()).completion_code)
 
     def complete_within(self, connection: Connection, submission: Submission, *, completion_code: str) -> str:
         """Do what :meth:`complete` does inside a :meth:`transaction` of the caller's."""
-        visit = self._visit(connection, submission.submission_id)
-        if visit.completed_at is not None:
-            return str(visit.completion_code)
-        if (visit.assignment_id, visit.annotator_id) != (submission.assignment_id, submission.annotator_id):
-            raise ResponseError(
-                f"{self.name}: submission {submission.submission_id!r} was leased for assignment "
-                f"{visit.assignment_id!r} by annotator {visit.annotator_id!r}, got assignment "
-                f"{submission.assignment_id!r} by {submission.annotator_id!r}"
-            )
-        save_answers(connection, visit.number, submission)
-        connection.execute(
-            update(submissions)
-            .where(submissions.c.number == visit.number)
-            .values(completed_at=time.time(), completion_code=completion_code, seconds=submission.seconds)
-        )
-        return completion_code
+        ended = self.finish_within(connection, submission, COMPLETED, completion_code, now=time.time())
+        return str(ended.completion_code)
 
     def submissions(self) -> Iterator[Submission]:
         """Yield the completed visits in the order in which they began."""

@@ -20,9 +20,10 @@ from sqlalchemy import (
     Text,
     TypeDecorator,
     UniqueConstraint,
+    false,
 )
 
-SCHEMA_VERSION = "2"
+SCHEMA_VERSION = "3"
 
 
 class Verbatim(TypeDecorator[str]):
@@ -70,6 +71,16 @@ tokens = Table(
     Column("number", Integer, primary_key=True),
     Column("token", String, nullable=False, unique=True),
     Column("personal", Boolean, nullable=False),  # made with an assignment, to be handed out; else made at the door
+    Column("submission_id", String, index=True),  # the visit that it opens; none before its first use
+)
+
+people = Table(  # who came from a platform, as the platform knows them: needed to pay, deleted by `spa forget`
+    "people",
+    metadata,
+    Column("annotator_id", String, primary_key=True),
+    Column("source", String, nullable=False),
+    Column("external_person", String),  # NULL once forgotten
+    Column("first_seen", Float, nullable=False),
 )
 
 submissions = Table(
@@ -78,16 +89,29 @@ submissions = Table(
     Column("number", Integer, primary_key=True),
     Column("submission_id", String, nullable=False, unique=True),
     Column("assignment_id", ForeignKey("assignments.assignment_id"), nullable=False),
-    Column("seat", String, nullable=False),  # "person", or a rater's id, variant and repeat: one of each an assignment
+    # "person 1", ... or "rater:" with id, variant and repeat: one of each an assignment. NULL: the place is given up
+    Column("seat", String),
     Column("annotator_id", String, nullable=False, index=True),
     Column("annotator_kind", String, nullable=False),
     Column("source", String, nullable=False),
     Column("asked", Text),  # of a rater: how it was asked, JSON
-    Column("leased_at", Float, nullable=False),  # seconds since 1970
-    Column("completed_at", Float),
+    Column("external_id", String),  # the platform's name of the visit; none for links
+    Column("session", Integer, nullable=False, server_default="1"),  # of a study in several, from 1
+    Column("people_group", String),  # quota group
+    Column("leased_at", Float, nullable=False),  # this and all other times: seconds since 1970
+    Column("minutes_allowed", Float),
+    Column("deadline", Float),  # after it the place is given to somebody else; NULL: none
+    Column("released_at", Float),
+    Column("release_reason", String),
+    Column("consented_at", Float),
+    Column("consent_hash", String),  # SHA-256 of the text that was agreed to
+    Column("outcome", String, index=True),  # NULL while open
+    Column("extra", Boolean, nullable=False, server_default=false()),  # came when the place was somebody else's
+    Column("completed_at", Float),  # when it ended, whatever the outcome
     Column("completion_code", String),
     Column("seconds", Float),
     UniqueConstraint("assignment_id", "seat"),
+    UniqueConstraint("source", "external_id"),
 )
 
 payloads = Table(

@@ -62,3 +62,7 @@ class Submission:
     answers: tuple[Response | Missing, ...]
     seconds: float | None = None  # from the first page shown to the last answer
     asked: Asked | None = None  # of an LLM
+    session: int = 1  # of a study in several
+    people_group: str | None = None  # quota group
+    outcome: str = "completed"
+    extra: bool = False  # completed when the place was somebody else's

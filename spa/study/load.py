@@ -63,8 +63,8 @@ def load_study(path: Path) -> Study:
 def study_fingerprint(study: Study) -> str:
     """Return what everything that decides about forms and their draw hashes to, wherever the files lie.
 
-    Raters, the analysis plan, the number of annotators and the layout of the study file do not count: they may
-    change after a study was built.
+    Raters, the analysis plan, [people] and the platforms' tables, and the layout of the study file do not count:
+    they may change after a study was built.
 
     Parameters
     ----------
@@ -78,7 +78,8 @@ def study_fingerprint(study: Study) -> str:
     """
     digest = hashlib.sha256()
     words = {name: {"file"} for name in ("instructions", "consent")}
-    aside: Any = {"raters": True, "analysis": True, "people": {"annotators"}, "outputs": {"files"}, **words}
+    aside: Any = {name: True for name in ("raters", "analysis", "people", "prolific", "mturk")}
+    aside |= {"outputs": {"files"}, **words}
     parts: list[bytes] = [study.model_dump_json(exclude=aside).encode()]
     parts += [_read_bytes(file) for file in study.outputs.files]
     if study.outputs.kind == "image":

@@ -22,6 +22,7 @@ from pydantic_core import PydanticUndefined
 from spa.study.study import Study
 
 PATTERNS = {  # how a pattern is told to a reader, by the start of the pattern
+    "^[A-Za-z][A-Za-z0-9_-]": "a name of a URL parameter: letters, digits, _ and -",
     "^[a-z0-9]": 'small letters, digits, "-" and "_", at most 63, such as "my-study"',
     "^[a-z]{2,3}": 'a language tag such as "en", "zh" or "ar"',
     "^[A-Z]{3}": 'a currency code of three capitals such as "USD"',
@@ -216,7 +217,7 @@ def describe(annotation: Any) -> str:
     if origin is tuple:
         return _describe_list(get_args(annotation), limits)
     if origin is dict:
-        return "keys with texts in quotes"
+        return "keys with texts in quotes" if get_args(annotation)[1] is str else "a table"
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return "a table"
     return _describe_single(annotation, limits)

@@ -6,10 +6,12 @@ the reference of the file. Files are read and cross-checked in :mod:`spa.study.l
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Literal
+from types import MappingProxyType
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints
 
@@ -183,8 +185,18 @@ class Words(Section):
     file: Path | None = None
 
 
+class PeopleGroup(Section):
+    """A quota: so many people whose screening answer, or whose link, puts them into this group."""
+
+    name: Ident
+    places: Annotated[int, Field(ge=1)]
+    screening: Ident | None = None  # id of a [[screening]] question, or
+    parameter: Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,39}$")] | None = None  # of the link
+    values: Annotated[tuple[Text, ...], Field(min_length=1)]  # answers, or values of the parameter, that belong here
+
+
 class People(Section):
-    """How many annotators are wanted and what a completed submission is paid (major units)."""
+    """How many annotators are wanted, who may come how often, and what a completed submission is paid (major units)."""
 
     annotators: Annotated[int, Field(ge=1)] = 30
     pay: Annotated[Decimal, Field(ge=0)] | None = None
@@ -192,6 +204,14 @@ class People(Section):
     minutes: Annotated[float, Field(gt=0)] | None = None  # estimate shown; reckoned from the words where absent
     completion_code: Text | None = None  # a random one a person where absent
     completion_url: Annotated[str, StringConstraints(pattern=r"^https?://")] | None = None
+    per_assignment: Annotated[int, Field(ge=1)] = 1  # how many people answer each assignment
+    minutes_allowed: Annotated[float, Field(gt=0)] | None = None  # then the place goes to somebody else
+    repeat: bool = False  # whether the same person may take part again
+    sessions: Annotated[int, Field(ge=1)] = 1  # how often one person is asked, each time with another assignment
+    end_after_failed_checks: Annotated[int, Field(ge=1)] | None = None  # attention checks; None: they end nothing
+    family: Ident | None = None  # studies of one family take each person once
+    family_store: Text | None = None  # file or database URL that the studies of a family share
+    groups: tuple[PeopleGroup, ...] = ()
 
 
 class Analysis(Section):
@@ -236,6 +256,13 @@ class Study(Section):
     people: People = People()
     raters: tuple[Rater, ...] = ()
     analysis: Analysis = Analysis()
+    prolific: dict[str, Any] = Field(default_factory=dict)  # read and checked by the bridges of these names
+    mturk: dict[str, Any] = Field(default_factory=dict)
+
+    @property
+    def bridges(self) -> Mapping[str, Mapping[str, Any]]:
+        """The tables of the platforms as they stand in the file, not to be changed; empty where there is none."""
+        return MappingProxyType({"prolific": _frozen(self.prolific), "mturk": _frozen(self.mturk)})
 
     @property
     def compared(self) -> tuple[System, ...]:
@@ -277,6 +304,12 @@ class Study(Section):
             named = tuple(one.id for one in self.criteria if bool(one.options) == with_options)
         overall = isinstance(section, Spa | Likert | Continuous | Choices) and section.overall
         return (*named, OVERALL) if overall else named
+
+
+def _frozen(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return MappingProxyType({key: _frozen(inner) for key, inner in value.items()})
+    return tuple(_frozen(inner) for inner in value) if isinstance(value, list | tuple) else value
 
 
 def expand_pairs(

@@ -339,12 +339,13 @@ def save_all(store: Store, answers_of_each: Sequence[tuple[Response | Missing, .
                     "number": number + 1,
                     "submission_id": f"s{number}",
                     "assignment_id": f"a{number + 1:05}",
-                    "seat": "person",
+                    "seat": "person 1",
                     "annotator_id": f"person {number}",
                     "annotator_kind": "human",
                     "source": "link",
                     "leased_at": 0.0,
                     "completed_at": 1.0,
+                    "outcome": "completed",
                     "completion_code": "C",
                 }
                 for number in range(len(answers_of_each))

@@ -22,7 +22,6 @@ from hypothesis import strategies as st
 
 from spa.annotators.pages import find_image, send_image
 from spa.annotators.preview import create_preview
-from spa.annotators.progress import SCREENED_OUT
 from spa.annotators.server import create_app
 from spa.annotators.visits import visit
 from spa.cli import main
@@ -258,7 +257,7 @@ def test_whoever_is_not_eligible_is_stored_and_thanked(place: Place) -> None:
     given = [answer for answer in submission.answers if isinstance(answer, Response)]
     assert [answer.value for answer in given if answer.target == question.target] == ["No"]
     rest = [answer for answer in submission.answers if isinstance(answer, Missing)]
-    assert {answer.reason for answer in rest} == {SCREENED_OUT}
+    assert {answer.reason for answer in rest} == {"screened out"}
     assert len(given) + len(rest) == len(list(place.form(token).questions("people")))
 
 

@@ -32,9 +32,10 @@ from spa.forms.form import (
     ScreeningTarget,
     Target,
 )
+from spa.responses.admission import NoneLeft
 from spa.responses.answers import parse_answer
 from spa.responses.database import told
-from spa.responses.leases import Lease, NoneLeft
+from spa.responses.leases import Lease
 from spa.responses.store import CHUNK, Store
 from spa.responses.submission import Missing, Response, Submission
 from spa.study.assignment import Assignment, BlindingKey, Block, ShownOutput
@@ -202,7 +203,9 @@ def test_completing_twice_changes_nothing(store: Store) -> None:
     assert store.complete(first, completion_code="FIRST") == "FIRST"
     assert store.complete(second, completion_code="SECOND") == "FIRST"
     assert list(store.submissions()) == [first]
-    assert lease(store, "someone") == replace(visit, completed=True, completion_code="FIRST")
+    ended = lease(store, "someone")
+    assert (ended.completed, ended.completion_code, ended.seat) == (True, "FIRST", visit.seat)
+    assert ended.completed_at is not None
 
 
 def test_a_submission_must_fit_its_lease(store: Store) -> None:
@@ -349,7 +352,7 @@ def test_what_is_no_store_is_told(tmp_path: Path) -> None:
         Store.create(tmp_path / "new.sqlite")
     with Store.open(tmp_path / "new.sqlite") as store:
         store.set_meta("schema", "99")
-    with pytest.raises(ResponseError, match="wanted a store of version 2, got version 99"):
+    with pytest.raises(ResponseError, match="wanted a store of version 3, got version 99"):
         Store.open(tmp_path / "new.sqlite")
 
 

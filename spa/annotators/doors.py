@@ -1,0 +1,136 @@
+"""How a platform's visitors come into the survey server, and where they go when they are done.
+
+A *door* is a callable ``mount(app, house)`` registered under the entry-point group ``spa.routes``.
+It adds routes to the application (under a path of its own, such as ``/prolific``), asks its platform
+who is there, and lets the ``house`` do the rest::
+
+    def mount(app: FastAPI, house: House) -> None:
+        if not house.study.bridges["prolific"]:
+            return
+
+        @app.get("/prolific")
+        def come_in(pid: str, submission: str) -> Response:
+            ...  # ask the platform whether this is so
+            return house.admit(source="prolific", person=pid, external_id=submission)
+
+        house.on_finish("prolific", lambda visit, outcome: house.leave("https://..."))
+
+Routes that touch the store are plain functions, which the framework runs in threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from importlib.metadata import entry_points
+from urllib.parse import urlsplit
+
+from fastapi import FastAPI
+from fastapi.responses import RedirectResponse, Response
+
+from spa.annotators.pages import send_notice, to
+from spa.forms.texts import Texts
+from spa.responses.admission import Refused, Rules
+from spa.responses.outcomes import Outcome
+from spa.responses.store import Store
+from spa.responses.submission import AnnotatorKind
+from spa.responses.visits import Visit
+from spa.study.study import Study
+
+GROUP = "spa.routes"  # entry points: name -> mount(app, house)
+FORBIDDEN = 403
+GONE = 410
+
+Finish = Callable[[Visit, Outcome], Response]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class House:
+    """What a door may use of the survey server."""
+
+    study: Study
+    texts: Texts
+    store: Store
+    public_url: str  # where people reach this server, without a slash at the end; "" where nobody said
+    clock: Callable[[], float]  # seconds since 1970
+    annotator_kind: AnnotatorKind = "human"
+    finishers: dict[str, Finish] = field(default_factory=dict)  # source -> what happens at the end
+    places: set[str] = field(default_factory=set)  # addresses elsewhere that the end of a visit may lead to
+
+    @property
+    def rules(self) -> Rules:
+        """What the study says about who may come."""
+        return Rules.of(self.study.people)
+
+    def admit(
+        self,
+        *,
+        source: str,
+        person: str,
+        external_id: str | None = None,
+        session: int = 1,
+        group: str | None = None,
+        minutes_allowed: float | None = None,
+    ) -> Response:
+        """Let a person in whom the platform vouches for, or tell them politely why not.
+
+        Parameters are those of ``Store.admit``; ``minutes_allowed`` is the study's unless it is given.
+
+        Returns
+        -------
+        Response
+            A redirect to the visit, which shows the page that is due, or how the visit ended; or a page
+            that says that all places are taken, that the time is over, or that they took part already.
+        """
+        try:
+            lease = self.store.admit(
+                source=source,
+                person=person,
+                external_id=external_id,
+                session=session,
+                group=group,
+                minutes_allowed=self.study.people.minutes_allowed if minutes_allowed is None else minutes_allowed,
+                annotator_kind=self.annotator_kind,
+                rules=self.rules,
+                now=self.clock(),
+            )
+        except Refused as refusal:
+            return self.refuse(refusal)
+        return to(f"/a/{lease.token}")
+
+    def refuse(self, refusal: Refused) -> Response:
+        """Tell a person why they cannot take part."""
+        return self.notice(refusal.notice, GONE if refusal.notice in ("full", "quota") else FORBIDDEN)
+
+    def notice(self, name: str, status: int = 200, *, link: str | None = None) -> Response:
+        """Return a page in the study's language: the texts ``page.NAME_title`` and ``page.NAME_text``."""
+        return send_notice(self.texts, name, status=status, link=link)
+
+    def on_finish(self, source: str, finish: Finish) -> None:
+        """Say what is shown, or where the browser goes, when a visit of this source has ended.
+
+        ``finish(visit, outcome)`` is called each time the person asks for the end of the visit, when everything
+        is on disk; ``visit.completion_code`` is that of the outcome (``Store.outcome_codes(source)``).
+        """
+        self.finishers[source] = finish
+
+    def may_lead_to(self, address: str) -> None:
+        """Allow the last page to lead to another site, such as ``https://app.prolific.com``.
+
+        Browsers hold a form to the content policy through all redirects; call this while mounting.
+        """
+        parts = urlsplit(address)
+        self.places.add(f"{parts.scheme}://{parts.netloc}")
+
+    def leave(self, address: str) -> Response:
+        """Send the browser to another site, one that :meth:`may_lead_to` named."""
+        return RedirectResponse(address, status_code=303)
+
+
+Door = Callable[[FastAPI, House], None]
+
+
+def installed_doors() -> tuple[Door, ...]:
+    """Return the doors of all installed packages."""
+    doors: Iterable[Door] = (point.load() for point in sorted(entry_points(group=GROUP), key=lambda each: each.name))
+    return tuple(doors)

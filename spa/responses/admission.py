@@ -1,0 +1,247 @@
+"""Who may come: the same person back to the same assignment, a second visit refused, quotas kept.
+
+The functions run inside the caller's writing transaction, after
+:func:`spa.responses.leases.lock_leases`, so that two people who arrive at the same moment are
+served one after the other.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from sqlalchemy import Connection, func, insert, select, update
+
+from spa.errors import ResponseError
+from spa.responses.builds import random_token
+from spa.responses.leases import Lease, give, lease_from_row, lease_of, leases_of, select_leases
+from spa.responses.outcomes import REPLACED
+from spa.responses.seats import OF_PEOPLE, deadline, free_seat, least_answered, reclaim, release_overdue
+from spa.responses.store_schema import payloads, people, submissions, tokens
+from spa.responses.submission import AnnotatorKind
+from spa.study.study import People
+
+
+class Refused(ResponseError):
+    """A person who may not take part now; ``notice`` names the page that says so."""
+
+    notice = "refused"
+
+
+class NoneLeft(Refused):
+    """Every assignment has been given out."""
+
+    notice = "full"
+
+
+class QuotaFull(Refused):
+    """The quota group of the person is full."""
+
+    notice = "quota"
+
+
+class SecondVisit(Refused):
+    """The person has taken part already, and the study takes everybody once."""
+
+    notice = "second"
+
+
+class WrongSession(Refused):
+    """The person may not begin this session: it does not exist, or the one before it is not completed."""
+
+    notice = "session"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """What a study says about who may come."""
+
+    per_assignment: int = 1
+    repeat: bool = False
+    sessions: int = 1
+    places: Mapping[str, int] = field(default_factory=dict)  # quota group -> how many people
+
+    @classmethod
+    def of(cls, people: People) -> Rules:
+        """Return the rules of a study's table [people]."""
+        return cls(
+            per_assignment=people.per_assignment,
+            repeat=people.repeat,
+            sessions=people.sessions,
+            places={group.name: group.places for group in people.groups},
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrival:
+    """Somebody at the door."""
+
+    annotator_id: str
+    source: str
+    annotator_kind: AnnotatorKind = "human"
+    token: str | None = None  # of a link; a platform's visitor is given one
+    person: str | None = None  # the platform's name of the person
+    external_id: str | None = None
+    session: int = 1
+    group: str | None = None
+    minutes_allowed: float | None = None
+
+
+def admit(connection: Connection, who: Arrival, rules: Rules, *, now: float) -> Lease:
+    """Find or make the visit of somebody at the door; see ``Store.admit``."""
+    release_overdue(connection, now=now)
+    known = _same_visit(connection, who)
+    if known is not None:
+        return reclaim(connection, known, rules.per_assignment, now=now)
+    earlier = leases_of(connection, who.annotator_id)
+    same = [visit for visit in earlier if visit.session == who.session]
+    for visit in same:
+        if not visit.finished and visit.release_reason != REPLACED:
+            return _come_back(connection, _with_token(connection, visit, who), who, rules, now=now)
+    if same and who.external_id is None:
+        return _with_token(connection, same[-1], who)  # a link leads to its own end
+    if same and not rules.repeat:
+        raise SecondVisit(f"annotator {who.annotator_id} has taken part already, and [people] repeat is false")
+    _check_session(earlier, who, rules)
+    check_quota(connection, who.group, rules)
+    return _new_visit(connection, who, rules, now=now)
+
+
+def check_quota(connection: Connection, group: str | None, rules: Rules) -> None:
+    """Refuse a person of a group whose places are all held by people at work or done."""
+    if group is None:
+        return
+    if group not in rules.places:
+        raise ResponseError(f"[[people.groups]]: wanted one of {', '.join(rules.places) or 'no group'}, got {group!r}")
+    in_group = OF_PEOPLE, submissions.c.people_group == group
+    held = connection.scalar(select(func.count()).select_from(submissions).where(*in_group)) or 0
+    if held >= rules.places[group]:
+        raise QuotaFull(f"group {group!r}: all {rules.places[group]} places are taken")
+
+
+def join_group(connection: Connection, submission_id: str, group: str, rules: Rules) -> None:
+    """Put a visit into a quota group, once; see ``Store.join_group``."""
+    lease = lease_of(connection, submission_id)
+    if lease is None or lease.people_group == group:
+        return
+    check_quota(connection, group, rules)
+    connection.execute(
+        update(submissions).where(submissions.c.submission_id == submission_id).values(people_group=group)
+    )
+
+
+def _same_visit(connection: Connection, who: Arrival) -> Lease | None:
+    """Return the visit that the platform names; refuse it to another person."""
+    if who.external_id is None:
+        return None
+    named = submissions.c.source == who.source, submissions.c.external_id == who.external_id
+    row = connection.execute(select_leases().where(*named)).first()
+    if row is None:
+        return None
+    lease = lease_from_row(row)
+    if lease.annotator_id != who.annotator_id:
+        raise SecondVisit(f"{who.source} visit {who.external_id} belongs to another person")
+    return lease
+
+
+def _come_back(connection: Connection, visit: Lease, who: Arrival, rules: Rules, *, now: float) -> Lease:
+    """Return to an open visit, or go on with its assignment in another visit of the platform."""
+    own = submissions.c.submission_id == visit.submission_id
+    if who.external_id is None or visit.external_id is None:
+        if who.external_id is not None:
+            connection.execute(update(submissions).where(own).values(external_id=who.external_id))
+            visit = replace(visit, external_id=who.external_id)
+        return reclaim(connection, visit, rules.per_assignment, now=now)
+    seat = visit.seat or free_seat(connection, visit.assignment_id, rules.per_assignment)
+    gone = {"seat": None, "release_reason": REPLACED, "released_at": visit.released_at or now}
+    connection.execute(update(submissions).where(own).values(gone))
+    if seat is None:
+        return _new_visit(connection, who, rules, now=now)
+    again = replace(
+        visit,
+        submission_id=_random_id(),
+        seat=seat,
+        external_id=who.external_id,
+        leased_at=now,
+        minutes_allowed=who.minutes_allowed,
+        deadline=deadline(now, who.minutes_allowed),
+        released_at=None,
+        release_reason=None,
+    )
+    give(connection, again)
+    connection.execute(
+        update(tokens).where(tokens.c.submission_id == visit.submission_id).values(submission_id=again.submission_id)
+    )
+    sent = select(payloads).where(payloads.c.submission_id == visit.submission_id).order_by(payloads.c.number)
+    copies = [
+        {"submission_id": again.submission_id, "page_id": row.page_id, "body": row.body, "received_at": row.received_at}
+        for row in connection.execute(sent)
+    ]
+    if copies:
+        connection.execute(insert(payloads), copies)
+    return again
+
+
+def _with_token(connection: Connection, visit: Lease, who: Arrival) -> Lease:
+    """Let a link open the visit that its person has already."""
+    if who.token is None or visit.token == who.token:
+        return visit
+    _open_with(connection, who.token, visit.submission_id)
+    return replace(visit, token=who.token)
+
+
+def _open_with(connection: Connection, token: str, submission_id: str) -> None:
+    connection.execute(update(tokens).where(tokens.c.token == token).values(submission_id=submission_id))
+
+
+def _check_session(earlier: list[Lease], who: Arrival, rules: Rules) -> None:
+    if not 1 <= who.session <= rules.sessions:
+        raise WrongSession(f"[people] sessions is {rules.sessions}, got session {who.session}")
+    if who.session > 1 and not any(visit.session == who.session - 1 and visit.completed for visit in earlier):
+        raise WrongSession(f"annotator {who.annotator_id} has not completed session {who.session - 1}")
+
+
+def _new_visit(connection: Connection, who: Arrival, rules: Rules, *, now: float) -> Lease:
+    place = least_answered(connection, who.annotator_id, rules.per_assignment)
+    if place is None:
+        raise NoneLeft("every assignment has been given out; build more of them with `spa build STUDY --annotators N`")
+    assignment_id, seat = place
+    token = random_token() if who.token is None and who.person is not None else who.token
+    lease = Lease(
+        submission_id=_random_id(),
+        assignment_id=assignment_id,
+        seat=seat,
+        annotator_id=who.annotator_id,
+        annotator_kind=who.annotator_kind,
+        source=who.source,
+        external_id=who.external_id,
+        session=who.session,
+        people_group=who.group,
+        leased_at=now,
+        minutes_allowed=who.minutes_allowed,
+        deadline=deadline(now, who.minutes_allowed),
+        token=token,
+    )
+    give(connection, lease)
+    if who.token is not None:
+        _open_with(connection, who.token, lease.submission_id)
+    elif token is not None:
+        connection.execute(insert(tokens).values(token=token, personal=False, submission_id=lease.submission_id))
+    if who.person is not None:
+        _note_person(connection, who, now=now)
+    return lease
+
+
+def _note_person(connection: Connection, who: Arrival, *, now: float) -> None:
+    known = select(people.c.annotator_id).where(people.c.annotator_id == who.annotator_id)
+    if connection.scalar(known) is None:
+        connection.execute(
+            insert(people).values(
+                annotator_id=who.annotator_id, source=who.source, external_person=who.person, first_seen=now
+            )
+        )
+
+
+def _random_id() -> str:
+    return f"s{secrets.token_hex(8)}"

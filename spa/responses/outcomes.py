@@ -1,0 +1,48 @@
+"""How a visit ends, why a place is given up, and the random code that stands for each end."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Literal, get_args
+
+from sqlalchemy import Connection, select
+
+from spa.responses.builds import note
+from spa.responses.store_schema import meta
+
+Outcome = Literal["completed", "screened_out", "no_consent", "failed_checks", "quota_full"]
+COMPLETED: Outcome = "completed"
+SCREENED_OUT: Outcome = "screened_out"
+NO_CONSENT: Outcome = "no_consent"
+FAILED_CHECKS: Outcome = "failed_checks"
+QUOTA_FULL: Outcome = "quota_full"
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
+
+TIMED_OUT = "timed_out"  # the deadline passed; a late answer takes the place again if it is free
+RETURNED = "returned"  # the person gave the visit back on the platform
+REPLACED = "replaced"  # the same person went on in another visit of the platform
+
+CODE_LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"  # none that is mistaken for another
+CODE_LENGTH = 10  # 50 bits
+
+
+def random_code() -> str:
+    """Make a code that nobody can guess and that can be typed."""
+    return "".join(secrets.choice(CODE_LETTERS) for _ in range(CODE_LENGTH))
+
+
+def outcome_codes(connection: Connection, source: str) -> dict[Outcome, str]:
+    """Return the code of each outcome for the visitors of one source, made once and kept.
+
+    Runs inside the caller's writing transaction, which must hold the lock of the leases.
+    """
+    prefix = f"code:{source}:"
+    kept = {row.name: row.value for row in connection.execute(select(meta).where(meta.c.name.startswith(prefix)))}
+    codes: dict[Outcome, str] = {}
+    for outcome in OUTCOMES:
+        name = f"{prefix}{outcome}"
+        if name not in kept:
+            kept[name] = random_code()
+            note(connection, name, kept[name])
+        codes[outcome] = kept[name]
+    return codes

@@ -1,0 +1,124 @@
+"""Places at assignments: which one is given out next, and what becomes of one that is given up.
+
+A person who has a place holds a seat, ``person 1`` up to as many as the study wants for each
+assignment; the database refuses to seat two people on one. Giving up a seat touches nothing that
+the person has sent. All functions run inside the caller's writing transaction, after
+:func:`spa.responses.leases.lock_leases`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sqlalchemy import Connection, func, select, update
+
+from spa.responses.leases import PERSON, Lease, lease_from_row, lease_of, select_leases
+from spa.responses.outcomes import COMPLETED, TIMED_OUT
+from spa.responses.store_schema import assignments, submissions
+
+MINUTE = 60.0  # seconds
+OF_PEOPLE = submissions.c.seat.startswith(f"{PERSON} ")
+
+
+def free_seat(connection: Connection, assignment_id: str, per_assignment: int) -> str | None:
+    """Return the first seat of an assignment that nobody holds; ``None`` where all are taken."""
+    own = submissions.c.assignment_id == assignment_id, OF_PEOPLE
+    taken = set(connection.scalars(select(submissions.c.seat).where(*own)))
+    return next((name for name in _seats(per_assignment) if name not in taken), None)
+
+
+def least_answered(connection: Connection, annotator_id: str, per_assignment: int) -> tuple[str, str] | None:
+    """Return an assignment and a seat of it for somebody who never had it; ``None`` where all are taken.
+
+    The assignment is the one with the fewest people who hold a seat, at work or done; of several the
+    one of lowest number.
+    """
+    held = (
+        select(submissions.c.assignment_id, func.count().label("people"))
+        .where(OF_PEOPLE)
+        .group_by(submissions.c.assignment_id)
+        .subquery()
+    )
+    had = select(submissions.c.assignment_id).where(submissions.c.annotator_id == annotator_id)
+    people = func.coalesce(held.c.people, 0)
+    found = connection.scalar(
+        select(assignments.c.assignment_id)
+        .outerjoin(held, held.c.assignment_id == assignments.c.assignment_id)
+        .where(people < per_assignment, assignments.c.assignment_id.not_in(had))
+        .order_by(people, assignments.c.number)
+        .limit(1)
+    )
+    if found is None:
+        return None
+    seat = free_seat(connection, found, per_assignment)
+    return None if seat is None else (found, seat)
+
+
+def release(connection: Connection, submission_id: str, reason: str, *, now: float, finished: bool = False) -> bool:
+    """Give up the place of a visit and return whether one became free; see ``Store.release``."""
+    lease = lease_of(connection, submission_id)
+    if lease is None or lease.annotator_kind == "llm" or (lease.finished and not finished):
+        return False
+    if lease.seat is None:
+        if lease.released:  # a person who was late and then left does not come back
+            _set(connection, submission_id, release_reason=reason)
+        return False
+    _set(connection, submission_id, seat=None, released_at=now, release_reason=reason, extra=lease.completed)
+    seat_extra(connection, lease.assignment_id, lease.seat)
+    return True
+
+
+def release_overdue(connection: Connection, *, now: float) -> int:
+    """Give up the places of all whose deadline has passed, and return how many these were."""
+    overdue = OF_PEOPLE, submissions.c.outcome.is_(None), submissions.c.deadline < now
+    late = list(connection.execute(select(submissions.c.submission_id).where(*overdue)).scalars())
+    for submission_id in late:
+        release(connection, submission_id, TIMED_OUT, now=now)
+    return len(late)
+
+
+def reclaim(connection: Connection, lease: Lease, per_assignment: int, *, now: float) -> Lease:
+    """Give a visit its place back where that is still free; returns the visit as it then stands."""
+    if not lease.released:
+        return lease
+    seat = free_seat(connection, lease.assignment_id, per_assignment)
+    if seat is None:
+        return lease
+    again = replace(
+        lease, seat=seat, released_at=None, release_reason=None, deadline=deadline(now, lease.minutes_allowed)
+    )
+    _set(
+        connection,
+        lease.submission_id,
+        seat=seat,
+        released_at=None,
+        release_reason=None,
+        deadline=again.deadline,
+    )
+    return again
+
+
+def seat_extra(connection: Connection, assignment_id: str, seat: str) -> None:
+    """Give a place that became free to whoever completed this assignment late, if anybody did."""
+    waiting = (
+        submissions.c.assignment_id == assignment_id,
+        submissions.c.extra,
+        submissions.c.outcome == COMPLETED,
+        submissions.c.release_reason == TIMED_OUT,
+    )
+    row = connection.execute(select_leases().where(*waiting).limit(1)).first()
+    if row is not None:
+        _set(connection, lease_from_row(row).submission_id, seat=seat, extra=False)
+
+
+def deadline(now: float, minutes_allowed: float | None) -> float | None:
+    """Return when a place that is given now is given up; ``None`` where it never is."""
+    return None if minutes_allowed is None else now + MINUTE * minutes_allowed
+
+
+def _seats(per_assignment: int) -> list[str]:
+    return [f"{PERSON} {number}" for number in range(1, per_assignment + 1)]
+
+
+def _set(connection: Connection, submission_id: str, **values: object) -> None:
+    connection.execute(update(submissions).where(submissions.c.submission_id == submission_id).values(**values))

@@ -1,0 +1,330 @@
+"""The part of the store that people need: coming, going, being late, ending."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from typing import Any
+
+from sqlalchemy import Connection, Select, insert, select, update
+
+from spa.errors import ResponseError
+from spa.responses import admission, leases, outcomes, seats
+from spa.responses.admission import Arrival, Rules
+from spa.responses.answer_rows import save_answers
+from spa.responses.builds import random_token
+from spa.responses.leases import Lease
+from spa.responses.outcomes import COMPLETED, NO_CONSENT, TIMED_OUT, Outcome
+from spa.responses.store_schema import submissions, tokens
+from spa.responses.submission import AnnotatorKind, Submission
+from spa.responses.visits import Visit, select_visits, visit_from_row
+
+EVERYBODY = Rules()
+
+
+class StoreOfPeople:
+    """Leases of people. A part of :class:`spa.responses.store.Store`, which see."""
+
+    name: str
+    meta: Callable[[str], str | None]
+    transaction: Callable[[], AbstractContextManager[Connection]]
+    reading: Callable[[], AbstractContextManager[Connection]]
+    stream: Callable[[Select[Any]], Iterator[Any]]
+
+    def annotator_id(self, token: str) -> str:
+        """Return the id of the person behind a link: keyed with a secret of this store, so it leads nowhere else."""
+        return self._keyed(token)
+
+    def person_id(self, source: str, person: str) -> str:
+        """Return the ``annotator_id`` of a platform's person: keyed with a secret of this store."""
+        return self._keyed(f"{source}\x00{person}")
+
+    def new_token(self) -> str:
+        """Make and record a token: one person's link."""
+        token = random_token()
+        with self.transaction() as connection:
+            connection.execute(insert(tokens).values(token=token, personal=False))
+        return token
+
+    def tokens(self, *, personal: bool = False) -> tuple[str, ...]:
+        """Return all tokens, oldest first, or only those made with the assignments, to be handed out."""
+        query = select(tokens.c.token).order_by(tokens.c.number)
+        with self.reading() as connection:
+            return tuple(connection.scalars(query.where(tokens.c.personal) if personal else query))
+
+    def has_token(self, token: str) -> bool:
+        """Return whether this store gave out the token."""
+        if not _may_be_ours(token):
+            return False
+        with self.reading() as connection:
+            return connection.scalar(select(tokens.c.number).where(tokens.c.token == token)) is not None
+
+    # Coming
+
+    def admit(
+        self,
+        *,
+        source: str,
+        person: str,
+        now: float,
+        external_id: str | None = None,
+        session: int = 1,
+        group: str | None = None,
+        minutes_allowed: float | None = None,
+        annotator_kind: AnnotatorKind = "human",
+        rules: Rules = EVERYBODY,
+    ) -> Lease:
+        """Find or make the visit of a platform's person, who is then sent to ``/a/{lease.token}``.
+
+        The same ``external_id`` leads to the same visit; the same person with an open visit to the same
+        assignment, also under a new ``external_id`` (the pages sent before come along). Otherwise the
+        least-answered assignment is given out, one that this person never had. Overdue places are
+        given up first.
+
+        Parameters
+        ----------
+        source, person : str
+            The platform, and its name of the person; kept to pay, until ``spa forget``.
+        now : float
+            Seconds since 1970.
+        external_id : str, optional
+            The platform's name of the visit, verified by the bridge.
+        session : int
+            Which session of a study in several.
+        group : str, optional
+            Quota group, one of ``rules.places``.
+        minutes_allowed : float, optional
+            After these the place is given to somebody else.
+        annotator_kind : {"human", "simulated"}
+            What the person is recorded as.
+        rules : Rules
+            What the study says about who may come: ``Rules.of(study.people)``.
+
+        Returns
+        -------
+        Lease
+            ``released`` where the deadline has passed and the place has gone to somebody else.
+
+        Raises
+        ------
+        SecondVisit, WrongSession, QuotaFull, NoneLeft
+            All of them ``Refused``; its ``notice`` names what to tell the person.
+        """
+        arrival = Arrival(
+            annotator_id=self.person_id(source, person),
+            source=source,
+            annotator_kind=annotator_kind,
+            person=person,
+            external_id=external_id,
+            session=session,
+            group=group,
+            minutes_allowed=minutes_allowed,
+        )
+        with self.transaction() as connection:
+            leases.lock_leases(connection)
+            return admission.admit(connection, arrival, rules, now=now)
+
+    def admit_link(
+        self,
+        token: str,
+        *,
+        now: float,
+        source: str = "link",
+        session: int = 1,
+        group: str | None = None,
+        minutes_allowed: float | None = None,
+        annotator_kind: AnnotatorKind = "human",
+        rules: Rules = EVERYBODY,
+    ) -> Lease:
+        """Find or make the visit of whoever holds a link; as :meth:`admit`, without a platform's names."""
+        arrival = Arrival(
+            annotator_id=self.annotator_id(token),
+            source=source,
+            annotator_kind=annotator_kind,
+            token=token,
+            session=session,
+            group=group,
+            minutes_allowed=minutes_allowed,
+        )
+        with self.transaction() as connection:
+            leases.lock_leases(connection)
+            return admission.admit(connection, arrival, rules, now=now)
+
+    def lease_of_token(self, token: str) -> Lease | None:
+        """Return the visit that a token opens; ``None`` before its first use and for a token of nobody."""
+        if not _may_be_ours(token):
+            return None
+        with self.reading() as connection:
+            return leases.lease_of_token(connection, token)
+
+    def join_group(self, submission_id: str, group: str, *, rules: Rules) -> None:
+        """Put a visit into a quota group, as its answers to the screening say.
+
+        Raises
+        ------
+        QuotaFull
+            If the group's places are all held by people at work or done.
+        """
+        with self.transaction() as connection:
+            leases.lock_leases(connection)
+            admission.join_group(connection, submission_id, group, rules)
+
+    def consent(self, submission_id: str, *, text_hash: str, now: float) -> None:
+        """Note that a person agreed to the text with this SHA-256; the first time counts."""
+        own = submissions.c.submission_id == submission_id, submissions.c.consented_at.is_(None)
+        with self.transaction() as connection:
+            connection.execute(update(submissions).where(*own).values(consented_at=now, consent_hash=text_hash))
+
+    # Going
+
+    def release(self, submission_id: str, reason: str, *, now: float, finished: bool = False) -> bool:
+        """Give up the place of a visit, so that its assignment goes out again; nothing sent is touched.
+
+        Parameters
+        ----------
+        submission_id : str
+            Our own id of the visit.
+        reason : str
+            "timed_out" leaves the person the chance to take the place again while it is free; any other
+            ("returned", ...) does not, unless the platform sends the person back through :meth:`admit`.
+        now : float
+            Seconds since 1970.
+        finished : bool
+            Also where the visit has ended: completed answers become ``extra`` (a person who gave the visit
+            back after answering).
+
+        Returns
+        -------
+        bool
+            Whether a place became free.
+        """
+        with self.transaction() as connection:
+            leases.lock_leases(connection)
+            return seats.release(connection, submission_id, reason, now=now, finished=finished)
+
+    def release_overdue(self, now: float) -> int:
+        """Give up the places of all open visits whose deadline has passed, and return how many these were."""
+        overdue = submissions.c.seat.is_not(None), submissions.c.outcome.is_(None), submissions.c.deadline < now
+        with self.reading() as connection:  # mostly there are none, and nobody has to wait
+            if connection.scalar(select(submissions.c.number).where(*overdue).limit(1)) is None:
+                return 0
+        with self.transaction() as connection:
+            leases.lock_leases(connection)
+            return seats.release_overdue(connection, now=now)
+
+    def reclaim(self, submission_id: str, *, now: float, rules: Rules = EVERYBODY) -> Lease:
+        """Give a late visit its place back where that is still free; returns the visit as it then stands."""
+        with self.transaction() as connection:
+            leases.lock_leases(connection)
+            lease = self._lease(connection, submission_id)
+            if lease.release_reason != TIMED_OUT:
+                return lease
+            return seats.reclaim(connection, lease, rules.per_assignment, now=now)
+
+    # Ending
+
+    def finish(
+        self, submission: Submission, outcome: Outcome, code: str, *, now: float, rules: Rules = EVERYBODY
+    ) -> Lease:
+        """Save the answers of a visit and how it ended, in one transaction; a second call changes nothing.
+
+        An outcome other than "completed" gives the place up. A late visit takes its place again if that is
+        free; else it is kept as ``extra``. Without consent no answer is kept.
+
+        Returns
+        -------
+        Lease
+            The visit as it ended, with the code of the first call.
+        """
+        with self.transaction() as connection:
+            leases.lock_leases(connection)
+            return self.finish_within(connection, submission, outcome, code, now=now, rules=rules)
+
+    def finish_within(
+        self,
+        connection: Connection,
+        submission: Submission,
+        outcome: Outcome,
+        code: str,
+        *,
+        now: float,
+        rules: Rules = EVERYBODY,
+    ) -> Lease:
+        """Do what :meth:`finish` does inside a :meth:`transaction` of the caller's."""
+        own = submissions.c.submission_id == submission.submission_id
+        number = connection.scalar(select(submissions.c.number).where(own).with_for_update())
+        lease = self._lease(connection, submission.submission_id)
+        if lease.finished:
+            return lease
+        if (lease.assignment_id, lease.annotator_id) != (submission.assignment_id, submission.annotator_id):
+            raise ResponseError(
+                f"{self.name}: submission {submission.submission_id!r} was leased for assignment "
+                f"{lease.assignment_id!r} by annotator {lease.annotator_id!r}, got assignment "
+                f"{submission.assignment_id!r} by {submission.annotator_id!r}"
+            )
+        seat, freed = lease.seat, None
+        if outcome == COMPLETED and lease.release_reason == TIMED_OUT and seat is None:
+            seat = seats.free_seat(connection, lease.assignment_id, rules.per_assignment)
+        elif outcome != COMPLETED:
+            seat, freed = None, lease.seat
+        if outcome != NO_CONSENT:
+            save_answers(connection, number or 0, submission)
+        connection.execute(
+            update(submissions)
+            .where(own)
+            .values(
+                seat=seat,
+                extra=outcome == COMPLETED and seat is None,
+                outcome=outcome,
+                completed_at=now,
+                completion_code=code,
+                seconds=submission.seconds,
+            )
+        )
+        if freed is not None:
+            seats.seat_extra(connection, lease.assignment_id, freed)
+        return self._lease(connection, submission.submission_id)
+
+    def outcome_codes(self, source: str) -> dict[Outcome, str]:
+        """Return the random completion code of each outcome for one source, made once and kept."""
+        with self.transaction() as connection:
+            leases.lock_leases(connection)
+            return outcomes.outcome_codes(connection, source)
+
+    # Looking
+
+    def find_visit(self, source: str, external_id: str) -> Visit | None:
+        """Return the visit that a platform calls by this name."""
+        with self.reading() as connection:
+            named = submissions.c.source == source, submissions.c.external_id == external_id
+            row = connection.execute(select_visits(*named)).first()
+        return None if row is None else visit_from_row(row)
+
+    def visit(self, submission_id: str) -> Visit | None:
+        """Return the visit of a person by our own id."""
+        with self.reading() as connection:
+            row = connection.execute(select_visits(submissions.c.submission_id == submission_id)).first()
+        return None if row is None else visit_from_row(row)
+
+    def visits(self, source: str | None = None) -> Iterator[Visit]:
+        """Yield the visits of people, of one source or all, in the order in which they began."""
+        conditions = () if source is None else (submissions.c.source == source,)
+        for row in self.stream(select_visits(*conditions)):
+            yield visit_from_row(row)
+
+    def _keyed(self, text: str) -> str:
+        secret = self.meta("secret") or ""
+        return hmac.new(bytes.fromhex(secret), text.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()[:20]
+
+    def _lease(self, connection: Connection, submission_id: str) -> Lease:
+        lease = leases.lease_of(connection, submission_id)
+        if lease is None:
+            raise ResponseError(f"{self.name}: no submission {submission_id!r}; lease an assignment first")
+        return lease
+
+
+def _may_be_ours(token: str) -> bool:
+    """Refuse what no database need be asked about; some refuse null characters."""
+    return token.isascii() and token.isprintable()

@@ -1,0 +1,142 @@
+"""Who may come: the same person back to the same assignment, late answers kept, quotas and sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spa.responses.admission import NoneLeft, QuotaFull, Rules, SecondVisit, WrongSession
+from spa.responses.leases import Lease
+from spa.responses.outcomes import COMPLETED, NO_CONSENT, OUTCOMES, RETURNED, SCREENED_OUT
+from spa.responses.store import Store
+from spa.responses.submission import Submission
+from tests.spa.test_store import draws, submission_of
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """Return a store with three assignments."""
+    with Store.create(tmp_path / "study.sqlite") as built:
+        built.save_build("fingerprint", draws(3), seed=3)
+        yield built
+
+
+def come(store: Store, person: str, visit: str | None = None, *, now: float = 0.0, **more: Any) -> Lease:
+    return store.admit(source="prolific", person=person, external_id=visit, now=now, **more)
+
+
+def end(store: Store, lease: Lease, outcome: Any = COMPLETED, *, now: float = 0.0, code: str = "C") -> Lease:
+    submission: Submission = replace(submission_of(lease), outcome=outcome)
+    return store.finish(submission, outcome, code, now=now)
+
+
+def test_the_same_visit_and_the_same_person_get_the_same_assignment(store: Store) -> None:
+    first = come(store, "ada", "v1")
+    assert come(store, "ada", "v1", now=5) == first
+    assert come(store, "ada") == first
+    assert come(store, "bob", "v2").assignment_id == "a00002"
+    assert store.lease_of_token(first.token or "") == first
+    with pytest.raises(SecondVisit):
+        come(store, "mallory", "v1")
+
+
+def test_a_person_goes_on_in_another_visit_of_the_platform(store: Store) -> None:
+    first = come(store, "ada", "v1")
+    store.save_payload(first.submission_id, "p1", "{}")
+    second = come(store, "ada", "v2", now=9)
+    assert (second.assignment_id, second.seat, second.token) == (first.assignment_id, first.seat, first.token)
+    assert [payload.page_id for payload in store.payloads(second.submission_id)] == ["p1"]
+    old = store.find_visit("prolific", "v1")
+    assert old is not None
+    assert (old.seat, old.release_reason, old.person) == (None, "replaced", "ada")
+    assert [visit.external_id for visit in store.visits("prolific")] == ["v1", "v2"]
+
+
+def test_a_second_visit_is_refused_unless_the_study_allows_it(store: Store) -> None:
+    done = end(store, come(store, "ada", "v1"))
+    assert come(store, "ada", "v1") == done
+    with pytest.raises(SecondVisit):
+        come(store, "ada", "v2")
+    assert come(store, "ada", "v2", rules=Rules(repeat=True)).assignment_id == "a00002"
+
+
+def test_a_dropout_gives_the_place_back_and_comes_back_while_it_is_free(store: Store) -> None:
+    late = come(store, "ada", "v1", minutes_allowed=10)
+    assert store.release_overdue(600.0) == 0
+    assert store.release_overdue(600.1) == 1
+    assert store.reclaim(late.submission_id, now=700).deadline == 1300
+    assert store.release_overdue(1301) == 1
+    assert come(store, "bob", "v2").assignment_id == "a00001"
+    assert store.reclaim(late.submission_id, now=1302).released
+    ended = end(store, late)
+    assert (ended.extra, ended.outcome, ended.completion_code) == (True, "completed", "C")
+    store.release(come(store, "bob", "v2").submission_id, RETURNED, now=1400)
+    assert not end(store, late).extra  # the place that became free went to the answers that were there
+    assert come(store, "eve", "v3").assignment_id == "a00002"
+
+
+def test_whoever_gave_a_visit_back_takes_no_place_and_loses_nothing(store: Store) -> None:
+    gone = come(store, "ada", "v1", minutes_allowed=10)
+    store.release_overdue(601)
+    assert not store.release(gone.submission_id, RETURNED, now=602)
+    assert store.reclaim(gone.submission_id, now=603).released
+    assert end(store, gone).extra
+    done = end(store, come(store, "bob", "v2"))
+    assert not store.release(done.submission_id, RETURNED, now=604)
+    assert store.release(done.submission_id, RETURNED, now=604, finished=True)
+    assert end(store, done).extra
+
+
+def test_whoever_ends_early_gives_the_place_to_somebody_else(store: Store) -> None:
+    first = end(store, come(store, "ada", "v1"), SCREENED_OUT)
+    assert (first.seat, first.finished, first.completed, first.extra) == (None, True, False, False)
+    assert come(store, "bob", "v2").assignment_id == first.assignment_id
+    with pytest.raises(SecondVisit):
+        come(store, "ada", "v3")
+    end(store, come(store, "eve", "v4"), NO_CONSENT)
+    assert [submission.outcome for submission in store.submissions()] == [SCREENED_OUT]
+
+
+def test_the_least_answered_assignment_goes_out_first(store: Store) -> None:
+    rules = Rules(per_assignment=2)
+    given = [come(store, f"person {number}", rules=rules).assignment_id for number in range(4)]
+    assert given == ["a00001", "a00002", "a00003", "a00001"]
+    come(store, "person 4", rules=rules)
+    come(store, "person 5", rules=rules)
+    with pytest.raises(NoneLeft):
+        come(store, "person 6", rules=rules)
+
+
+def test_quotas_are_kept_and_a_dropout_frees_its_place(store: Store) -> None:
+    rules = Rules(places={"women": 1, "men": 1})
+    ada = come(store, "ada", group="women", rules=rules, minutes_allowed=1)
+    with pytest.raises(QuotaFull):
+        come(store, "eve", group="women", rules=rules)
+    assert come(store, "eve", group="women", rules=rules, now=61).people_group == "women"
+    bob = come(store, "bob", rules=rules)
+    store.join_group(bob.submission_id, "men", rules=rules)
+    with pytest.raises(QuotaFull):
+        store.join_group(ada.submission_id, "men", rules=rules)
+
+
+def test_each_session_has_another_assignment_and_follows_the_one_before(store: Store) -> None:
+    rules = Rules(sessions=2)
+    first = come(store, "ada", "v1", rules=rules)
+    with pytest.raises(WrongSession):
+        come(store, "ada", "v2", session=2, rules=rules)
+    end(store, first)
+    second = come(store, "ada", "v2", session=2, rules=rules)
+    assert (second.session, second.assignment_id) == (2, "a00002")
+    with pytest.raises(WrongSession):
+        come(store, "ada", "v3", session=3, rules=rules)
+
+
+def test_each_outcome_of_each_source_has_a_random_code_of_its_own(store: Store) -> None:
+    codes = store.outcome_codes("prolific")
+    assert tuple(codes) == OUTCOMES
+    assert store.outcome_codes("prolific") == codes
+    assert len({*codes.values(), *store.outcome_codes("mturk").values()}) == 2 * len(OUTCOMES)

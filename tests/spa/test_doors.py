@@ -1,0 +1,72 @@
+"""A door of a platform: its visitors come in, are sent to their forms, and go where the platform wants them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from fastapi import FastAPI
+from fastapi.responses import Response
+from fastapi.testclient import TestClient
+
+from spa.annotators.doors import House
+from spa.annotators.server import create_app
+from tests.spa.test_server import Place, opened
+from tests.spa.test_server import built as built
+
+
+def mount(app: FastAPI, house: House) -> None:
+    """Take whoever comes to /platform at their word, as no real door may."""
+
+    @app.get("/platform")
+    def come_in(person: str, visit: str) -> Response:
+        return house.admit(source="platform", person=person, external_id=visit)
+
+    house.may_lead_to("https://platform.example/done")
+    house.on_finish(
+        "platform", lambda visit, outcome: house.leave(f"https://platform.example/done?cc={visit.completion_code}")
+    )
+
+
+@pytest.fixture
+def place(built: Path, tmp_path: Path) -> Place:
+    found = opened(built, tmp_path / "answers.sqlite")
+    found.client = TestClient(create_app(found.workspace, doors=[mount], public_url="https://here.example/"))
+    return found
+
+
+def come(place: Place, person: str, visit: str):  # type: ignore[no-untyped-def]
+    return place.client.get(f"/platform?person={person}&visit={visit}", follow_redirects=False)
+
+
+def test_a_visitor_of_a_platform_answers_and_goes_back_with_the_code_of_the_outcome(place: Place) -> None:
+    store = place.workspace.store
+    link = come(place, "ada", "v1").headers["location"]
+    assert come(place, "ada", "v1").headers["location"] == link
+    token = link.removeprefix("/a/")
+    lease = store.lease_of_token(token)
+    assert lease is not None
+    codes = store.outcome_codes("platform")
+    for page in place.workspace.form(lease.assignment_id).pages:
+        html = place.client.get(f"{link}/p/{page.page_id}").text
+        assert not [code for code in codes.values() if code in html]
+        answer = place.send(token, page)
+    assert answer.headers["location"] == f"{link}/done"
+    end = place.client.get(f"{link}/done", follow_redirects=False)
+    assert end.headers["location"] == f"https://platform.example/done?cc={codes['completed']}"
+    assert "form-action 'self' https://platform.example;" in end.headers["content-security-policy"]
+    visit = store.find_visit("platform", "v1")
+    assert visit is not None
+    assert (visit.person, visit.completed, visit.pages) == ("ada", True, len(place.workspace.form("a00001").pages))
+    refused = come(place, "ada", "v2")
+    assert refused.status_code == 403
+    assert "You have taken part already" in refused.text
+
+
+def test_a_door_says_when_all_places_are_taken(place: Place) -> None:
+    for number in range(6):
+        assert come(place, f"person{number}", f"v{number}").status_code == 303
+    full = come(place, "late", "v9")
+    assert full.status_code == 410
+    assert "All places are taken" in full.text
+    place.workspace.close()
