@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,9 +17,9 @@ from tests.spa.test_store import draws, submission_of
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
+def store(database: str) -> Iterator[Store]:
     """Return a store with three assignments."""
-    with Store.create(tmp_path / "study.sqlite") as built:
+    with Store.create(database) as built:
         built.save_build("fingerprint", draws(3), seed=3)
         yield built
 
