@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 if TYPE_CHECKING:
+    from prolific.api.access import Access
     from spa.responses.store import Store
 
 COMPLETE = "https://app.prolific.com/submissions/complete"
@@ -14,12 +15,17 @@ COMPLETE = "https://app.prolific.com/submissions/complete"
 
 def session_codes(store: Store, session: int) -> Mapping[str, str]:
     """Return outcome -> code of a session; no two sessions share a code."""
-    return dict(store.outcome_codes(code_source(session)))
+    return {str(outcome): code for outcome, code in store.outcome_codes(code_source(session)).items()}
 
 
 def code_source(session: int) -> str:
     """Return the name under which the store keeps the codes of a session."""
     return "prolific" if session == 1 else f"prolific session {session}"
+
+
+def completion_base(access: Access | None) -> str:
+    """Return where codes are handed in: Prolific's page, or that of an emulator on this machine."""
+    return f"{access.base_url}/submissions/complete" if access is not None and access.local else COMPLETE
 
 
 def completion_address(code: str, base: str = COMPLETE) -> str:

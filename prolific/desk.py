@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from prolific.api.access import Access, NoToken, find_access
 from prolific.api.client import Prolific, connect
 from prolific.api.problems import ProlificError
+from prolific.made import study_of
 from prolific.once import Once
 from prolific.study.offer import Offer, offer_of
 from prolific.study.table import ProlificTable, read_table
@@ -62,8 +63,7 @@ class Desk:
 
     def study_id(self, session: int = 1) -> str | None:
         """Return the platform's id of a session's study; ``None`` before it is created."""
-        facts = self.once.done(create_key(session))
-        return None if facts is None else str(facts["study_id"])
+        return study_of(self.once.journal, self.key, session)
 
     def need_study(self, session: int = 1) -> str:
         """Return the platform's id of a session's study, which must have been created."""
@@ -78,11 +78,6 @@ class Desk:
         """Return the sessions that are on the platform, with the ids of their studies."""
         found = {session: self.study_id(session) for session in range(1, self.offer.sessions + 1)}
         return {session: study_id for session, study_id in found.items() if study_id is not None}
-
-
-def create_key(session: int) -> str:
-    """Return the purpose of the call that creates a session's study."""
-    return f"create study, session {session}"
 
 
 @contextmanager

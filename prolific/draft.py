@@ -11,7 +11,8 @@ from typing import Any
 from prolific.api.problems import ProlificError
 from prolific.api.records import StudyRecord
 from prolific.codes import session_codes
-from prolific.desk import Desk, create_key
+from prolific.desk import Desk
+from prolific.made import create_key
 from prolific.once import Facts, Undecided
 from prolific.study.body import study_body
 from prolific.study.screening import (
@@ -173,9 +174,7 @@ def find_study(desk: Desk, internal_name: str) -> StudyRecord | None:
     found = [one for one in desk.platform.studies.of_project(desk.table.project) if one.internal_name == internal_name]
     if len(found) > 1:
         ids = ", ".join(one.study_id for one in found)
-        raise Undecided(
-            f"Prolific: project {desk.table.project} has several studies {internal_name!r} ({ids}); delete all but one draft"
-        )
+        raise Undecided(f"Prolific: the project has several studies {internal_name!r} ({ids}); delete all but one")
     return found[0] if found else None
 
 

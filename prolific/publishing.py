@@ -7,8 +7,9 @@ import json
 from prolific.api.problems import ProlificError, Refused, Unanswered, Unreachable
 from prolific.api.records import StudyRecord
 from prolific.api.studies import Transition
-from prolific.desk import Desk, create_key
+from prolific.desk import Desk
 from prolific.draft import body_digest, study_digest
+from prolific.made import create_key
 from prolific.once import DONE, KIND, NO_EFFECT, REFUSED
 from prolific.prospect import Prospect
 from spa.journal import STARTED
@@ -69,8 +70,8 @@ def publish_study(desk: Desk, session: int) -> StudyRecord:
     study = wait_until_published(desk, study.study_id)
     if study.draft:
         raise ProlificError(
-            f"Prolific: study {study.study_id} was to be published and is a draft again; look at it on the platform, and "
-            "at the balance"
+            f"Prolific: study {study.study_id} was to be published and is a draft again; look at it and at the balance "
+            "on the platform"
         )
     return study
 
