@@ -25,6 +25,10 @@ class QuestionRefused(PlatformError):
     """A question that cannot be put as a HIT."""
 
 
+class QuestionNotSupported(QuestionRefused):
+    """A question of a kind that the service knew and that is left out here."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HTMLQuestion:
     """A page that the worker site shows in a frame of its own.
@@ -150,13 +154,13 @@ def read_question(xml: str) -> Question:
     root = parse_xml(xml, most_bytes=LARGEST_QUESTION, most_elements=3)
     namespace, name = split_tag(root)
     if name == "QuestionForm":
-        raise QuestionRefused(
+        raise QuestionNotSupported(
             "Question: a QuestionForm is not rendered here; put the same questions on a page (HTMLQuestion)"
         )
     if name == "HTMLQuestion":
         html, height = _two_children(root, HTML_NAMESPACE, namespace, "HTMLContent")
         if found := CROWD_ELEMENT.search(html):
-            raise QuestionRefused(
+            raise QuestionNotSupported(
                 f"HTMLQuestion: <{found[1].lower()}> needs a script of Amazon's that is not served here; "
                 "use a plain <form> with <input> elements"
             )
@@ -229,6 +233,7 @@ __all__ = [
     "ExternalQuestion",
     "HTMLQuestion",
     "Question",
+    "QuestionNotSupported",
     "QuestionRefused",
     "XMLRefused",
     "question_size",

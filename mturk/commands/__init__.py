@@ -6,7 +6,12 @@ from importlib import import_module
 
 import click
 
-COMMANDS: dict[str, str] = {}  # name -> module of this package that brings it, in the order of a study's life
+COMMANDS: dict[str, str] = {  # name -> module of this package that brings it, in the order of a study's life
+    "serve": "serve",
+    "keys": "keys",
+    "fund": "fund",
+    "ledger": "ledger",
+}
 
 
 class CommandsByName(click.Group):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any
 
-from sqlalchemy import Connection, Select, select, update
+from sqlalchemy import Connection, Select, insert, select, update
 
 from spa.errors import ResponseError
 from spa.responses import admission, leases, outcomes, seats
@@ -19,7 +19,6 @@ from spa.responses.leases import Lease
 from spa.responses.outcomes import COMPLETED, NO_CONSENT, TIMED_OUT, Outcome
 from spa.responses.store_schema import submissions, tokens
 from spa.responses.submission import AnnotatorKind, Submission
-from spa.responses.tokens import add_token, has_token, is_token, note_consent
 from spa.responses.visits import Visit, select_visits, visit_from_row
 
 EVERYBODY = Rules()
@@ -46,7 +45,7 @@ class StoreOfPeople:
         """Make and record a token: one person's link."""
         token = random_token()
         with self.transaction() as connection:
-            add_token(connection, token)
+            connection.execute(insert(tokens).values(token=token, personal=False))
         return token
 
     def tokens(self, *, personal: bool = False) -> tuple[str, ...]:
@@ -57,10 +56,10 @@ class StoreOfPeople:
 
     def has_token(self, token: str) -> bool:
         """Return whether this store gave out the token."""
-        if not is_token(token):
+        if not _may_be_ours(token):
             return False
         with self.reading() as connection:
-            return has_token(connection, token)
+            return connection.scalar(select(tokens.c.number).where(tokens.c.token == token)) is not None
 
     # Coming
 
@@ -155,7 +154,7 @@ class StoreOfPeople:
 
     def lease_of_token(self, token: str) -> Lease | None:
         """Return the visit that a token opens; ``None`` before its first use and for a token of nobody."""
-        if not is_token(token):
+        if not _may_be_ours(token):
             return None
         with self.reading() as connection:
             return leases.lease_of_token(connection, token)
@@ -174,8 +173,9 @@ class StoreOfPeople:
 
     def consent(self, submission_id: str, *, text_hash: str, now: float) -> None:
         """Note that a person agreed to the text with this SHA-256; the first time counts."""
+        own = submissions.c.submission_id == submission_id, submissions.c.consented_at.is_(None)
         with self.transaction() as connection:
-            note_consent(connection, submission_id, text_hash=text_hash, now=now)
+            connection.execute(update(submissions).where(*own).values(consented_at=now, consent_hash=text_hash))
 
     # Going
 
@@ -323,3 +323,8 @@ class StoreOfPeople:
         if lease is None:
             raise ResponseError(f"{self.name}: no submission {submission_id!r}; lease an assignment first")
         return lease
+
+
+def _may_be_ours(token: str) -> bool:
+    """Refuse what no database need be asked about; some refuse null characters."""
+    return token.isascii() and token.isprintable()

@@ -1,0 +1,91 @@
+"""``spa mturk keys``: who may send requests to the endpoint."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from mturk.endpoint.moment import Endpoint
+
+
+@click.group(epilog="Example: spa mturk keys add lab --store lab.sqlite --budget 500")
+def keys() -> None:
+    """Issue, list and revoke the access keys of requesters."""
+
+
+@keys.command(epilog="Example: spa mturk keys add lab --store lab.sqlite --budget 500")
+@click.argument("name")
+@click.option("--store", required=True, metavar="PATH|URL", help="Store of the endpoint; made where it is absent.")
+@click.option("--budget", metavar="DOLLARS", help="What the requester may spend beside what was granted before.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def add(name: str, store: str, budget: str | None, as_json: bool) -> None:
+    """Issue a key to the requester NAME, who is entered where the name is new. The secret is shown once."""
+    from mturk.endpoint.keys import issue, load_host_key
+    from mturk.endpoint.money import parse_money
+
+    cents = 0 if budget is None else parse_money(budget, "--budget")
+    with opened(store, create=True) as endpoint:
+        host_key = load_host_key(store, create=True)
+        issued = endpoint.call(lambda moment: issue(moment, name, host_key, budget=cents))
+    if as_json:
+        click.echo(json.dumps(asdict(issued)))
+        return
+    click.echo(f"requester {name}: {issued.requester_id}")
+    click.echo(f"export AWS_ACCESS_KEY_ID={issued.access_key_id}")
+    click.echo(f"export AWS_SECRET_ACCESS_KEY={issued.secret_access_key}")
+    click.echo(f"notifications are signed with: {issued.hook_secret}")
+    click.echo("Hand these over on a safe way; they are not shown again.")
+
+
+@keys.command("list", epilog="Example: spa mturk keys list --store lab.sqlite")
+@click.option("--store", required=True, metavar="PATH|URL", help="Store of the endpoint.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def list_keys(store: str, as_json: bool) -> None:
+    """List all keys, without their secrets."""
+    from mturk.endpoint.keys import known_keys
+
+    with opened(store) as endpoint:
+        found = endpoint.call(known_keys)
+    if as_json:
+        click.echo(json.dumps([asdict(key) for key in found]))
+        return
+    for key in found:
+        state = "in use" if key.revoked_at is None else f"revoked {_day(key.revoked_at)}"
+        click.echo(f"{key.access_key_id}  {key.requester_id}  issued {_day(key.created_at)}  {state}  {key.name}")
+
+
+@keys.command(epilog="Example: spa mturk keys revoke SPAK0123456789ABCDEF --store lab.sqlite")
+@click.argument("access_key_id")
+@click.option("--store", required=True, metavar="PATH|URL", help="Store of the endpoint.")
+def revoke(access_key_id: str, store: str) -> None:
+    """Let a key be used no more; what its requester made stays theirs."""
+    from mturk.endpoint.keys import revoke as revoke_key
+
+    with opened(store) as endpoint:
+        endpoint.call(lambda moment: revoke_key(moment, access_key_id))
+    click.echo(f"revoked {access_key_id}")
+
+
+@contextmanager
+def opened(store: str, *, create: bool = False) -> Iterator[Endpoint]:
+    """Yield an endpoint's store for a command beside a server that may be running.
+
+    The time is that of this machine, or the emulator's where the store is one's.
+    """
+    from mturk.endpoint.emulator import load_clock
+    from mturk.endpoint.moment import Endpoint, Rules
+    from mturk.endpoint.store import open_store
+
+    with open_store(store, create=create) as found:
+        yield Endpoint(found, clock=load_clock(found), rules=Rules(), alone=False)
+
+
+def _day(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d")

@@ -1,0 +1,46 @@
+"""``spa mturk ledger``: what is owed to whom by whom."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import asdict, fields
+from datetime import UTC, datetime
+
+import click
+
+from mturk.commands.keys import opened
+
+
+@click.command(epilog="Example: spa mturk ledger --store lab.sqlite --since 2026-11-01 --format csv > november.csv")
+@click.option("--store", required=True, metavar="PATH|URL", help="Store of the endpoint.")
+@click.option("--format", "kind", type=click.Choice(["csv", "json"]), default="csv", show_default=True)
+@click.option(
+    "--since", type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]), help="Only what is owed since then, UTC."
+)
+def ledger(store: str, kind: str, since: datetime | None) -> None:
+    """Print what is owed: one row a reward or bonus, for payroll. No money moves by itself.
+
+    The workers' names are those that the host entered; requesters never see them.
+    """
+    from mturk.endpoint.ledger import Entry, entries
+
+    start = None if since is None else since.replace(tzinfo=UTC).timestamp()
+    with opened(store) as endpoint:
+        rows = endpoint.call(lambda moment: [asdict(entry) for entry in entries(moment, since=start)])
+    for row in rows:
+        row["at"] = datetime.fromtimestamp(row["at"], UTC).isoformat(timespec="seconds")
+    if kind == "json":
+        click.echo(json.dumps(rows, ensure_ascii=False, indent=1))
+        return
+    text = io.StringIO()
+    writer = csv.DictWriter(text, [field.name for field in fields(Entry)])
+    writer.writeheader()
+    writer.writerows({name: _plain(value) for name, value in row.items()} for row in rows)
+    click.echo(text.getvalue(), nl=False)
+
+
+def _plain(value: object) -> object:
+    """Return a cell that no spreadsheet takes for a formula."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")) else value

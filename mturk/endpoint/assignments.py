@@ -1,0 +1,112 @@
+"""An assignment of a HIT and its life: pure functions from one state to the next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from mturk.endpoint.refusals import wrong_state
+
+ACCEPTED, RETURNED, ABANDONED, SUBMITTED, APPROVED, REJECTED = (
+    "Accepted",
+    "Returned",
+    "Abandoned",
+    "Submitted",
+    "Approved",
+    "Rejected",
+)
+KNOWN_TO_REQUESTERS = (SUBMITTED, APPROVED, REJECTED)  # the others leave no trace in the requester's lists
+OVERRIDE_WITHIN = 30 * 86_400.0  # seconds after submission in which a rejection may be taken back
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assignment:
+    """What one worker does of one HIT."""
+
+    assignment_id: str
+    hit_id: str
+    requester_id: str
+    worker_id: str
+    status: str = ACCEPTED
+    accepted_at: float
+    deadline: float
+    turn: int | None = None  # submissions of one HIT are counted from 1
+    submitted_at: float | None = None
+    auto_approval_at: float | None = None
+    approved_at: float | None = None
+    rejected_at: float | None = None
+    closed_at: float | None = None
+    answer: str | None = None
+    feedback: str | None = None
+
+    @property
+    def due_at(self) -> float | None:
+        """When time alone will change this assignment, seconds since 1970."""
+        if self.status == ACCEPTED:
+            return self.deadline
+        return self.auto_approval_at if self.status == SUBMITTED else None
+
+
+def submitted(held: Assignment, answer: str, *, turn: int, delay: int, now: float) -> Assignment:
+    """Return the assignment with the worker's answer.
+
+    Raises
+    ------
+    Refusal
+        If it is not held, or its time is over.
+    """
+    _held(held, now)
+    return replace(held, status=SUBMITTED, answer=answer, turn=turn, submitted_at=now, auto_approval_at=now + delay)
+
+
+def returned(held: Assignment, now: float) -> Assignment:
+    """Return the assignment after the worker gave it back."""
+    _held(held, now)
+    return replace(held, status=RETURNED, closed_at=now)
+
+
+def abandoned(held: Assignment) -> Assignment:
+    """Return the assignment after its time ran out."""
+    return replace(held, status=ABANDONED, closed_at=held.deadline)
+
+
+def approved(work: Assignment, *, feedback: str | None, override: bool, now: float) -> Assignment:
+    """Return the assignment approved.
+
+    Raises
+    ------
+    Refusal
+        If it is approved already, or rejected and no override was asked for, or it is too late for one.
+    """
+    if work.status == REJECTED and override:
+        if work.submitted_at is None or now > work.submitted_at + OVERRIDE_WITHIN:
+            raise wrong_state(
+                "Assignment",
+                work.assignment_id,
+                work.status,
+                [SUBMITTED],
+                "A rejection can be taken back within 30 days of the submission.",
+            )
+    elif work.status != SUBMITTED:
+        why = "Set OverrideRejection to take a rejection back." if work.status == REJECTED else ""
+        raise wrong_state("Assignment", work.assignment_id, work.status, [SUBMITTED], why)
+    return replace(work, status=APPROVED, approved_at=now, feedback=work.feedback if feedback is None else feedback)
+
+
+def rejected(work: Assignment, *, feedback: str, now: float) -> Assignment:
+    """Return the assignment rejected.
+
+    Raises
+    ------
+    Refusal
+        If it is not submitted, or approved or rejected already.
+    """
+    if work.status != SUBMITTED:
+        raise wrong_state("Assignment", work.assignment_id, work.status, [SUBMITTED])
+    return replace(work, status=REJECTED, rejected_at=now, feedback=feedback)
+
+
+def _held(work: Assignment, now: float) -> None:
+    if work.status != ACCEPTED:
+        raise wrong_state("Assignment", work.assignment_id, work.status, [ACCEPTED])
+    if now >= work.deadline:
+        raise wrong_state("Assignment", work.assignment_id, ABANDONED, [ACCEPTED], "Its time is over.")

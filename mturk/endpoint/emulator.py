@@ -1,0 +1,237 @@
+"""The endpoint as an emulator: a clock moved by hand, faults on demand, and workers who do as they are told.
+
+All of it is reached over ``/emulator/...`` by whoever reaches the port, without a key: an emulator listens on
+this machine only, and no page in a browser can send what these routes take (JSON).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.responses import JSONResponse, Response
+from sqlalchemy import delete, insert, select
+from starlette.concurrency import run_in_threadpool
+
+from mturk.answers import render_answers
+from mturk.endpoint.assignments import Assignment
+from mturk.endpoint.faults import Faults, read_fault
+from mturk.endpoint.keys import Issued, issue, reissued
+from mturk.endpoint.ledger import entries, fund
+from mturk.endpoint.moment import Endpoint, Moment
+from mturk.endpoint.qualification import request_qualification
+from mturk.endpoint.refusals import Refusal
+from mturk.endpoint.schema import access_keys, meta, requesters
+from mturk.endpoint.store import EndpointStore, get_meta
+from mturk.endpoint.work import accept, hand_back, offers, submit
+from mturk.endpoint.workers import add_worker
+from spa.errors import PlatformError, SpaError
+
+Given = dict[str, Any]
+CLOCK = "emulator clock"
+PLAYER = "emulator"
+
+
+@dataclass(slots=True, kw_only=True)
+class MovableClock:
+    """The time of this machine and ``ahead`` seconds, or a time at which it stands still."""
+
+    ahead: float = 0.0
+    frozen_at: float | None = None
+    wall: Callable[[], float] = time.time
+
+    def __call__(self) -> float:
+        """Return seconds since 1970."""
+        return self.frozen_at if self.frozen_at is not None else self.wall() + self.ahead
+
+    def move(self, seconds: float) -> None:
+        """Go on by some time; never back, for what happened would lie in the future."""
+        if seconds < 0:
+            raise PlatformError(f"clock: wanted to advance by 0 seconds or more, got {seconds}")
+        if self.frozen_at is not None:
+            self.frozen_at += seconds
+        else:
+            self.ahead += seconds
+
+    def freeze(self, frozen: bool) -> None:
+        """Stand still, or go on from where it stands."""
+        now = self()
+        self.frozen_at = now if frozen else None
+        self.ahead = now - self.wall()
+
+
+def load_clock(store: EndpointStore) -> MovableClock:
+    """Return the clock of an emulator, which goes on where it stood when it was stopped."""
+    kept = store.call(lambda connection: get_meta(connection, CLOCK))
+    ahead, _, frozen = (kept or "0 ").partition(" ")
+    return MovableClock(ahead=float(ahead), frozen_at=float(frozen) if frozen else None)
+
+
+def add_emulator(app: FastAPI, endpoint: Endpoint, clock: MovableClock) -> Faults:
+    """Add the control routes to an endpoint's application and return the application with faults before it."""
+    faults = Faults(app)
+    control = Control(endpoint, clock, faults)
+    for path, method, work in (
+        ("state", "GET", control.show),
+        ("clock", "POST", control.set_clock),
+        ("rules", "POST", control.set_rules),
+        ("faults", "POST", control.set_faults),
+        ("workers", "POST", control.add_workers),
+        ("offers", "POST", control.show_offers),
+        ("accept", "POST", control.accept),
+        ("return", "POST", control.hand_back),
+        ("submit", "POST", control.submit),
+        ("work", "POST", control.work),
+        ("request-qualification", "POST", control.request_qualification),
+        ("fund", "POST", control.fund),
+        ("ledger", "GET", control.show_ledger),
+    ):
+        app.add_api_route(f"/emulator/{path}", partial(_route, work), methods=[method], response_model=None)
+    return faults
+
+
+async def _route(work: Callable[[Given], Any], request: Request) -> Response:
+    """Carry out a control route; errors are one line."""
+    if request.method == "POST" and request.headers.get("content-type", "").partition(";")[0] != "application/json":
+        return JSONResponse({"error": "wanted application/json"}, 415)
+    try:
+        given = await request.json() if request.method == "POST" else {}
+        if not isinstance(given, dict):
+            raise PlatformError("wanted a JSON object")
+        return JSONResponse(await run_in_threadpool(work, given))
+    except Refusal as refusal:
+        return JSONResponse({"error": refusal.message, "code": refusal.code}, refusal.status)
+    except (SpaError, ValueError, KeyError, TypeError) as error:
+        return JSONResponse({"error": f"{type(error).__name__}: {error}"}, 400)
+
+
+class Control:
+    """What a test or rehearsal does with an emulator."""
+
+    def __init__(self, endpoint: Endpoint, clock: MovableClock, faults: Faults) -> None:
+        self._endpoint = endpoint
+        self._clock = clock
+        self._faults = faults
+
+    def show(self, given: Given) -> Any:
+        """Return time, rules and faults."""
+        rules = self._endpoint.rules
+        left = [asdict(fault) for fault in self._faults.orders if fault.times]
+        return {
+            "now": self._clock(),
+            "frozen": self._clock.frozen_at is not None,
+            "rules": asdict(rules),
+            "faults": left,
+        }
+
+    def set_clock(self, given: Given) -> Any:
+        """Freeze, and then advance: ``{"freeze": true, "advance": 3600}``."""
+        if "freeze" in given:
+            self._clock.freeze(bool(given["freeze"]))
+        self._clock.move(float(given.get("advance", 0.0)))
+        kept = f"{self._clock.ahead!r} {'' if self._clock.frozen_at is None else repr(self._clock.frozen_at)}"
+        self._endpoint.call(partial(_keep_clock, kept))
+        return {"now": self._clock()}
+
+    def set_rules(self, given: Given) -> Any:
+        """Set the seconds until what is new shows in lists: ``{"lag": 5}``."""
+        self._endpoint.change_rules(lag=float(given["lag"]))
+        return asdict(self._endpoint.rules)
+
+    def set_faults(self, given: Given) -> Any:
+        """Order faults in the stead of those before: ``{"faults": [{"kind": "drop_after", "operation": ...}]}``."""
+        self._faults.orders = [read_fault(one) for one in given["faults"]]
+        return {"faults": len(self._faults.orders)}
+
+    def add_workers(self, given: Given) -> Any:
+        """Enter workers: ``{"count": 3, "country": "US"}``."""
+        count = int(given.pop("count", 1))
+        name = str(given.pop("name", "emulated"))
+
+        def enter(moment: Moment) -> list[str]:
+            return [add_worker(moment, name, **given).worker_id for _ in range(count)]
+
+        return {"worker_ids": self._endpoint.call(enter)}
+
+    def show_offers(self, given: Given) -> Any:
+        """Return what a worker can see."""
+        seen = self._endpoint.call(lambda moment: tuple(offers(moment, given["worker_id"])))
+        return {"offers": [asdict(offer) for offer in seen]}
+
+    def accept(self, given: Given) -> Any:
+        """Let a worker accept a HIT."""
+        return _shown(self._endpoint.call(lambda moment: accept(moment, given["worker_id"], given["hit_id"])))
+
+    def hand_back(self, given: Given) -> Any:
+        """Let a worker return an assignment."""
+        work = self._endpoint.call(lambda moment: hand_back(moment, given["worker_id"], given["assignment_id"]))
+        return _shown(work)
+
+    def submit(self, given: Given) -> Any:
+        """Let a worker submit: ``answer`` is XML, or ``fields`` are those of a form."""
+        answer = _answer_of(given)
+        return _shown(
+            self._endpoint.call(lambda moment: submit(moment, given["worker_id"], given["assignment_id"], answer))
+        )
+
+    def work(self, given: Given) -> Any:
+        """Let workers accept and submit HITs in one transaction: ``{"hit_ids": [...], "worker_ids": [...]}``."""
+        answer = _answer_of(given)
+
+        def do_all(moment: Moment) -> list[str]:
+            made = []
+            for hit_id in given["hit_ids"]:
+                for worker_id in given["worker_ids"]:
+                    held = accept(moment, worker_id, hit_id)
+                    made.append(submit(moment, worker_id, held.assignment_id, answer).assignment_id)
+            return made
+
+        return {"assignment_ids": self._endpoint.call(do_all)}
+
+    def request_qualification(self, given: Given) -> Any:
+        """Let a worker ask for a qualification."""
+        worker_id, type_id = given["worker_id"], given["qualification_type_id"]
+        return {"request_id": self._endpoint.call(lambda moment: request_qualification(moment, worker_id, type_id))}
+
+    def fund(self, given: Given) -> Any:
+        """Change a requester's budget: ``{"name": "lab", "amount": "-20.00"}``."""
+        self._endpoint.call(lambda moment: fund(moment, given["name"], given["amount"], note="emulator"))
+        return {}
+
+    def show_ledger(self, given: Given) -> Any:
+        """Return what is owed."""
+        return {"entries": self._endpoint.call(lambda moment: [asdict(entry) for entry in entries(moment)])}
+
+
+def _answer_of(given: Given) -> str:
+    return str(given["answer"]) if "answer" in given else render_answers(given["fields"].items())
+
+
+def _shown(work: Assignment) -> Given:
+    return {"assignment_id": work.assignment_id, "status": work.status, "deadline": work.deadline}
+
+
+def _keep_clock(kept: str, moment: Moment) -> None:
+    moment.connection.execute(delete(meta).where(meta.c.name == CLOCK))
+    moment.connection.execute(insert(meta).values(name=CLOCK, value=kept))
+
+
+def play_key(endpoint: Endpoint, host_key: bytes, *, budget: int) -> Issued:
+    """Return the key of the requester "emulator", made with a budget the first time; told again at every start."""
+
+    def find_or_issue(moment: Moment) -> Issued:
+        query = (
+            select(access_keys.c.access_key_id, access_keys.c.requester_id)
+            .join(requesters, requesters.c.requester_id == access_keys.c.requester_id)
+            .where(requesters.c.name == PLAYER, access_keys.c.revoked_at.is_(None))
+        )
+        row = moment.connection.execute(query.order_by(access_keys.c.created_at).limit(1)).first()
+        if row is None:
+            return issue(moment, PLAYER, host_key, budget=budget)
+        return reissued(row.requester_id, row.access_key_id, host_key)
+
+    return endpoint.call(find_or_issue)

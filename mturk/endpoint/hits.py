@@ -1,0 +1,196 @@
+"""A HIT and its life: pure functions from one state to the next.
+
+``Assignable`` while somebody may accept it, ``Unassignable`` while all that is left is being worked on,
+``Reviewable`` when nothing more will come, ``Reviewing`` when the requester says so, ``Disposed`` at the end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from mturk.endpoint.refusals import refused, wrong_state
+
+ASSIGNABLE, UNASSIGNABLE, REVIEWABLE, REVIEWING, DISPOSED = (
+    "Assignable",
+    "Unassignable",
+    "Reviewable",
+    "Reviewing",
+    "Disposed",
+)
+DAY = 86_400.0
+KEPT = 120 * DAY  # after the last event of a HIT that is finished, it is disposed of
+MANY = 10  # assignments; a HIT with fewer can never have as many
+MOST = 1_000_000_000  # assignments
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HitType:
+    """What the HITs of one group have in common."""
+
+    hit_type_id: str
+    group_id: str
+    requester_id: str
+    title: str
+    description: str
+    keywords: str
+    reward: int  # cents
+    duration: int  # seconds that a worker has
+    auto_approval_delay: int  # seconds
+    requirements: str  # JSON
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """One HIT; ``number`` is its place in the order of creation."""
+
+    number: int
+    hit_id: str
+    requester_id: str
+    hit_type_id: str
+    question: str
+    annotation: str | None
+    created_at: float
+    expires_at: float
+    maximum: int
+    pending: int = 0
+    submitted: int = 0
+    completed: int = 0
+    expired: bool = False
+    reviewing: bool = False
+    active_at: float
+    disposed_at: float | None = None
+
+    @property
+    def available(self) -> int:
+        """How many assignments nobody holds."""
+        return self.maximum - self.pending - self.submitted - self.completed
+
+    @property
+    def payable(self) -> int:
+        """How many assignments may yet have to be paid."""
+        if self.disposed_at is not None:
+            return 0
+        return self.pending + self.submitted + (0 if self.expired else self.available)
+
+    @property
+    def status(self) -> str:
+        """The state, as the counters and dates make it."""
+        if self.disposed_at is not None:
+            return DISPOSED
+        if self.reviewing:
+            return REVIEWING
+        if self.available and not self.expired:
+            return ASSIGNABLE
+        return UNASSIGNABLE if self.pending else REVIEWABLE
+
+    @property
+    def due_at(self) -> float | None:
+        """When time alone will change this HIT, seconds since 1970."""
+        if self.disposed_at is not None:
+            return None
+        dates = [] if self.expired else [self.expires_at]
+        if self.status in (REVIEWABLE, REVIEWING) and not self.submitted and not self.pending:
+            dates.append(self.active_at + KEPT)
+        return min(dates, default=None)
+
+
+def accepted(hit: Hit, now: float) -> Hit:
+    """Return the HIT with one more assignment held."""
+    if hit.status != ASSIGNABLE:
+        raise wrong_state("HIT", hit.hit_id, hit.status, [ASSIGNABLE])
+    return replace(hit, pending=hit.pending + 1, active_at=now)
+
+
+def given_up(hit: Hit, now: float) -> Hit:
+    """Return the HIT after an assignment was returned or abandoned."""
+    return replace(hit, pending=hit.pending - 1, active_at=now)
+
+
+def submitted(hit: Hit, now: float) -> Hit:
+    """Return the HIT after a held assignment was submitted; expiry does not matter to who accepted before."""
+    return replace(hit, pending=hit.pending - 1, submitted=hit.submitted + 1, active_at=now)
+
+
+def reviewed(hit: Hit, now: float) -> Hit:
+    """Return the HIT after a submitted assignment was approved or rejected."""
+    return replace(hit, submitted=hit.submitted - 1, completed=hit.completed + 1, active_at=now)
+
+
+def extended(hit: Hit, more: int, now: float) -> Hit:
+    """Return the HIT with more assignments; one that was reviewed is open again.
+
+    Raises
+    ------
+    Refusal
+        If fewer than ten would become ten or more, if it is disposed of, or there are too many.
+    """
+    _alive(hit)
+    maximum = hit.maximum + more
+    if hit.maximum < MANY <= maximum:
+        raise refused(
+            "InvalidMaximumAssignmentsIncrease",
+            f"HIT {hit.hit_id} has {hit.maximum} assignments; one with fewer than {MANY} cannot be extended to {MANY} "
+            f"or more, and {maximum} were wanted. Create another HIT.",
+        )
+    if maximum > MOST:
+        raise refused("InvalidMaximumAssignmentsIncrease", f"HIT {hit.hit_id}: at most {MOST} assignments.")
+    return replace(hit, maximum=maximum, reviewing=False, active_at=now)
+
+
+def expiring(hit: Hit, at: float, now: float) -> Hit:
+    """Return the HIT with another date of expiry; a date that has passed expires it now."""
+    _alive(hit)
+    reopened = at > now
+    return replace(hit, expires_at=at, expired=not reopened, reviewing=hit.reviewing and not reopened, active_at=now)
+
+
+def expired(hit: Hit) -> Hit:
+    """Return the HIT after its date of expiry came."""
+    return replace(hit, expired=True, active_at=max(hit.active_at, hit.expires_at))
+
+
+def in_review(hit: Hit, reviewing: bool, now: float) -> Hit:
+    """Return the HIT as Reviewing, or as Reviewable again; a repeated call changes nothing.
+
+    Raises
+    ------
+    Refusal
+        If it is neither.
+    """
+    if hit.status not in (REVIEWABLE, REVIEWING):
+        raise wrong_state("HIT", hit.hit_id, hit.status, [REVIEWABLE, REVIEWING])
+    return replace(hit, reviewing=reviewing, active_at=now)
+
+
+def retyped(hit: Hit, hit_type_id: str, now: float) -> Hit:
+    """Return the HIT with another HIT type."""
+    _alive(hit)
+    return replace(hit, hit_type_id=hit_type_id, active_at=now)
+
+
+def disposed(hit: Hit, now: float) -> Hit:
+    """Return the HIT after it was deleted.
+
+    Raises
+    ------
+    Refusal
+        If it is not Reviewable or Reviewing, or a submission waits for its approval or rejection.
+    """
+    if hit.status not in (REVIEWABLE, REVIEWING):
+        raise wrong_state("HIT", hit.hit_id, hit.status, [REVIEWING, REVIEWABLE], "Expire it first.")
+    if hit.submitted:
+        raise wrong_state(
+            "HIT",
+            hit.hit_id,
+            hit.status,
+            [REVIEWING, REVIEWABLE],
+            f"{hit.submitted} of its assignments are neither approved nor rejected.",
+        )
+    return replace(hit, disposed_at=now, expired=True, reviewing=False, active_at=now)
+
+
+def _alive(hit: Hit) -> None:
+    if hit.disposed_at is not None:
+        raise wrong_state(
+            "HIT", hit.hit_id, DISPOSED, [ASSIGNABLE, UNASSIGNABLE, REVIEWABLE, REVIEWING], "Create another HIT."
+        )

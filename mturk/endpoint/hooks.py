@@ -1,0 +1,164 @@
+"""Events delivered as HTTP posts: signed, tried again for a day, and never sent into the host's own network.
+
+The signature is ``X-Spa-Signature: t=<seconds>,v1=<hex>``, an HMAC-SHA-256 under the requester's hook secret of
+``<seconds>.<body>``. A receiver answers with a status of 200 to 299; an event may arrive twice and carries an
+``EventDocId`` by which that is seen.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import ipaddress
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx2
+from sqlalchemy import Row, select, update
+
+from mturk.endpoint.keys import hook_secret
+from mturk.endpoint.moment import Endpoint, Moment
+from mturk.endpoint.schema import deliveries
+
+WAITS = (2.0, 10.0, 60.0, 600.0, 3600.0, 14_400.0, 43_200.0)  # seconds before the next attempt; then it is given up
+TIMEOUT = 10.0  # seconds
+AT_ONCE = 50
+SIGNATURE = "X-Spa-Signature"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a destination's name leads: one address, checked, to which the connection is then made."""
+
+    host: str
+    address: str
+    port: int
+    url: str  # with the address in the host's stead
+
+
+def check_destination(url: str, *, private: bool) -> str | None:
+    """Return what is wrong with a destination, or None.
+
+    Parameters
+    ----------
+    url : str
+        Where events shall be posted.
+    private : bool
+        Whether addresses of the host's own network are allowed.
+    """
+    found = resolve(url, private=private)
+    return found if isinstance(found, str) else None
+
+
+def resolve(url: str, *, private: bool) -> Place | str:
+    """Return where a URL leads, or what is wrong with it; a name with any private address is refused."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+    except ValueError:
+        return "it is no URL"
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.password:
+        return "wanted http:// or https:// with a host and without a password"
+    if parts.scheme == "http" and not private:
+        return "wanted https://"
+    try:
+        found = {str(info[4][0]) for info in socket.getaddrinfo(parts.hostname, port, type=socket.SOCK_STREAM)}
+    except OSError as error:
+        return f"its host cannot be found ({error.strerror})"
+    addresses = [ipaddress.ip_address(address.partition("%")[0]) for address in sorted(found)]
+    if not private and not all(is_public(address) for address in addresses):
+        return "it leads into a private network, and this endpoint sends events to public addresses only"
+    address = addresses[0]
+    name = f"[{address}]" if address.version == 6 else str(address)
+    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    return Place(host=parts.netloc, address=str(address), port=port, url=f"{parts.scheme}://{name}:{port}{path}")
+
+
+def is_public(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
+    """Whether an address is one of the open internet, also where it is wrapped in another kind.
+
+    >>> is_public(ipaddress.ip_address("::ffff:127.0.0.1")), is_public(ipaddress.ip_address("93.184.216.34"))
+    (False, True)
+    """
+    if isinstance(address, ipaddress.IPv6Address):
+        inner = address.ipv4_mapped or address.sixtofour or (address.teredo or (None, None))[1]
+        if inner is not None and not is_public(inner):
+            return False
+    return address.is_global and not address.is_multicast
+
+
+def sign(secret: str, body: bytes, at: int) -> str:
+    """Return the signature header of an event.
+
+    >>> sign("secret", b"{}", 7)[:9]
+    't=7,v1=03'
+    """
+    digest = hmac.new(secret.encode(), f"{at}.".encode() + body, hashlib.sha256).hexdigest()
+    return f"t={at},v1={digest}"
+
+
+def deliver_due(endpoint: Endpoint, host_key: bytes, client: httpx2.Client, *, wall: Callable[[], float]) -> int:
+    """Send the events that are due and write down what came of them; return how many were tried.
+
+    Parameters
+    ----------
+    endpoint : Endpoint
+        Whose events.
+    host_key : bytes
+        From which the hook secrets follow.
+    client : httpx2.Client
+        That follows no redirects.
+    wall : callable
+        Seconds since 1970 of this machine's clock.
+    """
+    due = endpoint.call(lambda moment: _due(moment, wall()))
+    for row in due:
+        secret = hook_secret(host_key, row.requester_id)
+        problem = _post(row.destination, row.body.encode(), secret, client, endpoint.rules.private_hooks, int(wall()))
+        endpoint.call(partial(_write_outcome, row, problem, wall()))
+    return len(due)
+
+
+def new_client() -> httpx2.Client:
+    """Return a client that goes where it is sent and nowhere else."""
+    return httpx2.Client(timeout=TIMEOUT, follow_redirects=False, trust_env=False)
+
+
+def _due(moment: Moment, now: float) -> list[Row[Any]]:
+    query = select(deliveries).where(deliveries.c.next_at <= now)
+    return list(moment.connection.execute(query.order_by(deliveries.c.number).limit(AT_ONCE)))
+
+
+def _post(url: str, body: bytes, secret: str, client: httpx2.Client, private: bool, now: int) -> str | None:
+    """Send one event; return what went wrong, or None."""
+    place = resolve(url, private=private)
+    if isinstance(place, str):
+        return place
+    headers = {"Host": place.host, "Content-Type": "application/json", SIGNATURE: sign(secret, body, now)}
+    name = urlsplit(url).hostname or ""
+    try:
+        with client.stream(  # the body of an answer is not read
+            "POST", place.url, content=body, headers=headers, extensions={"sni_hostname": name}
+        ) as answer:
+            return None if answer.is_success else f"it answered {answer.status_code}"
+    except httpx2.HTTPError as error:
+        return f"{type(error).__name__}: {error}"[:200]
+
+
+def _write_outcome(row: Row[Any], problem: str | None, now: float, moment: Moment) -> None:
+    attempts = row.attempts + 1
+    if problem is None:
+        next_at, outcome = None, "delivered"
+    elif attempts > len(WAITS):
+        next_at, outcome = None, f"given up: {problem}"
+    else:
+        next_at, outcome = now + WAITS[attempts - 1], problem
+    moment.connection.execute(
+        update(deliveries)
+        .where(deliveries.c.number == row.number)
+        .values(attempts=attempts, next_at=next_at, outcome=outcome)
+    )

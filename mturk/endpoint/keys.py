@@ -1,0 +1,206 @@
+"""Access keys of requesters, and the one key of the host from which all secrets follow.
+
+The store holds no secret. A requester's secret access key, and the secret with which events sent to them are
+signed, are computed (HMAC-SHA-256) from the access key id and the host key. The host key is a file beside the
+store that its owner alone can read, or the environment variable ``MTURK_ENDPOINT_KEY``; whoever has it can sign
+as anybody, so it is kept and copied like a password, apart from copies of the store. Losing it means issuing
+new keys; nothing else depends on it.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import os
+import re
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlalchemy import Connection, insert, select, update
+
+from mturk.endpoint.moment import Moment, new_id
+from mturk.endpoint.schema import access_keys, grants, requesters
+from spa.errors import PlatformError
+from spa.responses.database import parse_target
+
+VARIABLE = "MTURK_ENDPOINT_KEY"
+HOST_KEY = re.compile(r"[0-9a-f]{64}")
+KEY_ID = re.compile(r"SPAK[A-Z0-9]{16}", re.ASCII)
+NAME = re.compile(r"[^\x00-\x1f\x7f\ud800-\udfff]{1,100}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Issued:
+    """A key as its owner is told it, once."""
+
+    requester_id: str
+    access_key_id: str
+    secret_access_key: str
+    hook_secret: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownKey:
+    """A key as the host sees it in a list."""
+
+    name: str
+    requester_id: str
+    access_key_id: str
+    created_at: float
+    revoked_at: float | None
+
+
+def load_host_key(store: str, *, create: bool = False) -> bytes:
+    """Return the host key of a store: from the environment, or from the file beside it.
+
+    Raises
+    ------
+    PlatformError
+        If there is none, or it is not 64 hexadecimal digits, or others may read the file.
+    """
+    given = os.environ.get(VARIABLE)
+    if given is not None:
+        return _parsed(given, f"environment variable {VARIABLE}")
+    place = parse_target(store).path
+    if place is None:
+        raise PlatformError(
+            f"{VARIABLE} is not set; for a store in another database, set it to 64 random hexadecimal digits, such as "
+            'of `python -c "import secrets; print(secrets.token_hex(32))"`, and keep them'
+        )
+    path = place.with_name(place.name + ".key")
+    if create and not path.exists():
+        _write_new(path)
+    try:
+        mode = path.stat().st_mode
+        text = path.read_text(encoding="ascii")
+    except (OSError, UnicodeDecodeError) as error:
+        raise PlatformError(
+            f"{path}: wanted the host key of {place} there or in {VARIABLE}, got nothing to read ({error}); "
+            "restore it, or issue new keys with `spa mturk keys add`"
+        ) from error
+    if mode & 0o077:
+        raise PlatformError(f"{path}: others may read the host key; run `chmod 600 {path}`")
+    return _parsed(text, str(path))
+
+
+def secret_access_key(host_key: bytes, access_key_id: str) -> str:
+    """Return the secret that belongs to an access key id: 40 characters."""
+    return _derived(host_key, f"access key {access_key_id}", 30)
+
+
+def hook_secret(host_key: bytes, requester_id: str) -> str:
+    """Return the secret with which events for a requester are signed."""
+    return _derived(host_key, f"hooks of {requester_id}", 30)
+
+
+def issue(moment: Moment, name: str, host_key: bytes, *, budget: int = 0) -> Issued:
+    """Make an access key for a requester, who is made too where the name is new.
+
+    Raises
+    ------
+    PlatformError
+        If the name cannot be used.
+    """
+    if NAME.fullmatch(name) is None:
+        raise PlatformError(f"wanted a name of 1 to 100 printable characters, got {name!r}")
+    requester_id = moment.connection.scalar(select(requesters.c.requester_id).where(requesters.c.name == name))
+    if requester_id is None:
+        requester_id = new_id("A", 14)
+        moment.connection.execute(
+            insert(requesters).values(
+                requester_id=requester_id, name=name, created_at=moment.now, held=0, spent=0, granted=0
+            )
+        )
+    if budget:
+        grant(moment, requester_id, budget, note="with the key")
+    key_id = new_id("SPAK", 20)
+    moment.connection.execute(
+        insert(access_keys).values(access_key_id=key_id, requester_id=requester_id, created_at=moment.now)
+    )
+    return reissued(requester_id, key_id, host_key)
+
+
+def reissued(requester_id: str, access_key_id: str, host_key: bytes) -> Issued:
+    """Return a key again with what follows from the host key."""
+    return Issued(
+        requester_id=requester_id,
+        access_key_id=access_key_id,
+        secret_access_key=secret_access_key(host_key, access_key_id),
+        hook_secret=hook_secret(host_key, requester_id),
+    )
+
+
+def revoke(moment: Moment, access_key_id: str) -> None:
+    """Let a key be used no more.
+
+    Raises
+    ------
+    PlatformError
+        If there is none, or it was revoked before.
+    """
+    changed = moment.connection.execute(
+        update(access_keys)
+        .where(access_keys.c.access_key_id == access_key_id, access_keys.c.revoked_at.is_(None))
+        .values(revoked_at=moment.now)
+    )
+    if changed.rowcount != 1:
+        raise PlatformError(f"wanted a key that is in use, got {access_key_id!r}; `spa mturk keys list` shows them")
+
+
+def known_keys(moment: Moment) -> tuple[KnownKey, ...]:
+    """Return all keys, the oldest first, without their secrets."""
+    rows = moment.connection.execute(
+        select(
+            requesters.c.name,
+            requesters.c.requester_id,
+            access_keys.c.access_key_id,
+            access_keys.c.created_at,
+            access_keys.c.revoked_at,
+        )
+        .join(requesters, requesters.c.requester_id == access_keys.c.requester_id)
+        .order_by(access_keys.c.created_at, access_keys.c.access_key_id)
+    )
+    return tuple(KnownKey(**row._mapping) for row in rows)
+
+
+def owner_of(connection: Connection, access_key_id: str) -> str | None:
+    """Return the requester whose key it is; None for one that is unknown or revoked."""
+    return connection.scalar(
+        select(access_keys.c.requester_id).where(
+            access_keys.c.access_key_id == access_key_id, access_keys.c.revoked_at.is_(None)
+        )
+    )
+
+
+def grant(moment: Moment, requester_id: str, cents: int, *, note: str) -> None:
+    """Let a requester spend more, or less where ``cents`` is negative."""
+    moment.connection.execute(insert(grants).values(requester_id=requester_id, cents=cents, note=note, at=moment.now))
+    moment.connection.execute(
+        update(requesters).where(requesters.c.requester_id == requester_id).values(granted=requesters.c.granted + cents)
+    )
+
+
+def _derived(host_key: bytes, purpose: str, length: int) -> str:
+    digest = hmac.new(host_key, purpose.encode(), hashlib.sha256).digest()
+    return base64.urlsafe_b64encode(digest[:length]).decode()
+
+
+def _parsed(text: str, where: str) -> bytes:
+    if HOST_KEY.fullmatch(text.strip()) is None:
+        raise PlatformError(f"{where}: wanted a host key of 64 hexadecimal digits, got something else")
+    return bytes.fromhex(text.strip())
+
+
+def _write_new(path: Path) -> None:
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return
+    except OSError as error:
+        raise PlatformError(f"{path}: cannot be written ({error.strerror}); make its folder writable") from error
+    with os.fdopen(descriptor, "w", encoding="ascii") as file:
+        file.write(secrets.token_hex(32) + "\n")
+        file.flush()
+        os.fsync(file.fileno())

@@ -1,0 +1,78 @@
+"""What time does alone: assignments are abandoned or approved, HITs expire and are disposed of."""
+
+from __future__ import annotations
+
+from heapq import merge
+
+from sqlalchemy import select
+
+from mturk.endpoint.assignments import ACCEPTED, abandoned
+from mturk.endpoint.events import tell
+from mturk.endpoint.hits import Hit, disposed, expired, given_up
+from mturk.endpoint.moment import Moment
+from mturk.endpoint.review import approve_by_time
+from mturk.endpoint.rows import find_assignment, find_hit, find_type, save_assignment, save_hit
+from mturk.endpoint.schema import assignments, hits
+
+AT_ONCE = 500
+
+
+def let_time_pass(moment: Moment) -> None:
+    """Carry out all that was due until now; what that makes due in turn is carried out too."""
+    while due := _due(moment):
+        for at, kind, name in due:
+            if kind == "assignment":
+                _assignment_is_due(moment, name, at)
+            else:
+                _hit_is_due(moment, name)
+
+
+def _due(moment: Moment) -> list[tuple[float, str, str]]:
+    """Return when, what and its id; of two lists cut off at a length, only what comes before the cut."""
+    works = [
+        (at, "assignment", name)
+        for at, name in moment.connection.execute(
+            select(assignments.c.due_at, assignments.c.assignment_id)
+            .where(assignments.c.due_at <= moment.now)
+            .order_by(assignments.c.due_at, assignments.c.number)
+            .limit(AT_ONCE)
+        )
+    ]
+    finished = [
+        (at, "hit", name)
+        for at, name in moment.connection.execute(
+            select(hits.c.due_at, hits.c.hit_id)
+            .where(hits.c.due_at <= moment.now)
+            .order_by(hits.c.due_at, hits.c.number)
+            .limit(AT_ONCE)
+        )
+    ]
+    cut = min((found[-1][0] for found in (works, finished) if len(found) == AT_ONCE), default=moment.now)
+    return [item for item in merge(works, finished) if item[0] <= cut]
+
+
+def _assignment_is_due(moment: Moment, assignment_id: str, at: float) -> None:
+    work = find_assignment(moment, assignment_id)
+    if work.due_at != at:
+        return  # something earlier in this list changed it
+    hit = find_hit(moment, work.hit_id)
+    kind = find_type(moment, hit.hit_type_id)
+    if work.status == ACCEPTED:
+        save_assignment(moment, work, given := abandoned(work))
+        save_hit(moment, hit, given_up(hit, at), kind=kind)
+        tell(moment, "AssignmentAbandoned", hit, given)
+    else:
+        approve_by_time(moment, work, hit, kind)
+
+
+def _hit_is_due(moment: Moment, hit_id: str) -> None:
+    hit = find_hit(moment, hit_id)
+    at = hit.due_at
+    if at is None or at > moment.now:
+        return
+    kind = find_type(moment, hit.hit_type_id)
+    save_hit(moment, hit, _after(hit, at), kind=kind)
+
+
+def _after(hit: Hit, at: float) -> Hit:
+    return expired(hit) if not hit.expired and hit.expires_at <= at else disposed(hit, at)

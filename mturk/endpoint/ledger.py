@@ -1,0 +1,84 @@
+"""The ledger: what is owed to whom by whom. No money moves by itself; payroll reads this."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sqlalchemy import select
+
+from mturk.endpoint.keys import grant
+from mturk.endpoint.moment import Moment
+from mturk.endpoint.money import format_money, parse_money
+from mturk.endpoint.schema import ledger, requesters, workers
+from spa.errors import PlatformError
+
+SIGNED = re.compile(r"(-?)([0-9][0-9.]*)", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One row: a reward or a bonus. Amounts are US dollars as text."""
+
+    number: int
+    at: float  # seconds since 1970
+    kind: str  # reward, bonus
+    requester: str
+    requester_id: str
+    worker: str  # the name that the host entered
+    worker_id: str
+    hit_id: str
+    assignment_id: str
+    amount: str
+    fee: str
+    automatic: bool  # approved by time, not by the requester
+    reason: str | None
+
+
+def entries(moment: Moment, *, since: float | None = None) -> Iterator[Entry]:
+    """Yield the ledger in the order in which it was written."""
+    query = (
+        select(ledger, requesters.c.name.label("requester"), workers.c.name.label("worker"))
+        .join(requesters, requesters.c.requester_id == ledger.c.requester_id)
+        .join(workers, workers.c.worker_id == ledger.c.worker_id)
+        .order_by(ledger.c.number)
+    )
+    if since is not None:
+        query = query.where(ledger.c.at >= since)
+    for row in moment.connection.execute(query):
+        yield Entry(
+            number=row.number,
+            at=row.at,
+            kind=row.kind,
+            requester=row.requester,
+            requester_id=row.requester_id,
+            worker=row.worker,
+            worker_id=row.worker_id,
+            hit_id=row.hit_id,
+            assignment_id=row.assignment_id,
+            amount=format_money(row.cents),
+            fee=format_money(row.fee),
+            automatic=row.automatic,
+            reason=row.reason,
+        )
+
+
+def fund(moment: Moment, name: str, amount: str, *, note: str) -> str:
+    """Raise a requester's budget, or lower it where the amount is negative; return what may be spent then.
+
+    Raises
+    ------
+    PlatformError
+        If there is no such requester, or the amount is none.
+    """
+    signed = SIGNED.fullmatch(amount)
+    if signed is None:
+        raise PlatformError(f"fund: wanted US dollars such as 250.00, got {amount[:40]!r}")
+    cents = parse_money(signed[2], "fund")
+    row = moment.connection.execute(select(requesters).where(requesters.c.name == name)).first()
+    if row is None:
+        raise PlatformError(f"fund: there is no requester {name!r}; `spa mturk keys list` shows them")
+    change = -cents if signed[1] else cents
+    grant(moment, row.requester_id, change, note=note)
+    return format_money(row.granted + change - row.spent - row.held)

@@ -1,0 +1,90 @@
+"""What an operation is given, what it answers, and how lists are paged."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import hmac
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Column, Row, Select
+
+from mturk.endpoint.moment import Moment
+from mturk.endpoint.refusals import invalid
+from mturk.endpoint.store import secret_of
+
+Answer = dict[str, Any]
+PAGE = 10  # results of a page where MaxResults is not given
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A request whose sender is known and whose parameters fit the model."""
+
+    moment: Moment
+    requester_id: str
+    operation: str
+    given: Answer
+
+    @property
+    def now(self) -> float:
+        """Seconds since 1970."""
+        return self.moment.now
+
+    @property
+    def visible_until(self) -> float:
+        """What was made later does not show in lists yet."""
+        return self.moment.now - self.moment.rules.lag
+
+
+def one_page(
+    call: Call,
+    query: Select[Any],
+    order: Column[Any],
+    write: Callable[[Row[Any]], Answer],
+    name: str,
+    *,
+    descending: bool = False,
+) -> Answer:
+    """Answer with one page of a list.
+
+    The next page begins after the last row of this one, so that rows made in between neither repeat nor hide
+    others. ``query`` selects ``order`` as its first column.
+    """
+    most = int(call.given.get("MaxResults", PAGE))
+    token = call.given.get("NextToken")
+    if token is not None:
+        last = _read_token(call, token)
+        query = query.where(order < last if descending else order > last)
+    query = query.order_by(order.desc() if descending else order).limit(most + 1)
+    rows: Sequence[Row[Any]] = call.moment.connection.execute(query).all()
+    shown = rows[:most]
+    following = _write_token(call, int(shown[-1][0])) if len(rows) > most else None
+    return {"NextToken": following, "NumResults": len(shown), name: [write(row) for row in shown]}
+
+
+def _sum(call: Call, number: bytes) -> bytes:
+    """Return what ties a token to its list: operation, requester and filters."""
+    filters = sorted(
+        (name, str(value)) for name, value in call.given.items() if name not in ("NextToken", "MaxResults")
+    )
+    text = f"{call.operation} {call.requester_id} {filters}".encode() + number
+    return hmac.new(secret_of(call.moment.connection), text, hashlib.sha256).digest()[:12]
+
+
+def _write_token(call: Call, number: int) -> str:
+    raw = number.to_bytes(8, "big")
+    return base64.urlsafe_b64encode(raw + _sum(call, raw)).decode()
+
+
+def _read_token(call: Call, token: str) -> int:
+    try:
+        raw = base64.urlsafe_b64decode(token.encode("ascii", "strict"))
+    except (binascii.Error, ValueError):
+        raw = b""
+    if len(raw) != 20 or not hmac.compare_digest(raw[8:], _sum(call, raw[:8])):
+        raise invalid("NextToken", "wanted the token that the page before gave, with the same parameters as there")
+    return int.from_bytes(raw[:8], "big")

@@ -1,0 +1,236 @@
+"""Creating HITs and HIT types, and changing what was created."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import replace
+from typing import Any
+
+from sqlalchemy import insert, select
+
+from mturk.endpoint.events import tell
+from mturk.endpoint.hits import Hit, HitType, expiring, extended, retyped
+from mturk.endpoint.limits import AUTO_APPROVAL_DELAY
+from mturk.endpoint.moment import new_id
+from mturk.endpoint.money import parse_money
+from mturk.endpoint.operations.call import Answer, Call
+from mturk.endpoint.operations.left_out import refuse_left_out
+from mturk.endpoint.operations.tokens import made_before, remember
+from mturk.endpoint.operations.written import write_hit
+from mturk.endpoint.refusals import NOT_SUPPORTED, PREFIX, Refusal, absent, invalid, refused
+from mturk.endpoint.requirements import check_requirements
+from mturk.endpoint.review import short_of_money
+from mturk.endpoint.rows import HIT_FIELDS, TYPE_FIELDS, find_hit, find_type, held, hold, save_hit
+from mturk.endpoint.schema import hit_types, hits, qualification_types, requesters, requirement_types
+from mturk.endpoint.system_types import SYSTEM_TYPES
+from mturk.questions import QuestionNotSupported, QuestionRefused, XMLRefused, read_question
+
+
+def create_hit_type(call: Call) -> Answer:
+    """Register a HIT type; the same seven properties give the same id."""
+    return {"HITTypeId": _type_of(call).hit_type_id}
+
+
+def create_hit(call: Call) -> Answer:
+    """Create a HIT, and its HIT type where that is new."""
+    refuse_left_out(call.given)
+    _refuse_repeated(call)
+    return _create(call, _type_of(call))
+
+
+def create_hit_with_type(call: Call) -> Answer:
+    """Create a HIT of a HIT type that is there."""
+    refuse_left_out(call.given)
+    _refuse_repeated(call)
+    return _create(call, _own_type(call, call.given["HITTypeId"]))
+
+
+def create_additional_assignments(call: Call) -> Answer:
+    """Let more workers do a HIT."""
+    made = made_before(call, "extension")
+    if made is not None:
+        raise _processed(call)
+    hit = find_hit(call.moment, call.given["HITId"], requester_id=call.requester_id)
+    _refuse_too_new(call, hit)
+    kind = find_type(call.moment, hit.hit_type_id)
+    after = extended(hit, call.given["NumberOfAdditionalAssignments"], call.now)
+    _check_funds(call, held(call.moment, after, kind) - held(call.moment, hit, kind), "extending the HIT")
+    save_hit(call.moment, hit, after, kind=kind)
+    remember(call, "extension", hit.hit_id)
+    return {}
+
+
+def update_expiration(call: Call) -> Answer:
+    """Move a HIT's date of expiry; one that has passed expires it at once."""
+    hit = find_hit(call.moment, call.given["HITId"], requester_id=call.requester_id)
+    at = float(call.given["ExpireAt"])
+    if at > call.now:
+        _refuse_too_new(call, hit)
+    kind = find_type(call.moment, hit.hit_type_id)
+    after = expiring(hit, at, call.now)
+    _check_funds(call, held(call.moment, after, kind) - held(call.moment, hit, kind), "opening the HIT again")
+    save_hit(call.moment, hit, after, kind=kind)
+    return {}
+
+
+def update_hit_type(call: Call) -> Answer:
+    """Give a HIT the properties of another HIT type."""
+    hit = find_hit(call.moment, call.given["HITId"], requester_id=call.requester_id)
+    _refuse_too_new(call, hit)
+    before = find_type(call.moment, hit.hit_type_id)
+    kind = _own_type(call, call.given["HITTypeId"])
+    after = retyped(hit, kind.hit_type_id, call.now)
+    _check_funds(call, held(call.moment, after, kind) - held(call.moment, hit, before), "changing the HIT's type")
+    save_hit(call.moment, hit, after, kind=before, kind_after=kind)
+    return {}
+
+
+def _create(call: Call, kind: HitType) -> Answer:
+    given = call.given
+    if "Question" not in given:
+        raise invalid("Question", "wanted an HTMLQuestion or ExternalQuestion, got nothing")
+    _check_question(given["Question"])
+    hit = Hit(
+        number=0,
+        hit_id=new_id(),
+        requester_id=call.requester_id,
+        hit_type_id=kind.hit_type_id,
+        question=given["Question"],
+        annotation=given.get("RequesterAnnotation"),
+        created_at=call.now,
+        expires_at=call.now + given["LifetimeInSeconds"],
+        maximum=given.get("MaxAssignments", 1),
+        active_at=call.now,
+    )
+    cost = held(call.moment, hit, kind)
+    _check_funds(call, cost, "this HIT")
+    values = {name: getattr(hit, name) for name in HIT_FIELDS if name != "number"}
+    made = call.moment.connection.execute(insert(hits).values(**values, status=hit.status, due_at=hit.due_at))
+    hit = replace(hit, number=int((made.inserted_primary_key or (0,))[0]))
+    hold(call.moment, call.requester_id, cost)
+    remember(call, "hit", hit.hit_id)
+    tell(call.moment, "HITCreated", hit)
+    return {"HIT": write_hit(hit, kind)}
+
+
+def _check_question(xml: str) -> None:
+    try:
+        read_question(xml)
+    except XMLRefused as error:
+        raise Refusal("ParameterValidationError", PREFIX + "XMLParseError", f"Question: {error}") from error
+    except QuestionNotSupported as error:
+        raise Refusal("RequestError", NOT_SUPPORTED, str(error)) from error
+    except QuestionRefused as error:
+        raise invalid("Question", str(error)) from error
+
+
+def _type_of(call: Call) -> HitType:
+    """Return the HIT type with the properties given, made where it is new."""
+    given = call.given
+    requirements: list[dict[str, Any]] = given.get("QualificationRequirements", [])
+    check_requirements(requirements)
+    wanted = HitType(
+        hit_type_id=new_id(),
+        group_id=new_id(),
+        requester_id=call.requester_id,
+        title=given["Title"],
+        description=given["Description"],
+        keywords=given.get("Keywords", ""),
+        reward=parse_money(given["Reward"], "Reward"),
+        duration=given["AssignmentDurationInSeconds"],
+        auto_approval_delay=given.get("AutoApprovalDelayInSeconds", AUTO_APPROVAL_DELAY),
+        requirements=json.dumps(requirements, sort_keys=True),
+    )
+    digest = _digest(wanted)
+    known = call.moment.connection.scalar(
+        select(hit_types.c.hit_type_id).where(
+            hit_types.c.requester_id == call.requester_id, hit_types.c.digest == digest
+        )
+    )
+    if known is not None:
+        return _own_type(call, known)
+    _check_types_exist(call, requirements)
+    values = {name: getattr(wanted, name) for name in TYPE_FIELDS}
+    call.moment.connection.execute(insert(hit_types).values(**values, digest=digest, created_at=call.now))
+    asked = sorted({one["QualificationTypeId"] for one in requirements})
+    if asked:
+        call.moment.connection.execute(
+            insert(requirement_types),
+            [{"hit_type_id": wanted.hit_type_id, "qualification_type_id": type_id} for type_id in asked],
+        )
+    return wanted
+
+
+def _digest(kind: HitType) -> str:
+    parts = [
+        kind.title,
+        kind.description,
+        kind.keywords,
+        kind.reward,
+        kind.duration,
+        kind.auto_approval_delay,
+        kind.requirements,
+    ]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def _check_types_exist(call: Call, requirements: list[dict[str, Any]]) -> None:
+    for number, asked in enumerate(requirements):
+        type_id = asked["QualificationTypeId"]
+        if type_id in SYSTEM_TYPES:
+            continue
+        row = call.moment.connection.execute(
+            select(qualification_types.c.status, qualification_types.c.deleted_at).where(
+                qualification_types.c.qualification_type_id == type_id,
+                qualification_types.c.requester_id == call.requester_id,
+            )
+        ).first()
+        where = f"QualificationRequirements[{number}]"
+        if row is None or row.deleted_at is not None:
+            raise absent("QualificationType", type_id)
+        if row.status != "Active":
+            raise refused("InvalidQualificationTypeState", f"{where}: QualificationType {type_id} is Inactive.")
+
+
+def _own_type(call: Call, hit_type_id: str) -> HitType:
+    kind = find_type(call.moment, hit_type_id, requester_id=call.requester_id)
+    deleted = call.moment.connection.scalar(
+        select(hit_types.c.deleted_at).where(hit_types.c.hit_type_id == kind.hit_type_id)
+    )
+    if deleted is not None:
+        raise absent("HITType", hit_type_id)
+    return kind
+
+
+def _check_funds(call: Call, cost: int, what: str) -> None:
+    if cost <= 0:
+        return
+    granted, spent, bound = call.moment.connection.execute(
+        select(requesters.c.granted, requesters.c.spent, requesters.c.held).where(
+            requesters.c.requester_id == call.requester_id
+        )
+    ).one()
+    if spent + bound + cost > granted:
+        raise short_of_money(what, cost, granted - spent - bound)
+
+
+def _refuse_repeated(call: Call) -> None:
+    made = made_before(call, "hit")
+    if made is not None:
+        raise refused(
+            "HitAlreadyExists",
+            f"The HIT with ID {made} already exists: it was created with the same UniqueRequestToken.",
+        )
+
+
+def _processed(call: Call) -> Refusal:
+    token = call.given["UniqueRequestToken"]
+    return refused("DuplicateRequest", f'The idempotency token "{token}" has already been processed.')
+
+
+def _refuse_too_new(call: Call, hit: Hit) -> None:
+    if hit.created_at > call.visible_until:
+        raise refused(
+            "InvalidHITState", f"HIT {hit.hit_id} was created just now and cannot be changed yet; try again shortly."
+        )

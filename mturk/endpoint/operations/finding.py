@@ -1,0 +1,99 @@
+"""Reading HITs and assignments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Row, Select, select
+
+from mturk.endpoint.assignments import KNOWN_TO_REQUESTERS
+from mturk.endpoint.hits import DISPOSED, REVIEWABLE, REVIEWING, HitType
+from mturk.endpoint.operations.call import Answer, Call, one_page
+from mturk.endpoint.operations.written import write_assignment, write_hit
+from mturk.endpoint.refusals import absent
+from mturk.endpoint.rows import (
+    ASSIGNMENT_COLUMNS,
+    HIT_COLUMNS,
+    assignment_from,
+    find_assignment,
+    find_hit,
+    find_type,
+    hit_from,
+)
+from mturk.endpoint.schema import assignments, hits, requirement_types
+
+
+def get_hit(call: Call) -> Answer:
+    """Return a HIT, also one that is disposed of."""
+    hit = find_hit(call.moment, call.given["HITId"], requester_id=call.requester_id)
+    return {"HIT": write_hit(hit, find_type(call.moment, hit.hit_type_id))}
+
+
+def get_assignment(call: Call) -> Answer:
+    """Return a submitted assignment with its HIT."""
+    work = find_assignment(call.moment, call.given["AssignmentId"], requester_id=call.requester_id)
+    hit = find_hit(call.moment, work.hit_id)
+    if work.status not in KNOWN_TO_REQUESTERS or hit.status == DISPOSED:
+        raise absent("Assignment", work.assignment_id)
+    return {"Assignment": write_assignment(work), "HIT": write_hit(hit, find_type(call.moment, hit.hit_type_id))}
+
+
+def list_hits(call: Call) -> Answer:
+    """List all HITs that are not disposed of, the newest first."""
+    return _list(call, _own(call))
+
+
+def list_reviewable_hits(call: Call) -> Answer:
+    """List HITs that wait for their requester."""
+    query = _own(call).where(hits.c.status == call.given.get("Status", REVIEWABLE))
+    if "HITTypeId" in call.given:
+        find_type(call.moment, call.given["HITTypeId"], requester_id=call.requester_id)
+        query = query.where(hits.c.hit_type_id == call.given["HITTypeId"])
+    return _list(call, query)
+
+
+def list_hits_for_qualification_type(call: Call) -> Answer:
+    """List HITs whose type asks for a qualification."""
+    query = _own(call).join(requirement_types, requirement_types.c.hit_type_id == hits.c.hit_type_id)
+    return _list(call, query.where(requirement_types.c.qualification_type_id == call.given["QualificationTypeId"]))
+
+
+def list_assignments(call: Call) -> Answer:
+    """List what workers submitted of a HIT, in the order of submission."""
+    hit = find_hit(call.moment, call.given["HITId"], requester_id=call.requester_id)
+    if hit.status == DISPOSED:
+        raise absent("HIT", hit.hit_id)
+    query = select(assignments.c.turn.label("place"), *ASSIGNMENT_COLUMNS).where(
+        assignments.c.hit_id == hit.hit_id,
+        assignments.c.turn.is_not(None),
+        assignments.c.submitted_at <= call.visible_until,
+    )
+    statuses = call.given.get("AssignmentStatuses")
+    if statuses:
+        query = query.where(assignments.c.status.in_(statuses))
+
+    def write(row: Row[Any]) -> Answer:
+        return write_assignment(assignment_from(row[1:]))
+
+    return one_page(call, query, assignments.c.turn, write, "Assignments")
+
+
+def _own(call: Call) -> Select[Any]:
+    statuses = ("Assignable", "Unassignable", REVIEWABLE, REVIEWING)
+    return select(hits.c.number.label("place"), *HIT_COLUMNS).where(
+        hits.c.requester_id == call.requester_id,
+        hits.c.status.in_(statuses),
+        hits.c.created_at <= call.visible_until,
+    )
+
+
+def _list(call: Call, query: Select[Any]) -> Answer:
+    kinds: dict[str, HitType] = {}
+
+    def write(row: Row[Any]) -> Answer:
+        hit = hit_from(row[1:])
+        if hit.hit_type_id not in kinds:
+            kinds[hit.hit_type_id] = find_type(call.moment, hit.hit_type_id)
+        return write_hit(hit, kinds[hit.hit_type_id])
+
+    return one_page(call, query, hits.c.number, write, "HITs", descending=True)

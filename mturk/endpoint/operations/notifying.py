@@ -1,0 +1,75 @@
+"""Where events of a HIT type are sent: an address that takes HTTP posts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import delete, insert, select, update
+
+from mturk.endpoint.events import VERSION, send
+from mturk.endpoint.hooks import check_destination
+from mturk.endpoint.operations.call import Answer, Call
+from mturk.endpoint.refusals import invalid, not_supported, refused
+from mturk.endpoint.rows import find_type
+from mturk.endpoint.schema import notifications
+
+
+def update_settings(call: Call) -> Answer:
+    """Set, replace, switch on or switch off the notifications of a HIT type."""
+    given = call.given
+    kind = find_type(call.moment, given["HITTypeId"], requester_id=call.requester_id)
+    asked: dict[str, Any] | None = given.get("Notification")
+    if asked is None and "Active" not in given:
+        raise invalid("Notification", "wanted it or Active, got neither")
+    own = notifications.c.hit_type_id == kind.hit_type_id
+    if asked is None:
+        changed = call.moment.connection.execute(update(notifications).where(own).values(active=given["Active"]))
+        if not changed.rowcount:
+            raise invalid("Active", f"HITType {kind.hit_type_id} has no notification yet; send one with it")
+        return {}
+    if "Ping" in asked["EventTypes"]:
+        raise invalid("Notification.EventTypes", "Ping is an event of SendTestEventNotification alone")
+    before = call.moment.connection.scalar(select(notifications.c.active).where(own))
+    call.moment.connection.execute(delete(notifications).where(own))
+    call.moment.connection.execute(
+        insert(notifications).values(
+            hit_type_id=kind.hit_type_id,
+            destination=asked["Destination"],
+            transport=asked["Transport"],
+            event_types=json.dumps(asked["EventTypes"]),
+            active=given.get("Active", True if before is None else before),
+        )
+    )
+    return {}
+
+
+def send_test_event(call: Call) -> Answer:
+    """Send one event as if it had happened, whether or not the specification names it."""
+    asked = call.given["Notification"]
+    send(call.moment, call.requester_id, asked["Destination"], {"EventType": call.given["TestEventType"]})
+    return {}
+
+
+def check_notification(asked: Mapping[str, Any], *, private: bool) -> None:
+    """Check where events shall go; looks its host up, and is therefore called before any transaction.
+
+    Raises
+    ------
+    Refusal
+        If version, transport or destination cannot be used.
+    """
+    if asked["Version"] != VERSION:
+        raise invalid("Notification.Version", f"wanted {VERSION}, got {asked['Version'][:40]!r}")
+    if not asked["EventTypes"]:
+        raise invalid("Notification.EventTypes", "wanted at least one, got none")
+    destination = asked["Destination"]
+    if asked["Transport"] == "Email" or not destination.startswith(("http://", "https://")):
+        raise not_supported(
+            f"Transport {asked['Transport']} to {destination[:100]!r}",
+            "set Transport to SQS and Destination to a URL that takes HTTP posts",
+        )
+    problem = check_destination(destination, private=private)
+    if problem is not None:
+        raise refused("InvalidTransportEndpoint", f"Destination {destination[:200]!r}: {problem}")

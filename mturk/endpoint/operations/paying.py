@@ -1,0 +1,84 @@
+"""The budget and bonuses. Nothing moves money: the ledger says what is owed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Row, select
+
+from mturk.endpoint.money import bonus_fee, format_money, parse_money
+from mturk.endpoint.operations.call import Answer, Call, one_page
+from mturk.endpoint.operations.tokens import made_before, remember
+from mturk.endpoint.refusals import absent, invalid, refused
+from mturk.endpoint.review import owe, short_of_money
+from mturk.endpoint.rows import find_assignment, find_hit
+from mturk.endpoint.schema import ledger, requesters
+
+ACQUAINTED = 183 * 86_400.0  # seconds; whoever did nothing for a requester in six months gets no bonus
+
+
+def get_balance(call: Call) -> Answer:
+    """Return what may be spent yet, and what HITs that are not finished bind."""
+    granted, spent, held = call.moment.connection.execute(
+        select(requesters.c.granted, requesters.c.spent, requesters.c.held).where(
+            requesters.c.requester_id == call.requester_id
+        )
+    ).one()
+    available = granted - spent - held
+    return {"AvailableBalance": format_money(max(0, available)), "OnHoldBalance": format_money(held)}
+
+
+def send_bonus(call: Call) -> Answer:
+    """Owe a worker something beyond the reward."""
+    given, moment = call.given, call.moment
+    if made_before(call, "bonus") is not None:
+        token = given["UniqueRequestToken"]
+        raise refused("DuplicateRequest", f'The idempotency token "{token}" has already been processed.')
+    cents = parse_money(given["BonusAmount"], "BonusAmount")
+    if cents == 0:
+        raise invalid("BonusAmount", "wanted more than nothing")
+    work = find_assignment(moment, given["AssignmentId"], requester_id=call.requester_id)
+    if work.submitted_at is None:
+        raise absent("Assignment", work.assignment_id)
+    if work.worker_id != given["WorkerId"]:
+        raise invalid("WorkerId", f"Assignment {work.assignment_id} is not of worker {given['WorkerId']}")
+    if work.submitted_at < call.now - ACQUAINTED:
+        raise refused("InvalidAssignmentState", f"Assignment {work.assignment_id} was submitted over six months ago.")
+    fee = bonus_fee(cents, rules=moment.rules.fees)
+    granted, spent, held = moment.connection.execute(
+        select(requesters.c.granted, requesters.c.spent, requesters.c.held).where(
+            requesters.c.requester_id == call.requester_id
+        )
+    ).one()
+    if spent + held + cents + fee > granted:
+        raise short_of_money("this bonus", cents + fee, granted - spent - held)
+    owe(moment, "bonus", work, cents=cents, fee=fee, reason=given["Reason"])
+    remember(call, "bonus", work.assignment_id)
+    return {}
+
+
+def list_bonuses(call: Call) -> Answer:
+    """List bonuses of an assignment or of all assignments of a HIT."""
+    given = call.given
+    query = select(ledger.c.number.label("place"), ledger).where(
+        ledger.c.requester_id == call.requester_id, ledger.c.kind == "bonus"
+    )
+    if "AssignmentId" in given:
+        find_assignment(call.moment, given["AssignmentId"], requester_id=call.requester_id)
+        query = query.where(ledger.c.assignment_id == given["AssignmentId"])
+    if "HITId" in given:
+        find_hit(call.moment, given["HITId"], requester_id=call.requester_id)
+        query = query.where(ledger.c.hit_id == given["HITId"])
+    if "AssignmentId" not in given and "HITId" not in given:
+        raise invalid("HITId", "wanted it or AssignmentId, got neither")
+    return one_page(call, query, ledger.c.number, _write, "BonusPayments")
+
+
+def _write(row: Row[Any]) -> Answer:
+    return {
+        "WorkerId": row.worker_id,
+        "BonusAmount": format_money(row.cents),
+        "AssignmentId": row.assignment_id,
+        "Reason": row.reason,
+        "GrantTime": row.at,
+    }

@@ -1,0 +1,106 @@
+"""Blocks of workers and messages to them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Row, delete, func, insert, select, update
+
+from mturk.endpoint.assignments import APPROVED, REJECTED
+from mturk.endpoint.operations.call import Answer, Call, one_page
+from mturk.endpoint.refusals import invalid, refused
+from mturk.endpoint.schema import assignments, blocks, messages, workers
+
+MOST_BLOCKS = 100_000
+MOST_TOLD = 100  # workers a call
+
+
+def check_worker(call: Call, worker_id: str) -> None:
+    """Check that there is such a worker.
+
+    Raises
+    ------
+    Refusal
+        If not.
+    """
+    if call.moment.connection.scalar(select(workers.c.number).where(workers.c.worker_id == worker_id)) is None:
+        raise invalid("WorkerId", f'The value "{worker_id}" is not valid for the parameter WorkerId: no such worker.')
+
+
+def create_block(call: Call) -> Answer:
+    """Keep a worker from this requester's HITs; the reason is the requester's own note."""
+    worker_id, reason = call.given["WorkerId"], call.given["Reason"]
+    check_worker(call, worker_id)
+    own = blocks.c.requester_id == call.requester_id
+    changed = call.moment.connection.execute(
+        update(blocks).where(own, blocks.c.worker_id == worker_id).values(reason=reason)
+    )
+    if changed.rowcount:
+        return {}
+    count = call.moment.connection.scalar(select(func.count()).select_from(blocks).where(own))
+    if (count or 0) >= MOST_BLOCKS:
+        raise refused("TooManyBlocks", f"At most {MOST_BLOCKS} workers can be blocked.")
+    call.moment.connection.execute(
+        insert(blocks).values(requester_id=call.requester_id, worker_id=worker_id, reason=reason, at=call.now)
+    )
+    return {}
+
+
+def delete_block(call: Call) -> Answer:
+    """Let a worker do this requester's HITs again; one who is not blocked stays so."""
+    check_worker(call, call.given["WorkerId"])
+    call.moment.connection.execute(
+        delete(blocks).where(blocks.c.requester_id == call.requester_id, blocks.c.worker_id == call.given["WorkerId"])
+    )
+    return {}
+
+
+def list_blocks(call: Call) -> Answer:
+    """List blocked workers."""
+    query = select(blocks.c.number.label("place"), blocks).where(blocks.c.requester_id == call.requester_id)
+    return one_page(call, query, blocks.c.number, _write_block, "WorkerBlocks")
+
+
+def notify_workers(call: Call) -> Answer:
+    """Leave a message on the site of each worker whose work this requester has approved or rejected."""
+    given = call.given
+    wanted = list(dict.fromkeys(given["WorkerIds"]))
+    if not 1 <= len(wanted) <= MOST_TOLD:
+        raise invalid("WorkerIds", f"wanted 1 to {MOST_TOLD} workers, got {len(wanted)}")
+    known = set(
+        call.moment.connection.scalars(
+            select(assignments.c.worker_id)
+            .where(
+                assignments.c.requester_id == call.requester_id,
+                assignments.c.worker_id.in_(wanted),
+                assignments.c.status.in_((APPROVED, REJECTED)),
+            )
+            .distinct()
+        )
+    )
+    for worker_id in wanted:
+        if worker_id in known:
+            leave_message(call, worker_id, given["Subject"], given["MessageText"])
+    failures = [
+        {
+            "NotifyWorkersFailureCode": "HardFailure",
+            "NotifyWorkersFailureMessage": "You have neither approved nor rejected work of this worker.",
+            "WorkerId": worker_id,
+        }
+        for worker_id in wanted
+        if worker_id not in known
+    ]
+    return {"NotifyWorkersFailureStatuses": failures}
+
+
+def leave_message(call: Call, worker_id: str, subject: str, body: str) -> None:
+    """Leave a message on a worker's site."""
+    call.moment.connection.execute(
+        insert(messages).values(
+            requester_id=call.requester_id, worker_id=worker_id, subject=subject, body=body, sent_at=call.now
+        )
+    )
+
+
+def _write_block(row: Row[Any]) -> Answer:
+    return {"WorkerId": row.worker_id, "Reason": row.reason}

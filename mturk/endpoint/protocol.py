@@ -1,0 +1,158 @@
+"""The wire: JSON 1.1, read and checked by the service model that botocore ships.
+
+botocore's own check knows types and required members; patterns, lengths, ranges and enumerations stand in
+the same model and are checked here.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any, NoReturn, cast
+
+from mturk.endpoint.refusals import PREFIX, Refusal
+from spa.errors import PlatformError
+
+if TYPE_CHECKING:
+    from botocore.model import ServiceModel, Shape
+
+CONTENT_TYPE = "application/x-amz-json-1.1"
+UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")  # no XML 1.0 document holds these
+MOST_BYTES = 1_000_000  # of a request; 65,535 bytes of a question may grow sixfold when written as JSON
+LONG = 2**63
+INTEGER = 2**31
+
+
+@cache
+def service() -> ServiceModel:
+    """Return the service model.
+
+    Raises
+    ------
+    PlatformError
+        If botocore is absent or no longer carries it.
+    """
+    try:
+        import botocore.session
+        from botocore.exceptions import UnknownServiceError
+    except ModuleNotFoundError as missing:
+        raise PlatformError('the MTurk protocol needs boto3: pip install "spa-eval[mturk]"') from missing
+    try:
+        return botocore.session.Session().get_service_model("mturk")
+    except UnknownServiceError as unknown:
+        raise PlatformError(
+            f"botocore {botocore.__version__} no longer carries the model of MTurk; install an older one, such as 1.44"
+        ) from unknown
+
+
+def operation_named(target: str) -> str:
+    """Return the operation that a request's ``X-Amz-Target`` names.
+
+    Raises
+    ------
+    Refusal
+        If there is none.
+    """
+    prefix, _, name = target.partition(".")
+    if prefix != service().metadata["targetPrefix"] or name not in service().operation_names:
+        raise Refusal("UnknownOperationException", None, f"X-Amz-Target {target[:100]!r} names no operation")
+    return name
+
+
+def read_request(operation: str, body: bytes) -> dict[str, Any]:
+    """Return the parameters of a request.
+
+    Raises
+    ------
+    Refusal
+        If the body is no JSON object, or the model does not allow it.
+    """
+    try:
+        given = json.loads(body or b"{}", parse_constant=_no_number)
+    except (ValueError, RecursionError) as error:
+        raise Refusal("SerializationException", None, f"the body is no JSON ({error})") from error
+    if not isinstance(given, dict):
+        raise Refusal("SerializationException", None, f"the body is no JSON object, but a {type(given).__name__}")
+    given = {name: value for name, value in given.items() if value is not None}
+    shape = service().operation_model(operation).input_shape
+    if shape is not None:
+        check(given, shape)
+    return given
+
+
+def check(given: Mapping[str, Any], shape: Shape) -> None:
+    """Check parameters by the model.
+
+    Raises
+    ------
+    Refusal
+        If something is missing, unknown, or outside its type, pattern, length, range or enumeration.
+    """
+    from botocore.validate import ParamValidator
+
+    report = ParamValidator().validate(given, shape)
+    if report.has_errors():
+        text = " ".join(report.generate_report().split())
+        code = "AWS.MissingParameters" if "Missing required parameter" in text else PREFIX + "InvalidParameterValue"
+        raise Refusal("ParameterValidationError", code, text)
+    problems = [*_problems(given, shape, "")]
+    if problems:
+        raise Refusal("ParameterValidationError", PREFIX + "InvalidParameterValue", "; ".join(problems[:5]))
+
+
+def write_answer(answer: Mapping[str, Any]) -> bytes:
+    """Return an answer as it travels; what is None is left out."""
+    return json.dumps(_without_none(answer), separators=(",", ":")).encode()
+
+
+def write_refusal(refusal: Refusal) -> bytes:
+    """Return an error as it travels."""
+    answer = {"__type": refusal.kind, "Message": refusal.message, "message": refusal.message}
+    return write_answer(answer | {"TurkErrorCode": refusal.code})
+
+
+def _problems(value: Any, shape: Shape, where: str) -> Iterator[str]:
+    if shape.type_name == "structure":
+        members = cast("Any", shape).members
+        for name, part in value.items():
+            yield from _problems(part, members[name], f"{where}.{name}" if where else name)
+    elif shape.type_name == "list":
+        for number, part in enumerate(value):
+            yield from _problems(part, cast("Any", shape).member, f"{where}[{number}]")
+    elif shape.type_name == "string":
+        yield from _string_problems(value, shape, where)
+    elif shape.type_name in ("integer", "long"):
+        bound = INTEGER if shape.type_name == "integer" else LONG
+        low, high = shape.metadata.get("min", -bound), shape.metadata.get("max", bound - 1)
+        if not low <= value <= high:
+            yield f"{where}: wanted a number from {low} to {high}, got {value}"
+    elif shape.type_name == "timestamp" and (isinstance(value, str) or not 0 <= value < LONG / 2**20):
+        yield f"{where}: wanted seconds since 1970 as a number, got {str(value)[:40]!r}"
+
+
+def _string_problems(value: str, shape: Shape, where: str) -> Iterator[str]:
+    rules = shape.metadata
+    shown = repr(value[:60])
+    least, most = rules.get("min", 0), rules.get("max", LONG)
+    if not least <= len(value) <= most:
+        yield f"{where}: wanted {least} to {most} characters, got {len(value)}"
+    elif "pattern" in rules and re.fullmatch(rules["pattern"].removeprefix("^").removesuffix("$"), value) is None:
+        yield f"{where}: wanted the pattern {rules['pattern']}, got {shown}"
+    elif "enum" in rules and value not in rules["enum"]:
+        yield f"{where}: wanted one of {', '.join(rules['enum'])}, got {shown}"
+    elif found := UNPRINTABLE.search(value):
+        yield f"{where}: holds the character U+{ord(found[0]):04X}, which XML does not allow"
+
+
+def _without_none(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _without_none(part) for name, part in value.items() if part is not None}
+    if isinstance(value, list | tuple):
+        return [_without_none(part) for part in value]
+    return round(value, 3) if isinstance(value, float) else value
+
+
+def _no_number(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number")

@@ -1,0 +1,125 @@
+"""Qualification requirements: what may be asked for, and who meets it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from mturk.endpoint.refusals import invalid
+from mturk.endpoint.system_types import ALL_MASTERS, LOCALE
+
+Requirement = Mapping[str, Any]  # as it travels
+Action = Literal["Discover", "Preview", "Accept"]
+MOST = 10  # requirements of a HIT type
+MOST_INTEGERS, MOST_LOCALES = 15, 30  # of In and NotIn
+SETS = ("In", "NotIn")
+BARE = ("Exists", "DoesNotExist")
+GUARDED: Mapping[str, tuple[Action, ...]] = {
+    "Accept": ("Accept",),
+    "PreviewAndAccept": ("Preview", "Accept"),
+    "DiscoverPreviewAndAccept": ("Discover", "Preview", "Accept"),
+}
+COMPARE: Mapping[str, Callable[[int, int], bool]] = {
+    "LessThan": lambda value, bound: value < bound,
+    "LessThanOrEqualTo": lambda value, bound: value <= bound,
+    "GreaterThan": lambda value, bound: value > bound,
+    "GreaterThanOrEqualTo": lambda value, bound: value >= bound,
+    "EqualTo": lambda value, bound: value == bound,
+    "NotEqualTo": lambda value, bound: value != bound,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Locale:
+    """A country, and a part of it where that is known."""
+
+    country: str
+    subdivision: str | None = None
+
+    def within(self, asked: Mapping[str, str]) -> bool:
+        """Whether this place is the one asked for, or lies in it."""
+        return self.country == asked["Country"] and asked.get("Subdivision") in (None, self.subdivision)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """What a worker has of one qualification type: a number, a place, or the bare fact (neither)."""
+
+    number: int | None = None
+    locale: Locale | None = None
+
+
+def check_requirements(requirements: Sequence[Requirement]) -> None:
+    """Check requirements against the rules of the protocol.
+
+    Raises
+    ------
+    Refusal
+        If there are more than ten, or one has values that its comparator or type does not allow.
+    """
+    where = "QualificationRequirements"
+    if len(requirements) > MOST:
+        raise invalid(where, f"wanted at most {MOST}, got {len(requirements)}")
+    for number, asked in enumerate(requirements):
+        _check(f"{where}[{number}]", asked)
+
+
+def meets(asked: Requirement, held: Held | None) -> bool:
+    """Whether a worker who has ``held``, or nothing, of the type meets a requirement.
+
+    A comparison of values is met by nobody who has no value, ``NotEqualTo`` and ``NotIn`` included.
+    """
+    comparator = asked["Comparator"]
+    if comparator in BARE:
+        return bool((held is None) == (comparator == "DoesNotExist"))
+    if held is None:
+        return False
+    if asked["QualificationTypeId"] == LOCALE:
+        if held.locale is None:
+            return False
+        found = any(held.locale.within(place) for place in asked["LocaleValues"])
+        return found == (comparator in ("EqualTo", "In"))
+    if held.number is None:
+        return False
+    if comparator in SETS:
+        return bool((held.number in asked["IntegerValues"]) == (comparator == "In"))
+    return COMPARE[comparator](held.number, asked["IntegerValues"][0])
+
+
+def guards(asked: Requirement, action: Action) -> bool:
+    """Whether a worker who does not meet the requirement is kept from an action."""
+    if asked.get("RequiredToPreview"):
+        return action in ("Preview", "Accept")
+    return action in GUARDED[asked.get("ActionsGuarded", "Accept")]
+
+
+def _check(where: str, asked: Requirement) -> None:
+    comparator = asked["Comparator"]
+    numbers, places = asked.get("IntegerValues"), asked.get("LocaleValues")
+    type_id = asked["QualificationTypeId"]
+    if "RequiredToPreview" in asked and "ActionsGuarded" in asked:
+        raise invalid(where, "RequiredToPreview and ActionsGuarded exclude one another; leave out the former")
+    if comparator in BARE:
+        if numbers or places:
+            raise invalid(where, f"{comparator} takes no values")
+        if type_id == LOCALE:
+            raise invalid(where, "Worker_Locale takes EqualTo, NotEqualTo, In or NotIn with LocaleValues")
+        return
+    if type_id in ALL_MASTERS:
+        raise invalid(where, f"Masters takes Exists or DoesNotExist, got {comparator}")
+    if type_id == LOCALE:
+        if numbers or not places:
+            raise invalid(where, "Worker_Locale takes LocaleValues and no IntegerValues")
+        if comparator not in ("EqualTo", "NotEqualTo", *SETS):
+            raise invalid(where, f"Worker_Locale takes EqualTo, NotEqualTo, In or NotIn, got {comparator}")
+        _check_count(where, "LocaleValues", len(places), MOST_LOCALES if comparator in SETS else 1)
+    else:
+        if places or not numbers:
+            raise invalid(where, f"{comparator} takes IntegerValues, and LocaleValues only with Worker_Locale")
+        _check_count(where, "IntegerValues", len(numbers), MOST_INTEGERS if comparator in SETS else 1)
+
+
+def _check_count(where: str, name: str, count: int, most: int) -> None:
+    if count > most:
+        raise invalid(where, f"wanted at most {most} {name}, got {count}")

@@ -1,0 +1,158 @@
+"""Who is calling: AWS Signature Version 4, verified by signing the request again and comparing.
+
+The signing is botocore's own. Only headers that the client names as signed take part; ``host`` and every
+``x-amz-`` header have to be among them, as the protocol demands.
+"""
+
+from __future__ import annotations
+
+import hmac
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from mturk.endpoint.refusals import Refusal
+
+if TYPE_CHECKING:
+    from botocore.auth import SigV4Auth
+    from botocore.awsrequest import AWSRequest
+    from botocore.compat import HTTPHeaders
+
+ALGORITHM = "AWS4-HMAC-SHA256"
+PART = re.compile(r"(Credential|SignedHeaders|Signature)=([^,\s]+)")
+SKEW = 15 * 60.0  # seconds that a request's date may differ from this machine's
+SERVICE = "mturk-requester"
+STAMP = "%Y%m%dT%H%M%SZ"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Received:
+    """A request as it arrived."""
+
+    method: str
+    path: str  # with the query string, as it was sent
+    headers: Mapping[str, str]  # names in lower case
+    body: bytes
+
+
+def verify(request: Received, *, secret_of: Callable[[str], str | None], now: float) -> str:
+    """Return the access key id that signed a request.
+
+    Parameters
+    ----------
+    request : Received
+        What came.
+    secret_of : callable
+        Access key id to secret; None for a key that is unknown or revoked.
+    now : float
+        Seconds since 1970 of this machine's clock.
+
+    Raises
+    ------
+    Refusal
+        If there is no signature, it is not made with a known key, for this service, of this body, or is too old.
+    """
+    header = request.headers.get("authorization", "")
+    if not header:
+        raise Refusal("MissingAuthenticationTokenException", "AWS.NotAuthorized", "the request is not signed")
+    parts = dict(PART.findall(header.removeprefix(ALGORITHM)))
+    scope = parts.get("Credential", "").split("/")
+    if not header.startswith(ALGORITHM + " ") or len(parts) != 3 or len(scope) != 5:
+        raise Refusal("IncompleteSignatureException", "AWS.NotAuthorized", f"wanted an {ALGORITHM} signature")
+    key_id, day, region, service, ending = scope
+    stamp = request.headers.get("x-amz-date", "")
+    _check_scope(service, ending, day, stamp)
+    _check_date(stamp, now)
+    signed = parts["SignedHeaders"].split(";")
+    _check_headers(request, signed)
+    secret = secret_of(key_id)
+    wanted = _signature(request, signed, key_id, secret or "", region, service, stamp)
+    if not hmac.compare_digest(wanted.encode(), parts["Signature"].encode()) or secret is None:
+        if secret is None:
+            raise Refusal(
+                "UnrecognizedClientException",
+                "AWS.BadCredentialSupplied",
+                "the access key is not known here; the host issues one with `spa mturk keys add`",
+            )
+        raise Refusal(
+            "InvalidSignatureException",
+            "AWS.BadCredentialSupplied",
+            "the signature does not match; check the secret access key, and that a proxy leaves Host and body alone",
+        )
+    return str(key_id)
+
+
+def _check_scope(service: str, ending: str, day: str, stamp: str) -> None:
+    if service != SERVICE or ending != "aws4_request" or day != stamp[:8]:
+        raise Refusal(
+            "InvalidSignatureException",
+            "AWS.NotAuthorized",
+            f"wanted a signature for the service {SERVICE} and the day of X-Amz-Date",
+        )
+
+
+def _check_date(stamp: str, now: float) -> None:
+    try:
+        sent = datetime.strptime(stamp, STAMP).replace(tzinfo=UTC).timestamp()
+    except ValueError:
+        raise Refusal(
+            "IncompleteSignatureException", "AWS.NotAuthorized", "wanted an X-Amz-Date such as 20170117T000000Z"
+        ) from None
+    if abs(sent - now) > SKEW:
+        raise Refusal(
+            "InvalidSignatureException",
+            "AWS.NotAuthorized",
+            f"the signature is of {stamp}, and may differ by 15 minutes from the clock here, which says "
+            f"{datetime.fromtimestamp(now, UTC).strftime(STAMP)}",
+        )
+
+
+def _check_headers(request: Received, signed: list[str]) -> None:
+    needed = {"host", *(name for name in request.headers if name.startswith("x-amz-"))}
+    missing = sorted(needed - set(signed)) + sorted(set(signed) - set(request.headers))
+    if missing:
+        raise Refusal(
+            "InvalidSignatureException", "AWS.NotAuthorized", f"these headers must be there and signed: {missing}"
+        )
+
+
+def _signature(
+    request: Received, signed: list[str], key_id: str, secret: str, region: str, service: str, stamp: str
+) -> str:
+    from botocore.awsrequest import AWSRequest
+    from botocore.credentials import Credentials
+
+    again = AWSRequest(
+        method=request.method,
+        url=f"http://{request.headers['host']}{request.path}",
+        headers={name: request.headers[name] for name in signed},
+        data=request.body,
+    )
+    again.context["timestamp"] = stamp
+    signer = _signer_class()(Credentials(key_id, secret), service, region)
+    return str(signer.signature(signer.string_to_sign(again, signer.canonical_request(again)), again))
+
+
+@cache
+def _signer_class() -> type[SigV4Auth]:
+    from botocore.auth import SigV4Auth
+    from botocore.compat import HTTPHeaders
+
+    class Again(SigV4Auth):  # type: ignore[misc]
+        """Signs the headers that it is given, all of them, and always the body that came."""
+
+        def headers_to_sign(self, request: AWSRequest) -> HTTPHeaders:
+            headers = HTTPHeaders()
+            for name, value in request.headers.items():
+                headers[name.lower()] = value
+            return headers
+
+        def canonical_request(self, request: Any) -> str:
+            text = str(super().canonical_request(request))
+            head, _, _ = text.rpartition("\n")
+            return f"{head}\n{self.payload(request)}"
+
+    return Again

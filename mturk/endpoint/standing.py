@@ -1,0 +1,92 @@
+"""What a worker has of each qualification, and whether that lets them do something with a HIT type."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from sqlalchemy import func, select
+
+from mturk.endpoint.assignments import APPROVED, REJECTED, SUBMITTED
+from mturk.endpoint.moment import Moment
+from mturk.endpoint.refusals import refused
+from mturk.endpoint.requirements import Action, Held, Locale, Requirement, guards, meets
+from mturk.endpoint.schema import assignments, blocks, qualifications, workers
+from mturk.endpoint.system_types import ADULT, ALL_MASTERS, LOCALE, NUMBER_APPROVED, PERCENT_APPROVED
+
+FEW = 100  # submissions; with fewer a worker's share of approvals shows as 100 %
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Worker:
+    """A worker together with all that requirements may ask about them."""
+
+    worker_id: str
+    name: str
+    held: dict[str, Held] = field(default_factory=dict)  # by qualification type
+    blocked_by: frozenset[str] = frozenset()  # requesters
+
+
+def find_worker(moment: Moment, worker_id: str) -> Worker:
+    """Return a worker.
+
+    Raises
+    ------
+    Refusal
+        If there is none, or the host closed their account.
+    """
+    row = moment.connection.execute(
+        select(workers).where(workers.c.worker_id == worker_id, workers.c.closed_at.is_(None))
+    ).first()
+    if row is None:
+        raise refused("WorkerDoesNotExist", f"Worker {worker_id} does not exist.")
+    held: dict[str, Held] = {
+        type_id: Held(number=value)
+        for type_id, value in moment.connection.execute(
+            select(qualifications.c.qualification_type_id, qualifications.c.value).where(
+                qualifications.c.worker_id == worker_id, qualifications.c.status == "Granted"
+            )
+        )
+    }
+    if row.country is not None:
+        held[LOCALE] = Held(locale=Locale(country=row.country, subdivision=row.subdivision))
+    if row.masters:
+        held |= {type_id: Held() for type_id in ALL_MASTERS}
+    held[ADULT] = Held(number=int(row.adult))
+    approved, rejected, waiting = _counts(moment, worker_id)
+    few = approved + rejected + waiting < FEW or not approved + rejected
+    share = 100 if few else round(100 * approved / (approved + rejected))
+    held[NUMBER_APPROVED] = Held(number=approved)
+    held[PERCENT_APPROVED] = Held(number=share)
+    found = moment.connection.scalars(select(blocks.c.requester_id).where(blocks.c.worker_id == worker_id))
+    return Worker(worker_id=worker_id, name=row.name, held=held, blocked_by=frozenset(found))
+
+
+def unmet(worker: Worker, requirements: str | Iterable[Requirement], action: Action) -> tuple[Requirement, ...]:
+    """Return the requirements that keep a worker from an action, of a HIT type's JSON or as records."""
+    asked: Iterable[Any] = json.loads(requirements) if isinstance(requirements, str) else requirements
+    return tuple(
+        one for one in asked if guards(one, action) and not meets(one, worker.held.get(one["QualificationTypeId"]))
+    )
+
+
+def may(worker: Worker, requester_id: str, requirements: str, action: Action) -> bool:
+    """Whether a worker may do something with HITs of a type; a block hides all HITs of its requester."""
+    return requester_id not in worker.blocked_by and not unmet(worker, requirements, action)
+
+
+def with_held(worker: Worker, type_id: str, held: Held) -> Worker:
+    """Return a worker with one more qualification."""
+    return replace(worker, held=worker.held | {type_id: held})
+
+
+def _counts(moment: Moment, worker_id: str) -> tuple[int, int, int]:
+    found = moment.connection.execute(
+        select(assignments.c.status, func.count())
+        .where(assignments.c.worker_id == worker_id, assignments.c.status.in_((APPROVED, REJECTED, SUBMITTED)))
+        .group_by(assignments.c.status)
+    )
+    counts = {status: count for status, count in found}
+    return counts.get(APPROVED, 0), counts.get(REJECTED, 0), counts.get(SUBMITTED, 0)

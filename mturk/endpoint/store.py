@@ -1,0 +1,220 @@
+"""The store of an endpoint: one thread carries out everything in order, and what waits together shares a commit.
+
+Nobody is answered before the transaction that holds their change is on disk; one synchronisation of the
+disk then serves all who wait for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+from sqlalchemy import Connection, Engine, insert, inspect, select
+from sqlalchemy.exc import DBAPIError
+
+from mturk.endpoint.schema import SCHEMA_VERSION, meta, metadata
+from spa.errors import ResponseError, SpaError
+from spa.responses.database import LOCK_WAIT, Target, created_file, open_engine, parse_target, told, writing
+
+T = TypeVar("T")
+Work = Callable[[Connection], T]
+TOGETHER = 64  # calls that share a transaction at most
+
+
+@dataclass(slots=True)
+class Waiting:
+    """A call that waits for its turn."""
+
+    work: Work[Any]
+    future: Future[Any]
+
+
+class EndpointStore:
+    """An open store; see :func:`open_store`."""
+
+    def __init__(self, engine: Engine, name: str) -> None:
+        self._engine = engine
+        self._writer = writing(engine)
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="endpoint-store")
+        self._waiting: deque[Waiting] = deque()
+        self._lock = threading.Lock()
+        self._draining = False
+        self.name = name
+
+    def close(self) -> None:
+        """Finish what was begun and let go of the database."""
+        self._thread.shutdown(wait=True)
+        self._engine.dispose()
+
+    def submit(self, work: Work[T]) -> Future[T]:
+        """Put ``work`` in line; its result is there when what it wrote is on disk, and its error undoes it alone."""
+        future: Future[T] = Future()
+        with self._lock:
+            self._waiting.append(Waiting(work, future))
+            start, self._draining = not self._draining, True
+        if start:
+            self._thread.submit(self._drain)
+        return future
+
+    def call(self, work: Work[T]) -> T:
+        """Carry out ``work`` in a transaction and return its result when it is on disk."""
+        return self.submit(work).result()
+
+    async def run(self, work: Work[T]) -> T:
+        """Carry out ``work`` as :meth:`call` does, without blocking the event loop."""
+        return await asyncio.wrap_future(self.submit(work))
+
+    @property
+    def connection(self) -> Callable[[], Any]:
+        """Return what opens a connection of its own, for locks."""
+        return self._engine.connect
+
+    def _drain(self) -> None:
+        while True:
+            with self._lock:
+                batch = [self._waiting.popleft() for _ in range(min(TOGETHER, len(self._waiting)))]
+                self._draining = bool(batch)
+            if not batch:
+                return
+            results: list[Any] | None = None
+            try:
+                results = self._commit(batch)
+            except SpaError as error:  # the database failed as a whole: nothing of the batch is on disk
+                results = [error] * len(batch)
+            finally:
+                if results is None:  # an error that nobody foresaw is told to its own caller alone
+                    self._each_alone(batch)
+                    self._thread.submit(self._drain)
+            for waiting, result in zip(batch, results, strict=True):
+                _settle(waiting.future, result)
+
+    def _commit(self, batch: list[Waiting]) -> list[Any]:
+        with told(self.name), self._writer.begin() as connection:
+            return [_savepoint(connection, waiting.work) for waiting in batch]
+
+    def _each_alone(self, batch: list[Waiting]) -> None:
+        for waiting in batch:
+            alone = self._thread.submit(self._commit, [waiting])
+            alone.add_done_callback(partial(_copy, waiting.future))
+
+
+def _savepoint(connection: Connection, work: Work[Any]) -> Any:
+    connection.exec_driver_sql("SAVEPOINT work")
+    try:
+        result = work(connection)
+    except SpaError as error:
+        connection.exec_driver_sql("ROLLBACK TO SAVEPOINT work")
+        result = error
+    connection.exec_driver_sql("RELEASE SAVEPOINT work")
+    return result
+
+
+def _settle(future: Future[Any], result: Any) -> None:
+    if isinstance(result, SpaError):
+        future.set_exception(result)
+    else:
+        future.set_result(result)
+
+
+def _copy(future: Future[Any], done: Future[list[Any]]) -> None:
+    error = done.exception()
+    if error is not None:
+        future.set_exception(error)
+    else:
+        _settle(future, done.result()[0])
+
+
+@contextmanager
+def open_store(target: str | Path, *, create: bool = False, wait: float = LOCK_WAIT) -> Iterator[EndpointStore]:
+    """Yield the store at a path or SQLAlchemy URL.
+
+    Parameters
+    ----------
+    target : str or Path
+        A file, or a URL such as ``postgresql+psycopg://host/name``.
+    create : bool
+        Whether to make it where it is absent.
+    wait : float
+        Seconds to wait for another process that is writing.
+
+    Raises
+    ------
+    ResponseError
+        If it is absent, of another version, or no store of an endpoint.
+    """
+    place = parse_target(target)
+    if create and place.path is not None and not place.path.exists():
+        _create_file(place.path)
+    engine = open_engine(place, read_only=False, wait=wait)
+    try:
+        _check(engine, place, create)
+        store = EndpointStore(engine, place.name)
+        try:
+            yield store
+        finally:
+            store.close()
+    finally:
+        engine.dispose()
+
+
+def secret_of(connection: Connection) -> bytes:
+    """Return the store's own random secret, with which page tokens are told from made-up ones."""
+    return bytes.fromhex(str(connection.scalar(select(meta.c.value).where(meta.c.name == "secret"))))
+
+
+def _create_file(path: Path) -> None:
+    try:
+        with created_file(path) as temporary:
+            engine = open_engine(parse_target(temporary), read_only=False, wait=LOCK_WAIT)
+            try:
+                _create_tables(engine)
+            finally:
+                engine.dispose()
+    except ResponseError:
+        if not path.exists():  # somebody else made it in the meantime: theirs is used
+            raise
+
+
+def _create_tables(engine: Engine) -> None:
+    with writing(engine).begin() as connection:
+        metadata.create_all(connection)
+        connection.execute(
+            insert(meta),
+            [{"name": "version", "value": SCHEMA_VERSION}, {"name": "secret", "value": secrets.token_hex(32)}],
+        )
+
+
+def _check(engine: Engine, place: Target, create: bool) -> None:
+    with told(place.name):
+        if not inspect(engine).has_table(meta.name):
+            if not create or place.path is not None:
+                raise ResponseError(
+                    f"{place.name}: wanted the store of an endpoint, but it has no such tables; "
+                    "`spa mturk serve` makes one, and `spa mturk keys add` too"
+                )
+            try:
+                _create_tables(engine)
+            except DBAPIError:  # two processes at once: the other one's tables are used
+                if not inspect(engine).has_table(meta.name):
+                    raise
+        with engine.connect() as connection:
+            version = connection.scalar(select(meta.c.value).where(meta.c.name == "version"))
+    if version != SCHEMA_VERSION:
+        raise ResponseError(
+            f"{place.name}: wanted a store of version {SCHEMA_VERSION}, got {version}; "
+            "use the version of spa-eval that made it"
+        )
+
+
+def get_meta(connection: Connection, name: str) -> str | None:
+    """Return a value that was kept under a name."""
+    return cast("str | None", connection.scalar(select(meta.c.value).where(meta.c.name == name)))

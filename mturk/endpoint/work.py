@@ -1,0 +1,232 @@
+"""What a worker does: finds HITs, previews, accepts, returns and submits. The worker site stands on these."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sqlalchemy import func, select
+
+from mturk.endpoint import assignments as life
+from mturk.endpoint.assignments import ACCEPTED, Assignment
+from mturk.endpoint.events import tell
+from mturk.endpoint.hits import ASSIGNABLE, Hit, HitType, accepted, given_up
+from mturk.endpoint.hits import submitted as with_submission
+from mturk.endpoint.moment import Moment, new_id
+from mturk.endpoint.refusals import absent, refused
+from mturk.endpoint.requirements import Requirement
+from mturk.endpoint.review import approve_by_time
+from mturk.endpoint.rows import (
+    HIT_COLUMNS,
+    TYPE_COLUMNS,
+    TYPE_FIELDS,
+    add_assignment,
+    find_assignment,
+    find_hit,
+    find_type,
+    hit_from,
+    save_assignment,
+    save_hit,
+)
+from mturk.endpoint.schema import assignments, hit_types, hits, requesters
+from mturk.endpoint.standing import Worker, find_worker, may, unmet
+
+MOST_HELD = 25  # assignments that a worker may hold at once
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """A group of HITs that a worker can see."""
+
+    kind: HitType
+    requester: str  # name
+    count: int  # HITs of the group that are open and that the worker did not take yet
+    first_hit_id: str
+    last_expiry: float
+    to_preview: tuple[Requirement, ...]  # what the worker lacks for that; empty: they may
+    to_accept: tuple[Requirement, ...]
+
+
+def offers(moment: Moment, worker_id: str) -> Iterator[Offer]:
+    """Yield the groups that a worker can see, the newest first."""
+    worker = find_worker(moment, worker_id)
+    own = _not_taken(worker_id)
+    found = moment.connection.execute(
+        select(
+            *TYPE_COLUMNS,
+            requesters.c.name,
+            func.count(hits.c.number),
+            func.min(hits.c.number),
+            func.max(hits.c.expires_at),
+        )
+        .join(hits, hits.c.hit_type_id == hit_types.c.hit_type_id)
+        .join(requesters, requesters.c.requester_id == hit_types.c.requester_id)
+        .where(hits.c.status == ASSIGNABLE, own)
+        .group_by(*TYPE_COLUMNS, requesters.c.name)
+        .order_by(func.max(hits.c.number).desc())
+    ).all()
+    width = len(TYPE_FIELDS)
+    for row in found:
+        kind = HitType(**dict(zip(TYPE_FIELDS, row[:width], strict=True)))
+        if not may(worker, kind.requester_id, kind.requirements, "Discover"):
+            continue
+        requester, count, number, expiry = row[width:]
+        first = moment.connection.scalar(select(hits.c.hit_id).where(hits.c.number == number))
+        yield Offer(
+            kind=kind,
+            requester=requester,
+            count=count,
+            first_hit_id=str(first),
+            last_expiry=expiry,
+            to_preview=unmet(worker, kind.requirements, "Preview"),
+            to_accept=unmet(worker, kind.requirements, "Accept"),
+        )
+
+
+def next_hit(moment: Moment, worker_id: str, group_id: str) -> Hit | None:
+    """Return the first HIT of a group that a worker may still accept or preview, or None."""
+    row = moment.connection.execute(
+        select(*HIT_COLUMNS)
+        .join(hit_types, hit_types.c.hit_type_id == hits.c.hit_type_id)
+        .where(hit_types.c.group_id == group_id, hits.c.status == ASSIGNABLE, _not_taken(worker_id))
+        .order_by(hits.c.number)
+        .limit(1)
+    ).first()
+    return None if row is None else hit_from(row)
+
+
+def preview(moment: Moment, worker_id: str, hit_id: str) -> tuple[Hit, HitType]:
+    """Return a HIT to be looked at; nothing is held for the worker.
+
+    Raises
+    ------
+    Refusal
+        If there is none, or a requirement or block keeps the worker from seeing it.
+    """
+    worker = find_worker(moment, worker_id)
+    hit = find_hit(moment, hit_id)
+    kind = find_type(moment, hit.hit_type_id)
+    if hit.status != ASSIGNABLE or not may(worker, hit.requester_id, kind.requirements, "Discover"):
+        raise absent("HIT", hit_id)
+    _demand(worker, kind, unmet(worker, kind.requirements, "Preview"), "previewed")
+    return hit, kind
+
+
+def accept(moment: Moment, worker_id: str, hit_id: str) -> Assignment:
+    """Give a worker an assignment of a HIT.
+
+    Raises
+    ------
+    Refusal
+        If the HIT is not open, the worker had an assignment of it, holds too many, or does not qualify.
+    """
+    worker = find_worker(moment, worker_id)
+    hit = find_hit(moment, hit_id)
+    kind = find_type(moment, hit.hit_type_id)
+    if not may(worker, hit.requester_id, kind.requirements, "Discover"):
+        raise absent("HIT", hit_id)
+    _demand(worker, kind, unmet(worker, kind.requirements, "Accept"), "accepted")
+    _check_own(moment, worker_id, hit)
+    taken = accepted(hit, moment.now)
+    work = Assignment(
+        assignment_id=new_id(),
+        hit_id=hit_id,
+        requester_id=hit.requester_id,
+        worker_id=worker_id,
+        accepted_at=moment.now,
+        deadline=moment.now + kind.duration,
+    )
+    add_assignment(moment, work)
+    save_hit(moment, hit, taken, kind=kind)
+    tell(moment, "AssignmentAccepted", hit, work)
+    return work
+
+
+def hand_back(moment: Moment, worker_id: str, assignment_id: str) -> Assignment:
+    """Return an assignment, so that others may take its place.
+
+    Raises
+    ------
+    Refusal
+        If the worker does not hold it.
+    """
+    held = find_held(moment, worker_id, assignment_id)
+    hit = find_hit(moment, held.hit_id)
+    given = life.returned(held, moment.now)
+    save_assignment(moment, held, given)
+    save_hit(moment, hit, given_up(hit, moment.now), kind=find_type(moment, hit.hit_type_id))
+    tell(moment, "AssignmentReturned", hit, given)
+    return given
+
+
+def submit(moment: Moment, worker_id: str, assignment_id: str, answer: str) -> Assignment:
+    """Take a worker's answer, XML; it is kept as it is.
+
+    Raises
+    ------
+    Refusal
+        If the worker does not hold the assignment, or its time is over.
+    """
+    held = find_held(moment, worker_id, assignment_id)
+    hit = find_hit(moment, held.hit_id)
+    kind = find_type(moment, hit.hit_type_id)
+    last = moment.connection.scalar(select(func.max(assignments.c.turn)).where(assignments.c.hit_id == hit.hit_id))
+    done = life.submitted(held, answer, turn=(last or 0) + 1, delay=kind.auto_approval_delay, now=moment.now)
+    save_assignment(moment, held, done)
+    hit = save_hit(moment, hit, with_submission(hit, moment.now), kind=kind)
+    tell(moment, "AssignmentSubmitted", hit, done)
+    if kind.auto_approval_delay == 0:
+        approve_by_time(moment, done, hit, kind)
+        return find_assignment(moment, assignment_id)
+    return done
+
+
+def find_held(moment: Moment, worker_id: str, assignment_id: str) -> Assignment:
+    """Return an assignment of this worker, whatever its state.
+
+    Raises
+    ------
+    Refusal
+        If there is none, or it is somebody else's.
+    """
+    work = find_assignment(moment, assignment_id)
+    if work.worker_id != worker_id:
+        raise absent("Assignment", assignment_id)
+    return work
+
+
+def _not_taken(worker_id: str):  # type: ignore[no-untyped-def]
+    taken = (
+        select(assignments.c.hit_id)
+        .where(assignments.c.hit_id == hits.c.hit_id, assignments.c.worker_id == worker_id)
+        .where(assignments.c.status.in_((ACCEPTED, *life.KNOWN_TO_REQUESTERS)))
+    )
+    return ~taken.exists()
+
+
+def _check_own(moment: Moment, worker_id: str, hit: Hit) -> None:
+    own = select(assignments.c.hit_id, assignments.c.status).where(
+        assignments.c.worker_id == worker_id, assignments.c.status.in_((ACCEPTED, *life.KNOWN_TO_REQUESTERS))
+    )
+    if moment.connection.execute(own.where(assignments.c.hit_id == hit.hit_id)).first() is not None:
+        raise refused("AssignmentAlreadyExists", f"Worker {worker_id} has an assignment of HIT {hit.hit_id} already.")
+    holding = moment.connection.scalar(
+        select(func.count())
+        .select_from(assignments)
+        .where(assignments.c.worker_id == worker_id, assignments.c.status == ACCEPTED)
+    )
+    if (holding or 0) >= MOST_HELD:
+        raise refused(
+            "ExceedsMaxAssignmentsPerWorker",
+            f"Worker {worker_id} holds {holding} assignments; submit or return one before accepting another.",
+        )
+
+
+def _demand(worker: Worker, kind: HitType, lacking: tuple[Requirement, ...], done: str) -> None:
+    if lacking:
+        names = ", ".join(asked["QualificationTypeId"] for asked in lacking)
+        raise refused(
+            "DoesNotMeetRequirements",
+            f"Worker {worker.worker_id} does not meet the requirements under which HITs of {kind.title!r} can be "
+            f"{done}: {names}.",
+        )
