@@ -25,6 +25,8 @@ PLAN = (
     "unit",
     "max_failed_checks",
     "repeat_submissions",
+    "extra_answers",
+    "incomplete_answers",
     "regularisation",
     "epsilon",
     "seed",
@@ -95,6 +97,8 @@ Examples:
 @click.option("--unit", type=click.Choice(["auto", "annotator", "item"]), help="What tests generalise over.  [auto]")
 @click.option("--max-failed-checks", type=click.IntRange(min=0), help="Attention checks one may fail.  [0]")
 @click.option("--repeat-submissions", type=click.Choice(["exclude", "first"]), help="Who submitted twice.  [exclude]")
+@click.option("--extra-answers", type=click.Choice(["exclude", "keep"]), help="Late, the place given on.  [exclude]")
+@click.option("--incomplete-answers", type=click.Choice(["exclude", "keep"]), help="Visits broken off.  [exclude]")
 @click.option("--regularisation", type=Finite(0, min_open=True), help="Wins added to every pair (Bradley-Terry).")
 @click.option(
     "--epsilon",

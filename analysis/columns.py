@@ -51,7 +51,7 @@ LAYOUTS = {
         shown=("label_x", "label_y"),
     ),
 }
-OPTIONAL = ("readout", "form", "explanation")  # kept where a table has them, and not made where it has not
+OPTIONAL = ("readout", "form", "explanation", "visit")  # kept where a table has them, and not made where it has not
 METRIC_COLUMNS = ("item_id", "system", "metric", "score")
 ANSWER_COLUMNS = (*COMMON, "annotator_kind", "item_id", "sample", "repeat", "elicitation", "group", "missing_reason")
 ANNOTATOR_COLUMNS = (
@@ -59,6 +59,7 @@ ANNOTATOR_COLUMNS = (
     "annotator_kind",
     "group",
     "submissions",
+    "sessions",
     "screening_passed",
     "checks_failed",
     "checks_total",

@@ -14,6 +14,12 @@ from analysis.tables import AnswerTables
 from spa.errors import AnalysisError
 
 CONSISTENCY = "self_consistency"
+VISITS = {  # what the column ``visit`` says, the rule that it falls under, and the evidence
+    "extra": ("extra_answers", "came when the place had been given to somebody else"),
+    "incomplete": ("incomplete_answers", "the visit was not completed"),
+    "failed_checks": ("ended_early", "the visit ended after failed attention checks"),
+    "quota_full": ("ended_early", "the visit ended because the quota group was full"),
+}
 LISTED = 3  # failing comparisons that the evidence spells out
 
 
@@ -39,7 +45,11 @@ def find_exclusions(tables: AnswerTables, plan: Plan) -> list[Exclusion]:
     Rules
     -----
     ``screening``, ``attention_checks``, ``repeat_submissions``
-        For people (and simulated annotators, who stand for people), from the annotators table.
+        For people (and simulated annotators, who stand for people), from the annotators table. Sessions
+        of a study in several are no repeats.
+    ``extra_answers``, ``incomplete_answers``, ``ended_early``
+        From the column ``visit`` of the answers: the assignment leaves, or the annotator where the table
+        names no assignment.
     ``self_consistency``
         For everybody, from preferences asked in both directions (of the first submission where only
         that is kept). A failing person leaves entirely; of an LLM the failing assignment leaves.
@@ -51,7 +61,7 @@ def find_exclusions(tables: AnswerTables, plan: Plan) -> list[Exclusion]:
     list of Exclusion
         One row an annotator (or assignment) and rule.
     """
-    found = [*_by_annotators_table(tables, plan), *_as_given(tables)]
+    found = [*_by_annotators_table(tables, plan), *_by_visit(tables, plan), *_as_given(tables)]
     if tables.preferences is not None and plan.consistency_tau is not None:
         later = [row for row in found if row.assignment_id is not None]
         answered = apply_exclusions(tables.preferences, later)
@@ -106,11 +116,38 @@ def _by_annotators_table(tables: AnswerTables, plan: Plan) -> list[Exclusion]:
             of = "" if row.get("checks_total") is None else f" of {row['checks_total']}"
             evidence = f"failed {failed}{of} attention checks, {plan.max_failed_checks} allowed"
             found.append(replace(whole, rule="attention_checks", evidence=evidence))
-        submissions = row.get("submissions") or 0
-        if submissions > 1:
-            repeated = replace(whole, rule="repeat_submissions", evidence=f"{submissions} submissions, one allowed")
+        submissions, sessions = row.get("submissions") or 0, row.get("sessions") or 1
+        if submissions > sessions:
+            allowed = "one allowed" if sessions == 1 else f"one allowed in each of {sessions} sessions"
+            repeated = replace(whole, rule="repeat_submissions", evidence=f"{submissions} submissions, {allowed}")
             found += [repeated] if plan.repeat_submissions == "exclude" else _later_assignments(tables, repeated)
     return found
+
+
+def _by_visit(tables: AnswerTables, plan: Plan) -> list[Exclusion]:
+    """Leave out visits that were late, broken off or ended early, as far as the plan says so."""
+    kept = {
+        rule
+        for rule, choice in (("extra_answers", plan.extra_answers), ("incomplete_answers", plan.incomplete_answers))
+        if choice == "keep"
+    }
+    columns = ("annotator_id", "assignment_id", "group", "visit")
+    seen: dict[tuple[str | None, ...], None] = {}
+    for table in tables.answers().values():
+        if "visit" in table.columns:
+            flagged = table.select(pl.col(columns).cast(pl.String)).filter(pl.col("visit").is_in(list(VISITS)))
+            seen |= dict.fromkeys(flagged.unique(maintain_order=True).iter_rows())
+    return [
+        Exclusion(
+            annotator_id=str(annotator_id),
+            assignment_id=assignment_id,
+            group=str(group),
+            rule=VISITS[str(visit)][0],
+            evidence=VISITS[str(visit)][1],
+        )
+        for annotator_id, assignment_id, group, visit in seen
+        if VISITS[str(visit)][0] not in kept
+    ]
 
 
 def _as_given(tables: AnswerTables) -> list[Exclusion]:

@@ -110,6 +110,8 @@ def settings(tables: AnswerTables, plan: Plan) -> dict[str, Any]:
         "unit": plan.unit,
         "max_failed_checks": plan.max_failed_checks,
         "repeat_submissions": plan.repeat_submissions,
+        "extra_answers": plan.extra_answers,
+        "incomplete_answers": plan.incomplete_answers,
         "regularisation": plan.regularisation,
         "epsilon": plan.epsilon,
         "equivalence_margin": plan.equivalence_margin,

@@ -49,6 +49,10 @@ class Plan:
         Attention checks that a person may fail.
     repeat_submissions : {"exclude", "first"}
         Whether a person who submitted twice leaves, or keeps the first submission.
+    extra_answers : {"exclude", "keep"}
+        What becomes of answers that came when the person's place was somebody else's.
+    incomplete_answers : {"exclude", "keep"}
+        What becomes of the finished pages of visits that did not end.
     regularisation : float or None
         Wins added to both directions of every pair before Bradley-Terry is fitted.
     expected : tuple of Expectation
@@ -73,6 +77,8 @@ class Plan:
     unit: Literal["auto", "annotator", "item"] = "auto"
     max_failed_checks: int = 0
     repeat_submissions: Literal["exclude", "first"] = "exclude"
+    extra_answers: Literal["exclude", "keep"] = "exclude"
+    incomplete_answers: Literal["exclude", "keep"] = "exclude"
     regularisation: float | None = None
     expected: tuple[Expectation, ...] = ()
     lower_is_better: frozenset[str] = frozenset()
@@ -89,6 +95,8 @@ class Plan:
         check_one_of("family", self.family, ("criterion", "all"))
         check_one_of("unit", self.unit, ("auto", "annotator", "item"))
         check_one_of("repeat_submissions", self.repeat_submissions, ("exclude", "first"))
+        check_one_of("extra_answers", self.extra_answers, ("exclude", "keep"))
+        check_one_of("incomplete_answers", self.incomplete_answers, ("exclude", "keep"))
         check_whole("max_failed_checks", self.max_failed_checks)
         check_whole("seed", self.seed)
         if self.regularisation is not None:

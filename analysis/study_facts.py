@@ -101,6 +101,8 @@ def plan_of(study: Study) -> Plan:
         unit=given.unit,
         max_failed_checks=given.max_failed_checks,
         repeat_submissions=given.repeat_submissions,
+        extra_answers=given.extra_answers,
+        incomplete_answers=given.incomplete_answers,
         regularisation=given.regularisation,
         epsilon=given.epsilon,
         equivalence_margin=given.equivalence_margin,

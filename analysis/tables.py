@@ -37,7 +37,15 @@ REQUIRED = {
 }
 CODED = ("ratings",)  # tables that may be long: their strings are categories
 ANSWERS = ("preferences", "ratings", "choices")
-PLANNED_RULES = ("self_consistency", "screening", "attention_checks", "repeat_submissions")  # found, never given
+PLANNED_RULES = (  # found, never given
+    "self_consistency",
+    "screening",
+    "attention_checks",
+    "repeat_submissions",
+    "extra_answers",
+    "incomplete_answers",
+    "ended_early",
+)
 PREFERRED_ELICITATIONS = ("spa", "likert", "continuous", "category", "choice")  # the first keeps the criterion's name
 
 
@@ -306,7 +314,7 @@ def _check_annotators(check: Check) -> None:
     check.blank(column for column in ANNOTATOR_COLUMNS[1:] if column in check.frame.columns)
     if "annotator_kind" in check.frame.columns:
         _check_kind(check)
-    for column in ("submissions", "checks_failed", "checks_total"):
+    for column in ("submissions", "sessions", "checks_failed", "checks_total"):
         if column in check.frame.columns:
             check.whole(column)
     if "screening_passed" in check.frame.columns:

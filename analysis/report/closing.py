@@ -36,6 +36,8 @@ SETTINGS = {
     "equivalence_margin": "Margin of equivalence (preferences and choices)",
     "equivalence_margin_ratings": "Margin of equivalence (ratings)",
     "repeat_submissions": "A person\u2019s second submission",
+    "extra_answers": "Late answers, the place being somebody else\u2019s",
+    "incomplete_answers": "Answers of visits that were broken off",
 }
 MEANINGS = {
     ("family", "criterion"): "those of one source, group and criterion",
@@ -45,6 +47,10 @@ MEANINGS = {
     ("unit", "auto"): "the annotator where there are at least 10, else the item",
     ("repeat_submissions", "exclude"): "excludes the person",
     ("repeat_submissions", "first"): "is left out, the first counts",
+    ("extra_answers", "exclude"): "are left out",
+    ("extra_answers", "keep"): "count",
+    ("incomplete_answers", "exclude"): "are left out",
+    ("incomplete_answers", "keep"): "count",
 }
 APART = ("versions", "inputs")  # shown in another way
 

@@ -13,6 +13,9 @@ RULES = {
     "screening": "gave no eligible answer to a screening question",
     "attention_checks": "failed more attention checks than the study allows",
     "repeat_submissions": "took part more than once",
+    "extra_answers": "came too late, when the place had been given to somebody else",
+    "incomplete_answers": "did not finish the form",
+    "ended_early": "the form ended before its last page",
     "review": "left out by a reviewer, who noted why",
 }
 

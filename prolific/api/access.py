@@ -16,6 +16,16 @@ TOKEN_VARIABLE = "PROLIFIC_API_TOKEN"
 IDENTIFIER = re.compile(r"[0-9a-f]{24}")  # of studies, submissions, participants, projects ...
 
 
+class NoToken(ProlificError):
+    """There is no token in the environment."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            f"Prolific: wanted a token in the environment variable {TOKEN_VARIABLE}, found none; make one under "
+            f"Settings, API tokens of your workspace and set it (export {TOKEN_VARIABLE}=...)"
+        )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
     """An address and a token. The token shows in no representation."""
@@ -52,10 +62,7 @@ def find_access(endpoint_url: str | None, environment: Mapping[str, str]) -> Acc
     _check_address(base_url)
     token = environment.get(TOKEN_VARIABLE, "").strip()
     if not token:
-        raise ProlificError(
-            f"Prolific: wanted a token in the environment variable {TOKEN_VARIABLE}, found none; make one under "
-            f"Settings, API tokens of your workspace and set it (export {TOKEN_VARIABLE}=...)"
-        )
+        raise NoToken
     if not token.isascii() or not token.isprintable() or " " in token or len(token) < 8:
         raise ProlificError(
             f"Prolific: the environment variable {TOKEN_VARIABLE} holds what no token is (at least 8 characters, no "

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from spa.study.raters import Way
     from spa.study.study import Study
 
-FORMS_KEPT = 64  # a visitor comes back to the same form page by page
+FORMS_KEPT = 1024  # people at work at once who find their form made; one takes some 50 kB
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import random
+import threading
 import time
+from collections import deque
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
@@ -22,66 +24,63 @@ from spa.responses.store import Store
 
 T = TypeVar("T")
 Work = Callable[[Connection], Any]
-Waiting = tuple[Work, asyncio.Future[Any]]
+Waiting = tuple[Work, Future[Any]]
 MOST = 128  # pieces of work in one transaction, so that nobody waits for hundreds of others
 TRIES = 8  # of a transaction that PostgreSQL broke off because two processes waited for one another
 CONFLICTS = ("40001", "40P01")  # its codes for that
 
 
 class _Batches:
-    """One thread that runs what waits, in the order in which it came."""
+    """One thread that runs what waits, in the order in which it came; for the tasks of any event loop."""
 
     def __init__(self, begin: Callable[[], AbstractContextManager[Connection]]) -> None:
         self._begin = begin
-        self._waiting: list[Waiting] = []
-        self._drain: asyncio.Task[None] | None = None
+        self._lock = threading.Lock()
+        self._waiting: deque[Waiting] = deque()
+        self._alone: deque[Waiting] = deque()  # what shared a transaction with a failure; each again in one of its own
+        self._busy = False
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="batches")
 
     def close(self) -> None:
         """End the thread when it has done what it is doing."""
-        self._thread.shutdown(wait=False)
+        self._thread.shutdown()
 
     async def _run(self, work: Callable[[Connection], T]) -> T:
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[T] = loop.create_future()
-        self._waiting.append((work, future))
-        if self._drain is None or self._drain.done():
-            self._drain = loop.create_task(self._empty())
-        return await future
+        future: Future[T] = Future()
+        with self._lock:
+            self._waiting.append((work, future))
+            begin = not self._busy
+            self._busy = True
+        if begin:
+            self._next()
+        return await asyncio.wrap_future(future)
 
-    async def _empty(self) -> None:
+    def _next(self) -> None:
+        """Start on what waits; only whoever made the thread busy, or the thread itself, calls this."""
         batch: list[Waiting] = []
-        try:
-            while self._waiting:
-                batch, self._waiting = self._waiting[:MOST], self._waiting[MOST:]
-                together = await self._submit([work for work, _ in batch])
-                if together.exception() is None:
-                    for (_, future), result in zip(batch, together.result(), strict=True):
-                        if not future.done():  # else whoever waited has gone
-                            future.set_result(result)
-                else:
-                    await self._one_by_one(batch, together.exception())
-        finally:  # where this task is cancelled nobody is left waiting
-            for _, future in (*batch, *self._waiting):
-                future.cancel()
+        with self._lock:
+            queue, most = (self._alone, 1) if self._alone else (self._waiting, MOST)
+            while queue and len(batch) < most:
+                work, future = queue.popleft()
+                if future.running() or future.set_running_or_notify_cancel():  # else whoever waited has gone
+                    batch.append((work, future))
+            if not batch:
+                self._busy = False
+                return
+        done = self._thread.submit(self._commit, [work for work, _ in batch])
+        done.add_done_callback(lambda done: self._hand_out(batch, done))
 
-    async def _one_by_one(self, batch: list[Waiting], error: BaseException | None) -> None:
-        """Run each piece in a transaction of its own, after one of them failed and took the others along."""
-        for work, future in batch:
-            alone = None if len(batch) == 1 else await self._submit([work])
-            error = error if alone is None else alone.exception()
-            if future.done():
-                continue
-            if error is None and alone is not None:
-                future.set_result(alone.result()[0])
-            elif error is not None:
-                future.set_exception(error)
-
-    async def _submit(self, batch: list[Work]) -> asyncio.Future[list[Any]]:
-        """Return what came of a batch once it is over, well or not."""
-        done = asyncio.get_running_loop().run_in_executor(self._thread, self._commit, batch)
-        await asyncio.wait([done])
-        return done
+    def _hand_out(self, batch: list[Waiting], done: Future[list[Any]]) -> None:
+        error = done.exception()
+        if error is None:
+            for (_, future), result in zip(batch, done.result(), strict=True):
+                future.set_result(result)
+        elif len(batch) == 1:
+            batch[0][1].set_exception(error)
+        else:
+            with self._lock:
+                self._alone.extend(batch)
+        self._next()
 
     def _commit(self, batch: list[Work]) -> list[Any]:
         for attempt in range(1, TRIES):

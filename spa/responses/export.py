@@ -30,6 +30,7 @@ from spa.responses.submission import Asked, Missing, Response, Submission
 
 TableFormat = Literal["csv", "parquet", "jsonl"]
 WHO = {"annotator_id": pl.String, "annotator_kind": pl.String, "assignment_id": pl.String}
+VISIT = {"session": pl.Int64, "visit": pl.String}  # of people; else empty
 ASKED = {"variant": pl.String, "repeat": pl.Int64, "readout": pl.String, "form": pl.String}  # of LLMs; else empty
 PREFERENCES = {
     **WHO,
@@ -45,6 +46,7 @@ PREFERENCES = {
     **ASKED,
     "explanation": pl.String,
     "missing_reason": pl.String,
+    **VISIT,
 }
 RATINGS = {
     **WHO,
@@ -59,6 +61,7 @@ RATINGS = {
     **ASKED,
     "explanation": pl.String,
     "missing_reason": pl.String,
+    **VISIT,
 }
 CHOICES = {
     **WHO,
@@ -75,12 +78,15 @@ CHOICES = {
     **ASKED,
     "explanation": pl.String,
     "missing_reason": pl.String,
+    **VISIT,
 }
 ANNOTATORS = {
     "annotator_id": pl.String,
     "annotator_kind": pl.String,
     "source": pl.String,
     "submissions": pl.Int64,
+    "sessions": pl.Int64,
+    "people_group": pl.String,
     "screening_passed": pl.Int64,
     "checks_failed": pl.Int64,
     "checks_total": pl.Int64,
@@ -123,7 +129,10 @@ class Annotator:
 
     annotator_kind: str
     source: str
+    people_group: str | None = None
     submissions: int = 0
+    broken_off: int = 0
+    sessions: set[int] = field(default_factory=set)
     eligible: list[bool] = field(default_factory=list)
     checks: list[bool] = field(default_factory=list)
     seconds: float | None = None
@@ -138,7 +147,8 @@ def export_tables(store: Store, *, incomplete: Iterable[Submission] = ()) -> Tab
     store : Store
         Its completed submissions are exported.
     incomplete : iterable of Submission, optional
-        Answers of visits that were not completed. With any, every table has a column ``complete``.
+        Answers of visits that did not end (``visit`` is "incomplete"). With any, every table has a column
+        ``complete``; an annotator's says whether any visit ended.
 
     Returns
     -------
@@ -183,16 +193,20 @@ class _Gathered:
         self.preferences: list[tuple[object, ...]] = []
         self.ratings: list[tuple[object, ...]] = []
         self.choices: list[tuple[object, ...]] = []
-        self.annotators: dict[tuple[str, bool], Annotator] = {}
+        self.annotators: dict[str, Annotator] = {}
 
     def add(self, submission: Submission, hidden: Unblinded, *, complete: bool) -> None:
         """Add the rows of one submission."""
         who = (submission.annotator_id, submission.annotator_kind, submission.assignment_id)
         annotator = self.annotators.setdefault(
-            (submission.annotator_id, complete),
+            submission.annotator_id,
             Annotator(annotator_kind=submission.annotator_kind, source=submission.source),
         )
-        annotator.submissions += 1
+        annotator.submissions += complete
+        annotator.broken_off += not complete
+        annotator.sessions.add(submission.session)
+        annotator.people_group = submission.people_group or annotator.people_group
+        visit = _visit(submission)
         if submission.seconds is not None:
             annotator.seconds = (annotator.seconds or 0.0) + submission.seconds
         systems = hidden.systems
@@ -208,15 +222,39 @@ class _Gathered:
             match answer.target:
                 case PreferenceTarget() as asked:
                     self.preferences.append(
-                        (*who, *_preference(asked, value, systems), *asked_how, explained.get(asked), reason, complete)
+                        (
+                            *who,
+                            *_preference(asked, value, systems),
+                            *asked_how,
+                            explained.get(asked),
+                            reason,
+                            *visit,
+                            complete,
+                        )
                     )
                 case RatingTarget() as asked:
                     self.ratings.append(
-                        (*who, *_rating(asked, value, hidden), *asked_how, explained.get(asked), reason, complete)
+                        (
+                            *who,
+                            *_rating(asked, value, hidden),
+                            *asked_how,
+                            explained.get(asked),
+                            reason,
+                            *visit,
+                            complete,
+                        )
                     )
                 case ChoiceTarget() as asked:
                     self.choices.append(
-                        (*who, *_choice(asked, value, systems), *asked_how, explained.get(asked), reason, complete)
+                        (
+                            *who,
+                            *_choice(asked, value, systems),
+                            *asked_how,
+                            explained.get(asked),
+                            reason,
+                            *visit,
+                            complete,
+                        )
                     )
                 case CheckTarget() as asked if _was_asked(answer):
                     annotator.checks.append(value is not None and _is_expected(value, asked.expected))
@@ -235,8 +273,12 @@ class _Gathered:
 
         asked = list(dict.fromkeys(name for each in self.annotators.values() for name in each.screening))
         rows = [
-            (*self._annotator_row(annotator_id, each), *(each.screening.get(name) for name in asked), complete)
-            for (annotator_id, complete), each in self.annotators.items()
+            (
+                *self._annotator_row(annotator_id, each),
+                *(each.screening.get(name) for name in asked),
+                each.submissions > 0,
+            )
+            for annotator_id, each in self.annotators.items()
         ]
         return Tables(
             preferences=frame(self.preferences, PREFERENCES),
@@ -255,12 +297,21 @@ class _Gathered:
             annotator_id,
             each.annotator_kind,
             each.source,
-            each.submissions,
+            each.submissions or each.broken_off,
+            None if is_llm else len(each.sessions),
+            each.people_group,
             screened,
             each.checks.count(False) if checked else None,
             len(each.checks) if checked else None,
             each.seconds,
         )
+
+
+def _visit(submission: Submission) -> tuple[object, ...]:
+    """Return the columns ``VISIT``: extra answers are told from those that hold a place."""
+    if submission.annotator_kind == "llm":
+        return (None, None)
+    return submission.session, "extra" if submission.extra else submission.outcome
 
 
 def _asked(asked: Asked | None) -> tuple[object, ...]:

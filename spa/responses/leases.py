@@ -12,7 +12,7 @@ import time
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, insert, select
+from sqlalchemy import Connection, Row, Select, bindparam, insert, select
 
 from spa.errors import ResponseError
 from spa.responses.outcomes import COMPLETED
@@ -109,6 +109,9 @@ def select_leases() -> Select[Any]:
     return select(*PLACES).select_from(visited).order_by(submissions.c.number)
 
 
+_OF_TOKEN = select_leases().where(tokens.c.token == bindparam("token"))  # asked with every request, so made once
+
+
 def lock_leases(connection: Connection) -> None:
     """Let one transaction at a time give or take leases; SQLite's has the write lock already."""
     connection.execute(select(meta.c.value).where(meta.c.name == "schema").with_for_update())
@@ -122,7 +125,7 @@ def lease_of(connection: Connection, submission_id: str) -> Lease | None:
 
 def lease_of_token(connection: Connection, token: str) -> Lease | None:
     """Return the visit that a token opens; ``None`` before its first use and for a token of nobody."""
-    row = connection.execute(select_leases().where(tokens.c.token == token)).first()
+    row = connection.execute(_OF_TOKEN, {"token": token}).first()
     return None if row is None else lease_from_row(row)
 
 

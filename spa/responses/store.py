@@ -12,7 +12,6 @@ import threading
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -20,11 +19,12 @@ from typing import Any, Self
 from sqlalchemy import Connection, Engine, Select, func, insert, inspect, select
 
 from spa.errors import ResponseError
-from spa.responses import builds, database, leases
+from spa.responses import builds, database, leases, sent
 from spa.responses.admission import Arrival, Rules, admit
 from spa.responses.answer_rows import read_submissions
 from spa.responses.leases import Lease
 from spa.responses.outcomes import COMPLETED
+from spa.responses.sent import Payload
 from spa.responses.store_people import StoreOfPeople
 from spa.responses.store_schema import (
     SCHEMA_VERSION,
@@ -32,7 +32,6 @@ from spa.responses.store_schema import (
     blinding,
     meta,
     metadata,
-    payloads,
     submissions,
 )
 from spa.responses.submission import AnnotatorKind, Asked, Submission
@@ -40,15 +39,6 @@ from spa.study.assignment import Assignment, BlindingKey
 from spa.study.serial import assignment_from_json, key_from_json
 
 CHUNK = 500  # rows written or read at once, so that memory stays flat
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Payload:
-    """What arrived for one page, verbatim."""
-
-    page_id: str
-    body: str
-    received_at: float  # seconds since 1970
 
 
 class Store(StoreOfPeople):
@@ -236,20 +226,12 @@ class Store(StoreOfPeople):
         """Keep what arrived for a page, verbatim; it is on disk when this returns."""
         with self._writing() as connection:
             self._visit(connection, submission_id)
-            connection.execute(
-                insert(payloads).values(
-                    submission_id=submission_id, page_id=page_id, body=body, received_at=time.time()
-                )
-            )
+            sent.save_page(connection, submission_id, page_id, body, now=time.time())
 
     def payloads(self, submission_id: str) -> tuple[Payload, ...]:
         """Return what arrived in one visit, oldest first; a page that was sent again is there again."""
-        query = select(payloads).where(payloads.c.submission_id == submission_id).order_by(payloads.c.number)
         with self._reading() as connection:
-            return tuple(
-                Payload(page_id=row.page_id, body=row.body, received_at=row.received_at)
-                for row in connection.execute(query)
-            )
+            return sent.sent_pages(connection, submission_id)
 
     def complete(self, submission: Submission, *, completion_code: str) -> str:
         """Save the answers of a completed visit; a second call changes nothing.

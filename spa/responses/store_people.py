@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any
 
-from sqlalchemy import Connection, Select, insert, select, update
+from sqlalchemy import Connection, Select, select, update
 
 from spa.errors import ResponseError
 from spa.responses import admission, leases, outcomes, seats
@@ -19,6 +19,7 @@ from spa.responses.leases import Lease
 from spa.responses.outcomes import COMPLETED, NO_CONSENT, TIMED_OUT, Outcome
 from spa.responses.store_schema import submissions, tokens
 from spa.responses.submission import AnnotatorKind, Submission
+from spa.responses.tokens import add_token, has_token, is_token, note_consent
 from spa.responses.visits import Visit, select_visits, visit_from_row
 
 EVERYBODY = Rules()
@@ -45,7 +46,7 @@ class StoreOfPeople:
         """Make and record a token: one person's link."""
         token = random_token()
         with self.transaction() as connection:
-            connection.execute(insert(tokens).values(token=token, personal=False))
+            add_token(connection, token)
         return token
 
     def tokens(self, *, personal: bool = False) -> tuple[str, ...]:
@@ -56,10 +57,10 @@ class StoreOfPeople:
 
     def has_token(self, token: str) -> bool:
         """Return whether this store gave out the token."""
-        if not _may_be_ours(token):
+        if not is_token(token):
             return False
         with self.reading() as connection:
-            return connection.scalar(select(tokens.c.number).where(tokens.c.token == token)) is not None
+            return has_token(connection, token)
 
     # Coming
 
@@ -154,7 +155,7 @@ class StoreOfPeople:
 
     def lease_of_token(self, token: str) -> Lease | None:
         """Return the visit that a token opens; ``None`` before its first use and for a token of nobody."""
-        if not _may_be_ours(token):
+        if not is_token(token):
             return None
         with self.reading() as connection:
             return leases.lease_of_token(connection, token)
@@ -173,9 +174,8 @@ class StoreOfPeople:
 
     def consent(self, submission_id: str, *, text_hash: str, now: float) -> None:
         """Note that a person agreed to the text with this SHA-256; the first time counts."""
-        own = submissions.c.submission_id == submission_id, submissions.c.consented_at.is_(None)
         with self.transaction() as connection:
-            connection.execute(update(submissions).where(*own).values(consented_at=now, consent_hash=text_hash))
+            note_consent(connection, submission_id, text_hash=text_hash, now=now)
 
     # Going
 
@@ -323,8 +323,3 @@ class StoreOfPeople:
         if lease is None:
             raise ResponseError(f"{self.name}: no submission {submission_id!r}; lease an assignment first")
         return lease
-
-
-def _may_be_ours(token: str) -> bool:
-    """Refuse what no database need be asked about; some refuse null characters."""
-    return token.isascii() and token.isprintable()

@@ -225,6 +225,8 @@ class Analysis(Section):
     unit: Literal["auto", "annotator", "item"] = "auto"
     max_failed_checks: Annotated[int, Field(ge=0)] = 0
     repeat_submissions: Literal["exclude", "first"] = "exclude"
+    extra_answers: Literal["exclude", "keep"] = "exclude"  # came when the place was somebody else's
+    incomplete_answers: Literal["exclude", "keep"] = "exclude"  # of visits that did not end
     regularisation: Annotated[float, Field(gt=0)] | None = None  # pseudo-wins added to every pair of Bradley-Terry
     epsilon: Annotated[float, Field(ge=0, lt=1)] = 0.1  # what an LLM may fall behind a person, as it costs less
     equivalence_margin: Annotated[float, Field(gt=0, lt=0.5)] | None = None  # of preferences and choices, from 0.5

@@ -123,6 +123,28 @@ def test_screening_checks_and_submissions_come_from_the_annotators_table() -> No
     assert {row["group"]: row["n"] for row in results["ratings"]["means"]} == {"human": 1, "g": 1}
 
 
+def test_sessions_of_a_study_in_several_are_no_repeats() -> None:
+    people = pl.DataFrame({"annotator_id": ["a", "b"], "submissions": [3, 3], "sessions": [3, 2]})
+    tables = check(ratings=ratings([("a", "i", "x", 3), ("b", "i", "x", 3)]), annotators=people)
+    (row,) = find_exclusions(tables, Plan())
+    assert (row.annotator_id, row.rule) == ("b", "repeat_submissions")
+    assert row.evidence == "3 submissions, one allowed in each of 2 sessions"
+
+
+def test_late_and_incomplete_visits_leave_unless_the_plan_keeps_them() -> None:
+    visits = ["completed", "extra", "incomplete", "quota_full", "whatever"]
+    names = [f"a{number}" for number in range(5)]
+    answers = ratings([(name, "i", "x", 3) for name in names], assignment_id=names, visit=visits)
+    tables = check(ratings=answers)
+    early = ("a3", "a3", "ended_early")
+    assert rules(tables) == [("a1", "a1", "extra_answers"), ("a2", "a2", "incomplete_answers"), early]
+    assert rules(tables, Plan(extra_answers="keep", incomplete_answers="keep")) == [early]
+    kept = apply_exclusions(tables.answers()["ratings"], find_exclusions(tables, Plan()))
+    assert kept["annotator_id"].to_list() == ["a0", "a4"]
+    unnamed = check(ratings=ratings([("a", "i", "x", 3)], visit=["extra"]))
+    assert rules(unnamed) == [("a", None, "extra_answers")]
+
+
 def test_the_first_submission_can_be_kept() -> None:
     people = pl.DataFrame({"annotator_id": ["a"], "submissions": [2]})
     answers = ratings([("a", "i", "x", 3), ("a", "j", "x", 5)], assignment_id=["a9", "a1"])

@@ -24,6 +24,7 @@ from spa.forms.form import (
     ScreeningTarget,
     Target,
 )
+from spa.responses.admission import Rules
 from spa.responses.export import ASKED as ASKED_COLUMNS
 from spa.responses.export import TABLES, Tables, export_tables, write_tables
 from spa.responses.store import CHUNK, Store
@@ -31,6 +32,7 @@ from spa.responses.submission import Missing, Response, Submission
 from spa.study.assignment import Assignment, BlindingKey, Block, ShownOutput
 from tests.spa.hand_made import ASKED
 from tests.spa.small_study import answer_form, raw_answer, write_study
+from tests.spa.test_store import draws, submission_of
 
 HIDDEN = {"A": "poor", "B": "good"}
 
@@ -105,6 +107,8 @@ def test_every_answer_is_one_unblinded_row(tmp_path: Path) -> None:
         "annotator_kind": "human",
         "assignment_id": "a00001",
         **dict.fromkeys([*ASKED_COLUMNS, "explanation"]),
+        "session": 1,
+        "visit": "completed",
     }
     asked = {"criterion": "overall", "exposure": 5, "elicitation": "spa"}
     x_y = {"system_x": "poor", "system_y": "good", "label_x": "A", "label_y": "B"}
@@ -141,6 +145,28 @@ def test_screening_and_checks_of_people(
         (row,) = export_tables(store).annotators.to_dicts()
     assert (row["screening_passed"], row["checks_failed"], row["checks_total"]) == expected
     assert (row["annotator_id"], row["source"], row["submissions"], row["seconds"]) == ("ann", "link", 1, 30.0)
+
+
+def test_sessions_are_told_apart_and_late_answers_are_marked(tmp_path: Path) -> None:
+    rules, now = Rules(sessions=2), 1000.0
+    with Store.create(tmp_path / "s.sqlite") as store:
+        store.save_build("f", draws(3))
+
+        def answer(person: str, session: int = 1) -> None:
+            lease = store.admit(source="panel", person=person, session=session, rules=rules, minutes_allowed=5, now=now)
+            if person == "late":
+                store.release_overdue(now + 301)
+                store.admit(source="panel", person="quick", rules=rules, now=now + 302)
+            shown = replace(RATING, item_id="i0", sample=1)
+            done = replace(submission_of(lease, answered(shown, 3.0)), session=session)
+            store.finish(done, "completed", "C", now=now + 303, rules=rules)
+
+        answer("twice")
+        answer("late")
+        answer("twice", session=2)
+        tables = export_tables(store)
+    assert tables.annotators.select("submissions", "sessions").rows() == [(2, 2), (1, 1)]
+    assert tables.ratings.select("session", "visit").rows() == [(1, "completed"), (1, "extra"), (2, "completed")]
 
 
 def test_checks_say_nothing_of_an_llm(tmp_path: Path) -> None:

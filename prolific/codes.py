@@ -1,0 +1,37 @@
+"""The completion codes: random, one for each outcome and session, made once and kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+if TYPE_CHECKING:
+    from prolific.api.access import Access
+    from spa.responses.store import Store
+
+COMPLETE = "https://app.prolific.com/submissions/complete"
+
+
+def session_codes(store: Store, session: int) -> Mapping[str, str]:
+    """Return outcome -> code of a session; no two sessions share a code."""
+    return {str(outcome): code for outcome, code in store.outcome_codes(code_source(session)).items()}
+
+
+def code_source(session: int) -> str:
+    """Return the name under which the store keeps the codes of a session."""
+    return "prolific" if session == 1 else f"prolific session {session}"
+
+
+def completion_base(access: Access | None) -> str:
+    """Return where codes are handed in: Prolific's page, or that of an emulator on this machine."""
+    return f"{access.base_url}/submissions/complete" if access is not None and access.local else COMPLETE
+
+
+def completion_address(code: str, base: str = COMPLETE) -> str:
+    """Return where the browser goes when a visit has ended.
+
+    >>> completion_address("C7QK2M9Z")
+    'https://app.prolific.com/submissions/complete?cc=C7QK2M9Z'
+    """
+    return f"{base}?cc={quote(code, safe='')}"

@@ -1,0 +1,45 @@
+"""``spa prolific create``: a draft, which costs nothing and which nobody sees."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from prolific.commands.shared import json_option, session_option, study_options, tell_json
+
+
+@click.command(epilog="Example: spa prolific create my-study/study.toml --public-url https://survey.example.org")
+@study_options
+@session_option
+@click.option("--public-url", metavar="URL", help="Where people reach `spa serve`. [default: that of the study file]")
+@json_option
+def create(
+    study: Path, store: str | None, endpoint_url: str | None, session: int, public_url: str | None, as_json: bool
+) -> None:
+    """Make the draft of STUDY on Prolific, or bring it up to the study file; nothing is published.
+
+    Run it as often as you like: there is one draft a session, found again by its private name.
+    """
+    from prolific.desk import open_desk
+    from prolific.draft import make_body, make_draft, make_filters, make_groups
+    from spa.errors import StudyError
+
+    with open_desk(study, store, endpoint_url, alone=True) as desk:
+        address = public_url or desk.table.public_url
+        if address is None:
+            raise StudyError(f"{study}: wanted --public-url or [prolific] public_url, got neither")
+        if session > desk.offer.sessions:
+            raise StudyError(f"{study}: [people] sessions is {desk.offer.sessions}, got --session {session}")
+        workspace_id = desk.platform.workspace_of(desk.table.project)
+        groups = make_groups(desk, workspace_id, session)
+        filters = make_filters(desk, workspace_id, groups, session)
+        body = make_body(desk, address=address, filters=filters, groups=groups, session=session)
+        made, changed = make_draft(desk, body, session)
+    if as_json:
+        tell_json({"study_id": made.study_id, "status": made.status, "internal_name": made.internal_name})
+        return
+    click.echo(
+        f"{'made or changed' if changed else 'unchanged'}: {made.internal_name}, {made.status}, id {made.study_id}"
+    )
+    click.echo(f"Next: spa prolific publish {study}")

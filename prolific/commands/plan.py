@@ -1,0 +1,42 @@
+"""``spa prolific plan``: cost, pay and checklist, before anything is made."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from prolific.commands.shared import json_option, session_option, study_options, tell, tell_checklist, tell_json
+
+
+@click.command(epilog="Example: spa prolific plan my-study/study.toml --public-url https://survey.example.org")
+@study_options
+@session_option
+@click.option("--public-url", metavar="URL", help="Where people reach `spa serve`. [default: that of the study file]")
+@json_option
+def plan(
+    study: Path, store: str | None, endpoint_url: str | None, session: int, public_url: str | None, as_json: bool
+) -> None:
+    """Say what STUDY costs and pays on Prolific and what is still missing; make nothing.
+
+    Without a token the estimate is an offline one and says so.
+    """
+    from prolific.desk import open_desk
+    from prolific.money.estimate import estimate_lines
+    from prolific.prospect import look_ahead
+
+    with open_desk(study, store, endpoint_url, offline=True) as desk:
+        prospect = look_ahead(desk, session, public_url)
+        if as_json:
+            tell_json(
+                {
+                    "estimate": asdict(prospect.estimate),
+                    "eligible": prospect.eligible,
+                    "checklist": [asdict(line) for line in prospect.lines],
+                }
+            )
+            return
+        tell(f"{desk.offer.title}, session {session}: plan", estimate_lines(prospect.estimate, desk.offer))
+        tell_checklist(prospect.lines)
+        click.echo(f"Next: spa prolific create {study}")

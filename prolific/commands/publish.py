@@ -1,0 +1,50 @@
+"""``spa prolific publish``: from draft to people, after an estimate and a checklist."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from prolific.commands.shared import session_option, study_options, tell, tell_checklist, yes_option
+
+
+@click.command(epilog="Example: spa prolific publish my-study/study.toml --yes")
+@study_options
+@session_option
+@click.option("--public-url", metavar="URL", help="Where people reach `spa serve`. [default: that of the study file]")
+@click.option(
+    "--despite", metavar="LINE", multiple=True, help="Accept this line of the checklist as it is; repeatable."
+)
+@yes_option("Publish, which reserves the money for all places")
+def publish(
+    study: Path,
+    store: str | None,
+    endpoint_url: str | None,
+    session: int,
+    public_url: str | None,
+    despite: tuple[str, ...],
+    yes: bool,
+) -> None:
+    """Publish the draft of STUDY: print the estimate, go through the checklist, and with --yes ask people."""
+    from prolific.desk import open_desk
+    from prolific.money.estimate import estimate_lines
+    from prolific.prospect import look_ahead
+    from prolific.publishing import check_ready, publish_study
+
+    with open_desk(study, store, endpoint_url, alone=True) as desk:
+        study_id = desk.need_study(session)
+        record = desk.platform.studies.fetch(study_id)
+        if not record.draft:
+            click.echo(f"published already: {record.internal_name}, {record.status}")
+            return
+        prospect = look_ahead(desk, session, public_url)
+        tell(f"{desk.offer.title}, session {session}: to be published", estimate_lines(prospect.estimate, desk.offer))
+        tell_checklist(prospect.lines)
+        check_ready(desk, prospect, session, despite)
+        if not yes:
+            click.echo("Nothing was published. To publish: the same command with --yes")
+            return
+        record = publish_study(desk, session)
+        click.echo(f"published: {record.internal_name}, {record.status}, {record.places} places")
+        click.echo(f"Next: spa prolific status {study}")

@@ -1,0 +1,57 @@
+"""``spa prolific status``: how the study stands."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from prolific.commands.shared import json_option, study_options, tell, tell_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from prolific.desk import Desk
+    from prolific.standing import Standing
+
+
+@click.command(epilog="Example: spa prolific status my-study/study.toml")
+@study_options
+@json_option
+def status(study: Path, store: str | None, endpoint_url: str | None, as_json: bool) -> None:
+    """Say how STUDY stands on Prolific and here: submissions, visits, median minutes and pay an hour."""
+    from prolific.desk import open_desk
+    from prolific.standing import standing_of
+
+    with open_desk(study, store, endpoint_url) as desk:
+        desk.need_study(1)
+        standings = [standing_of(desk, session) for session in desk.created()]
+        if as_json:
+            tell_json([asdict(one) for one in standings])
+            return
+        for one in standings:
+            tell(f"session {one.session}: {one.status}, {one.places} places, id {one.study_id}", _lines(desk, one))
+
+
+def _lines(desk: Desk, one: Standing) -> Iterator[str]:
+    from prolific.api.money import money
+    from prolific.money.estimate import OFFLINE_RATES
+
+    yield "on Prolific: " + (", ".join(f"{name} {n}" for name, n in sorted(one.counts.items())) or "nobody yet")
+    yield "here: " + (", ".join(f"{name} {n}" for name, n in sorted(one.visits.items())) or "nobody yet")
+    if one.extra:
+        yield f"late, after the place was given to somebody else: {one.extra} (kept, marked extra)"
+    if one.median_minutes is not None and one.median_hourly is not None:
+        told = (
+            f"median {one.median_minutes:.1f} minutes, {money(round(one.median_hourly), desk.offer.currency)} an hour"
+        )
+        rates = OFFLINE_RATES.get(desk.offer.currency)
+        if rates is not None and one.median_hourly < rates.minimum:
+            told += (
+                f"; BELOW THE MINIMUM of {money(rates.minimum, desk.offer.currency)}: raise the reward or pay bonuses"
+            )
+        yield told
+    if one.first_auto_approval is not None:
+        yield f"the first that waits for review is approved automatically on {one.first_auto_approval.isoformat()}"

@@ -1,0 +1,150 @@
+"""What the commands work on: a study with its store, its table [prolific] and, where there is a token, the platform."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from prolific.api.access import Access, NoToken, find_access
+from prolific.api.client import Prolific, connect
+from prolific.api.problems import ProlificError
+from prolific.made import study_of
+from prolific.once import Once
+from prolific.study.offer import Offer, offer_of
+from prolific.study.table import ProlificTable, read_table
+from spa.commands.workspace import Workspace, open_workspace
+from spa.journal import Journal
+from spa.responses.one_run import one_run
+
+if TYPE_CHECKING:
+    from spa.responses.store import Store
+
+SOURCE = "prolific"  # of visits, in the store
+SETTLE_SECONDS = 60.0
+LOCAL_SETTLE_SECONDS = 0.0  # an emulator has done what it will do when the connection ends
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Desk:
+    """A study on Prolific, opened."""
+
+    file: Path  # the study file
+    workspace: Workspace
+    table: ProlificTable
+    offer: Offer
+    key: str  # of this store's study; stands in every name on the platform
+    client: Prolific | None  # None without a token
+    access: Access | None
+    once: Once
+    clock: Callable[[], float]
+    sleep: Callable[[float], None]
+
+    @property
+    def store(self) -> Store:
+        """Return the store."""
+        return self.workspace.store
+
+    @property
+    def platform(self) -> Prolific:
+        """Return the client; without a token there is none."""
+        if self.client is None:
+            raise NoToken
+        return self.client
+
+    def internal_name(self, session: int = 1) -> str:
+        """Return the private name of a session's study, by which it is found again."""
+        return f"{self.workspace.study.id}-{self.key}-{session}"
+
+    def study_id(self, session: int = 1) -> str | None:
+        """Return the platform's id of a session's study; ``None`` before it is created."""
+        return study_of(self.once.journal, self.key, session)
+
+    def need_study(self, session: int = 1) -> str:
+        """Return the platform's id of a session's study, which must have been created."""
+        found = self.study_id(session)
+        if found is None:
+            raise ProlificError(
+                f"{self.file}: session {session} is not on Prolific yet; `spa prolific create` makes a draft"
+            )
+        return found
+
+    def created(self) -> dict[int, str]:
+        """Return the sessions that are on the platform, with the ids of their studies."""
+        found = {session: self.study_id(session) for session in range(1, self.offer.sessions + 1)}
+        return {session: study_id for session, study_id in found.items() if study_id is not None}
+
+
+@contextmanager
+def open_desk(
+    file: Path,
+    store: str | None,
+    endpoint_url: str | None,
+    *,
+    alone: bool = False,
+    offline: bool = False,
+    environment: Mapping[str, str] | None = None,
+    clock: Callable[[], float] = time.time,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Iterator[Desk]:
+    """Open a study for the commands of this bridge.
+
+    Parameters
+    ----------
+    file : Path
+        The study file.
+    store : str, optional
+        Its store, where that is not beside it.
+    endpoint_url : str, optional
+        Address of the API.
+    alone : bool
+        Whether no other command may change something on the platform meanwhile.
+    offline : bool
+        Whether a missing token is no error.
+    environment, clock, sleep
+        Where the token is, and what time it is.
+
+    Raises
+    ------
+    StudyError, ResponseError, ProlificError
+        If study, store or access cannot be used.
+    """
+    environment = os.environ if environment is None else environment
+    with ExitStack() as stack:
+        workspace = stack.enter_context(open_workspace(file, store))
+        table = read_table(workspace.study.bridges["prolific"], file=str(file))
+        offer = offer_of(workspace.study, table, file=str(file))
+        access = None
+        try:
+            access = find_access(endpoint_url, environment)
+        except NoToken:
+            if not offline:
+                raise
+        if alone:
+            stack.enter_context(one_run(workspace.store.name, SOURCE, workspace.store.reading))
+        client = None if access is None else stack.enter_context(connect(access, sleep=sleep))
+        key = store_key(workspace.store)
+        settle = LOCAL_SETTLE_SECONDS if access is not None and access.local else SETTLE_SECONDS
+        once = Once(journal=Journal(workspace.store), scope=key, clock=clock, sleep=sleep, settle=settle)
+        yield Desk(
+            file=file,
+            workspace=workspace,
+            table=table,
+            offer=offer,
+            key=key,
+            client=client,
+            access=access,
+            once=once,
+            clock=clock,
+            sleep=sleep,
+        )
+
+
+def store_key(store: Store) -> str:
+    """Return the key of a store's study on the platform: another store of the same study has another."""
+    return hashlib.sha256(f"prolific {store.meta('secret')}".encode()).hexdigest()[:8]

@@ -1,0 +1,215 @@
+"""The draft of a session on the platform: its groups, its body, and the study itself, each made once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+from prolific.api.problems import ProlificError
+from prolific.api.records import StudyRecord
+from prolific.codes import session_codes
+from prolific.desk import Desk
+from prolific.made import create_key
+from prolific.once import Facts, Undecided
+from prolific.study.body import study_body
+from prolific.study.screening import (
+    GROUP_ALLOWED,
+    GROUP_BLOCKED,
+    STUDIES_BLOCKED,
+    group_filter,
+    resolve,
+    wanted_filters,
+)
+from spa.journal import Call
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Groups:
+    """Participant groups of a session: ids, ``None`` where there is none (yet)."""
+
+    family: str | None = None  # everybody who came to a study of the family
+    done: str | None = None  # who completed this session
+    before: str | None = None  # who completed the session before
+    only: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()
+
+
+def family_group(desk: Desk) -> str:
+    """Return the name of the participant group of the study's family."""
+    return desk.table.group or f"{desk.workspace.study.id}-{desk.key}"
+
+
+def done_group(desk: Desk, session: int) -> str:
+    """Return the name of the participant group of those who completed a session."""
+    return f"{desk.workspace.study.id}-{desk.key}-done-{session}"
+
+
+def find_groups(desk: Desk, workspace_id: str, session: int) -> Groups:
+    """Look the groups of a session up; those that do not exist yet are ``None``.
+
+    Raises
+    ------
+    ProlificError
+        If the study file names a group that does not exist, or a name stands for two.
+    """
+    known = list(desk.platform.audience.groups(workspace_id))
+    last = desk.offer.sessions
+    return Groups(
+        family=_group(known, family_group(desk)),
+        done=_group(known, done_group(desk, session)) if session < last else None,
+        before=_group(known, done_group(desk, session - 1)) if session > 1 else None,
+        only=_needed(known, desk.table.only_groups, "only_groups"),
+        excluded=_needed(known, desk.table.exclude_groups, "exclude_groups"),
+    )
+
+
+def make_groups(desk: Desk, workspace_id: str, session: int) -> Groups:
+    """Look the groups of a session up, and make those that do not exist yet, once."""
+    found = find_groups(desk, workspace_id, session)
+    if session > 1 and found.before is None:
+        raise ProlificError(f"{desk.file}: session {session} follows session {session - 1}; create that one first")
+    return Groups(
+        family=found.family or _made(desk, workspace_id, family_group(desk)),
+        done=found.done
+        or (_made(desk, workspace_id, done_group(desk, session)) if session < desk.offer.sessions else None),
+        before=found.before,
+        only=found.only,
+        excluded=found.excluded,
+    )
+
+
+def make_filters(desk: Desk, workspace_id: str, groups: Groups, session: int) -> list[dict[str, Any]]:
+    """Resolve the study's filters by name and add those of groups and earlier studies."""
+    table = desk.table
+    filters = resolve(wanted_filters(table), desk.platform.audience.filters(workspace_id))
+    allowed = [*groups.only, *([groups.before] if groups.before is not None else [])]
+    blocked = list(groups.excluded)
+    if session == 1 and table.exclude_earlier and groups.family is not None:
+        blocked.append(groups.family)
+    if len(allowed) > 1 and session > 1:
+        allowed = [allowed[-1]]  # who completed the session before was in the others already
+    if allowed:
+        filters.append(group_filter(GROUP_ALLOWED, allowed))
+    if blocked:
+        filters.append(group_filter(GROUP_BLOCKED, blocked))
+    if table.exclude_studies:
+        filters.append(group_filter(STUDIES_BLOCKED, list(table.exclude_studies)))
+    return filters
+
+
+def make_body(
+    desk: Desk, *, address: str, filters: list[dict[str, Any]], groups: Groups, session: int
+) -> dict[str, Any]:
+    """Put the body of a session's study together."""
+    return study_body(
+        desk.offer,
+        desk.table,
+        internal_name=desk.internal_name(session),
+        address=address,
+        codes=session_codes(desk.store, session),
+        filters=filters,
+        groups=[] if groups.family is None else [groups.family],
+        done_group=groups.done,
+        people_groups=desk.workspace.study.people.groups,
+    )
+
+
+def make_draft(desk: Desk, body: Mapping[str, Any], session: int) -> tuple[StudyRecord, bool]:
+    """Create a session's draft once, or bring the draft that there is up to the study file.
+
+    Returns
+    -------
+    StudyRecord, bool
+        The study, and whether it was changed or made now.
+
+    Raises
+    ------
+    ProlificError
+        If the study is published and the study file now says something else.
+    """
+    name = desk.internal_name(session)
+    digest = body_digest(body)
+    known = desk.once.done(create_key(session))
+
+    def send() -> Facts:
+        return {"study_id": desk.platform.studies.create(body).study_id, "body": digest}
+
+    def find(call: Call) -> Facts | None:
+        study = find_study(desk, name)
+        sent = body_digest(json.loads(call.request))
+        return None if study is None else {"study_id": study.study_id, "body": sent}
+
+    facts = desk.once.carry_out(create_key(session), dict(body), send=send, find=find)
+    study = desk.platform.studies.fetch(str(facts["study_id"]))
+    if study_digest(desk, session, facts) == digest:
+        return study, known is None
+    if not study.draft:
+        raise ProlificError(
+            f"{desk.file}: session {session} is {study.status} on Prolific, and the study file has changed since; a "
+            "published study keeps its terms: undo the change, or build into a new store for a new study"
+        )
+    call = desk.once.journal.begin("prolific", desk.key, _change_key(session), json.dumps(dict(body), sort_keys=True))
+    study = desk.platform.studies.change(study.study_id, body)
+    desk.once.journal.finish(call, "done", body=digest)
+    return study, True
+
+
+def study_digest(desk: Desk, session: int, facts: Facts) -> str:
+    """Return the digest of the body that the platform was last sent for a session."""
+    changed = desk.once.done(_change_key(session))
+    return str((changed or facts)["body"])
+
+
+def find_study(desk: Desk, internal_name: str) -> StudyRecord | None:
+    """Look for a study by its private name.
+
+    Raises
+    ------
+    Undecided
+        If there are two.
+    """
+    found = [one for one in desk.platform.studies.of_project(desk.table.project) if one.internal_name == internal_name]
+    if len(found) > 1:
+        ids = ", ".join(one.study_id for one in found)
+        raise Undecided(f"Prolific: the project has several studies {internal_name!r} ({ids}); delete all but one")
+    return found[0] if found else None
+
+
+def body_digest(body: Mapping[str, Any]) -> str:
+    """Return what two equal bodies have in common."""
+    return sha256(json.dumps(dict(body), sort_keys=True).encode()).hexdigest()
+
+
+def _change_key(session: int) -> str:
+    return f"change draft, session {session}"
+
+
+def _made(desk: Desk, workspace_id: str, name: str) -> str:
+    def send() -> Facts:
+        return {"group_id": desk.platform.audience.create_group(workspace_id, name)}
+
+    def find(call: Call) -> Facts | None:
+        group = _group(list(desk.platform.audience.groups(workspace_id)), name)
+        return None if group is None else {"group_id": group}
+
+    return str(desk.once.carry_out(f"create group {name}", {"name": name}, send=send, find=find)["group_id"])
+
+
+def _group(known: list[tuple[str, str]], name: str) -> str | None:
+    ids = [group_id for group_id, title in known if title == name]
+    if len(ids) > 1:
+        raise Undecided(f"Prolific: the workspace has {len(ids)} participant groups {name!r}; rename all but one")
+    return ids[0] if ids else None
+
+
+def _needed(known: list[tuple[str, str]], names: tuple[str, ...], key: str) -> tuple[str, ...]:
+    found = []
+    for name in names:
+        group = _group(known, name)
+        if group is None:
+            raise ProlificError(f"[prolific] {key}: the workspace has no participant group {name!r}")
+        found.append(group)
+    return tuple(found)

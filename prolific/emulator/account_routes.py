@@ -1,0 +1,192 @@
+"""The operations on the researcher's own things: user, workspaces, projects, money."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field, StrictStr
+from sqlalchemy import Row, insert, select
+
+from prolific.emulator import schema, wallet
+from prolific.emulator.calls import Answer, Call, Routes, page_of
+from prolific.emulator.ids import new_id
+from prolific.emulator.platform import Turn, save_row, setting
+from prolific.emulator.refusals import Refusal, not_found
+from prolific.emulator.study_body import Body
+from prolific.emulator.tariff import whole
+
+routes = Routes()
+EMAIL = "researcher@example.org"
+
+
+class WorkspaceBody(Body):
+    """A new workspace."""
+
+    title: Annotated[StrictStr, Field(min_length=1)]
+    naivety_distribution_rate: Annotated[float | None, Field(ge=0, le=1)] = None
+    currency_code: Annotated[StrictStr, Field(pattern="^(USD|GBP)$")] = "USD"
+
+
+class TitleBody(Body):
+    """What a workspace or a project is called."""
+
+    title: Annotated[StrictStr | None, Field(min_length=1)] = None
+    description: StrictStr | None = None
+    naivety_distribution_rate: Annotated[float | None, Field(ge=0, le=1)] = None
+
+
+def find_workspace(turn: Turn, workspace_id: str) -> Row[Any]:
+    """Return a workspace, or refuse."""
+    query = select(schema.workspaces).where(schema.workspaces.c.id == workspace_id)
+    row = turn.connection.execute(query).one_or_none()
+    if row is None:
+        raise not_found("Workspace", workspace_id)
+    return row
+
+
+def find_project(turn: Turn, project_id: str) -> Row[Any]:
+    """Return a project, or refuse."""
+    row = turn.connection.execute(select(schema.projects).where(schema.projects.c.id == project_id)).one_or_none()
+    if row is None:
+        raise not_found("Project", project_id)
+    return row
+
+
+@routes.add("GetUser", "GET", "/api/v1/users/me/")
+def show_user(turn: Turn, call: Call) -> Answer:
+    """Show whose token it is."""
+    workspace = turn.connection.execute(select(schema.workspaces).order_by(schema.workspaces.c.number)).first()
+    if workspace is None:
+        raise Refusal(404, "There is no workspace")
+    balance = wallet.balance(turn, workspace)
+    return Answer(
+        body={
+            "id": setting(turn.connection, "user"),
+            "email": EMAIL,
+            "name": "Emulated researcher",
+            "currency_code": workspace.currency,
+            "balance": whole(balance.total),
+            "available_balance": whole(balance.available),
+        }
+    )
+
+
+@routes.add("GetWorkspaces", "GET", "/api/v1/workspaces/")
+def list_workspaces(turn: Turn, call: Call) -> Answer:
+    """List workspaces."""
+    rows = turn.connection.execute(select(schema.workspaces).order_by(schema.workspaces.c.number)).all()
+    return page_of(turn, call, rows, lambda row: _short(turn, row))
+
+
+@routes.add("CreateWorkspace", "POST", "/api/v1/workspaces/")
+def create_workspace(turn: Turn, call: Call) -> Answer:
+    """Keep a new workspace, with an empty wallet."""
+    asked = call.read(WorkspaceBody)
+    workspace = new_id()
+    turn.connection.execute(
+        insert(schema.workspaces).values(
+            id=workspace, title=asked.title, description="", currency=asked.currency_code, paid_in=0
+        )
+    )
+    return Answer(status=201, body=_shown(turn, find_workspace(turn, workspace)))
+
+
+@routes.add("GetWorkspace", "GET", "/api/v1/workspaces/{workspace_id}/")
+def show_workspace(turn: Turn, call: Call) -> Answer:
+    """Show a workspace."""
+    return Answer(body=_shown(turn, find_workspace(turn, call.path["workspace_id"])))
+
+
+@routes.add("UpdateWorkspace", "PATCH", "/api/v1/workspaces/{workspace_id}/")
+def change_workspace(turn: Turn, call: Call) -> Answer:
+    """Change what a workspace is called."""
+    row = find_workspace(turn, call.path["workspace_id"])
+    _rename(turn, schema.workspaces, row.id, call.read(TitleBody))
+    return Answer(body=_shown(turn, find_workspace(turn, row.id)))
+
+
+@routes.add("GetWorkspaceBalance", "GET", "/api/v1/workspaces/{workspace_id}/balance/")
+def show_balance(turn: Turn, call: Call) -> Answer:
+    """Show the money of a workspace."""
+    row = find_workspace(turn, call.path["workspace_id"])
+    balance = wallet.balance(turn, row)
+    return Answer(
+        body={
+            "currency_code": row.currency,
+            "total_balance": whole(balance.total),
+            "balance_breakdown": wallet.parts(turn, balance.total),
+            "available_balance": whole(balance.available),
+            "available_balance_breakdown": wallet.parts(turn, balance.available),
+        }
+    )
+
+
+@routes.add("GetProjects", "GET", "/api/v1/workspaces/{workspace_id}/projects/")
+def list_projects(turn: Turn, call: Call) -> Answer:
+    """List the projects of a workspace."""
+    workspace = find_workspace(turn, call.path["workspace_id"])
+    c = schema.projects.c
+    rows = turn.connection.execute(
+        select(schema.projects).where(c.workspace_id == workspace.id).order_by(c.number)
+    ).all()
+    return page_of(turn, call, rows, lambda row: _short(turn, row))
+
+
+@routes.add("CreateProject", "POST", "/api/v1/workspaces/{workspace_id}/projects/")
+def create_project(turn: Turn, call: Call) -> Answer:
+    """Keep a new project."""
+    workspace = find_workspace(turn, call.path["workspace_id"])
+    asked = call.read(TitleBody)
+    if asked.title is None:
+        raise Refusal(400, {"title": ["This field is required."]})
+    project = new_id()
+    turn.connection.execute(
+        insert(schema.projects).values(
+            id=project, workspace_id=workspace.id, title=asked.title, description=asked.description or ""
+        )
+    )
+    return Answer(status=201, body=_project(turn, find_project(turn, project)))
+
+
+@routes.add("GetProject", "GET", "/api/v1/projects/{project_id}/")
+def show_project(turn: Turn, call: Call) -> Answer:
+    """Show a project."""
+    return Answer(body=_project(turn, find_project(turn, call.path["project_id"])))
+
+
+@routes.add("UpdateProject", "PATCH", "/api/v1/projects/{project_id}/")
+def change_project(turn: Turn, call: Call) -> Answer:
+    """Change what a project is called."""
+    row = find_project(turn, call.path["project_id"])
+    _rename(turn, schema.projects, row.id, call.read(TitleBody))
+    return Answer(body=_project(turn, find_project(turn, row.id)))
+
+
+def _rename(turn: Turn, table: Any, row_id: str, asked: TitleBody) -> None:
+    named = {"title": asked.title, "description": asked.description}
+    values = {name: value for name, value in named.items() if value is not None}
+    if values:
+        save_row(turn.connection, table, row_id, **values)
+
+
+def _short(turn: Turn, row: Row[Any]) -> dict[str, Any]:
+    user = setting(turn.connection, "user")
+    people = [{"id": user, "name": "Emulated researcher", "email": EMAIL, "roles": ["WORKSPACE_ADMIN"]}]
+    return {
+        "id": row.id,
+        "title": row.title,
+        "description": row.description,
+        "owner": user,
+        "users": people,
+        "naivety_distribution_rate": None,
+    }
+
+
+def _shown(turn: Turn, row: Row[Any]) -> dict[str, Any]:
+    c = schema.projects.c
+    projects = turn.connection.execute(select(schema.projects).where(c.workspace_id == row.id).order_by(c.number))
+    return {**_short(turn, row), "projects": [_short(turn, one) for one in projects.all()], "wallet": row.id}
+
+
+def _project(turn: Turn, row: Row[Any]) -> dict[str, Any]:
+    return {**_short(turn, row), "workspace": row.workspace_id}

@@ -1,0 +1,218 @@
+"""The emulated platform as a web application."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.responses import JSONResponse, Response
+from sqlalchemy import insert, update
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+
+from prolific.emulator import control_routes, schema
+from prolific.emulator.calls import Answer, Call, Route
+from prolific.emulator.faults import BEFORE, Fault, next_fault
+from prolific.emulator.operations import API_ROUTES
+from prolific.emulator.platform import Platform, Turn
+from prolific.emulator.refusals import Refusal, error_body
+
+LARGEST_BODY = 10_000_000
+ADVANCE_MOST = 400 * 86_400.0
+
+
+def create_app(platform: Platform) -> FastAPI:
+    """Create the application of an emulated platform.
+
+    Parameters
+    ----------
+    platform : Platform
+        Its store and clock.
+
+    Returns
+    -------
+    FastAPI
+        The API under ``/api/``, and what people and rehearsals do under ``/emulator/``.
+    """
+    app = FastAPI(title="Emulated Prolific", docs_url=None, redoc_url=None, openapi_url=None)
+    app.router.redirect_slashes = False
+    for route in API_ROUTES:
+        endpoint = Endpoint(platform, route).answer
+        app.add_api_route(route.path, endpoint, methods=[route.method], response_model=None)
+    for route in control_routes.routes.all:
+        endpoint = ControlEndpoint(platform, route).answer
+        app.add_api_route(route.path, endpoint, methods=[route.method], response_model=None)
+    app.add_api_route("/emulator/clock/", _advancing(platform), methods=["POST"], response_model=None)
+    app.add_exception_handler(HTTPException, _refuse_unknown)
+    return app
+
+
+class Endpoint:
+    """One operation of the API: its faults, its turn and its answer."""
+
+    def __init__(self, platform: Platform, route: Route) -> None:
+        self.platform = platform
+        self.route = route
+
+    async def answer(self, request: Request) -> Response:
+        """Answer a request, or let it go wrong as planned."""
+        body = await request.body()
+        answer, fault = await run_in_threadpool(self._work, request, body)
+        if fault is not None:
+            if fault.kind == "slow":
+                await asyncio.sleep(fault.details["seconds"])
+            if fault.kind == "timeout_after_effect":
+                await _wait_until_gone(request, fault.details["seconds"])
+            if fault.kind in ("drop", "drop_after_effect"):
+                await _hang_up(request)
+        return _response(answer)
+
+    def _work(self, request: Request, body: bytes) -> tuple[Answer, Fault | None]:
+        with self.platform.turn() as turn:
+            fault = next_fault(turn, self.route.operation)
+            number = _log(turn, self.route.operation, request, body, fault)
+            form = turn.behaviour.error_form
+        try:
+            self._check_token(request)
+            if fault is not None and fault.kind in BEFORE:
+                raise _planned(fault)
+            call = read_call(request, body)
+            with self.platform.turn(counts=False) as turn:
+                answer = self.route.handler(turn, call)
+            if fault is not None and fault.kind == "500_after_effect":
+                raise Refusal(500, "Something went wrong")
+        except Refusal as refusal:
+            told = error_body(refusal.status, refusal.detail, operation=self.route.operation, form=form)
+            answer = Answer(status=refusal.status, body=told, headers=refusal.headers)
+        silent = fault is not None and fault.kind in ("drop", "drop_after_effect", "timeout_after_effect")
+        with self.platform.turn(counts=False) as turn:
+            turn.connection.execute(
+                update(schema.requests)
+                .where(schema.requests.c.number == number)
+                .values(status=None if silent else answer.status)
+            )
+        return answer, fault
+
+    def _check_token(self, request: Request) -> None:
+        scheme, _, token = request.headers.get("authorization", "").partition(" ")
+        wanted = self.platform.token
+        if scheme != "Token" or not token or (wanted is not None and token != wanted):
+            raise Refusal(401, "Authentication credentials were not provided or are wrong.")
+
+
+class ControlEndpoint:
+    """One route of the other side; nothing goes wrong there on purpose."""
+
+    def __init__(self, platform: Platform, route: Route) -> None:
+        self.platform = platform
+        self.route = route
+
+    async def answer(self, request: Request) -> Response:
+        """Answer a request."""
+        body = await request.body()
+        return _response(await run_in_threadpool(self._work, request, body))
+
+    def _work(self, request: Request, body: bytes) -> Answer:
+        try:
+            with self.platform.turn(counts=False) as turn:
+                return self.route.handler(turn, read_call(request, body))
+        except Refusal as refusal:
+            return Answer(status=refusal.status, body={"refused": refusal.detail})
+
+
+def _advancing(platform: Platform) -> Callable[[Request], Any]:
+    async def advance(request: Request) -> Response:
+        """Put the clock forward."""
+        body = await request.body()
+        try:
+            seconds = json.loads(body)["advance"]
+            if isinstance(seconds, bool) or not 0 <= seconds <= ADVANCE_MOST:
+                raise ValueError
+        except (ValueError, KeyError, TypeError):
+            told = f'wanted {{"advance": seconds}} of 0 to {ADVANCE_MOST:.0f}'
+            return JSONResponse({"refused": told}, status_code=400)
+        return JSONResponse({"now": await run_in_threadpool(platform.advance, float(seconds))})
+
+    return advance
+
+
+def read_call(request: Request, body: bytes) -> Call:
+    """Return what a route is given of a request, or refuse it."""
+    if len(body) > LARGEST_BODY:
+        raise Refusal(400, "The body is too large")
+    try:
+        read = json.loads(body) if body else None
+    except ValueError:
+        raise Refusal(400, "JSON parse error") from None
+    return Call(
+        path=dict(request.path_params),
+        query=dict(request.query_params),
+        body=read,
+        address=str(request.url.replace(query="")),
+        base=str(request.base_url).rstrip("/"),
+    )
+
+
+def _log(turn: Turn, operation: str, request: Request, body: bytes, fault: Fault | None) -> int:
+    key = turn.connection.execute(
+        insert(schema.requests).values(
+            at=turn.now,
+            operation=operation,
+            method=request.method,
+            path=str(request.url.path) + (f"?{request.url.query}" if request.url.query else ""),
+            body=body.decode("utf-8", errors="replace"),
+            fault=fault.kind if fault is not None else None,
+        )
+    ).inserted_primary_key
+    return int(key[0]) if key is not None else 0
+
+
+def _planned(fault: Fault) -> Refusal:
+    if fault.kind == "429":
+        wait = fault.details.get("retry_after")
+        headers = {} if wait is None else {"Retry-After": str(wait)}
+        return Refusal(429, "Too many requests; try again later", headers=headers)
+    if fault.kind == "wallet_short":
+        return Refusal(400, "Your available balance does not cover this; please top up")
+    return Refusal(500, "Something went wrong")
+
+
+def _response(answer: Answer) -> Response:
+    if answer.text is not None:
+        return Response(answer.text, answer.status, dict(answer.headers), answer.media_type)
+    if answer.status == 204:
+        return Response(status_code=204, headers=dict(answer.headers))
+    return JSONResponse(answer.body, answer.status, dict(answer.headers))
+
+
+async def _wait_until_gone(request: Request, seconds: float) -> None:
+    """Keep a client waiting until it gives up, or for so long; then hang up, for nothing was answered."""
+    try:
+        async with asyncio.timeout(seconds):
+            while not await request.is_disconnected():
+                await asyncio.sleep(0.02)
+    except TimeoutError:
+        pass
+    await _hang_up(request)
+
+
+async def _hang_up(request: Request) -> None:
+    """Close the connection without a word, as a network does: the server's own way would be an answer of 500."""
+    cycle = getattr(request.receive, "__self__", None)
+    transport = getattr(cycle, "transport", None)
+    if transport is None:
+        raise RuntimeError("the connection cannot be closed: this server is not uvicorn")
+    transport.abort()
+    while not await request.is_disconnected():
+        await asyncio.sleep(0)
+
+
+def _refuse_unknown(request: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 400
+    detail = {404: "Not found.", 405: f"Method {request.method} not allowed."}.get(status, "Bad request")
+    if request.url.path.startswith("/emulator/"):
+        return JSONResponse({"refused": detail}, status_code=status)
+    return JSONResponse(error_body(status, detail, operation=None, form="wrapped"), status_code=status)

@@ -1,0 +1,147 @@
+"""Who may take part: the catalogue of filters, and the people whom a selection admits."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from sqlalchemy import insert, select
+
+from prolific.emulator import schema
+from prolific.emulator.ids import new_id
+from prolific.emulator.platform import Turn
+from prolific.emulator.refusals import Refusal
+
+STUDY_LISTS = ("previous_studies_allowlist", "previous_studies_blocklist")
+GROUP_LISTS = ("participant_group_allowlist", "participant_group_blocklist")
+PERSON_LISTS = ("custom_allowlist", "custom_blocklist")
+COUNTED_FROM = 25  # fewer people than this are counted as none
+
+Filters = Sequence[Mapping[str, Any]]
+
+
+@cache
+def catalogue() -> dict[str, dict[str, Any]]:
+    """Return the filters that the platform offers, by id; choices are numbered as the platform numbers them."""
+    text = files("prolific.emulator").joinpath("filters.toml").read_text("utf-8")
+    known: dict[str, dict[str, Any]] = {}
+    for filter_id, entry in tomllib.loads(text).items():
+        choices = entry.pop("choices", None)
+        if isinstance(choices, list):
+            entry["choices"] = {str(number): choice for number, choice in enumerate(choices)}
+        elif choices is not None:
+            entry["choices"] = choices
+        known[filter_id] = {"filter_id": filter_id, "description": "", **entry}
+    return known
+
+
+def check_filters(turn: Turn, filters: Filters) -> None:
+    """Refuse filters and choices that do not exist.
+
+    Raises
+    ------
+    Refusal
+        Naming the filter and what it offers.
+    """
+    problems = [problem for one in filters if (problem := _problem(turn, one))]
+    if problems:
+        raise Refusal(400, {"filters": problems})
+
+
+def _problem(turn: Turn, one: Mapping[str, Any]) -> str | None:
+    filter_id, chosen = one["filter_id"], one.get("selected_values")
+    known = catalogue().get(filter_id)
+    if known is None:
+        return f"Filter with id {filter_id} does not exist"
+    if (known["type"] == "select") != (chosen is not None):
+        return f"{filter_id} is a filter of type {known['type']}"
+    if known["type"] == "range":
+        return _range_problem(filter_id, known, one["selected_range"])
+    if not chosen:
+        return f"{filter_id}: wanted one selected value or more"
+    if filter_id in GROUP_LISTS:
+        offered = {row.id for row in turn.connection.execute(select(schema.groups.c.id)) if row.id}
+    elif filter_id in STUDY_LISTS:
+        offered = set(turn.connection.scalars(select(schema.studies.c.id)))
+    elif filter_id in PERSON_LISTS:
+        offered = set(turn.connection.scalars(select(schema.participants.c.id)))
+    else:
+        offered = set(known["choices"])
+    unknown = [value for value in chosen if value not in offered]
+    return f"{filter_id}: {', '.join(unknown)} cannot be selected" if unknown else None
+
+
+def _range_problem(filter_id: str, known: Mapping[str, Any], selected: Mapping[str, Any]) -> str | None:
+    ends = [end for end in (selected.get("lower"), selected.get("upper")) if end is not None]
+    if known["data_type"] != "date" and not all(isinstance(end, (int, float)) for end in ends):
+        return f"{filter_id}: wanted numbers"
+    outside = [end for end in ends if not known["min"] <= end <= known["max"]]
+    if outside:
+        return f"{filter_id}: wanted {known['min']} to {known['max']}, got {outside[0]}"
+    if len(ends) == 2 and ends[0] > ends[1]:
+        return f"{filter_id}: the lower end is above the upper"
+    return None
+
+
+def admits(turn: Turn, filters: Filters, person_id: str, attributes: Mapping[str, Any]) -> bool:
+    """Whether somebody passes every filter; a person of whom a thing is not known does not pass a filter on it."""
+    return all(_passes(turn, one, person_id, attributes) for one in filters)
+
+
+def _passes(turn: Turn, one: Mapping[str, Any], person_id: str, attributes: Mapping[str, Any]) -> bool:
+    filter_id: str = one["filter_id"]
+    chosen: list[str] = one.get("selected_values") or []
+    if filter_id in PERSON_LISTS:
+        return (person_id in chosen) == filter_id.endswith("allowlist")
+    if filter_id in GROUP_LISTS:  # groups are read as they are now
+        inside = turn.connection.scalar(
+            select(schema.members.c.group_id)
+            .where(schema.members.c.group_id.in_(chosen), schema.members.c.participant_id == person_id)
+            .limit(1)
+        )
+        return (inside is not None) == filter_id.endswith("allowlist")
+    if filter_id in STUDY_LISTS:
+        if filter_id.endswith("blocklist"):
+            return True  # read when the study was published: see ``excluded``
+        return person_id in took_part(turn, chosen)
+    value = attributes.get(filter_id)
+    if value is None:
+        return False
+    if one.get("selected_values") is not None:
+        return bool(set(chosen) & set(value if isinstance(value, list) else [value]))
+    lower, upper = one["selected_range"].get("lower"), one["selected_range"].get("upper")
+    return bool((lower is None or value >= lower) and (upper is None or value <= upper))
+
+
+def took_part(turn: Turn, study_ids: Sequence[str]) -> set[str]:
+    """Return who has a submission in any of some studies."""
+    c = schema.submissions.c
+    return set(turn.connection.scalars(select(c.participant_id).where(c.study_id.in_(study_ids))))
+
+
+def excluded(turn: Turn, filters: Filters) -> list[str]:
+    """Return whom the blocklists of earlier studies name at this moment."""
+    blocked = [one["selected_values"] for one in filters if one["filter_id"] == "previous_studies_blocklist"]
+    return sorted(took_part(turn, [study_id for chosen in blocked for study_id in chosen]))
+
+
+def eligible(turn: Turn, filters: Filters) -> list[str]:
+    """Return the ids of all whom some filters admit; test participants are nobody."""
+    gone = set(excluded(turn, filters))
+    rows = turn.connection.execute(select(schema.participants).where(schema.participants.c.email.is_(None)))
+    return [row.id for row in rows if row.id not in gone and admits(turn, filters, row.id, row.attributes)]
+
+
+def add_participant(
+    turn: Turn, attributes: Mapping[str, Any], *, email: str | None = None, participant_id: str | None = None
+) -> str:
+    """Let somebody join the platform and return their id."""
+    unknown = set(attributes) - set(catalogue())
+    if unknown:
+        raise Refusal(400, {"attributes": [f"no filter asks for {name}" for name in sorted(unknown)]})
+    person = participant_id or new_id()
+    turn.connection.execute(insert(schema.participants).values(id=person, email=email, attributes=dict(attributes)))
+    return person

@@ -1,0 +1,197 @@
+"""The operations on who may take part: filters, counts, groups, collections, and what is fair to pay."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+from pydantic import Field, StrictStr
+from sqlalchemy import Row, select
+
+from prolific.emulator import groups, schema
+from prolific.emulator.account_routes import find_workspace
+from prolific.emulator.audience import COUNTED_FROM, catalogue, check_filters, eligible
+from prolific.emulator.calls import Answer, Call, Routes, page_of
+from prolific.emulator.platform import Turn, save_row, save_setting, setting
+from prolific.emulator.refusals import Refusal
+from prolific.emulator.study_body import Body, Filter
+
+routes = Routes()
+DETAILS = ("researcher_help_text", "participant_help_text", "category", "subcategory")
+
+
+class CountBody(Body):
+    """Filters whose people are to be counted."""
+
+    filters: list[Filter]
+    workspace_id: StrictStr | None = None
+    organisation_id: StrictStr | None = None
+
+
+class GroupBody(Body):
+    """A new participant group."""
+
+    name: Annotated[StrictStr, Field(min_length=1)]
+    workspace_id: StrictStr | None = None
+    organisation_id: StrictStr | None = None
+    description: StrictStr | None = None
+    participant_ids: list[StrictStr] = Field(default_factory=list)
+
+
+class GroupChange(Body):
+    """What a group is called, and who is in it."""
+
+    name: Annotated[StrictStr | None, Field(min_length=1)] = None
+    participant_ids: list[StrictStr] | None = None
+
+
+class PeopleBody(Body):
+    """Participants' ids."""
+
+    participant_ids: list[StrictStr]
+
+
+@routes.add("GetFilters", "GET", "/api/v1/filters/")
+def list_filters(turn: Turn, call: Call) -> Answer:
+    """List filters with what they offer."""
+    detailed = bool(call.yes("detailed"))
+    tag = call.query.get("filter_tag")
+    c = schema.groups.c
+    named = {
+        "ParticipantGroupID": {
+            row.id: row.name
+            for row in turn.connection.execute(select(schema.groups).where(c.deleted == 0).order_by(c.number))
+        },
+        "StudyID": {
+            row.id: row.body.get("internal_name") or row.body["name"]
+            for row in turn.connection.execute(select(schema.studies).order_by(schema.studies.c.number))
+        },
+    }
+    found = []
+    for number, one in enumerate(catalogue().values()):
+        if tag is not None and tag not in one.get("tags", []):
+            continue
+        shown = {name: value for name, value in one.items() if name != "tags"}
+        if shown["data_type"] in named:
+            shown["choices"] = named[shown["data_type"]]
+        if detailed:
+            shown |= {name: "" for name in DETAILS} | {"display_order": number, "tags": one.get("tags", [])}
+        found.append(shown)
+    return Answer(body={"results": found, "_links": {}, "meta": {"count": len(found)}})
+
+
+@routes.add("GetEligibleCount", "POST", "/api/v1/eligibility-count/")
+def count_eligible(turn: Turn, call: Call) -> Answer:
+    """Count the people whom filters admit; few of them are counted as none."""
+    asked = call.read(CountBody)
+    filters = [one.model_dump(exclude_none=True) for one in asked.filters]
+    check_filters(turn, filters)
+    if asked.workspace_id is not None:
+        find_workspace(turn, asked.workspace_id)
+    known = setting(turn.connection, "eligible_counts") or {}
+    key = json.dumps(filters, sort_keys=True)
+    if not turn.behaviour.eligible_counts_cached or key not in known:
+        count = len(eligible(turn, filters))
+        known = {**known, key: count if count >= COUNTED_FROM else 0}
+        save_setting(turn.connection, "eligible_counts", known)
+    return Answer(body={"count": known[key]})
+
+
+@routes.add("CalculateRewardRecommendations", "GET", "/api/v1/reward-recommendations/")
+def recommend_reward(turn: Turn, call: Call) -> Answer:
+    """Say what an hour should be paid, at least and better."""
+    workspace, currency = call.query.get("workspace_id"), call.query.get("currency")
+    if workspace is None or currency not in ("USD", "GBP"):
+        raise Refusal(400, {"currency": ["wanted workspace_id, and currency as USD or GBP"]})
+    find_workspace(turn, workspace)
+    pounds = currency == "GBP"  # the platform's figures for pounds are three quarters of those for dollars
+    least, better = turn.behaviour.minimum_hourly, turn.behaviour.recommended_hourly
+    return Answer(
+        body=[
+            {
+                "currency": currency,
+                "min_reward_per_hour": least * 3 // 4 if pounds else least,
+                "recommended_reward_per_hour": better * 3 // 4 if pounds else better,
+            }
+        ]
+    )
+
+
+@routes.add("GetParticipantGroups", "GET", "/api/v1/participant-groups/")
+def list_groups(turn: Turn, call: Call) -> Answer:
+    """List the groups of a workspace."""
+    c = schema.groups.c
+    query = select(schema.groups).order_by(c.number)
+    if "workspace_id" in call.query:
+        query = query.where(c.workspace_id == find_workspace(turn, call.query["workspace_id"]).id)
+    elif "project_id" not in call.query:
+        raise Refusal(400, {"workspace_id": ["wanted workspace_id or project_id"]})
+    active = call.yes("active")
+    if active is not None and not turn.behaviour.deleted_groups_look_alive:
+        query = query.where(c.deleted == (0 if active else 1))
+    rows = turn.connection.execute(query).all()
+    return page_of(turn, call, rows, lambda row: groups.shown(turn, row))
+
+
+@routes.add("CreateParticipantGroup", "POST", "/api/v1/participant-groups/")
+def create_group(turn: Turn, call: Call) -> Answer:
+    """Keep a new group."""
+    asked = call.read(GroupBody)
+    if asked.workspace_id is None:
+        raise Refusal(400, {"workspace_id": ["This field is required."]})
+    workspace = find_workspace(turn, asked.workspace_id)
+    row = groups.create(turn, workspace.id, asked.name, asked.description, asked.participant_ids)
+    return Answer(status=201, body=groups.shown(turn, row))
+
+
+@routes.add("GetParticipantGroup", "GET", "/api/v1/participant-groups/{id}/")
+def show_group(turn: Turn, call: Call) -> Answer:
+    """Show a group."""
+    return Answer(body=groups.shown(turn, groups.find(turn, call.path["id"])))
+
+
+@routes.add("UpdateParticipantGroup", "PATCH", "/api/v1/participant-groups/{id}/")
+def change_group(turn: Turn, call: Call) -> Answer:
+    """Change what a group is called, or who is in it."""
+    row, asked = groups.find(turn, call.path["id"]), call.read(GroupChange)
+    if asked.name is not None:
+        save_row(turn.connection, schema.groups, row.id, name=asked.name)
+    if asked.participant_ids is not None:
+        for one in groups.members(turn, row.id):
+            groups.remove_member(turn, row.id, one["participant_id"])
+        groups.add(turn, row.id, asked.participant_ids)
+    return Answer(body=groups.shown(turn, groups.find(turn, row.id)))
+
+
+@routes.add("DeleteParticipantGroup", "DELETE", "/api/v1/participant-groups/{id}/")
+def delete_group(turn: Turn, call: Call) -> Answer:
+    """Delete a group."""
+    save_row(turn.connection, schema.groups, groups.find(turn, call.path["id"]).id, deleted=1)
+    return Answer(status=204)
+
+
+@routes.add("GetParticipantGroupParticipants", "GET", "/api/v1/participant-groups/{id}/participants/")
+def list_members(turn: Turn, call: Call) -> Answer:
+    """List who is in a group."""
+    return _members(turn, groups.find(turn, call.path["id"]))
+
+
+@routes.add("AddToParticipantGroup", "POST", "/api/v1/participant-groups/{id}/participants/")
+def add_members(turn: Turn, call: Call) -> Answer:
+    """Add people to a group."""
+    row = groups.find(turn, call.path["id"])
+    groups.add(turn, row.id, call.read(PeopleBody).participant_ids)
+    return _members(turn, row)
+
+
+@routes.add("RemoveFromParticipantGroup", "DELETE", "/api/v1/participant-groups/{id}/participants/")
+def remove_members(turn: Turn, call: Call) -> Answer:
+    """Remove people from a group."""
+    row = groups.find(turn, call.path["id"])
+    for person in call.read(PeopleBody).participant_ids:
+        groups.remove_member(turn, row.id, person)
+    return _members(turn, row)
+
+
+def _members(turn: Turn, row: Row[Any]) -> Answer:
+    return Answer(body={"results": groups.members(turn, row.id)})

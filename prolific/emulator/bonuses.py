@@ -1,0 +1,87 @@
+"""Bonuses in two steps: a list that is checked and priced, and its payment, which is repeated whenever it is asked."""
+
+from __future__ import annotations
+
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from sqlalchemy import insert, select, update
+
+from prolific.emulator import schema, studies, wallet
+from prolific.emulator.ids import new_id
+from prolific.emulator.jobs import later
+from prolific.emulator.platform import Turn
+from prolific.emulator.refusals import Refusal, not_found
+from prolific.emulator.tariff import Cost, number, payment
+
+
+def set_up(turn: Turn, study_id: str, csv_bonuses: str) -> dict[str, Any]:
+    """Check a list of people and amounts, and say what paying it will cost. Nothing is paid."""
+    study = studies.find(turn, study_id)
+    rows = [_read_line(turn, study.id, line) for line in csv_bonuses.splitlines() if line.strip()]
+    if not rows:
+        raise Refusal(400, {"csv_bonuses": ["This field may not be blank."]})
+    wrong = [line for line, read in rows if read is None]
+    if wrong:
+        raise Refusal(400, {"csv_bonuses": [f"not part of this study, or no amount: {line}" for line in wrong]})
+    kept = [read for _, read in rows if read is not None]
+    bonus_id = new_id()
+    turn.connection.execute(
+        insert(schema.bonuses).values(id=bonus_id, study_id=study.id, rows=kept, created_at=turn.now)
+    )
+    cost = _cost(turn, kept)
+    return {
+        "id": bonus_id,
+        "study": study.id,
+        "amount": number(cost.rewards),
+        "fees": number(cost.fees),
+        "vat": number(cost.vat),
+        "total_amount": number(cost.total),
+    }
+
+
+def _read_line(turn: Turn, study_id: str, line: str) -> tuple[str, tuple[str, int] | None]:
+    """Return a line beside its submission and its cents; the amount is in whole units, with decimals."""
+    who, comma, amount = (part.strip() for part in line.partition(","))
+    try:
+        cents = Decimal(amount) * 100
+    except InvalidOperation:
+        return line, None
+    if not comma or not cents.is_finite() or cents <= 0 or cents != cents.to_integral_value():
+        return line, None
+    c = schema.submissions.c
+    found = turn.connection.scalar(
+        select(c.id)
+        .where(c.study_id == study_id, (c.id == who) | (c.participant_id == who))
+        .order_by(c.number.desc())
+        .limit(1)
+    )
+    return line, None if found is None else (found, int(cents))
+
+
+def pay(turn: Turn, bonus_id: str) -> None:
+    """Promise to pay a list, once more for every time that it is asked: the platform does not notice a repeat."""
+    bonus = turn.connection.execute(select(schema.bonuses).where(schema.bonuses.c.id == bonus_id)).one_or_none()
+    if bonus is None:
+        raise not_found("Bulk bonus payment", bonus_id)
+    study = studies.find(turn, bonus.study_id)
+    wallet.require(turn, study.workspace_id, _cost(turn, bonus.rows).total)
+    numbers = [
+        turn.connection.execute(
+            insert(schema.bonus_payments).values(
+                bonus_id=bonus.id, submission_id=submission_id, cents=cents, asked_at=turn.now
+            )
+        ).inserted_primary_key
+        for submission_id, cents in bonus.rows
+    ]
+    later(turn, "pay", [key[0] for key in numbers if key is not None])
+
+
+def carry_out(turn: Turn, numbers: list[int]) -> None:
+    """Pay what was promised."""
+    c = schema.bonus_payments.c
+    turn.connection.execute(update(schema.bonus_payments).where(c.number.in_(numbers)).values(paid_at=turn.now))
+
+
+def _cost(turn: Turn, rows: list[Any]) -> Cost:
+    return sum((payment(cents, turn.behaviour) for _, cents in rows), Cost())

@@ -1,0 +1,137 @@
+"""What a route is given and what it returns, and how routes are listed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+from urllib.parse import urlencode
+
+from pydantic import BaseModel
+
+from prolific.emulator.platform import Turn
+from prolific.emulator.refusals import Refusal
+from prolific.emulator.validation import read_body
+
+DEFAULT_PAGE = 20
+M = TypeVar("M", bound=BaseModel)
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A request that reached its route."""
+
+    path: Mapping[str, str]
+    query: Mapping[str, str]
+    body: Any  # of JSON; None without a body
+    address: str  # of this request, without its query
+    base: str  # of the server
+
+    def read(self, model: type[M]) -> M:
+        """Return the body as a record, or refuse."""
+        return read_body(model, self.body)
+
+    def number(self, name: str, default: int, *, least: int, most: int) -> int:
+        """Return a whole number of the query, or refuse."""
+        given = self.query.get(name)
+        if given is None:
+            return default
+        try:
+            value = int(given)
+        except ValueError:
+            raise Refusal(400, {name: ["A valid integer is required."]}) from None
+        if not least <= value:
+            raise Refusal(400, {name: [f"Ensure this value is greater than or equal to {least}."]})
+        return min(value, most)
+
+    def yes(self, name: str) -> bool | None:
+        """Return a switch of the query; None where it is not given."""
+        given = self.query.get(name)
+        if given is None:
+            return None
+        if given.lower() not in ("0", "1", "true", "false", "yes", "no", "t", "f"):
+            raise Refusal(400, {name: ["Must be a valid boolean."]})
+        return given.lower() in ("1", "true", "yes", "t")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a route returns; ``text`` instead of a body of JSON for CSV and HTML."""
+
+    status: int = 200
+    body: Any = None
+    text: str | None = None
+    media_type: str = "application/json"
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+Handler = Callable[[Turn, Call], Answer]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Route:
+    """One operation at its address. Ids of operations are those of the published description."""
+
+    operation: str
+    method: str
+    path: str
+    handler: Handler
+
+
+class Routes:
+    """A list of routes that fills itself by decoration."""
+
+    def __init__(self) -> None:
+        self.all: list[Route] = []
+
+    def add(self, operation: str, method: str, path: str) -> Callable[[Handler], Handler]:
+        """List a handler under an operation."""
+
+        def listed(handler: Handler) -> Handler:
+            self.all.append(Route(operation=operation, method=method, path=path, handler=handler))
+            return handler
+
+        return listed
+
+
+def page_of(turn: Turn, call: Call, rows: Sequence[R], show: Callable[[R], Any]) -> Answer:
+    """Return one page of a list, with the links to its neighbours.
+
+    ``page`` and ``page_size``, or ``limit`` and ``offset``; asking past the end is not found.
+    """
+    largest = turn.behaviour.largest_page
+    by_offset = {"limit", "offset"} & set(call.query) and turn.behaviour.both_ways_of_paging
+    if by_offset:
+        size = call.number("limit", DEFAULT_PAGE, least=1, most=largest)
+        first = call.number("offset", 0, least=0, most=len(rows) + 1)
+    else:
+        size = call.number("page_size", DEFAULT_PAGE, least=1, most=largest)
+        first = (call.number("page", 1, least=1, most=len(rows) + 2) - 1) * size
+    if first and first >= len(rows) and turn.behaviour.past_the_end_is_404:
+        raise Refusal(404, "Invalid page.")
+
+    def link(start: int | None) -> str | None:
+        if start is None:
+            return None
+        place = {"limit": size, "offset": start} if by_offset else {"page": start // size + 1, "page_size": size}
+        kept = {
+            name: value for name, value in call.query.items() if name not in ("limit", "offset", "page", "page_size")
+        }
+        return f"{call.address}?{urlencode({**kept, **place})}"
+
+    last = max(len(rows) - 1, 0) // size * size if not by_offset else max(len(rows) - size, 0)
+    places = {
+        "self": first,
+        "next": first + size if first + size < len(rows) else None,
+        "previous": max(first - size, 0) if first else None,
+        "last": last,
+    }
+    links = {name: {"href": link(start), "title": name.capitalize()} for name, start in places.items()}
+    return Answer(
+        body={
+            "results": [show(row) for row in rows[first : first + size]],
+            "_links": links,
+            "meta": {"count": len(rows)},
+        }
+    )

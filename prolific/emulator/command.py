@@ -1,0 +1,44 @@
+"""``spa prolific emulate``: run the emulated platform on this machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command(epilog="Example: spa prolific emulate --port 8090 --store platform.sqlite --clock manual")
+@click.option("--port", type=click.IntRange(0, 65535), default=8090, show_default=True, help="0 takes any free port.")
+@click.option(
+    "--store",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=Path("emulated-prolific.sqlite"),
+    show_default=True,
+    help="Where the platform is kept; made if it is not there.",
+)
+@click.option(
+    "--clock",
+    type=click.Choice(["manual", "real"]),
+    default="real",
+    show_default=True,
+    help="A manual clock stands still until POST /emulator/clock/ puts it forward.",
+)
+def emulate(port: int, store: Path, clock: str) -> None:
+    """Run a local counterpart of the Prolific API, with its money, its people and its faults.
+
+    It listens on this machine only and accepts any token. Studies, submissions and payments are kept
+    in --store. What people do, the clock, and what goes wrong are under /emulator/; see
+    docs/prolific-emulator.md.
+    """
+    from prolific.emulator.app import create_app
+    from prolific.emulator.platform import Platform
+    from spa.annotators.listening import listen, run
+
+    with listen("127.0.0.1", port) as listener:
+        platform = Platform(store, clock="manual" if clock == "manual" else "real")
+        click.echo(f"emulated Prolific: {listener.address}, kept in {store}, {clock} clock")
+        click.echo("In another terminal:")
+        click.echo(f"  export PROLIFIC_API_URL={listener.address} PROLIFIC_API_TOKEN=emulated")
+        click.echo("Nothing here is real money. Ctrl-C stops it.")
+        run(create_app(platform), listener)
+        platform.close()

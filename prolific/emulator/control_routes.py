@@ -1,0 +1,218 @@
+"""The other side: what people do, and what a rehearsal or a test does to the platform. All under ``/emulator/``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field, StrictStr
+from sqlalchemy import Row, delete, insert, select
+
+from prolific.emulator import audience, faults, schema, studies, submissions, wallet
+from prolific.emulator.account_routes import find_workspace
+from prolific.emulator.behaviour import changed
+from prolific.emulator.calls import Answer, Call, Routes
+from prolific.emulator.ids import PATTERN, moment
+from prolific.emulator.platform import Turn, save_behaviour, save_row
+from prolific.emulator.refusals import Refusal
+from prolific.emulator.study_body import Body
+
+routes = Routes()
+PersonId = Annotated[StrictStr, Field(pattern=PATTERN)]
+
+
+class PeopleBody(Body):
+    """People who join the platform; as many as ``count``, each with the same attributes."""
+
+    count: Annotated[int, Field(ge=1, le=100_000)] = 1
+    attributes: dict[str, Any] = Field(default_factory=dict)
+    id: PersonId | None = None
+
+
+class TakeBody(Body):
+    """Who takes a place, and on what."""
+
+    participant_id: StrictStr
+    device: StrictStr = "desktop"
+
+
+class CodeBody(Body):
+    """The code entered; null for somebody who was given none."""
+
+    code: StrictStr | None
+
+
+class WalletBody(Body):
+    """What is in the wallet, in cents: paid in on top, or just this much available."""
+
+    workspace_id: StrictStr
+    pay_in: Annotated[int | None, Field(ge=0)] = None
+    available: Annotated[int | None, Field(ge=0)] = None
+
+
+@routes.add("JoinPlatform", "POST", "/emulator/participants/")
+def join(turn: Turn, call: Call) -> Answer:
+    """Let people join the platform."""
+    asked = call.read(PeopleBody)
+    if asked.id is not None and asked.count != 1:
+        raise Refusal(400, {"id": ["an id is for one person"]})
+    people = [audience.add_participant(turn, asked.attributes, participant_id=asked.id) for _ in range(asked.count)]
+    return Answer(status=201, body={"participant_ids": people})
+
+
+@routes.add("ListPeople", "GET", "/emulator/participants/")
+def list_people(turn: Turn, call: Call) -> Answer:
+    """List everybody on the platform."""
+    rows = turn.connection.execute(select(schema.participants).order_by(schema.participants.c.number)).all()
+    names = ("id", "email", "attributes")
+    return Answer(body={"results": [{name: getattr(row, name) for name in names} for row in rows]})
+
+
+@routes.add("TakePlace", "POST", "/emulator/studies/{id}/take/")
+def take(turn: Turn, call: Call) -> Answer:
+    """Hold a place for somebody."""
+    asked = call.read(TakeBody)
+    row = submissions.take(turn, call.path["id"], asked.participant_id, device=asked.device)
+    return Answer(status=201, body=_person_view(turn, row))
+
+
+@routes.add("SeeSubmission", "GET", "/emulator/submissions/{id}/")
+def see(turn: Turn, call: Call) -> Answer:
+    """Show a submission as its person sees it."""
+    return Answer(body=_person_view(turn, submissions.find(turn, call.path["id"])))
+
+
+@routes.add("OpenStudy", "POST", "/emulator/submissions/{id}/start/")
+def start(turn: Turn, call: Call) -> Answer:
+    """Open the study, for the first time or again."""
+    return Answer(body=_person_view(turn, submissions.start(turn, call.path["id"])))
+
+
+@routes.add("EnterCode", "POST", "/emulator/submissions/{id}/complete/")
+def enter_code(turn: Turn, call: Call) -> Answer:
+    """Enter a code, right or wrong, or say that there was none."""
+    return Answer(body=_person_view(turn, submissions.complete(turn, call.path["id"], call.read(CodeBody).code)))
+
+
+@routes.add("ReturnPlace", "POST", "/emulator/submissions/{id}/return/")
+def give_back(turn: Turn, call: Call) -> Answer:
+    """Return a place."""
+    return Answer(body=_person_view(turn, submissions.give_back(turn, call.path["id"])))
+
+
+@routes.add("TimeOut", "POST", "/emulator/submissions/{id}/time-out/")
+def time_out(turn: Turn, call: Call) -> Answer:
+    """Let somebody's time be up at once."""
+    return Answer(body=_person_view(turn, submissions.time_out(turn, call.path["id"])))
+
+
+@routes.add("SeeMessages", "GET", "/emulator/participants/{id}/messages/")
+def see_messages(turn: Turn, call: Call) -> Answer:
+    """Show what was written to somebody."""
+    c = schema.messages.c
+    rows = turn.connection.execute(
+        select(schema.messages).where(c.recipient_id == call.path["id"]).order_by(c.number)
+    ).all()
+    return Answer(body={"results": [{"body": row.body, "study_id": row.study_id} for row in rows]})
+
+
+@routes.add("SeeBehaviour", "GET", "/emulator/behaviour/")
+def see_behaviour(turn: Turn, call: Call) -> Answer:
+    """Show how the platform behaves."""
+    return Answer(body=turn.behaviour.model_dump(mode="json"))
+
+
+@routes.add("ChangeBehaviour", "PATCH", "/emulator/behaviour/")
+def change_behaviour(turn: Turn, call: Call) -> Answer:
+    """Switch oddities on and off."""
+    if not isinstance(call.body, dict):
+        raise Refusal(400, "The body must be a JSON object")
+    behaviour = changed(turn.behaviour, call.body)
+    save_behaviour(turn, behaviour)
+    return Answer(body=behaviour.model_dump(mode="json"))
+
+
+@routes.add("ChangeWallet", "POST", "/emulator/wallet/")
+def change_wallet(turn: Turn, call: Call) -> Answer:
+    """Pay money in, or leave just so much."""
+    asked = call.read(WalletBody)
+    row = find_workspace(turn, asked.workspace_id)
+    paid_in = row.paid_in + (asked.pay_in or 0)
+    if asked.available is not None:
+        paid_in += asked.available - int(wallet.balance(turn, row).available)
+    save_row(turn.connection, schema.workspaces, row.id, paid_in=paid_in)
+    return Answer(body={"available": int(wallet.balance(turn, find_workspace(turn, row.id)).available)})
+
+
+@routes.add("SeePayments", "GET", "/emulator/payments/")
+def see_payments(turn: Turn, call: Call) -> Answer:
+    """Show all bonuses that were asked for, one row for each time that each was."""
+    c, s = schema.bonus_payments.c, schema.submissions.c
+    rows = turn.connection.execute(
+        select(schema.bonus_payments, s.participant_id).join(schema.submissions, s.id == c.submission_id)
+    )
+    return Answer(body={"results": [dict(row._mapping) for row in rows]})
+
+
+@routes.add("SeeRequests", "GET", "/emulator/requests/")
+def see_requests(turn: Turn, call: Call) -> Answer:
+    """Show the requests to the API that came, of one operation where it is given."""
+    c = schema.requests.c
+    query = select(schema.requests).order_by(c.number)
+    if "operation" in call.query:
+        query = query.where(c.operation == call.query["operation"])
+    return Answer(body={"results": [dict(row._mapping) for row in turn.connection.execute(query)]})
+
+
+@routes.add("PlanFault", "POST", "/emulator/faults/")
+def plan_fault(turn: Turn, call: Call) -> Answer:
+    """Let something go wrong with requests to come."""
+    asked = call.read(faults.FaultBody)
+    faults.check_operation(asked.operation)
+    key = turn.connection.execute(
+        insert(schema.faults).values(
+            operation=asked.operation,
+            kind=asked.kind,
+            skip=asked.skip,
+            remaining=asked.count,
+            details=asked.model_dump(mode="json", include={"retry_after", "seconds"}),
+        )
+    ).inserted_primary_key
+    return Answer(status=201, body={"number": key[0] if key is not None else None})
+
+
+@routes.add("SeeFaults", "GET", "/emulator/faults/")
+def see_faults(turn: Turn, call: Call) -> Answer:
+    """Show the faults that were planned, and how often each happened."""
+    rows = turn.connection.execute(select(schema.faults).order_by(schema.faults.c.number))
+    return Answer(body={"results": [dict(row._mapping) for row in rows]})
+
+
+@routes.add("ForgetFaults", "DELETE", "/emulator/faults/")
+def forget_faults(turn: Turn, call: Call) -> Answer:
+    """Plan nothing any more."""
+    turn.connection.execute(delete(schema.faults))
+    return Answer(status=204)
+
+
+@routes.add("SeeClock", "GET", "/emulator/clock/")
+def see_clock(turn: Turn, call: Call) -> Answer:
+    """Show what time it is."""
+    return Answer(body={"now": turn.now, "shown": moment(turn.now), "requests": turn.request})
+
+
+def _person_view(turn: Turn, row: Row[Any]) -> dict[str, Any]:
+    study = studies.find(turn, row.study_id)
+    return {
+        "id": row.id,
+        "participant_id": row.participant_id,
+        "study_id": row.study_id,
+        "study_name": study.body["name"],
+        "study_status": study.status,
+        "status": row.status,
+        "study_url": submissions.study_url(turn, row),
+        "entered_code": row.entered_code,
+        "ends_at": submissions.ends_at(turn, row),
+        "return_requested": moment(row.return_requested),
+        "reward": row.paid,
+        "bonuses": submissions.bonuses(turn, row.id),
+    }

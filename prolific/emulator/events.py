@@ -1,0 +1,38 @@
+"""What the platform tells its subscribers: an event for every change that somebody asked to hear of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import insert, select
+
+from prolific.emulator import schema
+from prolific.emulator.ids import new_id
+from prolific.emulator.platform import Turn
+
+EVENT_TYPES = {
+    "submission.status.change": "The status of a submission changed",
+    "study.status.change": "The status of a study changed",
+    "study.progress.change": "The number of places taken in a study changed",
+    "study.has_high_return_rate": "Many people return a study",
+}
+
+
+def tell(turn: Turn, workspace_id: str, event_type: str, resource_id: str, **facts: Any) -> None:
+    """Write down an event for every subscription that is confirmed; it is delivered afterwards."""
+    c = schema.subscriptions.c
+    for subscription in turn.connection.scalars(
+        select(c.id).where(c.workspace_id == workspace_id, c.event_type == event_type, c.enabled == 1)
+    ).all():
+        turn.connection.execute(
+            insert(schema.events).values(
+                id=new_id(),
+                subscription_id=subscription,
+                created_at=turn.now,
+                updated_at=turn.now,
+                resource_id=resource_id,
+                payload={"event_type": event_type, "resource_id": resource_id, **facts},
+                status="PENDING",
+                due_at=turn.now,
+            )
+        )

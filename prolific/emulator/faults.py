@@ -1,0 +1,80 @@
+"""Things that go wrong on purpose: planned for an operation, so many times, after so many requests that pass."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, StrictStr
+from sqlalchemy import select, update
+
+from prolific.emulator import schema
+from prolific.emulator.platform import Turn
+from prolific.emulator.refusals import Refusal
+from prolific.emulator.study_body import Body
+
+ANY = "*"
+WEBHOOKS = "webhooks"
+Kind = Literal[
+    "429",  # refused, with or without Retry-After; nothing was done
+    "500",  # failed; nothing was done
+    "500_after_effect",  # done, and then answered as if it had failed
+    "timeout_after_effect",  # done, and never answered
+    "drop_after_effect",  # done, and the connection closed without an answer
+    "drop",  # the connection closed; nothing was done
+    "slow",  # done and answered late
+    "wallet_short",  # refused as if the wallet did not cover it
+    "duplicate",  # of webhooks: delivered once more although it was taken
+    "reorder",  # of webhooks: the next one overtakes it
+    "lose",  # of webhooks: not sent, and tried again later
+]
+BEFORE = frozenset({"429", "500", "drop", "wallet_short"})
+
+
+class FaultBody(Body):
+    """A fault to come."""
+
+    operation: StrictStr = ANY
+    kind: Kind
+    count: Annotated[int, Field(ge=1, le=1_000_000)] = 1
+    skip: Annotated[int, Field(ge=0)] = 0
+    retry_after: Annotated[int | None, Field(ge=0)] = None
+    seconds: Annotated[float, Field(ge=0, le=3600)] = 60.0  # of timeout_after_effect and slow
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """A fault that happens now."""
+
+    kind: str
+    details: Mapping[str, Any]
+
+
+def check_operation(operation: str) -> None:
+    """Refuse a fault of an operation that does not exist."""
+    from prolific.emulator.operations import OPERATIONS
+
+    known = {one.id for one in OPERATIONS}
+    if operation not in known | {ANY, WEBHOOKS}:
+        raise Refusal(400, {"operation": [f"{operation} is no operation; wanted {ANY}, {WEBHOOKS} or its id"]})
+
+
+def next_fault(turn: Turn, operation: str) -> Fault | None:
+    """Return what goes wrong with this request, and count it."""
+    c = schema.faults.c
+    among = [operation] if operation == WEBHOOKS else [operation, ANY]
+    rows = turn.connection.execute(
+        select(schema.faults).where(c.operation.in_(among), c.remaining > 0).order_by(c.number)
+    ).all()
+    for row in rows:
+        if row.skip:
+            turn.connection.execute(update(schema.faults).where(c.number == row.number).values(skip=row.skip - 1))
+            continue
+        turn.connection.execute(
+            update(schema.faults)
+            .where(c.number == row.number)
+            .values(remaining=row.remaining - 1, happened=row.happened + 1)
+        )
+        return Fault(kind=row.kind, details=row.details)
+    return None

@@ -1,0 +1,192 @@
+"""The emulated platform: one store, one clock, and one request at a time.
+
+Requests are taken one after another, each in a transaction of its own, so that what a refusal had
+begun is undone and what was answered is kept when the process is killed.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from sqlalchemy import Connection, Engine, create_engine, event, insert, select, text, update
+from sqlalchemy.dialects.sqlite import insert as upsert
+from sqlalchemy.exc import DatabaseError
+from sqlalchemy.pool import QueuePool
+
+from prolific.emulator import schema
+from prolific.emulator.behaviour import Behaviour
+from prolific.emulator.ids import new_id
+from spa.errors import PlatformError
+
+ClockMode = Literal["manual", "real"]
+PAID_IN = 10_000_000  # cents in the wallet of a new store
+LOCK_WAIT = 10.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """One request's share of the platform: its transaction, its moment, and how the platform behaves."""
+
+    connection: Connection
+    now: float  # seconds since 1970, by the emulated clock
+    request: int  # how many requests have come, this one included
+    behaviour: Behaviour
+    after: list[Callable[[], None]] = field(default_factory=list)  # run when the transaction is on disk
+
+    def at(self, moment: float) -> Turn:
+        """Return the same turn at another moment: things fall due in their order, not when somebody looks."""
+        return replace(self, now=moment)
+
+
+class Platform:
+    """An emulated platform and its store.
+
+    Parameters
+    ----------
+    path : Path
+        An SQLite file; made where it is not there.
+    clock : {"manual", "real"}
+        A manual clock stands still until it is put forward. A real one runs, and can be put forward too.
+    token : str, optional
+        The only token accepted; without it any.
+    """
+
+    def __init__(self, path: Path, *, clock: ClockMode = "real", token: str | None = None) -> None:
+        self.path = path
+        self.clock = clock
+        self.token = token
+        self.woken = threading.Event()  # set when something may have to be delivered
+        self._lock = threading.RLock()
+        self._engine = _open(path)
+        with self._begin() as connection:
+            _prepare(connection, path)
+
+    @contextmanager
+    def turn(self, *, counts: bool = True) -> Iterator[Turn]:
+        """Yield a turn; all that fell due before it has been done, and its changes are on disk on leaving.
+
+        Parameters
+        ----------
+        counts : bool
+            Whether it is a request to the API, after some of which work that lags is done.
+        """
+        from prolific.emulator.due import do_what_is_due
+
+        with self._lock:
+            with self._begin() as connection:
+                turn = self._turn(connection, counts=counts)
+                do_what_is_due(turn)
+            _run(turn)
+            with self._begin() as connection:
+                turn = replace(turn, connection=connection, after=[])
+                yield turn
+            _run(turn)
+        self.woken.set()
+
+    def advance(self, seconds: float) -> float:
+        """Put the clock forward and do all that falls due on the way; return the new time."""
+        with self._lock:
+            with self._begin() as connection:
+                name = "now" if self.clock == "manual" else "ahead"
+                save_setting(connection, name, setting(connection, name) + seconds)
+            with self.turn(counts=False) as turn:
+                return turn.now
+
+    def close(self) -> None:
+        """Let go of the store."""
+        self._engine.dispose()
+
+    def _turn(self, connection: Connection, *, counts: bool) -> Turn:
+        request = setting(connection, "requests") + (1 if counts else 0)
+        if counts:
+            save_setting(connection, "requests", request)
+        now = setting(connection, "now") if self.clock == "manual" else time.time() + setting(connection, "ahead")
+        behaviour = Behaviour.model_validate(setting(connection, "behaviour"))
+        return Turn(connection=connection, now=now, request=request, behaviour=behaviour)
+
+    @contextmanager
+    def _begin(self) -> Iterator[Connection]:
+        try:
+            with self._engine.begin() as connection:
+                yield connection
+        except DatabaseError as error:
+            raise PlatformError(
+                f"{self.path}: wanted the store of an emulated platform, got {error.orig}; name another file"
+            ) from error
+
+
+def setting(connection: Connection, name: str) -> Any:
+    """Return a setting of the store."""
+    return connection.scalar(select(schema.settings.c.value).where(schema.settings.c.name == name))
+
+
+def save_setting(connection: Connection, name: str, value: Any) -> None:
+    """Save a setting of the store."""
+    statement = upsert(schema.settings).values(name=name, value=value)
+    connection.execute(statement.on_conflict_do_update(index_elements=["name"], set_={"value": value}))
+
+
+def save_behaviour(turn: Turn, behaviour: Behaviour) -> None:
+    """Save how the platform behaves from the next request on."""
+    save_setting(turn.connection, "behaviour", behaviour.model_dump(mode="json"))
+
+
+def save_row(connection: Connection, table: Any, row_id: str, **values: Any) -> None:
+    """Change the row of an id."""
+    connection.execute(update(table).where(table.c.id == row_id).values(**values))
+
+
+def _run(turn: Turn) -> None:
+    for action in turn.after:
+        action()
+
+
+def _prepare(connection: Connection, path: Path) -> None:
+    known = connection.execute(text("SELECT name FROM sqlite_master WHERE type = 'table'")).scalars().all()
+    if known and "hook_subscriptions" not in known:
+        raise PlatformError(
+            f"{path}: wanted the store of an emulated platform, got another database; name another file"
+        )
+    schema.metadata.create_all(connection)
+    if setting(connection, "requests") is not None:
+        return
+    behaviour = Behaviour().model_dump(mode="json")
+    for name, value in {"requests": 0, "ahead": 0.0, "now": time.time(), "behaviour": behaviour}.items():
+        save_setting(connection, name, value)
+    workspace, project = new_id(), new_id()
+    connection.execute(
+        insert(schema.workspaces).values(
+            id=workspace, title="Emulated workspace", description="", currency="USD", paid_in=PAID_IN
+        )
+    )
+    connection.execute(
+        insert(schema.projects).values(id=project, workspace_id=workspace, title="Emulated project", description="")
+    )
+    save_setting(connection, "user", new_id())
+
+
+def _open(path: Path) -> Engine:
+    if path.is_dir() or not path.absolute().parent.is_dir():
+        raise PlatformError(f"{path}: wanted a file for the emulated platform's store in a folder that exists")
+
+    def connect() -> sqlite3.Connection:
+        connection = sqlite3.connect(path, timeout=LOCK_WAIT, isolation_level=None, check_same_thread=False)
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = NORMAL")  # a killed process loses nothing; a power cut may
+            connection.execute("PRAGMA foreign_keys = ON")
+        except sqlite3.Error:
+            connection.close()
+            raise
+        return connection
+
+    engine = create_engine("sqlite://", creator=connect, poolclass=QueuePool, pool_size=2)
+    event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE"))
+    return engine

@@ -1,0 +1,286 @@
+"""Studies: drafts, their publication, and the states they go through."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any, cast
+
+from sqlalchemy import Row, func, insert, select
+
+from prolific.emulator import events, schema, wallet
+from prolific.emulator.audience import check_filters, excluded
+from prolific.emulator.ids import moment, new_id
+from prolific.emulator.jobs import later
+from prolific.emulator.platform import Turn, save_row
+from prolific.emulator.refusals import Refusal, not_found
+from prolific.emulator.study_body import OpenStudyBody, StudyBody
+from prolific.emulator.tariff import number
+from prolific.emulator.validation import read_body
+
+TAKEN = ("RESERVED", "ACTIVE", "PROCESSING", "AWAITING REVIEW", "APPROVED", "PARTIALLY APPROVED")
+RUNNING = ("RESERVED", "ACTIVE", "PROCESSING")
+Study = Row[Any]
+
+
+def find(turn: Turn, study_id: str) -> Study:
+    """Return a study, or refuse."""
+    row = turn.connection.execute(select(schema.studies).where(schema.studies.c.id == study_id)).one_or_none()
+    if row is None:
+        raise not_found("Study", study_id)
+    return row
+
+
+def create(turn: Turn, body: Mapping[str, Any]) -> Study:
+    """Keep a draft."""
+    study = read_body(StudyBody, body)
+    project = _project(turn, study.project)
+    kept = _kept(turn, study)
+    study_id = new_id()
+    turn.connection.execute(
+        insert(schema.studies).values(
+            id=study_id,
+            project_id=project.id,
+            workspace_id=project.workspace_id,
+            status="UNPUBLISHED",
+            created_at=turn.now,
+            excluded=[],
+            body={**kept, "project": project.id},
+        )
+    )
+    return find(turn, study_id)
+
+
+def _kept(turn: Turn, study: StudyBody) -> dict[str, Any]:
+    check_filters(turn, [one.model_dump(exclude_none=True) for one in study.filters or []])
+    for code in study.completion_codes:
+        for action in code.actions:
+            if action.participant_group is not None:
+                known = turn.connection.scalar(
+                    select(schema.groups.c.id).where(schema.groups.c.id == action.participant_group)
+                )
+                if known is None:
+                    raise Refusal(400, {"completion_codes": [f"no participant group {action.participant_group}"]})
+    kept = study.model_dump(mode="json")
+    for code_kept in kept["completion_codes"]:
+        code_kept["actions"] = [{k: v for k, v in one.items() if v is not None} for one in code_kept["actions"]]
+    kept["filters"] = [{k: v for k, v in one.items() if v is not None} for one in kept["filters"] or []]
+    return kept
+
+
+def _project(turn: Turn, project_id: str | None) -> Row[Any]:
+    """Return the project named; where none is, the first, as the platform does."""
+    query = select(schema.projects).order_by(schema.projects.c.number)
+    if project_id is not None:
+        query = query.where(schema.projects.c.id == project_id)
+    row = turn.connection.execute(query.limit(1)).one_or_none()
+    if row is None:
+        raise Refusal(400, {"project": [f"Project with id {project_id} does not exist"]})
+    return row
+
+
+def change(turn: Turn, study_id: str, body: Mapping[str, Any]) -> Study:
+    """Change a draft in any field, a published study in the few that stay open."""
+    row = find(turn, study_id)
+    if row.status == "UNPUBLISHED":
+        kept = {name: value for name, value in row.body.items() if value is not None}
+        if "access_details" in body:
+            kept.pop("external_study_url", None)
+        if "external_study_url" in body:
+            kept.pop("access_details", None)
+        study = read_body(StudyBody, {**kept, **body})
+        save_row(turn.connection, schema.studies, study_id, body={**_kept(turn, study), "project": row.project_id})
+        return find(turn, study_id)
+    return _change_published(turn, row, body)
+
+
+def _change_published(turn: Turn, row: Study, body: Mapping[str, Any]) -> Study:
+    asked = read_body(OpenStudyBody, body)
+    kept: dict[str, Any] = dict(row.body)
+    if asked.reward is not None:
+        kept["reward"] = _raised_reward(turn, row, asked.reward)
+    if "internal_name" in body:
+        kept["internal_name"] = asked.internal_name
+    if asked.submissions_config is not None:
+        kept["submissions_config"] = asked.submissions_config.model_dump(mode="json")
+    places = _more_places(kept, asked)
+    kept["total_available_places"] = places
+    more = wallet.places_cost(turn, kept, places) - wallet.places_cost(turn, row.body, _places(row))
+    if more.total > 0:
+        if row.status == "COMPLETED":  # nothing is set aside any more: all free places are to be paid for
+            more = wallet.places_cost(turn, kept, places - places_taken(turn, row.id))
+        wallet.require(turn, row.workspace_id, more.total)
+    save_row(turn.connection, schema.studies, row.id, body=kept)
+    if places > _places(row):
+        save_row(turn.connection, schema.studies, row.id, stopped=0)
+        if row.status in ("AWAITING REVIEW", "COMPLETED"):
+            set_status(turn, find(turn, row.id), "ACTIVE")
+    refresh(turn, row.id)
+    return find(turn, row.id)
+
+
+def _raised_reward(turn: Turn, row: Study, reward: int) -> int:
+    paid = schema.submissions.c
+    approved = turn.connection.scalar(select(func.count()).where(paid.study_id == row.id, paid.paid > 0))
+    if row.status != "PAUSED" or approved or reward < row.body["reward"]:
+        raise Refusal(400, {"reward": ["can be raised only, while the study is paused and nobody is approved"]})
+    return reward
+
+
+def _more_places(kept: dict[str, Any], asked: OpenStudyBody) -> int:
+    places = int(kept["total_available_places"])
+    if asked.access_details is not None:
+        if kept.get("access_details") is None:
+            raise Refusal(400, {"access_details": ["this study has a single address"]})
+        own = {one["external_url"]: dict(one) for one in kept["access_details"]}
+        for detail in asked.access_details:
+            known = own.get(detail.external_url)
+            if known is not None and asked.total_available_places is None:
+                raise Refusal(400, {"access_details": [f"{detail.external_url} is there already"]})
+            if known is None:
+                own[detail.external_url] = detail.model_dump(mode="json")
+            else:
+                known["total_allocation"] += detail.total_allocation
+        kept["access_details"] = list(own.values())
+        return sum(one["total_allocation"] for one in own.values())
+    if asked.total_available_places is None:
+        return places
+    if kept.get("access_details") is not None:
+        raise Refusal(400, {"total_available_places": ["wanted access_details beside it"]})
+    if asked.total_available_places < places:
+        raise Refusal(400, {"total_available_places": [f"can be raised only; it is {places}"]})
+    return asked.total_available_places
+
+
+def delete(turn: Turn, study_id: str) -> None:
+    """Delete a draft."""
+    row = find(turn, study_id)
+    if row.status != "UNPUBLISHED":
+        raise Refusal(400, "Only unpublished studies can be deleted")
+    turn.connection.execute(schema.studies.delete().where(schema.studies.c.id == study_id))
+
+
+def clone(turn: Turn, study_id: str, *, block_previous: bool) -> Study:
+    """Keep a draft that says what another study says."""
+    row = find(turn, study_id)
+    body = {**row.body, "name": f"{row.body['name']} Copy"}
+    if block_previous:
+        body["filters"] = [
+            *(body["filters"] or []),
+            {"filter_id": "previous_studies_blocklist", "selected_values": [row.id]},
+        ]
+    return create(turn, {name: value for name, value in body.items() if value is not None})
+
+
+def transition(turn: Turn, study_id: str, action: str) -> Study:
+    """Publish, pause, start or stop a study."""
+    row = find(turn, study_id)
+    allowed = {
+        "PUBLISH": ("UNPUBLISHED",),
+        "PAUSE": ("ACTIVE",),
+        "START": ("PAUSED", "AWAITING REVIEW"),
+        "STOP": ("ACTIVE", "PAUSED", "AWAITING REVIEW"),
+    }
+    if action not in allowed:
+        raise Refusal(400, {"action": [f"wanted one of {', '.join(allowed)}, got {action}"]})
+    if row.status not in allowed[action]:
+        raise Refusal(400, f"{action} is not possible while the study is {row.status}")
+    if action == "PUBLISH":
+        publish(turn, row)
+    elif action == "PAUSE":
+        set_status(turn, row, "PAUSED")
+    elif action == "START":
+        if row.status == "AWAITING REVIEW" and (row.stopped or places_taken(turn, row.id) >= _places(row)):
+            raise Refusal(400, "No places are free; increase total_available_places")
+        set_status(turn, row, "ACTIVE")
+    else:
+        save_row(turn.connection, schema.studies, row.id, stopped=1)
+        set_status(turn, row, "AWAITING REVIEW")
+    refresh(turn, study_id)
+    return find(turn, study_id)
+
+
+def publish(turn: Turn, row: Study) -> None:
+    """Set the money for all places aside and make the study public soon."""
+    wallet.require(turn, row.workspace_id, wallet.places_cost(turn, row.body, _places(row)).total)
+    save_row(turn.connection, schema.studies, row.id, excluded=excluded(turn, row.body["filters"] or []))
+    set_status(turn, row, "PUBLISHING")
+    later(turn, "publish", row.id)
+
+
+def become_active(turn: Turn, study_id: str) -> None:
+    """Finish a publication."""
+    row = find(turn, study_id)
+    if row.status == "PUBLISHING":
+        save_row(turn.connection, schema.studies, row.id, published_at=turn.now)
+        set_status(turn, row, "ACTIVE")
+
+
+def set_status(turn: Turn, row: Study, status: str) -> None:
+    """Change a study's status and tell whoever wants to know."""
+    if row.status == status:
+        return
+    save_row(turn.connection, schema.studies, row.id, status=status)
+    events.tell(turn, row.workspace_id, "study.status.change", row.id, status=status, metadata=row.body.get("metadata"))
+
+
+def refresh(turn: Turn, study_id: str) -> None:
+    """Let a study go on to the state that its submissions leave it in."""
+    row = find(turn, study_id)
+    if row.test_of is not None:
+        return
+    found = counts(turn, study_id)
+    running = sum(found[status] for status in RUNNING)
+    full = sum(found[status] for status in TAKEN) >= _places(row)
+    if row.status == "ACTIVE" and full and (not running or turn.behaviour.awaiting_review_when_full):
+        set_status(turn, row, "AWAITING REVIEW")
+        row = find(turn, study_id)
+    finished = (full or row.stopped) and not running and not found["AWAITING REVIEW"]
+    if row.status == "AWAITING REVIEW" and finished:
+        set_status(turn, row, "COMPLETED")
+
+
+def counts(turn: Turn, study_id: str) -> Counter[str]:
+    """Return how many submissions of a study have each status."""
+    c = schema.submissions.c
+    query = select(c.status, func.count()).where(c.study_id == study_id).group_by(c.status)
+    return Counter({row[0]: row[1] for row in turn.connection.execute(query)})
+
+
+def places_taken(turn: Turn, study_id: str) -> int:
+    """Return how many places of a study are taken."""
+    found = counts(turn, study_id)
+    return sum(found[status] for status in TAKEN)
+
+
+def _places(row: Study) -> int:
+    return cast(int, row.body["total_available_places"])
+
+
+def shown(turn: Turn, row: Study) -> dict[str, Any]:
+    """Return a study as the platform shows it."""
+    gone = {"external_study_url", "access_details"}
+    body = {name: value for name, value in row.body.items() if value is not None or name not in gone}
+    return {**body, **_facts(turn, row), "filter_set_id": None, "filter_set_version": None}
+
+
+def shown_short(turn: Turn, row: Study) -> dict[str, Any]:
+    """Return a study as a list shows it."""
+    names = ("name", "internal_name", "study_type", "total_available_places", "reward", "metadata")
+    return {**{name: row.body.get(name) for name in names}, **_facts(turn, row)}
+
+
+def _facts(turn: Turn, row: Study) -> dict[str, Any]:
+    found = counts(turn, row.id)
+    return {
+        "id": row.id,
+        "status": row.status,
+        "project": row.project_id,
+        "workspace": row.workspace_id,
+        "places_taken": sum(found[status] for status in TAKEN),
+        "number_of_submissions": found.total(),
+        "total_cost": number(wallet.places_cost(turn, row.body, _places(row)).total),
+        "date_created": moment(row.created_at),
+        "published_at": moment(row.published_at),
+        "publish_at": None,
+    }

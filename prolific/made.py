@@ -1,0 +1,23 @@
+"""Which studies on the platform belong to a store, as its journal says."""
+
+from __future__ import annotations
+
+from prolific.once import DONE, KIND
+from spa.journal import Journal
+
+
+def create_key(session: int) -> str:
+    """Return the purpose of the call that creates a session's study."""
+    return f"create study, session {session}"
+
+
+def study_of(journal: Journal, key: str, session: int) -> str | None:
+    """Return the platform's id of a session's study; ``None`` before it is created."""
+    calls = journal.calls(KIND, key, create_key(session))
+    return next((str(call.facts["study_id"]) for call in reversed(calls) if call.outcome == DONE), None)
+
+
+def session_of(journal: Journal, key: str, study_id: str, sessions: int) -> int | None:
+    """Return the session that a study of the platform is; ``None`` where the store did not create it."""
+    numbers = range(1, sessions + 1)
+    return next((number for number in numbers if study_of(journal, key, number) == study_id), None)

@@ -1,0 +1,1 @@
+"""What a study costs and pays, and bonuses."""

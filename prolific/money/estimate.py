@@ -1,0 +1,162 @@
+"""What a study will cost, before anything is spent: by the platform's own calculator, or offline and said to be so."""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import dataclass
+
+from prolific.api.client import Prolific
+from prolific.api.money import money
+from prolific.api.problems import ProlificError
+from prolific.api.records import Balance, PayRates
+from prolific.study.offer import Offer
+from prolific.study.table import ProlificTable
+
+AUTO_APPROVAL_DAYS = 21  # an unreviewed submission is then approved by the platform
+OFFLINE_RATES = {  # an hour, of 2026; the platform's own rates are asked for where it can be reached
+    "GBP": PayRates(minimum=600, recommended=900),
+    "USD": PayRates(minimum=800, recommended=1200),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """What all sessions of a study cost; amounts in cents.
+
+    ``total`` is ``None`` where fees are not known.
+    """
+
+    currency: str
+    rewards: int
+    total: int | None
+    from_platform: bool
+    why_offline: str | None
+    completion_bonus: int  # to participants, without fees; part of no other amount
+    completion_bonus_total: int | None
+    hourly: float
+    rates: PayRates | None
+    rates_from_platform: bool
+    balance: Balance | None
+    auto_approval: datetime.date  # of who submits today
+
+    @property
+    def everything(self) -> int | None:
+        """Return the cost with the completion bonus."""
+        if self.total is None or self.completion_bonus_total is None:
+            return None
+        return self.total + self.completion_bonus_total
+
+
+def make_estimate(
+    offer: Offer,
+    table: ProlificTable,
+    client: Prolific | None,
+    *,
+    workspace_id: str | None,
+    why_offline: str | None,
+    now: float,
+) -> Estimate:
+    """Reckon what a study costs.
+
+    Parameters
+    ----------
+    offer, table
+        What the study file says.
+    client : Prolific or None
+        The platform, where there is a token.
+    workspace_id : str or None
+        The workspace that pays, where it could be asked for.
+    why_offline : str or None
+        Why the platform is not asked.
+    now : float
+        Seconds since 1970.
+    """
+    rewards = offer.reward * offer.places * offer.sessions
+    total, balance, rates, problem = _ask(offer, client, workspace_id)
+    from_platform = total is not None
+    if total is None and table.fee_percent is not None:
+        total = round(rewards * (1 + table.fee_percent / 100))
+    bonus = round(rewards * (table.completion_bonus_percent or 0) / 100)
+    return Estimate(
+        currency=offer.currency,
+        rewards=rewards,
+        total=total,
+        from_platform=from_platform,
+        why_offline=None if from_platform else (why_offline or problem or "there is no token"),
+        completion_bonus=bonus,
+        completion_bonus_total=None if total is None else round(total * bonus / rewards),
+        hourly=offer.hourly,
+        rates=rates or OFFLINE_RATES.get(offer.currency),
+        rates_from_platform=rates is not None,
+        balance=balance,
+        auto_approval=auto_approval(now),
+    )
+
+
+def auto_approval(submitted_at: float) -> datetime.date:
+    """Return the day (UTC) on which the platform approves a submission that nobody has reviewed."""
+    return (
+        datetime.datetime.fromtimestamp(submitted_at, datetime.UTC) + datetime.timedelta(days=AUTO_APPROVAL_DAYS)
+    ).date()
+
+
+def estimate_lines(estimate: Estimate, offer: Offer) -> list[str]:
+    """Return an estimate as a person reads it."""
+    say = estimate.currency
+    sessions = f" x {offer.sessions} sessions" if offer.sessions > 1 else ""
+    lines = [
+        f"rewards: {offer.places} places x {money(offer.reward, say)}{sessions} = {money(estimate.rewards, say)}",
+    ]
+    if estimate.from_platform and estimate.total is not None:
+        lines.append(f"cost with fees and taxes: {money(estimate.total, say)} (Prolific's calculator)")
+    elif estimate.total is not None:
+        lines.append(
+            f"cost with fees: {money(estimate.total, say)} (OFFLINE ESTIMATE with your fee_percent; "
+            f"{estimate.why_offline})"
+        )
+    else:
+        lines.append(
+            f"cost with fees: unknown (OFFLINE: {estimate.why_offline}; set [prolific] fee_percent for an estimate)"
+        )
+    if estimate.completion_bonus:
+        whole = "" if estimate.everything is None else f"; everything about {money(estimate.everything, say)}"
+        lines.append(
+            f"completion bonus: at most {money(estimate.completion_bonus, say)} to participants, fees on top{whole}"
+        )
+    lines.append(_hourly_line(estimate, offer))
+    if estimate.balance is not None:
+        lines.append(f"available balance: {money(estimate.balance.available, estimate.balance.currency)}")
+    lines.append(f"automatic approval of who submits today and is not reviewed: {estimate.auto_approval.isoformat()}")
+    return lines
+
+
+def _hourly_line(estimate: Estimate, offer: Offer) -> str:
+    told = f"pay an hour: {money(round(estimate.hourly), estimate.currency)} at {offer.minutes:g} minutes"
+    if estimate.rates is None:
+        return f"{told} (Prolific's rates in {estimate.currency} are not known offline)"
+    rates = estimate.rates
+    whence = "Prolific's rates" if estimate.rates_from_platform else "rates of 2026"
+    return (
+        f"{told}; minimum {money(rates.minimum, estimate.currency)}, recommended "
+        f"{money(rates.recommended, estimate.currency)} ({whence})"
+    )
+
+
+def _ask(
+    offer: Offer, client: Prolific | None, workspace_id: str | None
+) -> tuple[int | None, Balance | None, PayRates | None, str | None]:
+    """Ask the platform for all that it knows; what it does not tell is ``None``."""
+    if client is None:
+        return None, None, None, None
+    problem = None
+    total: int | None = None
+    balance: Balance | None = None
+    rates: PayRates | None = None
+    try:
+        total = client.studies.calculate_cost(offer.reward, offer.places) * offer.sessions
+        if workspace_id is not None:
+            balance = client.payments.balance(workspace_id)
+            rates = client.payments.pay_rates(workspace_id, offer.currency)
+    except ProlificError as error:
+        problem = str(error)
+    return total, balance, rates, problem

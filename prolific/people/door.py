@@ -1,0 +1,146 @@
+"""The door on the survey server: participants come in at ``/prolific`` and leave with the code of their outcome.
+
+Addresses are not trusted. The platform is asked whether the submission is this participant's in this
+study; while it cannot be asked, people are let in and what they answer is marked unverified until
+``spa prolific collect`` has asked.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+
+from fastapi import FastAPI, Request
+from fastapi.responses import JSONResponse, Response
+
+from prolific.api.access import IDENTIFIER, Access, NoToken, find_access
+from prolific.api.client import Prolific, connect
+from prolific.api.records import REJECTED, RETURNED, TIMED_OUT
+from prolific.codes import completion_address, completion_base, session_codes
+from prolific.desk import SOURCE, store_key
+from prolific.made import session_of
+from prolific.people.events import EventDoor
+from prolific.people.verification import FALSE, UNVERIFIED, VERIFIED, Claim, ask, claims, last_found, note
+from prolific.study.body import DOOR, PLACEHOLDERS
+from prolific.study.offer import Offer, offer_of
+from prolific.study.table import read_table
+from spa.annotators.doors import House
+from spa.journal import Journal
+from spa.responses.outcomes import Outcome
+from spa.responses.visits import Visit
+
+log = logging.getLogger("uvicorn.error")
+SECONDS = 8.0  # a visitor waits for the platform so long at most, twice
+TRIES = 2
+GONE_AWAY = frozenset({RETURNED, REJECTED})
+
+
+def mount(app: FastAPI, house: House) -> None:
+    """Open the door where the study has a table ``[prolific]``."""
+    mount_with(app, house, os.environ)
+
+
+def mount_with(app: FastAPI, house: House, environment: Mapping[str, str]) -> None:
+    """Open the door with the token and the address of an environment."""
+    raw = house.study.bridges["prolific"]
+    if not raw:
+        return
+    table = read_table(raw, file="study file")
+    access: Access | None = None
+    try:
+        access = find_access(None, environment)
+    except NoToken as error:
+        log.warning("%s Until then nobody who comes from Prolific is verified.", error)
+    client = None if access is None else connect(access, timeout=SECONDS, tries=TRIES)
+    door = Door(
+        house=house,
+        client=client,
+        offer=offer_of(house.study, table, file="study file"),
+        base=completion_base(access),
+        journal=Journal(house.store),
+        key=store_key(house.store),
+    )
+    app.add_api_route(DOOR, door.come_in, methods=["GET", "HEAD"], response_model=None)
+    app.add_api_route(f"{DOOR}/health", door.report_health, methods=["GET", "HEAD"], response_model=None)
+    if table.webhooks:
+        EventDoor(house, client, table.project).mount(app)
+    house.may_lead_to(door.base)
+    house.on_finish(SOURCE, door.leave)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Door:
+    """The routes of participants."""
+
+    house: House
+    client: Prolific | None
+    offer: Offer
+    base: str  # where a code is handed in
+    journal: Journal
+    key: str
+
+    def come_in(self, request: Request) -> Response:
+        """Let a participant in whom the platform knows, and whom it may not know while it cannot be asked."""
+        given = {name: request.query_params.get(name) for name in PLACEHOLDERS}
+        if not any(given.values()):
+            return self.house.notice("unknown", HTTPStatus.OK)  # the bare address, as the platform tries it out
+        person, study_id, submission_id = (str(given[name] or "") for name in PLACEHOLDERS)
+        if not all(IDENTIFIER.fullmatch(one) for one in (person, study_id, submission_id)):
+            return self.house.notice("unknown", HTTPStatus.BAD_REQUEST)
+        claim = Claim(person=person, study_id=study_id, submission_id=submission_id)
+        session = session_of(self.journal, self.key, study_id, self.offer.sessions)
+        if session is None:
+            log.warning("somebody came from the Prolific study %s, which this store did not create", study_id)
+            return self.house.notice("unknown", HTTPStatus.FORBIDDEN)
+        refusal = self._refusal(claim)
+        return refusal if refusal is not None else self._admit(claim, session, request)
+
+    def report_health(self) -> Response:
+        """Say whether visitors can be verified."""
+        return JSONResponse({"status": "ok", "verifies": self.client is not None})
+
+    def leave(self, visit: Visit, outcome: Outcome) -> Response:
+        """Send the browser back to the platform with the code of the outcome, which is on disk."""
+        if visit.external_id is not None and last_found(self.journal, visit.external_id) == UNVERIFIED:
+            self._verify_again(visit)
+        return self.house.leave(completion_address(session_codes(self.house.store, visit.session)[outcome], self.base))
+
+    def _refusal(self, claim: Claim) -> Response | None:
+        """Ask the platform, unless it has vouched for this claim before, and say what keeps the visitor out."""
+        if last_found(self.journal, claim.submission_id, claim.person) == VERIFIED:
+            return None
+        verdict = ask(self.client, claim)
+        note(self.house.store, claim, verdict)
+        if verdict.found == FALSE:
+            log.warning("submission %s: not let in: %s", claim.submission_id, verdict.reason)
+            return self.house.notice("unknown", HTTPStatus.FORBIDDEN)
+        if verdict.found == UNVERIFIED:
+            log.warning("submission %s: let in unverified: %s", claim.submission_id, verdict.reason)
+            return None
+        status = "" if verdict.record is None else verdict.record.status
+        known = self.house.store.find_visit(SOURCE, claim.submission_id) is not None
+        if status in GONE_AWAY or (status == TIMED_OUT and not known):
+            return self.house.notice("expired", HTTPStatus.GONE)
+        return None
+
+    def _admit(self, claim: Claim, session: int, request: Request) -> Response:
+        asked = [group for group in self.house.study.people.groups if group.parameter is not None]
+        mine = [group for group in asked if request.query_params.get(group.parameter or "") in group.values]
+        if asked and not mine:
+            return self.house.notice("unknown", HTTPStatus.BAD_REQUEST)
+        return self.house.admit(
+            source=SOURCE,
+            person=claim.person,
+            external_id=claim.submission_id,
+            session=session,
+            group=mine[0].name if mine else None,
+            minutes_allowed=self.offer.maximum_minutes,
+        )
+
+    def _verify_again(self, visit: Visit) -> None:
+        claim = claims(self.journal, visit.external_id).get(str(visit.external_id))
+        if claim is not None and claim.person == visit.person:
+            note(self.house.store, claim, ask(self.client, claim))

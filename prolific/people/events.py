@@ -1,0 +1,123 @@
+"""Webhooks: the platform tells of submissions as they change. They shorten delays; looking at the platform decides.
+
+An event is verified over the bytes as they arrived, put on record once, and only makes us look: what the
+platform then says of the submission is what counts.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+from http import HTTPStatus
+from typing import Annotated, Any
+
+from fastapi import Depends, FastAPI, HTTPException, Request
+from fastapi.responses import Response
+
+from prolific.api.access import IDENTIFIER
+from prolific.api.client import Prolific
+from prolific.api.problems import ProlificError
+from prolific.people.releasing import release_gone
+from prolific.people.signature import is_recent, is_signed
+from prolific.study.body import DOOR
+from spa.annotators.doors import House
+from spa.journal import STARTED, Journal, begin
+
+log = logging.getLogger("uvicorn.error")
+KIND = "prolific event"  # in the journal; scope "event", key is the event's id
+SCOPE = "event"
+LARGEST = 100_000  # bytes
+LONGEST_ID = 200
+ASK_AGAIN_SECONDS = 60.0
+SUBMISSION_CHANGED = "submission.status.change"
+
+
+async def raw_body(request: Request) -> bytes:
+    """Return the bytes of a request, up to a limit."""
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > LARGEST:
+            raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+    return bytes(body)
+
+
+Raw = Annotated[bytes, Depends(raw_body)]
+
+
+class EventDoor:
+    """The route of webhooks. The signing secret is asked of the platform and kept in memory only."""
+
+    def __init__(self, house: House, client: Prolific | None, project: str) -> None:
+        self._house = house
+        self._client = client
+        self._project = project
+        self._journal = Journal(house.store)
+        self._secrets: tuple[str, ...] = ()
+        self._asked_at = float("-inf")
+        self._one = threading.Lock()
+
+    def mount(self, app: FastAPI) -> None:
+        """Add the route."""
+        app.add_api_route(f"{DOOR}/hooks", self.take, methods=["POST"], response_model=None)
+
+    def take(self, request: Request, body: Raw) -> Response:
+        """Take an event once; a repeat is acknowledged and changes nothing."""
+        self._check(request, body)
+        event_id = request.headers.get("x-event-id", "")
+        if not 0 < len(event_id) <= LONGEST_ID or not event_id.isascii():
+            raise HTTPException(HTTPStatus.BAD_REQUEST)
+        with self._house.store.transaction() as connection:
+            seen = self._journal.calls(KIND, SCOPE, event_id)
+            call = None if seen else begin(connection, KIND, SCOPE, event_id, body.decode("utf-8", "backslashreplace"))
+        if call is not None:
+            self._journal.finish(call, self._act(body))
+        elif seen[-1].outcome == STARTED:  # taken and not finished, as by a server that was killed
+            self._journal.finish(seen[-1], self._act(body))
+        return Response(status_code=HTTPStatus.NO_CONTENT)
+
+    def _check(self, request: Request, body: bytes) -> None:
+        timestamp = request.headers.get("x-prolific-request-timestamp", "")
+        given = request.headers.get("x-prolific-request-signature", "")
+        if not is_recent(timestamp, self._house.clock()):
+            raise HTTPException(HTTPStatus.FORBIDDEN)
+        if any(is_signed(one, given=given, timestamp=timestamp, body=body) for one in self._secrets):
+            return
+        self._ask_secrets()  # a new secret replaces the old one for all subscriptions
+        if not any(is_signed(one, given=given, timestamp=timestamp, body=body) for one in self._secrets):
+            raise HTTPException(HTTPStatus.FORBIDDEN)
+
+    def _ask_secrets(self) -> None:
+        """Ask the platform for the signing secret, at most once a minute, whoever knocks."""
+        if self._client is None:
+            raise HTTPException(HTTPStatus.SERVICE_UNAVAILABLE)
+        with self._one:
+            now = self._house.clock()
+            if now - self._asked_at < ASK_AGAIN_SECONDS:
+                return
+            self._asked_at = now
+            try:
+                self._secrets = self._client.hooks.secrets(self._client.workspace_of(self._project))
+            except ProlificError as error:
+                self._asked_at = float("-inf")
+                log.error("%s", error)
+                raise HTTPException(HTTPStatus.SERVICE_UNAVAILABLE) from error
+
+    def _act(self, body: bytes) -> str:
+        """Look at the submission that an event names, and say what came of it."""
+        try:
+            event: Any = json.loads(body)
+        except ValueError:
+            return "unreadable"
+        if not isinstance(event, dict) or event.get("event_type") != SUBMISSION_CHANGED:
+            return "noted"
+        submission_id = str(event.get("resource_id", ""))
+        if self._client is None or IDENTIFIER.fullmatch(submission_id) is None:
+            return "noted"
+        try:
+            record = self._client.submissions.fetch(submission_id)
+        except ProlificError as error:
+            log.error("%s", error)
+            return "left to collect"
+        return "released" if release_gone(self._house.store, record, now=self._house.clock()) else "noted"

@@ -1,0 +1,101 @@
+"""Estimate and checklist of a session, with all that the platform tells where it can be asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from prolific.address import address_problem
+from prolific.api.problems import ProlificError, Unanswered, Unreachable
+from prolific.desk import Desk
+from prolific.draft import Groups, find_groups, make_body, make_filters
+from prolific.money.estimate import Estimate, make_estimate
+from prolific.study.checklist import Line, Seen, checklist
+from spa.errors import StudyError
+
+UNSAID = "https://not-said.invalid"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prospect:
+    """What a session will cost, and whether it is ready."""
+
+    estimate: Estimate
+    lines: tuple[Line, ...]
+    eligible: int | None
+    body: Mapping[str, Any]
+
+    @property
+    def problems(self) -> tuple[Line, ...]:
+        """Return the lines that are not as they must be."""
+        return tuple(line for line in self.lines if line.state == "problem")
+
+
+def look_ahead(desk: Desk, session: int, public_url: str | None) -> Prospect:
+    """Reckon costs and go through the checklist; changes nothing on the platform.
+
+    Parameters
+    ----------
+    desk : Desk
+        The study.
+    session : int
+        Which session.
+    public_url : str or None
+        Where people reach the survey server; the study file's where absent.
+    """
+    if not 1 <= session <= desk.offer.sessions:
+        raise StudyError(f"{desk.file}: [people] sessions is {desk.offer.sessions}, got --session {session}")
+    address = public_url or desk.table.public_url
+    workspace_id, project_problem, why_offline = _workspace(desk)
+    estimate = make_estimate(
+        desk.offer,
+        desk.table,
+        desk.client if why_offline is None else None,
+        workspace_id=workspace_id,
+        why_offline=why_offline,
+        now=desk.clock(),
+    )
+    groups, filters, filters_problem, eligible = Groups(), list[dict[str, Any]](), None, None
+    if workspace_id is not None:
+        try:
+            groups = find_groups(desk, workspace_id, session)
+            filters = make_filters(desk, workspace_id, groups, session)
+            eligible = desk.platform.audience.count(workspace_id, filters)
+        except ProlificError as error:
+            filters_problem = "; ".join(error.problems)
+    body = make_body(desk, address=address or UNSAID, filters=filters, groups=groups, session=session)
+    local = desk.access is not None and desk.access.local
+    people = desk.workspace.study.people
+    seen = Seen(
+        body=body,
+        filters_problem=filters_problem,
+        filters_known=workspace_id is not None,
+        address_problem="give --public-url or [prolific] public_url"
+        if address is None
+        else address_problem(address, desk.store.fingerprint, allow_http=local),
+        address_known=True,
+        project_known=workspace_id is not None or project_problem is not None,
+        project_problem=project_problem,
+        account_currency=None if estimate.balance is None else estimate.balance.currency,
+        eligible=eligible,
+        assignments=desk.store.count_assignments() * people.per_assignment,
+        consent=bool((desk.workspace.study.consent.text or "").strip()),
+        group_excluded=groups.family is not None,
+        session=session,
+        internal_name=desk.internal_name(session),
+    )
+    lines = checklist(desk.offer, desk.table, estimate, seen)
+    return Prospect(estimate=estimate, lines=lines, eligible=eligible, body=body)
+
+
+def _workspace(desk: Desk) -> tuple[str | None, str | None, str | None]:
+    """Return the workspace's id, what is wrong with the project, and why the platform is not asked."""
+    if desk.client is None:
+        return None, None, "PROLIFIC_API_TOKEN is not set"
+    try:
+        return desk.client.workspace_of(desk.table.project), None, None
+    except (Unreachable, Unanswered) as error:
+        return None, None, str(error)
+    except ProlificError as error:
+        return None, str(error), None

@@ -1,0 +1,124 @@
+"""From draft to published, once, and seen to be so."""
+
+from __future__ import annotations
+
+import json
+
+from prolific.api.problems import ProlificError, Refused, Unanswered, Unreachable
+from prolific.api.records import StudyRecord
+from prolific.api.studies import Transition
+from prolific.desk import Desk
+from prolific.draft import body_digest, study_digest
+from prolific.made import create_key
+from prolific.once import DONE, KIND, NO_EFFECT, REFUSED
+from prolific.prospect import Prospect
+from spa.journal import STARTED
+
+PUBLISHING = "PUBLISHING"
+POLL_SECONDS = 2.0
+MOST_POLLS = 90
+
+
+def check_ready(desk: Desk, prospect: Prospect, session: int, despite: tuple[str, ...]) -> None:
+    """Refuse to publish what is not ready.
+
+    Parameters
+    ----------
+    desk, prospect
+        The study, its costs and its checklist.
+    session : int
+        Which session.
+    despite : tuple of str
+        Names of lines whose problem or doubt the user accepts.
+
+    Raises
+    ------
+    ProlificError
+        One line a problem.
+    """
+    names = {line.name for line in prospect.lines}
+    unknown = [name for name in despite if name not in names]
+    if unknown:
+        raise ProlificError(
+            f"--despite: the checklist has no line {unknown[0]!r}; its lines: {', '.join(sorted(names))}"
+        )
+    open_lines = [line for line in prospect.lines if line.state != "ok" and line.name not in despite]
+    if open_lines:
+        raise ProlificError(
+            *(
+                f"not published: {line.name}: {line.told} (accept it with --despite {line.name!r})"
+                for line in open_lines
+            )
+        )
+    facts = desk.once.done(create_key(session))
+    if facts is not None and study_digest(desk, session, facts) != body_digest(prospect.body):
+        raise ProlificError(
+            f"not published: the draft of session {session} is not what the study file now says; "
+            "bring it up to date with `spa prolific create`"
+        )
+
+
+def publish_study(desk: Desk, session: int) -> StudyRecord:
+    """Publish a draft and wait until the platform has done it; what is published already stays as it is.
+
+    Raises
+    ------
+    ProlificError
+        If the platform refuses, as with too little money; the draft then stays.
+    """
+    study = move_study(desk, session, "PUBLISH")
+    study = wait_until_published(desk, study.study_id)
+    if study.draft:
+        raise ProlificError(
+            f"Prolific: study {study.study_id} was to be published and is a draft again; look at it and at the balance "
+            "on the platform"
+        )
+    return study
+
+
+def move_study(desk: Desk, session: int, action: Transition) -> StudyRecord:
+    """Publish, pause, go on with or stop a study, unless it is there already.
+
+    The study's state says whether the platform has done it, so that a run that was broken off is safely repeated.
+    """
+    study_id, key = desk.need_study(session), f"{action}, session {session}"
+    study = desk.platform.studies.fetch(study_id)
+    there = _achieved(action, study)
+    for call in desk.once.journal.calls(KIND, desk.key, key):
+        if call.outcome == STARTED:
+            desk.once.journal.finish(call, DONE if there else NO_EFFECT, status=study.status)
+    if there:
+        return study
+    call = desk.once.journal.begin(KIND, desk.key, key, json.dumps({"study_id": study_id, "action": action}))
+    try:
+        study = desk.platform.studies.transition(study_id, action)
+    except (Refused, Unreachable) as error:
+        desk.once.journal.finish(call, REFUSED, response=str(error))
+        raise
+    except Unanswered:
+        study = desk.platform.studies.fetch(study_id)
+        if not _achieved(action, study):
+            raise
+    desk.once.journal.finish(call, DONE, status=study.status)
+    return study
+
+
+def _achieved(action: Transition, study: StudyRecord) -> bool:
+    """Tell whether a study is where an action leads."""
+    if action == "PUBLISH":
+        return not study.draft
+    if action == "PAUSE":
+        return study.status == "PAUSED"
+    if action == "START":
+        return study.status == "ACTIVE"
+    return study.status in ("AWAITING REVIEW", "COMPLETED")
+
+
+def wait_until_published(desk: Desk, study_id: str) -> StudyRecord:
+    """Look at a study until the platform has finished publishing it."""
+    for _ in range(MOST_POLLS):
+        study = desk.platform.studies.fetch(study_id)
+        if study.status != PUBLISHING:
+            return study
+        desk.sleep(POLL_SECONDS)
+    raise ProlificError(f"Prolific: study {study_id} is still being published; `spa prolific status` tells when it is")

@@ -1,0 +1,211 @@
+"""What must be so before people are asked, each line seen to be so, to be wrong, or not known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from prolific.api.money import money
+from prolific.money.estimate import Estimate
+from prolific.study.body import PLACEHOLDERS
+from prolific.study.description import description_problems
+from prolific.study.offer import LONGEST_MINUTES, Offer, least_maximum
+from prolific.study.table import ProlificTable
+
+State = Literal["ok", "problem", "unknown"]
+COMFORTABLE = 3  # eligible people for each place
+FEWEST_COUNTED = 25  # below this the platform counts 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One line of the checklist."""
+
+    name: str
+    state: State
+    told: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What was found out about the study and the platform; ``None`` stands for not known."""
+
+    body: Mapping[str, Any]
+    filters_problem: str | None  # why names could not be resolved
+    filters_known: bool
+    address_problem: str | None
+    address_known: bool
+    project_known: bool
+    project_problem: str | None
+    account_currency: str | None
+    eligible: int | None
+    assignments: int  # places that the store's assignments have
+    consent: bool
+    group_excluded: bool
+    session: int
+    internal_name: str
+
+
+def checklist(offer: Offer, table: ProlificTable, estimate: Estimate, seen: Seen) -> tuple[Line, ...]:
+    """Return the lines of the checklist, in the order in which they are looked at."""
+    return (
+        _address(seen),
+        _placeholders(seen),
+        _codes(seen),
+        _hourly(offer, estimate),
+        _currency(offer, seen),
+        _time(offer),
+        _places(offer, seen),
+        _project(seen),
+        _filters(seen),
+        _eligible(offer, seen),
+        _earlier(table, seen),
+        _balance(offer, estimate),
+        _description(table),
+        _line("consent page", "ok" if seen.consent else "problem", "there is one" if seen.consent else NO_CONSENT),
+        _key(seen),
+    )
+
+
+NO_CONSENT = "there is none; write [consent] text"
+
+
+def _line(name: str, state: State, told: str) -> Line:
+    return Line(name=name, state=state, told=told)
+
+
+def _address(seen: Seen) -> Line:
+    if not seen.address_known:
+        return _line("address", "unknown", "not looked at")
+    return _line("address", *_either(seen.address_problem, "answers, and serves this study"))
+
+
+def _placeholders(seen: Seen) -> Line:
+    addresses = [entry["external_url"] for entry in seen.body.get("access_details", ())]
+    addresses = addresses or [seen.body.get("external_study_url", "")]
+    lost = [name for name in PLACEHOLDERS for url in addresses if f"{name}={{{{%{name}%}}}}" not in url]
+    return _line("placeholders", *_either(", ".join(lost) and f"missing: {', '.join(lost)}", "all three are there"))
+
+
+def _codes(seen: Seen) -> Line:
+    entries: Sequence[Mapping[str, Any]] = seen.body["completion_codes"]
+    values = [entry["code"] for entry in entries]
+    problem = None
+    if len(set(values)) != len(values):
+        problem = "two outcomes have the same code"
+    elif not all(entry["actions"] for entry in entries):
+        problem = "a code has no action"
+    return _line("codes", *_either(problem, f"{len(values)} outcomes, each with its own code and action"))
+
+
+def _hourly(offer: Offer, estimate: Estimate) -> Line:
+    rates = estimate.rates
+    told = f"{money(round(offer.hourly), offer.currency)} an hour"
+    if rates is None:
+        return _line("hourly pay", "unknown", f"{told}; the rates are not known")
+    if offer.hourly < rates.minimum:
+        least = -(-rates.minimum * offer.minutes // 60)
+        return _line(
+            "hourly pay",
+            "problem",
+            f"{told} is below the minimum of {money(rates.minimum, offer.currency)}; pay at least "
+            f"{money(int(least), offer.currency)} for {offer.minutes:g} minutes",
+        )
+    if offer.hourly < rates.recommended:
+        told += f", below the recommended {money(rates.recommended, offer.currency)}"
+    return _line("hourly pay", "ok" if estimate.rates_from_platform else "unknown", told)
+
+
+def _currency(offer: Offer, seen: Seen) -> Line:
+    if not seen.account_currency:
+        return _line("currency", "unknown", f"{offer.currency}; the workspace was not asked")
+    problem = None
+    if seen.account_currency != offer.currency:
+        problem = f"[people] currency is {offer.currency}, the workspace pays in {seen.account_currency}"
+    return _line("currency", *_either(problem, offer.currency))
+
+
+def _time(offer: Offer) -> Line:
+    least = least_maximum(offer.minutes)
+    problem = None
+    if offer.maximum_minutes < least:
+        problem = (
+            f"{offer.maximum_minutes:g} minutes; Prolific wants at least {least:.1f} for {offer.minutes:g} estimated"
+        )
+    elif offer.maximum_minutes > LONGEST_MINUTES:
+        problem = f"{offer.maximum_minutes:g} minutes; it must be under a day"
+    return _line("time allowed", *_either(problem, f"{offer.maximum_minutes:g} minutes, least {least:.1f}"))
+
+
+def _places(offer: Offer, seen: Seen) -> Line:
+    given = seen.body.get("access_details")
+    problem = None
+    if seen.assignments < offer.places * offer.sessions:
+        problem = (
+            f"{offer.places} places x {offer.sessions} sessions, but the store has room for {seen.assignments}; build "
+            "with more annotators"
+        )
+    elif given is not None and sum(entry["total_allocation"] for entry in given) != offer.places:
+        problem = f"the places of [[people.groups]] do not add up to {offer.places}"
+    return _line("places", *_either(problem, f"{offer.places}, and assignments for all of them"))
+
+
+def _project(seen: Seen) -> Line:
+    if not seen.project_known:
+        return _line("project", "unknown", "the platform was not asked")
+    return _line("project", *_either(seen.project_problem, "there is one"))
+
+
+def _filters(seen: Seen) -> Line:
+    if not seen.filters_known:
+        return _line("filters", "unknown", "the platform was not asked")
+    return _line("filters", *_either(seen.filters_problem, f"{len(seen.body['filters'])}, resolved by name"))
+
+
+def _eligible(offer: Offer, seen: Seen) -> Line:
+    if seen.eligible is None:
+        return _line("eligible people", "unknown", "the platform was not asked")
+    told = f"fewer than {FEWEST_COUNTED}" if seen.eligible == 0 else str(seen.eligible)
+    if seen.eligible < COMFORTABLE * offer.places:
+        return _line(
+            "eligible people",
+            "problem",
+            f"{told} for {offer.places} places; wanted {COMFORTABLE * offer.places}: ask for less",
+        )
+    return _line("eligible people", "ok", f"{told} for {offer.places} places")
+
+
+def _earlier(table: ProlificTable, seen: Seen) -> Line:
+    if seen.session > 1:
+        return _line("earlier participants", "ok", f"only who completed session {seen.session - 1} is asked")
+    if not table.exclude_earlier:
+        return _line("earlier participants", "ok", "may take part again: exclude_earlier = false")
+    if seen.group_excluded:
+        return _line("earlier participants", "ok", "left out by participant group")
+    return _line("earlier participants", "unknown", "their group is made by `spa prolific create`")
+
+
+def _balance(offer: Offer, estimate: Estimate) -> Line:
+    if estimate.balance is None or estimate.total is None:
+        return _line("balance", "unknown", "the platform was not asked")
+    need = estimate.total // offer.sessions
+    have = estimate.balance.available
+    problem = None
+    if have < need:
+        problem = f"{money(have, offer.currency)} available, {money(need, offer.currency)} wanted; top the wallet up"
+    return _line("balance", *_either(problem, f"{money(have, offer.currency)} covers {money(need, offer.currency)}"))
+
+
+def _description(table: ProlificTable) -> Line:
+    return _line("description", *_either("; ".join(description_problems(table.description)), "fit to be shown"))
+
+
+def _key(seen: Seen) -> Line:
+    name = seen.internal_name
+    held = seen.body["internal_name"] == name and name in seen.body["metadata"]
+    return _line("study key", *_either(None if held else "internal_name or metadata lack it", name))
+
+
+def _either(problem: str | None, good: str) -> tuple[State, str]:
+    return ("problem", problem) if problem else ("ok", good)

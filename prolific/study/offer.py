@@ -1,0 +1,76 @@
+"""What a study offers on Prolific, with every default filled in: places, minutes, reward in cents."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from prolific.api.money import cents
+from prolific.study.table import ProlificTable
+from spa.errors import StudyError
+from spa.study.study import Study
+
+LONGEST_MINUTES = 1439  # under a day
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """What one session of a study offers."""
+
+    title: str
+    places: int
+    minutes: float  # estimated
+    maximum_minutes: float
+    reward: int  # cents, for one session
+    currency: str
+    sessions: int
+
+    @property
+    def hourly(self) -> float:
+        """Return the pay an hour, in cents, of somebody who takes as long as estimated."""
+        return self.reward * 60 / self.minutes
+
+
+def least_maximum(minutes: float) -> float:
+    """Return the shortest time limit that Prolific allows for an estimate, in minutes.
+
+    >>> round(least_maximum(10), 1)
+    28.3
+    """
+    return 2 + 2 * minutes + 2 * math.sqrt(minutes)
+
+
+def offer_of(study: Study, table: ProlificTable, *, file: str) -> Offer:
+    """Return what a study offers.
+
+    Raises
+    ------
+    StudyError
+        If reward or minutes stand nowhere, or the time limit cannot be.
+    """
+    problems = []
+    pay = table.reward or study.people.pay
+    minutes = table.minutes or study.people.minutes
+    if not pay:
+        problems.append("wanted what a completed submission is paid in [prolific] reward or [people] pay, got nothing")
+    elif pay * 100 != (pay * 100).to_integral_value():
+        problems.append(f"[people] pay: wanted whole cents, got {pay}")
+    if not minutes or minutes < 1:
+        problems.append(f"wanted at least 1 in [prolific] minutes or [people] minutes, got {minutes or 'nothing'}")
+    if minutes and minutes >= 1:
+        limit = table.maximum_minutes or math.ceil(least_maximum(minutes))
+        if limit > LONGEST_MINUTES:
+            problems.append(
+                f"[prolific] minutes: wanted a visit that ends within a day, got a limit of {limit:g} minutes"
+            )
+    if problems or not pay or not minutes:
+        raise StudyError(*(f"{file}: {problem}" for problem in problems))
+    return Offer(
+        title=table.title or study.title,
+        places=table.places or study.people.annotators,
+        minutes=minutes,
+        maximum_minutes=limit,
+        reward=cents(pay),
+        currency=study.people.currency,
+        sessions=study.people.sessions,
+    )

@@ -1,0 +1,288 @@
+"""The routes of people: the start, the pages of their form, the end.
+
+Each request is one piece of work for the :class:`~spa.annotators.desk.Desk`; what is shown is put
+together afterwards, when the work is on disk.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from hashlib import sha256
+from http import HTTPStatus
+from typing import Literal, cast
+
+from fastapi.responses import HTMLResponse, JSONResponse, Response
+from sqlalchemy import Connection
+from starlette.exceptions import HTTPException
+
+from spa.annotators.desk import Desk
+from spa.annotators.doors import House
+from spa.annotators.pages import find_image, page_response, send_image, to
+from spa.annotators.posts import Fields
+from spa.annotators.progress import Visit
+from spa.forms.form import Form, Page
+from spa.forms.html import Addresses, PageState, render_notice
+from spa.responses import admission, outcomes
+from spa.responses.admission import Arrival, QuotaFull
+from spa.responses.answers import unknown_keys
+from spa.responses.builds import random_token
+from spa.responses.leases import Lease, lease_of_token, lock_leases
+from spa.responses.outcomes import (
+    COMPLETED,
+    FAILED_CHECKS,
+    NO_CONSENT,
+    QUOTA_FULL,
+    SCREENED_OUT,
+    TIMED_OUT,
+    Outcome,
+    random_code,
+)
+from spa.responses.seats import reclaim
+from spa.responses.sent import save_page, sent_pages
+from spa.responses.tokens import add_token, has_token, is_token, note_consent
+
+Going = Literal["on", "back", "stay"]
+Found = Visit | Literal["let in", "unknown"]
+ENDS: dict[str, str] = {  # the notice that each outcome ends with
+    SCREENED_OUT: "screened",
+    NO_CONSENT: "declined",
+    FAILED_CHECKS: "failed",
+    QUOTA_FULL: "quota",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What came of a page that was sent, when all of it is on disk."""
+
+    visit: Visit
+    page: Page | None  # None: the form has no such page
+    ended: bool
+    strange: bool = False  # fields that the page does not have: kept, and told
+
+
+class Survey:
+    """The routes of one study."""
+
+    def __init__(self, house: House, form_of: Callable[[str], Form], desk: Desk, *, source: str) -> None:
+        self.house = house
+        self.study = house.study
+        self.texts = house.texts
+        self.store = house.store
+        self.clock = house.clock
+        self.form_of = form_of
+        self.desk = desk
+        self.source = source
+        lines = [self.texts.say("page.start_text")]
+        self.start_page = render_notice("start", self.texts, title=self.study.title, lines=lines, action="/")
+
+    async def show_start(self) -> Response:
+        """Show the open door: whoever presses the button becomes one person with a link of their own."""
+        return HTMLResponse(self.start_page)
+
+    async def start(self) -> Response:
+        """Make a link and go there."""
+        token = random_token()
+        await self.desk.write(lambda connection: add_token(connection, token))
+        return to(f"/a/{token}")
+
+    async def report_health(self) -> Response:
+        """Say that the server and its store answer."""
+        fingerprint = await asyncio.to_thread(lambda: self.store.fingerprint)
+        return JSONResponse({"status": "ok", "study": self.study.id, "fingerprint": fingerprint})
+
+    async def enter(self, token: str) -> Response:
+        """Go to the page that is due."""
+        visit = await self._visit(token)
+        if visit.lease.released:  # the page that is open in a browser may still be sent, and is kept
+            return self.house.notice("expired", HTTPStatus.GONE)
+        return to(self._due_address(token, visit))
+
+    async def show_page(self, token: str, page_id: str) -> Response:
+        """Show a page with the answers given there before; a page that lies ahead leads back to the due one."""
+        visit = await self._visit(token)
+        page = visit.page(page_id)
+        if page is None:
+            raise HTTPException(404)
+        if visit.lease.finished or visit.is_ahead(page):
+            return to(self._due_address(token, visit))
+        return self._render(token, visit, page)
+
+    async def take_page(self, token: str, page_id: str, fields: Fields, go: Going = "on") -> Response:
+        """Save what was sent, then go on, back, or point at the gaps."""
+        if not is_token(token):
+            raise HTTPException(404)
+        taken = await self.desk.write(lambda connection: self._take(connection, token, page_id, fields, go))
+        if taken is None or taken.page is None:
+            raise HTTPException(404)
+        visit, page = taken.visit, taken.page
+        if taken.strange:
+            raise HTTPException(400)
+        if go == "stay":
+            return Response(status_code=HTTPStatus.NO_CONTENT)
+        if taken.ended:
+            return to(f"/a/{token}/done")
+        if go == "back":
+            return to(f"/a/{token}/p/{visit.neighbour(page, -1).page_id}")
+        if visit.gaps(page):
+            return self._render(token, visit, page, pointing=True)
+        last = page is visit.form.pages[-1]
+        return to(f"/a/{token}/p/{(visit.due if last else visit.neighbour(page, 1)).page_id}")
+
+    async def show_done(self, token: str) -> Response:
+        """Show how the visit ended, with its code, or go where the study or the platform says."""
+        visit = await self._visit(token)
+        outcome = visit.lease.outcome
+        if outcome is None:
+            return to(self._due_address(token, visit))
+        if visit.lease.source in self.house.finishers:
+            return await asyncio.to_thread(self._leave, visit, cast(Outcome, outcome))
+        if outcome != COMPLETED:
+            return self.house.notice(ENDS[outcome])
+        if self.study.people.completion_url is not None:
+            return to(self.study.people.completion_url)
+        say = self.texts.say
+        title, text = say("page.done_title"), say("page.done_text")
+        code = visit.lease.completion_code
+        return HTMLResponse(render_notice("done", self.texts, title=title, text=text, code=code))
+
+    async def show_image(self, token: str, exhibit_id: str) -> Response:
+        """Send an image of this person's form."""
+        exhibit = find_image((await self._visit(token)).form, exhibit_id)
+        return await asyncio.to_thread(send_image, exhibit)
+
+    # Who is there
+
+    async def _visit(self, token: str) -> Visit:
+        """Return the visit of a person, who is given an assignment when they come for the first time."""
+        if not is_token(token):
+            raise HTTPException(404)
+        found = await self.desk.read(lambda connection: self._look(connection, token))
+        if found == "unknown":
+            raise HTTPException(404)
+        if found == "let in":
+            return await self.desk.write(lambda connection: self._let_in(connection, token))
+        return found
+
+    def _look(self, connection: Connection, token: str) -> Found:
+        """Return a visit that can be gone on with as it stands."""
+        lease = lease_of_token(connection, token)
+        if lease is None:
+            return "let in" if has_token(connection, token) else "unknown"
+        if lease.released and lease.release_reason == TIMED_OUT:
+            return "let in"
+        return self._visit_of(connection, lease)
+
+    def _let_in(self, connection: Connection, token: str) -> Visit:
+        """Return the visit of a token: a new one at its first use, with its place again if it was late."""
+        lease, now = lease_of_token(connection, token), self.clock()
+        if lease is None:
+            lock_leases(connection)
+            arrival = Arrival(
+                annotator_id=self.store.annotator_id(token),
+                source=self.source,
+                annotator_kind=self.house.annotator_kind,
+                token=token,
+                minutes_allowed=self.study.people.minutes_allowed,
+            )
+            lease = admission.admit(connection, arrival, self.house.rules, now=now)
+        if lease.released and lease.release_reason == TIMED_OUT:
+            lock_leases(connection)
+            lease = reclaim(connection, lease, self.house.rules.per_assignment, now=now)
+        return self._visit_of(connection, lease)
+
+    def _visit_of(self, connection: Connection, lease: Lease) -> Visit:
+        form = self.form_of(lease.assignment_id)
+        return Visit.from_payloads(form, lease, sent_pages(connection, lease.submission_id))
+
+    # What was sent
+
+    def _take(self, connection: Connection, token: str, page_id: str, fields: Fields, go: Going) -> Taken | None:
+        """Save a page verbatim before anything reads it, and end the visit where it was the last one."""
+        visit = self._look(connection, token)
+        if visit == "let in":
+            visit = self._let_in(connection, token)
+        if visit == "unknown":
+            return None
+        page, now = visit.page(page_id), self.clock()
+        if page is None or visit.lease.finished:
+            return Taken(visit, page, ended=True)
+        if go == "on" or page.questions:  # a page without questions is read when it is left forward
+            save_page(connection, visit.lease.submission_id, page_id, json.dumps(fields), now=now)
+            visit = visit.with_fields(page, fields)
+        if unknown_keys(page.questions, fields):
+            return Taken(visit, page, ended=False, strange=True)
+        if page.kind == "consent" and visit.lease.consented_at is None and not visit.gaps(page):
+            text_hash = sha256((self.study.consent.text or "").encode()).hexdigest()
+            note_consent(connection, visit.lease.submission_id, text_hash=text_hash, now=now)
+        if go != "on" or visit.gaps(page):
+            return Taken(visit, page, ended=False)
+        outcome = self._outcome(connection, visit, page)
+        if outcome is not None:
+            self._finish(connection, visit, outcome, now)
+        return Taken(visit, page, ended=outcome is not None)
+
+    def _outcome(self, connection: Connection, visit: Visit, page: Page) -> Outcome | None:
+        """Return how a visit ends with a page that was answered; ``None`` where it goes on."""
+        if visit.screened_out:
+            return SCREENED_OUT
+        most = self.study.people.end_after_failed_checks
+        if most is not None and visit.failed_checks >= most:
+            return FAILED_CHECKS
+        if page.kind == "screening" and not self._has_group(connection, visit):
+            return QUOTA_FULL
+        return COMPLETED if page is visit.form.pages[-1] and visit.all_answered else None
+
+    def _has_group(self, connection: Connection, visit: Visit) -> bool:
+        """Put a person into the quota group that the answers to the screening name; false where it is full."""
+        asked = [group for group in self.study.people.groups if group.screening is not None]
+        if not asked:
+            return True
+        given = visit.screening
+        mine = next((group for group in asked if given.get(group.screening or "") in group.values), None)
+        if mine is None:
+            return False
+        lock_leases(connection)
+        try:
+            admission.join_group(connection, visit.lease.submission_id, mine.name, self.house.rules)
+        except QuotaFull:
+            return False
+        return True
+
+    def _finish(self, connection: Connection, visit: Visit, outcome: Outcome, now: float) -> None:
+        lock_leases(connection)
+        lease = visit.lease
+        if outcome == COMPLETED and self.study.people.completion_code is not None:
+            code = self.study.people.completion_code
+        elif outcome == COMPLETED and lease.external_id is None:
+            code = random_code()  # a person's own
+        else:
+            code = outcomes.outcome_codes(connection, lease.source)[outcome]
+        submission = visit.submission(now, outcome)
+        self.store.finish_within(connection, submission, outcome, code, now=now, rules=self.house.rules)
+
+    # What is shown
+
+    def _leave(self, visit: Visit, outcome: Outcome) -> Response:
+        """Let the platform's door say where to go; it may ask the store and the platform."""
+        known = self.store.visit(visit.lease.submission_id)
+        if known is None:
+            raise HTTPException(404)
+        return self.house.finishers[visit.lease.source](known, outcome)
+
+    def _due_address(self, token: str, visit: Visit) -> str:
+        return f"/a/{token}/done" if visit.lease.finished else f"/a/{token}/p/{visit.due.page_id}"
+
+    def _render(self, token: str, visit: Visit, page: Page, *, pointing: bool = False) -> Response:
+        state = PageState(
+            answers=visit.fields.get(page.page_id, {}),
+            gaps=visit.gaps(page) if pointing else {},
+        )
+        base = f"/a/{token}"
+        addresses = Addresses(
+            action=f"{base}/p/{page.page_id}", image=lambda exhibit: f"{base}/image/{exhibit.exhibit_id}"
+        )
+        return page_response(visit.form, page, self.texts, addresses=addresses, state=state)

@@ -1,0 +1,32 @@
+"""The links of people; the functions run inside the caller's transaction."""
+
+from __future__ import annotations
+
+from sqlalchemy import Connection, bindparam, insert, select, update
+
+from spa.responses.store_schema import submissions, tokens
+
+LONGEST = 100  # characters; ours are far shorter
+
+_KNOWN = select(tokens.c.number).where(tokens.c.token == bindparam("token"))
+
+
+def is_token(token: str) -> bool:
+    """Refuse what no database need be asked about; some refuse null characters."""
+    return len(token) <= LONGEST and token.isascii() and token.isprintable()
+
+
+def add_token(connection: Connection, token: str) -> None:
+    """Record a link that is made at the door."""
+    connection.execute(insert(tokens), {"token": token, "personal": False})
+
+
+def has_token(connection: Connection, token: str) -> bool:
+    """Return whether this store gave out the token."""
+    return connection.scalar(_KNOWN, {"token": token}) is not None
+
+
+def note_consent(connection: Connection, submission_id: str, *, text_hash: str, now: float) -> None:
+    """Note that a person agreed to the text with this SHA-256; the first time counts."""
+    own = submissions.c.submission_id == submission_id, submissions.c.consented_at.is_(None)
+    connection.execute(update(submissions).where(*own).values(consented_at=now, consent_hash=text_hash))

@@ -1,0 +1,55 @@
+"""An emulated Prolific that really listens, for all tests of the bridge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from prolific.emulator.app import create_app
+from prolific.emulator.platform import ClockMode, Platform
+from spa.annotators.loopback import served
+from tests.prolific.people import People
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Emulator:
+    """A running emulated platform: where it listens, and its people and switches."""
+
+    url: str
+    people: People
+    platform: Platform
+    api: httpx2.Client  # bare, with a token
+
+
+@contextmanager
+def running(path: Path, *, clock: ClockMode = "manual", token: str | None = None) -> Iterator[Emulator]:
+    """Run an emulated platform on a free port of this machine."""
+    platform = Platform(path, clock=clock, token=token)
+    try:
+        with (
+            served(create_app(platform)) as url,
+            People.at(url) as people,
+            httpx2.Client(base_url=url, headers={"Authorization": "Token any"}, timeout=30, trust_env=False) as api,
+        ):
+            yield Emulator(url=url, people=people, platform=platform, api=api)
+    finally:
+        platform.close()
+
+
+@pytest.fixture(scope="session")
+def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulator]:
+    """Yield one emulated platform for all tests; each makes studies and people of its own in it."""
+    with running(tmp_path_factory.mktemp("emulator") / "platform.sqlite") as emulator:
+        yield emulator
+
+
+@pytest.fixture
+def fresh_emulator(tmp_path: Path) -> Iterator[Emulator]:
+    """Yield an emulated platform that no other test uses: for faults, behaviour and money."""
+    with running(tmp_path / "platform.sqlite") as emulator:
+        yield emulator
