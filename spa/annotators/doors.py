@@ -20,7 +20,7 @@ Routes that touch the store are plain functions, which the framework runs in thr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from urllib.parse import urlsplit
@@ -30,7 +30,7 @@ from fastapi.responses import RedirectResponse, Response
 
 from spa.annotators.pages import send_notice, to
 from spa.forms.texts import Texts
-from spa.responses.admission import Refused, Rules
+from spa.responses.admission import Refused, Rules, UnknownGroup
 from spa.responses.outcomes import Outcome
 from spa.responses.store import Store
 from spa.responses.submission import AnnotatorKind
@@ -39,7 +39,7 @@ from spa.study.study import Study
 
 GROUP = "spa.routes"  # entry points: name -> mount(app, house)
 FORBIDDEN = 403
-GONE = 410
+STATUS = {"full": 410, "quota": 410, "unknown": 404}  # of a refusal, by its notice
 
 Finish = Callable[[Visit, Outcome], Response]
 
@@ -98,9 +98,26 @@ class House:
             return self.refuse(refusal)
         return to(f"/a/{lease.token}")
 
+    def group_of(self, parameters: Mapping[str, str]) -> str | None:
+        """Return the quota group that the parameters of a link name; ``None`` where the study asks for none.
+
+        Raises
+        ------
+        UnknownGroup
+            If the study has groups by parameter and these name none of them.
+        """
+        by_parameter = [group for group in self.study.people.groups if group.parameter is not None]
+        for group in by_parameter:
+            if parameters.get(group.parameter or "") in group.values:
+                return group.name
+        if by_parameter:
+            names = ", ".join(dict.fromkeys(str(group.parameter) for group in by_parameter))
+            raise UnknownGroup(f"the link wants the parameter {names} with a value of [[people.groups]]")
+        return None
+
     def refuse(self, refusal: Refused) -> Response:
         """Tell a person why they cannot take part."""
-        return self.notice(refusal.notice, GONE if refusal.notice in ("full", "quota") else FORBIDDEN)
+        return self.notice(refusal.notice, STATUS.get(refusal.notice, FORBIDDEN))
 
     def notice(self, name: str, status: int = 200, *, link: str | None = None) -> Response:
         """Return a page in the study's language: the texts ``page.NAME_title`` and ``page.NAME_text``."""

@@ -34,6 +34,8 @@ def create_preview(form: Form, texts: Texts) -> FastAPI:
         return page_response(form, known(page_id), texts, addresses=addresses, state=PageState(preview=True))
 
     def leave(page_id: str, fields: Fields, go: str = "on") -> Response:
+        if go == "decline":
+            return send_notice(texts, "declined", status=200)
         place = form.pages.index(known(page_id)) + (-1 if go == "back" else 1)
         return to(f"/p/{order[max(place, 0)]}" if place < len(order) else "/done")
 

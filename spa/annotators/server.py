@@ -106,6 +106,7 @@ def create_app(
         ("/static/{name}", "GET", send_asset),
         ("/a/{token}", "GET", survey.enter),
         ("/a/{token}/done", "GET", survey.show_done),
+        ("/a/{token}/next", "POST", survey.begin_session),
         ("/a/{token}/image/{exhibit_id}", "GET", survey.show_image),
         ("/a/{token}/p/{page_id}", "GET", survey.show_page),
         ("/a/{token}/p/{page_id}", "POST", survey.take_page),

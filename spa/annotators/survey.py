@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from http import HTTPStatus
+from types import MappingProxyType
 from typing import Literal, cast
 
+from fastapi import Request
 from fastapi.responses import HTMLResponse, JSONResponse, Response
 from sqlalchemy import Connection
 from starlette.exceptions import HTTPException
@@ -44,9 +46,11 @@ from spa.responses.seats import reclaim
 from spa.responses.sent import save_page, sent_pages
 from spa.responses.tokens import add_token, has_token, is_token, note_consent
 
-Going = Literal["on", "back", "stay"]
+Going = Literal["on", "back", "stay", "decline"]
+NO_PARAMETERS: Mapping[str, str] = MappingProxyType({})
 Found = Visit | Literal["let in", "unknown"]
-ENDS: dict[str, str] = {  # the notice that each outcome ends with
+ENDS: dict[str, str] = {  # the texts that each outcome ends with
+    COMPLETED: "done",
     SCREENED_OUT: "screened",
     NO_CONSENT: "declined",
     FAILED_CHECKS: "failed",
@@ -76,17 +80,24 @@ class Survey:
         self.form_of = form_of
         self.desk = desk
         self.source = source
-        lines = [self.texts.say("page.start_text")]
-        self.start_page = render_notice("start", self.texts, title=self.study.title, lines=lines, action="/")
 
-    async def show_start(self) -> Response:
+    async def show_start(self, request: Request) -> Response:
         """Show the open door: whoever presses the button becomes one person with a link of their own."""
-        return HTMLResponse(self.start_page)
+        self.house.group_of(request.query_params)
+        lines, action = [self.texts.say("page.start_text")], f"/?{request.url.query}" if request.url.query else "/"
+        return HTMLResponse(render_notice("start", self.texts, title=self.study.title, lines=lines, action=action))
 
-    async def start(self) -> Response:
+    async def start(self, request: Request) -> Response:
         """Make a link and go there."""
+        group = self.house.group_of(request.query_params)
         token = random_token()
-        await self.desk.write(lambda connection: add_token(connection, token))
+
+        def make(connection: Connection) -> None:
+            add_token(connection, token)
+            if group is not None:  # a person whose group is full gets no link
+                self._admit(connection, token, group=group)
+
+        await self.desk.write(make)
         return to(f"/a/{token}")
 
     async def report_health(self) -> Response:
@@ -94,9 +105,9 @@ class Survey:
         fingerprint = await asyncio.to_thread(lambda: self.store.fingerprint)
         return JSONResponse({"status": "ok", "study": self.study.id, "fingerprint": fingerprint})
 
-    async def enter(self, token: str) -> Response:
+    async def enter(self, token: str, request: Request) -> Response:
         """Go to the page that is due."""
-        visit = await self._visit(token)
+        visit = await self._visit(token, request.query_params)
         if visit.lease.released:  # the page that is open in a browser may still be sent, and is kept
             return self.house.notice("expired", HTTPStatus.GONE)
         return to(self._due_address(token, visit))
@@ -140,14 +151,33 @@ class Survey:
             return to(self._due_address(token, visit))
         if visit.lease.source in self.house.finishers:
             return await asyncio.to_thread(self._leave, visit, cast(Outcome, outcome))
-        if outcome != COMPLETED:
-            return self.house.notice(ENDS[outcome])
-        if self.study.people.completion_url is not None:
+        more = outcome == COMPLETED and visit.lease.session < self.study.people.sessions
+        if outcome == COMPLETED and not more and self.study.people.completion_url is not None:
             return to(self.study.people.completion_url)
-        say = self.texts.say
-        title, text = say("page.done_title"), say("page.done_text")
-        code = visit.lease.completion_code
-        return HTMLResponse(render_notice("done", self.texts, title=title, text=text, code=code))
+        name = ENDS[outcome]
+        return HTMLResponse(
+            render_notice(
+                "done",
+                self.texts,
+                title=self.texts.say(f"page.{name}_title"),
+                text=self.texts.say(f"page.{name}_text"),
+                code=visit.lease.completion_code,
+                completed=outcome == COMPLETED,
+                next_session=f"/a/{token}/next" if more else None,
+            )
+        )
+
+    async def begin_session(self, token: str) -> Response:
+        """Begin the next session of a study in several; a second press changes nothing."""
+        await self._visit(token)  # refuses a link of nobody
+
+        def begin(connection: Connection) -> None:
+            lease = lease_of_token(connection, token)
+            if lease is not None and lease.completed and lease.session < self.study.people.sessions:
+                self._admit(connection, token, session=lease.session + 1)
+
+        await self.desk.write(begin)
+        return to(f"/a/{token}")
 
     async def show_image(self, token: str, exhibit_id: str) -> Response:
         """Send an image of this person's form."""
@@ -156,7 +186,7 @@ class Survey:
 
     # Who is there
 
-    async def _visit(self, token: str) -> Visit:
+    async def _visit(self, token: str, parameters: Mapping[str, str] = NO_PARAMETERS) -> Visit:
         """Return the visit of a person, who is given an assignment when they come for the first time."""
         if not is_token(token):
             raise HTTPException(404)
@@ -164,7 +194,7 @@ class Survey:
         if found == "unknown":
             raise HTTPException(404)
         if found == "let in":
-            return await self.desk.write(lambda connection: self._let_in(connection, token))
+            return await self.desk.write(lambda connection: self._let_in(connection, token, parameters))
         return found
 
     def _look(self, connection: Connection, token: str) -> Found:
@@ -176,23 +206,28 @@ class Survey:
             return "let in"
         return self._visit_of(connection, lease)
 
-    def _let_in(self, connection: Connection, token: str) -> Visit:
+    def _let_in(self, connection: Connection, token: str, parameters: Mapping[str, str] = NO_PARAMETERS) -> Visit:
         """Return the visit of a token: a new one at its first use, with its place again if it was late."""
         lease, now = lease_of_token(connection, token), self.clock()
         if lease is None:
-            lock_leases(connection)
-            arrival = Arrival(
-                annotator_id=self.store.annotator_id(token),
-                source=self.source,
-                annotator_kind=self.house.annotator_kind,
-                token=token,
-                minutes_allowed=self.study.people.minutes_allowed,
-            )
-            lease = admission.admit(connection, arrival, self.house.rules, now=now)
+            lease = self._admit(connection, token, group=self.house.group_of(parameters))
         if lease.released and lease.release_reason == TIMED_OUT:
             lock_leases(connection)
             lease = reclaim(connection, lease, self.house.rules.per_assignment, now=now)
         return self._visit_of(connection, lease)
+
+    def _admit(self, connection: Connection, token: str, *, session: int = 1, group: str | None = None) -> Lease:
+        lock_leases(connection)
+        arrival = Arrival(
+            annotator_id=self.store.annotator_id(token),
+            source=self.source,
+            annotator_kind=self.house.annotator_kind,
+            token=token,
+            session=session,
+            group=group,
+            minutes_allowed=self.study.people.minutes_allowed,
+        )
+        return admission.admit(connection, arrival, self.house.rules, now=self.clock())
 
     def _visit_of(self, connection: Connection, lease: Lease) -> Visit:
         form = self.form_of(lease.assignment_id)
@@ -209,6 +244,11 @@ class Survey:
             return None
         page, now = visit.page(page_id), self.clock()
         if page is None or visit.lease.finished:
+            return Taken(visit, page, ended=True)
+        if go == "decline":
+            if page.kind != "consent":
+                return Taken(visit, page, ended=False, strange=True)
+            self._finish(connection, visit, NO_CONSENT, now)
             return Taken(visit, page, ended=True)
         if go == "on" or page.questions:  # a page without questions is read when it is left forward
             save_page(connection, visit.lease.submission_id, page_id, json.dumps(fields), now=now)

@@ -48,7 +48,7 @@ def build(
         loaded,
         target,
         fingerprint=study_fingerprint(loaded),
-        annotators=annotators or loaded.people.annotators,
+        annotators=loaded.people.assignments_for(annotators or loaded.people.annotators),
         seed=seed,
         progress=not as_json,
     )

@@ -42,7 +42,11 @@ class Overview:
     def cost(self) -> Decimal | None:
         """Pay for all annotators wanted, without a platform's fee."""
         pay = self.study.people.pay
-        return None if pay is None else (pay * self.study.people.annotators).quantize(CENT, ROUND_HALF_UP)
+        return (
+            None
+            if pay is None
+            else (pay * self.study.people.annotators * self.study.people.sessions).quantize(CENT, ROUND_HALF_UP)
+        )
 
     @property
     def hourly_pay(self) -> Decimal | None:

@@ -112,7 +112,7 @@ def load_form(study_path: Path, assignment_id: str) -> tuple[Form, Texts]:
         raise StudyError(f"{study_path}: --assignment wanted a name such as a00001, got {assignment_id!r}")
     outputs = load_outputs(study)
     texts = load_texts(study.language, study.texts)
-    count = max(wanted, study.people.annotators)
+    count = max(wanted, study.people.assignments_for(study.people.annotators))
     for assignment, key in sample_assignments(study, outputs, count=count, rng=study_rng(study.seed)):
         if assignment.assignment_id == assignment_id:
             return build_form(study, outputs, assignment, key, texts), texts

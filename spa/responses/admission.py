@@ -53,6 +53,12 @@ class WrongSession(Refused):
     notice = "session"
 
 
+class UnknownGroup(Refused):
+    """The link of the person names no quota group of the study."""
+
+    notice = "unknown"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
     """What a study says about who may come."""

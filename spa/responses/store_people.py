@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any
 
-from sqlalchemy import Connection, Select, select, update
+from sqlalchemy import Connection, Select, delete, select, update
 
 from spa.errors import ResponseError
 from spa.responses import admission, leases, outcomes, seats
@@ -17,7 +17,7 @@ from spa.responses.answer_rows import save_answers
 from spa.responses.builds import random_token
 from spa.responses.leases import Lease
 from spa.responses.outcomes import COMPLETED, NO_CONSENT, TIMED_OUT, Outcome
-from spa.responses.store_schema import submissions, tokens
+from spa.responses.store_schema import payloads, submissions, tokens
 from spa.responses.submission import AnnotatorKind, Submission
 from spa.responses.tokens import add_token, has_token, is_token, note_consent
 from spa.responses.visits import Visit, select_visits, visit_from_row
@@ -231,7 +231,7 @@ class StoreOfPeople:
         """Save the answers of a visit and how it ended, in one transaction; a second call changes nothing.
 
         An outcome other than "completed" gives the place up. A late visit takes its place again if that is
-        free; else it is kept as ``extra``. Without consent no answer is kept.
+        free; else it is kept as ``extra``. Without consent nothing that was sent is kept.
 
         Returns
         -------
@@ -269,7 +269,9 @@ class StoreOfPeople:
             seat = seats.free_seat(connection, lease.assignment_id, rules.per_assignment)
         elif outcome != COMPLETED:
             seat, freed = None, lease.seat
-        if outcome != NO_CONSENT:
+        if outcome == NO_CONSENT:  # also where consent was given at first and then taken back
+            connection.execute(delete(payloads).where(payloads.c.submission_id == submission.submission_id))
+        else:
             save_answers(connection, number or 0, submission)
         connection.execute(
             update(submissions)

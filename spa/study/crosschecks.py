@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from spa.study.findings import Finding, find, repeated, unfit_system
 from spa.study.mistakes import shown
+from spa.study.people_checks import people_checks
 from spa.study.question_checks import question_checks
 from spa.study.raters import Rater, Way, asked_ways
 from spa.study.study import Elicitation, OutputFilter, Study
@@ -29,6 +30,7 @@ def cross_check(study: Study) -> list[Finding]:
         _exposure_study,
         _choices,
         question_checks,
+        people_checks,
         _raters,
     )
     return [finding for check in checks for finding in check(study)]

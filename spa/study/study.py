@@ -213,6 +213,10 @@ class People(Section):
     family_store: Text | None = None  # file or database URL that the studies of a family share
     groups: tuple[PeopleGroup, ...] = ()
 
+    def assignments_for(self, annotators: int) -> int:
+        """Return how many assignments so many people answer, in all their sessions."""
+        return -(-annotators * self.sessions // self.per_assignment)
+
 
 class Analysis(Section):
     """The analysis plan, fixed before the answers are seen."""

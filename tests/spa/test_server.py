@@ -252,7 +252,9 @@ def test_whoever_is_not_eligible_is_stored_and_thanked(place: Place) -> None:
     assert answer.headers["location"] == f"/a/{token}/done"
     end = place.client.get(f"/a/{token}")
     assert end.status_code == 200
-    assert not ReadPage(end.text).all("code")
+    (code,) = ReadPage(end.text).all("code")
+    assert "data-completion-code" not in code.attributes
+    assert code.text == place.workspace.store.outcome_codes("link")["screened_out"]
     (submission,) = place.workspace.store.submissions()
     given = [answer for answer in submission.answers if isinstance(answer, Response)]
     assert [answer.value for answer in given if answer.target == question.target] == ["No"]
