@@ -11,6 +11,9 @@ COMMANDS = {  # name -> where it is, in the order of a study's life
     "create": "prolific.commands.create:create",
     "publish": "prolific.commands.publish:publish",
     "status": "prolific.commands.status:status",
+    "collect": "prolific.commands.collect:collect",
+    "reconcile": "prolific.commands.collect:reconcile",
+    "approve": "prolific.commands.approve:approve",
 }
 
 
