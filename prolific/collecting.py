@@ -9,7 +9,7 @@ from prolific.codes import session_codes
 from prolific.desk import SOURCE, Desk
 from prolific.draft import family_group
 from prolific.people.releasing import release_gone
-from prolific.people.verification import FALSE, UNVERIFIED, VERIFIED, Claim, Verdict, claims, last_found, note
+from prolific.people.verification import FALSE, UNVERIFIED, VERIFIED, ask, claims, last_found, note
 from prolific.reconcile import Difference, reconcile
 from spa.responses.visits import Visit
 
@@ -50,7 +50,7 @@ def collect(desk: Desk, session: int) -> Collected:
     records = tuple(desk.platform.submissions.of_study(study_id))
     now = desk.clock()
     overdue = desk.store.release_overdue(now)
-    verified, refuted = _verify(desk, study_id, {record.submission_id: record for record in records})
+    verified, refuted = _verify(desk, study_id)
     released = sum(release_gone(desk.store, record, now=now) for record in records)
     excluded = _exclude(desk, records) if session == 1 else 0
     return _compared(
@@ -89,13 +89,13 @@ def _compared(desk: Desk, session: int, records: tuple[SubmissionRecord, ...], *
     )
 
 
-def _verify(desk: Desk, study_id: str, records: dict[str, SubmissionRecord]) -> tuple[int, int]:
-    """Verify by the list those who came while the platform could not be asked; false claims do not count."""
+def _verify(desk: Desk, study_id: str) -> tuple[int, int]:
+    """Verify those who came while the platform could not be asked; answers of a false claim do not count."""
     verified = refuted = 0
     for claim in claims(desk.once.journal).values():
         if claim.study_id != study_id or last_found(desk.once.journal, claim.submission_id, claim.person) != UNVERIFIED:
             continue
-        verdict = _judge(claim, records.get(claim.submission_id))
+        verdict = ask(desk.platform, claim)
         note(desk.store, claim, verdict)
         verified += verdict.found == VERIFIED
         refuted += verdict.found == FALSE
@@ -103,14 +103,6 @@ def _verify(desk: Desk, study_id: str, records: dict[str, SubmissionRecord]) -> 
         if verdict.found == FALSE and visit is not None and visit.person == claim.person:
             desk.store.release(visit.submission_id, "false_claim", now=desk.clock(), finished=True)
     return verified, refuted
-
-
-def _judge(claim: Claim, record: SubmissionRecord | None) -> Verdict:
-    if record is None:
-        return Verdict(found=FALSE, reason="the study has no such submission")
-    if record.participant_id != claim.person:
-        return Verdict(found=FALSE, reason="the submission is another participant's", record=record)
-    return Verdict(found=VERIFIED, record=record)
 
 
 def _exclude(desk: Desk, records: tuple[SubmissionRecord, ...]) -> int:

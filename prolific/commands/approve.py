@@ -46,8 +46,8 @@ def approve(
             rewards = sum(desk.offer.reward if one.reward is None else one.reward for one in queue.approve)
             if not as_json:
                 click.echo(
-                    f"session {session}: {number} to approve, rewards {money(rewards, desk.offer.currency)} (reserved at "
-                    f"publishing; fees on top); {len(queue.look_at)} to look at"
+                    f"session {session}: {number} to approve, rewards {money(rewards, desk.offer.currency)} (reserved "
+                    f"when it was published; fees on top); {len(queue.look_at)} to look at"
                 )
                 for record, reason in queue.look_at:
                     click.echo(f"  {record.submission_id} of {record.participant_id}: {reason}")
