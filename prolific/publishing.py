@@ -15,6 +15,7 @@ from prolific.prospect import Prospect
 from spa.journal import STARTED
 
 PUBLISHING = "PUBLISHING"
+POLL_SECONDS = 2.0
 MOST_POLLS = 90
 
 
@@ -119,5 +120,5 @@ def wait_until_published(desk: Desk, study_id: str) -> StudyRecord:
         study = desk.platform.studies.fetch(study_id)
         if study.status != PUBLISHING:
             return study
-        desk.sleep(desk.poll_seconds)
+        desk.sleep(POLL_SECONDS)
     raise ProlificError(f"Prolific: study {study_id} is still being published; `spa prolific status` tells when it is")

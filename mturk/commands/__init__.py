@@ -7,6 +7,20 @@ from importlib import import_module
 import click
 
 COMMANDS: dict[str, str] = {  # name -> module of this package that brings it, in the order of a study's life
+    "plan": "publishing",
+    "publish": "publishing",
+    "status": "publishing",
+    "collect": "collecting",
+    "approve": "reviewing",
+    "reject": "reviewing",
+    "bonus": "reviewing",
+    "block": "reviewing",
+    "notify": "reviewing",
+    "extend": "publishing",
+    "expire": "publishing",
+    "export": "collecting",
+    "dispose": "collecting",
+    "journal": "collecting",
     "serve": "serve",
     "keys": "keys",
     "fund": "fund",

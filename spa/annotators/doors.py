@@ -29,6 +29,7 @@ from fastapi import FastAPI
 from fastapi.responses import RedirectResponse, Response
 
 from spa.annotators.pages import send_notice, to
+from spa.forms.form import Form
 from spa.forms.texts import Texts
 from spa.responses.admission import Refused, Rules, UnknownGroup
 from spa.responses.outcomes import Outcome
@@ -53,9 +54,11 @@ class House:
     store: Store
     public_url: str  # where people reach this server, without a slash at the end; "" where nobody said
     clock: Callable[[], float]  # seconds since 1970
+    form: Callable[[str], Form]  # assignment_id -> its form
     annotator_kind: AnnotatorKind = "human"
     finishers: dict[str, Finish] = field(default_factory=dict)  # source -> what happens at the end
     places: set[str] = field(default_factory=set)  # addresses elsewhere that the end of a visit may lead to
+    frames: set[str] = field(default_factory=set)  # sites elsewhere that may show this server in a frame
 
     @property
     def rules(self) -> Rules:
@@ -138,6 +141,11 @@ class House:
         """
         parts = urlsplit(address)
         self.places.add(f"{parts.scheme}://{parts.netloc}")
+
+    def may_be_framed_by(self, address: str) -> None:
+        """Allow a site to show this server's pages in a frame; call this while mounting. Nobody else may."""
+        parts = urlsplit(address)
+        self.frames.add(f"{parts.scheme}://{parts.netloc}")
 
     def leave(self, address: str) -> Response:
         """Send the browser to another site, one that :meth:`may_lead_to` named."""

@@ -8,15 +8,17 @@ from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 
-def content_policy(places: Iterable[str] = ()) -> str:
+def content_policy(places: Iterable[str] = (), *, frames: Iterable[str] = ()) -> str:
     """Return the content security policy of all pages.
 
-    A browser follows the redirect after the last page only to places (scheme and host) that ``form-action`` names.
+    A browser follows the redirect after the last page only to places (scheme and host) that ``form-action`` names,
+    and shows a page in a frame only of the sites that ``frame-ancestors`` names.
     """
     form_action = " ".join(("'self'", *sorted(places)))
+    ancestors = " ".join(sorted(frames)) or "'none'"
     return (
         "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; "
-        f"form-action {form_action}; frame-ancestors 'none'; base-uri 'none'"
+        f"form-action {form_action}; frame-ancestors {ancestors}; base-uri 'none'"
     )
 
 

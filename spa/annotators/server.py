@@ -88,6 +88,7 @@ def create_app(
         store=workspace.store,
         public_url=public_url.rstrip("/"),
         clock=clock,
+        form=workspace.form,
         annotator_kind=annotator_kind,
     )
     desk = Desk(workspace.store)
@@ -117,7 +118,7 @@ def create_app(
         house.may_lead_to(workspace.study.people.completion_url)
     for mount in doors:
         mount(app, house)
-    app.add_middleware(SecurityHeaders, policy=content_policy(house.places))
+    app.add_middleware(SecurityHeaders, policy=content_policy(house.places, frames=house.frames))
     explain_failures(app, house)
     return app
 

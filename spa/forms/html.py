@@ -8,6 +8,7 @@ so that a page without its chrome says what the prompt says.
 from __future__ import annotations
 
 import base64
+import hashlib
 import mimetypes
 import re
 from collections.abc import Callable, Mapping
@@ -74,6 +75,32 @@ class PageState:
     gaps: Mapping[str, Gap] = field(default_factory=dict)  # questions to answer before going on
     preview: bool = False  # nothing is stored, and the page says so
     saved: bool = False  # answers given here before are shown again
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Posting:
+    """How a whole form on one page is handed in: a form post whose address a script of the caller's fills in.
+
+    The page's own script allows nothing else to run. The button is dead until the caller's script frees it,
+    so that nothing is sent from a mere preview.
+    """
+
+    script: str
+    origins: tuple[str, ...]  # where the browser may post to
+    fields: Mapping[str, str]  # hidden fields sent beside the answers
+
+    @property
+    def policy(self) -> str:
+        """The content security policy of such a page."""
+        return (
+            f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src {self._hashes}; "
+            f"form-action {' '.join(self.origins)}; base-uri 'none'"
+        )
+
+    @property
+    def _hashes(self) -> str:
+        digests = (hashlib.sha256(script.encode()).digest() for script in (asset_text("form.js"), self.script))
+        return " ".join(f"'sha256-{base64.b64encode(digest).decode('ascii')}'" for digest in digests)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,16 +180,21 @@ def render_page(
     )
 
 
-def render_whole(form: Form, texts: Says) -> str:
-    """Render all pages of a form as one document that needs nothing beside it, for reading only."""
+def render_whole(form: Form, texts: Says, *, posting: Posting | None = None) -> str:
+    """Render all pages of a form as one document that needs nothing beside it.
+
+    Without ``posting`` it is for reading only.
+    """
     return _document(
-        "whole.html",
+        "whole.html" if posting is None else "posted.html",
         texts,
         form=form,
         pages=[(page, sections(page)) for page in form.pages],
         addresses=Addresses(image=_image_as_data),
-        state=PageState(preview=True),
-        style=Markup(asset_text("form.css")),  # our own file
+        state=PageState(preview=posting is None),
+        style=Markup(asset_text("form.css")),  # our own files
+        script=Markup(asset_text("form.js")),
+        posting=posting,
     )
 
 

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, func, insert, select, update
 
 from spa.errors import ResponseError
 from spa.responses.builds import random_token
-from spa.responses.leases import Lease, give, lease_from_row, lease_of, leases_of, select_leases
+from spa.responses.leases import Lease, give, lease_of, lease_of_external, leases_of
 from spa.responses.outcomes import REPLACED
 from spa.responses.seats import OF_PEOPLE, deadline, free_seat, least_answered, reclaim, release_overdue
 from spa.responses.store_schema import payloads, people, submissions, tokens
@@ -114,6 +114,26 @@ def admit(connection: Connection, who: Arrival, rules: Rules, *, now: float) -> 
     return _new_visit(connection, who, rules, now=now)
 
 
+def take_in(connection: Connection, who: Arrival, assignment_id: str, rules: Rules, *, now: float) -> Lease:
+    """Make the visit of somebody whose form a platform handed out; see ``Store.take_in_within``."""
+    known = _same_visit(connection, who)
+    if known is not None:
+        return known
+    lease = Lease(
+        submission_id=_random_id(),
+        assignment_id=assignment_id,
+        seat=free_seat(connection, assignment_id, rules.per_assignment),
+        annotator_id=who.annotator_id,
+        annotator_kind=who.annotator_kind,
+        source=who.source,
+        external_id=who.external_id,
+        leased_at=now,
+    )
+    give(connection, lease)
+    _note_person(connection, who, now=now)
+    return lease
+
+
 def check_quota(connection: Connection, group: str | None, rules: Rules) -> None:
     """Refuse a person of a group whose places are all held by people at work or done."""
     if group is None:
@@ -141,11 +161,9 @@ def _same_visit(connection: Connection, who: Arrival) -> Lease | None:
     """Return the visit that the platform names; refuse it to another person."""
     if who.external_id is None:
         return None
-    named = submissions.c.source == who.source, submissions.c.external_id == who.external_id
-    row = connection.execute(select_leases().where(*named)).first()
-    if row is None:
+    lease = lease_of_external(connection, who.source, who.external_id)
+    if lease is None:
         return None
-    lease = lease_from_row(row)
     if lease.annotator_id != who.annotator_id:
         raise SecondVisit(f"{who.source} visit {who.external_id} belongs to another person")
     return lease

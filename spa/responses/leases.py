@@ -129,6 +129,13 @@ def lease_of_token(connection: Connection, token: str) -> Lease | None:
     return None if row is None else lease_from_row(row)
 
 
+def lease_of_external(connection: Connection, source: str, external_id: str) -> Lease | None:
+    """Return one visit by the platform's name of it."""
+    named = submissions.c.source == source, submissions.c.external_id == external_id
+    row = connection.execute(select_leases().where(*named)).first()
+    return None if row is None else lease_from_row(row)
+
+
 def leases_of(connection: Connection, annotator_id: str) -> list[Lease]:
     """Return all visits of a person, oldest first."""
     own = submissions.c.annotator_id == annotator_id, submissions.c.annotator_kind != "llm"

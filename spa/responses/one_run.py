@@ -1,4 +1,4 @@
-"""One run of one rater at a time: two at once would each pay for every answer."""
+"""One run at a time of a rater, or of a bridge to a platform: two at once would each pay for everything."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ Connect = Callable[[], AbstractContextManager[Connection]]
 
 
 @contextmanager
-def one_run(store_name: str, rater_id: str, connect: Connect | None = None) -> Iterator[None]:
-    """Hold a lock while a rater runs; it is freed when the process dies.
+def one_run(store_name: str, name: str, connect: Connect | None = None, *, what: str = "rater") -> Iterator[None]:
+    """Hold a lock while a rater runs, or ``what`` else has this name; it is freed when the process dies.
 
     SQLite: a lock file beside the store. PostgreSQL: an advisory lock of a connection that ``connect``
     gives. In other databases starting one run at a time is left to the user.
@@ -26,14 +26,15 @@ def one_run(store_name: str, rater_id: str, connect: Connect | None = None) -> I
     Raises
     ------
     ResponseError
-        If another process runs this rater on this store, or no file can be made beside it.
+        If another process runs it on this store, or no file can be made beside it.
     """
     store = parse_target(store_name).path
     if store is None:
-        with _advisory_lock(store_name, rater_id, connect):
+        with _advisory_lock(store_name, name, connect, what):
             yield
         return
-    place = store.with_name(f".{store.name}.{sha256(rater_id.encode()).hexdigest()[:12]}.lock")
+    key = name if what == "rater" else f"{what} {name}"
+    place = store.with_name(f".{store.name}.{sha256(key.encode()).hexdigest()[:12]}.lock")
     try:
         descriptor = os.open(place, os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
@@ -42,14 +43,14 @@ def one_run(store_name: str, rater_id: str, connect: Connect | None = None) -> I
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise _running(str(store), rater_id) from error
+            raise _running(str(store), name, what) from error
         yield
     finally:
         os.close(descriptor)
 
 
 @contextmanager
-def _advisory_lock(store_name: str, rater_id: str, connect: Connect | None) -> Iterator[None]:
+def _advisory_lock(store_name: str, name: str, connect: Connect | None, what: str) -> Iterator[None]:
     if connect is None:
         yield
         return
@@ -57,11 +58,11 @@ def _advisory_lock(store_name: str, rater_id: str, connect: Connect | None) -> I
         if connection.dialect.name != "postgresql":
             yield
             return
-        number = int.from_bytes(sha256(f"spa rater {rater_id}".encode()).digest()[:8], "big", signed=True)
+        number = int.from_bytes(sha256(f"spa {what} {name}".encode()).digest()[:8], "big", signed=True)
         got = connection.scalar(text("SELECT pg_try_advisory_lock(:number)"), {"number": number})
         connection.commit()  # the lock is the session's; no transaction stays open beside it
         if not got:
-            raise _running(store_name, rater_id)
+            raise _running(store_name, name, what)
         try:
             yield
         finally:
@@ -69,8 +70,8 @@ def _advisory_lock(store_name: str, rater_id: str, connect: Connect | None) -> I
             connection.commit()
 
 
-def _running(store_name: str, rater_id: str) -> ResponseError:
+def _running(store_name: str, name: str, what: str) -> ResponseError:
     return ResponseError(
-        f"{store_name}: rater {rater_id!r} is running on this store already, and two runs would pay twice; "
+        f"{store_name}: {what} {name!r} is running on this store already, and two runs would pay twice; "
         "wait for the other run, or stop it and start again"
     )

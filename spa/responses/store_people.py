@@ -153,6 +153,48 @@ class StoreOfPeople:
             leases.lock_leases(connection)
             return admission.admit(connection, arrival, rules, now=now)
 
+    def take_in_within(
+        self,
+        connection: Connection,
+        *,
+        source: str,
+        person: str,
+        external_id: str,
+        assignment_id: str,
+        now: float,
+        annotator_kind: AnnotatorKind = "human",
+        rules: Rules = EVERYBODY,
+    ) -> Lease:
+        """Make the visit of somebody whose form a platform handed out itself, inside a :meth:`transaction`.
+
+        What was handed in is there already, so nobody is refused: without a free place, the answers become
+        ``extra`` when the visit is finished. The same ``external_id`` leads to the same visit.
+
+        Parameters
+        ----------
+        connection : Connection
+            Of a writing transaction.
+        source, person, external_id : str
+            As for :meth:`admit`.
+        assignment_id : str
+            Which form it was.
+        now : float
+            When the person began, in seconds since 1970.
+        annotator_kind : {"human", "simulated"}
+            What the person is recorded as.
+        rules : Rules
+            What the study says about who may come.
+        """
+        arrival = Arrival(
+            annotator_id=self.person_id(source, person),
+            source=source,
+            annotator_kind=annotator_kind,
+            person=person,
+            external_id=external_id,
+        )
+        leases.lock_leases(connection)
+        return admission.take_in(connection, arrival, assignment_id, rules, now=now)
+
     def lease_of_token(self, token: str) -> Lease | None:
         """Return the visit that a token opens; ``None`` before its first use and for a token of nobody."""
         if not is_token(token):
@@ -303,6 +345,10 @@ class StoreOfPeople:
             named = submissions.c.source == source, submissions.c.external_id == external_id
             row = connection.execute(select_visits(*named)).first()
         return None if row is None else visit_from_row(row)
+
+    def find_lease_within(self, connection: Connection, source: str, external_id: str) -> Lease | None:
+        """Return the lease of the visit that a platform calls by this name, inside a transaction of the caller's."""
+        return leases.lease_of_external(connection, source, external_id)
 
     def visit(self, submission_id: str) -> Visit | None:
         """Return the visit of a person by our own id."""

@@ -1,0 +1,202 @@
+"""Everything about a study's HITs in files, before the endpoint forgets it.
+
+``hits.jsonl`` and ``assignments.jsonl`` hold what the protocol holds; ``results.csv`` has the columns that
+requesters' result files always had, so that old scripts read it.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from mturk import records
+from mturk.answers import AnswerRefused, XMLRefused, answer_pairs, read_answers
+from mturk.endpoints import Endpoint
+from mturk.replies import call
+from spa.errors import PlatformError
+from spa.files import written_whole
+from spa.responses.store import Store
+
+FIXED = (
+    "HITId",
+    "HITTypeId",
+    "Title",
+    "Description",
+    "Keywords",
+    "Reward",
+    "CreationTime",
+    "MaxAssignments",
+    "RequesterAnnotation",
+    "AssignmentDurationInSeconds",
+    "AutoApprovalDelayInSeconds",
+    "Expiration",
+    "AssignmentId",
+    "WorkerId",
+    "AssignmentStatus",
+    "AcceptTime",
+    "SubmitTime",
+    "AutoApprovalTime",
+    "ApprovalTime",
+    "RejectionTime",
+    "RequesterFeedback",
+    "WorkTimeInSeconds",
+)
+MOST_COLUMNS = 2_000  # of answers; a field that an annotator made up stands in assignments.jsonl all the same
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet would run these
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Archived:
+    """What was written, and how many of it."""
+
+    files: Mapping[str, int]  # path -> rows
+    checksums: Mapping[str, str]  # path -> SHA-256
+
+
+def write_archive(store: Store, endpoint: Endpoint, folder: Path, *, worker_ids: bool, now: float) -> Archived:
+    """Write what is known of all HITs of a study; afterwards they may be disposed of.
+
+    Parameters
+    ----------
+    store : Store
+        Where submissions were collected.
+    endpoint : Endpoint
+        Asked for what the HITs say; those that it no longer has are written from the store.
+    folder : Path
+        Where the files go.
+    worker_ids : bool
+        Whether annotators stand there as the endpoint knows them; else by the store's own ids.
+    now : float
+        Seconds since 1970.
+    """
+    own = records.all_hits(store, endpoint.origin)
+    told = {hit.hit_id: _hit_facts(endpoint, hit) for hit in own}
+    works = list(records.all_works(store, endpoint.origin))
+    people = records.worker_ids(store) if worker_ids else {}
+    rows = [_assignment_facts(work, people.get(work.annotator_id) or work.annotator_id) for work in works]
+    written = {
+        folder / "hits.jsonl": _write_lines(folder / "hits.jsonl", told.values()),
+        folder / "assignments.jsonl": _write_lines(folder / "assignments.jsonl", rows),
+        folder / "results.csv": _write_results(folder / "results.csv", told, rows),
+    }
+    with store.transaction() as connection:
+        counts: dict[str, int] = {}
+        for work in works:
+            counts[work.hit_id] = counts.get(work.hit_id, 0) + 1
+        for hit in own:
+            if hit.disposed_at is None:
+                count = counts.get(hit.hit_id, 0)
+                records.change_hit(connection, hit.hit_id, archived_assignments=count, archived_at=now)
+    return Archived(
+        files={str(path): count for path, count in written.items()},
+        checksums={str(path): sha256(path.read_bytes()).hexdigest() for path in written},
+    )
+
+
+def _hit_facts(endpoint: Endpoint, hit: records.Hit) -> dict[str, Any]:
+    reply = call(endpoint.reading.get_hit, {"HITId": hit.hit_id})
+    if reply.state == "done":
+        return {key: _written(value) for key, value in reply.content["HIT"].items()}
+    if reply.state != "refused":
+        raise PlatformError(f"get_hit {hit.hit_id}: {reply.told}; run the command again")
+    return {
+        "HITId": hit.hit_id,
+        "HITTypeId": hit.hit_type_id,
+        "Reward": hit.reward,
+        "MaxAssignments": hit.max_assignments,
+        "CreationTime": _time(hit.created_at),
+        "Expiration": _time(hit.expires_at),
+        "HITStatus": "Disposed",
+    }
+
+
+def _assignment_facts(work: records.Work, worker: str) -> dict[str, Any]:
+    reviewed = {"Approved": "ApprovalTime", "Rejected": "RejectionTime"}.get(work.status)
+    facts = {
+        "AssignmentId": work.mturk_assignment_id,
+        "HITId": work.hit_id,
+        "WorkerId": worker,
+        "AssignmentStatus": work.status,
+        "AcceptTime": _time(work.accepted_at),
+        "SubmitTime": _time(work.submitted_at),
+        "AutoApprovalTime": _time(work.auto_approval_at),
+        "RequesterFeedback": work.feedback,
+        "Answer": work.answer,
+    }
+    return facts if reviewed is None else {**facts, reviewed: _time(work.reviewed_at)}
+
+
+def _write_lines(path: Path, rows: Any) -> int:
+    count = 0
+    with written_whole(path, error_type=PlatformError) as temporary, temporary.open("w", encoding="utf-8") as file:
+        for row in rows:
+            text = json.dumps(row, ensure_ascii=True, sort_keys=True)
+            file.write(text + "\n")
+            count += 1
+    return count
+
+
+def _write_results(path: Path, told: Mapping[str, Mapping[str, Any]], rows: list[dict[str, Any]]) -> int:
+    answered = [dict(_answers(row["Answer"])) for row in rows]
+    used = Counter(name for answers in answered for name in answers)
+    names = sorted((name for name, _ in used.most_common(MOST_COLUMNS)), key=_natural)
+    header = [*FIXED, *(f"Answer.{name}" for name in names)]
+    with (
+        written_whole(path, error_type=PlatformError) as temporary,
+        temporary.open("w", encoding="utf-8", newline="") as file,
+    ):
+        writer = csv.writer(file)
+        writer.writerow([_safe(name) for name in header])
+        for row, answers in zip(rows, answered, strict=True):
+            facts = {**told.get(row["HITId"], {}), **row, "WorkTimeInSeconds": _seconds_between(row)}
+            fixed = [facts.get(name) for name in FIXED]
+            writer.writerow([_safe(value) for value in (*fixed, *(answers.get(name) for name in names))])
+    return len(rows)
+
+
+def _answers(xml: str) -> Iterator[tuple[str, str]]:
+    """Yield names and values of an answer; one that cannot be read stands in assignments.jsonl as it came."""
+    try:
+        yield from answer_pairs(read_answers(xml))
+    except (AnswerRefused, XMLRefused) as error:
+        yield "(unreadable)", str(error)
+
+
+def _safe(value: object) -> str:
+    """Return a cell that no spreadsheet runs as a formula."""
+    text = "" if value is None else str(value).encode("utf-8", "replace").decode()
+    return f"'{text}" if text.startswith(FORMULA) and not _is_number(text) else text
+
+
+def _is_number(text: str) -> bool:
+    return text.lstrip("+-").replace(".", "", 1).isdecimal()
+
+
+def _natural(name: str) -> tuple[str, int, str]:
+    """Sort q2 before q10."""
+    head = name.rstrip("0123456789")
+    digits = name[len(head) :]
+    return head, int(digits) if 0 < len(digits) < 10 else 0, name
+
+
+def _seconds_between(row: Mapping[str, Any]) -> str:
+    began, ended = row.get("AcceptTime"), row.get("SubmitTime")
+    if began is None or ended is None:
+        return ""
+    seconds = (datetime.fromisoformat(ended) - datetime.fromisoformat(began)).total_seconds()
+    return str(round(seconds))
+
+
+def _written(value: object) -> object:
+    return value.astimezone(UTC).isoformat() if isinstance(value, datetime) else value
+
+
+def _time(seconds: float | None) -> str | None:
+    return None if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat()

@@ -1,0 +1,124 @@
+"""``spa mturk collect``, ``export``, ``dispose`` and ``journal``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from mturk.commands.desk import at_desk, in_progress, study_options, tell, when, yes_option
+
+
+@click.command(epilog="Example: spa mturk collect my-study/study.toml --endpoint-url http://127.0.0.1:8470")
+@study_options
+@click.option("--everything", is_flag=True, help="Look at every HIT, also where nothing can be new.")
+def collect(study: Path, store: str | None, endpoint_url: str | None, everything: bool, as_json: bool) -> None:
+    """Collect what annotators handed in for STUDY; each submission once, however often the command is run.
+
+    Answers are checked by the rules that hold for everybody; one that cannot be used is missing with its reason,
+    and what arrived is kept. Whoever handed something in is kept from the study's other HITs.
+    """
+    from mturk.collecting import Collector
+    from mturk.eligibility import find_family_type
+    from mturk.standing import look
+
+    with at_desk(study, store, endpoint_url, changes=True) as desk:
+        collector = Collector(desk.workspace, desk.endpoint, find_family_type(desk.endpoint, desk.family))
+        steps = collector.collect(everything=everything)
+        list(in_progress(steps, label="collecting", length=collector.count_due(), silent=as_json))
+        found = collector.found
+        standing = look(desk.workspace.store, desk.endpoint)
+    facts: dict[str, Any] = {
+        "hits": found.hits,
+        "new": found.new,
+        "changed": found.changed,
+        "problems": found.problems,
+        "excluded": found.excluded,
+        "gone": found.gone,
+        "earliest_auto_approval": standing.earliest_auto_approval,
+    }
+    lines = [
+        f"{found.new} new submissions in {found.hits} HITs, {found.problems} of them with a problem; "
+        f"{found.changed} reviewed since the last run",
+        f"{found.excluded} annotators kept from the family's other HITs",
+        f"earliest approval by itself: {when(standing.earliest_auto_approval)}",
+    ]
+    if found.gone:
+        lines.append(f"{len(found.gone)} HITs are no longer at the endpoint; what was collected of them is kept")
+    tell(lines, facts, as_json=as_json)
+
+
+@click.command(epilog="Example: spa mturk export my-study/study.toml --out archive")
+@study_options
+@click.option("--out", required=True, type=click.Path(file_okay=False, path_type=Path), help="Folder for the files.")
+@click.option(
+    "--with-worker-ids", "worker_ids", is_flag=True, help="Name annotators as the endpoint does, not by our own ids."
+)
+def export(
+    study: Path, store: str | None, endpoint_url: str | None, out: Path, worker_ids: bool, as_json: bool
+) -> None:
+    """Archive the HITs of STUDY and all that was collected: two JSONL files, and result rows as CSV."""
+    import time
+
+    from mturk.archive import write_archive
+
+    with at_desk(study, store, endpoint_url, changes=True) as desk:
+        done = write_archive(desk.workspace.store, desk.endpoint, out, worker_ids=worker_ids, now=time.time())
+    facts = {"files": dict(done.files), "sha256": dict(done.checksums)}
+    tell([f"{path}: {count} rows" for path, count in done.files.items()], facts, as_json=as_json)
+
+
+@click.command(epilog="Example: spa mturk dispose my-study/study.toml --yes")
+@study_options
+@click.option("--hit", "named", metavar="ID", multiple=True, help="Only this HIT; repeatable. [default: all]")
+@yes_option
+def dispose(
+    study: Path, store: str | None, endpoint_url: str | None, named: tuple[str, ...], yes: bool, as_json: bool
+) -> None:
+    """Delete the HITs of STUDY at the endpoint, once all are reviewed, collected and archived."""
+    from mturk.lifetimes import Keeper
+
+    with at_desk(study, store, endpoint_url, changes=True) as desk:
+        keeper = Keeper(desk.once, desk.endpoint, desk.settings)
+        hits = keeper.choose(named)
+        keeper.check_disposal(hits)
+        facts = {"hits": [hit.hit_id for hit in hits]}
+        if not yes:
+            tell([f"{len(hits)} HITs can be disposed of; add --yes."], facts, as_json=as_json)
+            return
+        done = list(in_progress(keeper.dispose(hits), label="disposing", length=len(hits), silent=as_json))
+        tell([f"{len(done)} HITs disposed of; what was collected stays"], facts, as_json=as_json)
+
+
+@click.command(epilog="Example: spa mturk journal my-study/study.toml --open")
+@study_options
+@click.option("--open", "only_open", is_flag=True, help="Only calls of which nobody knows whether they took effect.")
+def journal(study: Path, store: str | None, endpoint_url: str | None, only_open: bool, as_json: bool) -> None:
+    """List the calls that created something or paid somebody for STUDY, with what came of each.
+
+    Nothing is asked of the endpoint. Open calls are looked into by the next run of the command that made them.
+    """
+    import json
+
+    from mturk.once import KIND
+    from spa.commands.workspace import open_workspace
+    from spa.journal import STARTED, Journal
+
+    with open_workspace(study, store, read_only=True) as workspace:
+        for call in Journal(workspace.store).every(KIND):
+            if only_open and call.outcome != STARTED:
+                continue
+            note = call.facts.get("note", "")
+            if as_json:
+                facts = {
+                    "scope": call.scope,
+                    "key": call.key,
+                    "attempt": call.attempt,
+                    "begun_at": call.begun_at,
+                    "outcome": call.outcome,
+                    "note": note,
+                }
+                click.echo(json.dumps(facts, ensure_ascii=False))
+                continue
+            click.echo(f"{when(call.begun_at)}  {call.outcome:8}  {call.key} (attempt {call.attempt})  {note}".rstrip())

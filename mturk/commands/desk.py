@@ -1,0 +1,115 @@
+"""What the commands share: their options, and the study, settings and endpoint that they work on."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import click
+
+if TYPE_CHECKING:
+    from mturk.endpoints import Endpoint
+    from mturk.once import Once
+    from mturk.settings import Settings
+    from spa.commands.workspace import Workspace
+
+T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Desk:
+    """A study, the table [mturk] that goes with it, and the endpoint that it speaks to."""
+
+    path: Path
+    workspace: Workspace
+    settings: Settings
+    endpoint: Endpoint
+    once: Once
+
+    @property
+    def family(self) -> str:
+        """The family of studies that take each annotator once; the study itself where none is named."""
+        return self.workspace.study.people.family or self.workspace.study.id
+
+
+def study_options(command: F) -> F:
+    """Add what every command needs to find its study and its endpoint."""
+    options: tuple[Callable[[Any], Any], ...] = (
+        click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
+        click.option(
+            "--endpoint-url",
+            metavar="URL",
+            help="Endpoint that speaks the MTurk protocol. [default: the variable MTURK_ENDPOINT_URL]",
+        ),
+        click.option("--store", metavar="PATH|URL", help="The store. [default: STUDY with the suffix .sqlite]"),
+        click.argument("study", type=click.Path(path_type=Path)),
+    )
+    decorated: Any = command
+    for option in options:
+        decorated = option(decorated)
+    return cast(F, decorated)
+
+
+def yes_option(command: F) -> F:
+    """Add the switch without which nothing is spent or changed."""
+    return click.option("--yes", is_flag=True, help="Do it; without this, what would be done is only printed.")(command)
+
+
+assignment_option = click.option(
+    "--assignment", "named", metavar="ID", multiple=True, help="The endpoint's id of a submission; repeatable."
+)
+
+
+@contextmanager
+def at_desk(study: Path, store: str | None, endpoint_url: str | None, *, changes: bool) -> Iterator[Desk]:
+    """Yield the desk of a study; ``changes`` lets one process at a time do what creates or pays."""
+    from mturk import records
+    from mturk.endpoints import choose_endpoint
+    from mturk.once import Once
+    from mturk.settings import read_settings
+    from spa.commands.workspace import open_workspace
+    from spa.responses.one_run import one_run
+
+    endpoint = choose_endpoint(endpoint_url)
+    with ExitStack() as stack:
+        workspace = stack.enter_context(open_workspace(study, store))
+        settings = read_settings(workspace.study.bridges["mturk"], study)
+        if changes:
+            stack.enter_context(one_run(workspace.store.name, "mturk", workspace.store.reading, what="bridge"))
+        records.set_up(workspace.store)
+        yield Desk(path=study, workspace=workspace, settings=settings, endpoint=endpoint, once=Once(workspace.store))
+
+
+def in_progress(steps: Iterable[T], *, label: str, length: int, silent: bool) -> Iterator[T]:
+    """Yield the steps with a bar on the error stream."""
+    hidden = silent or length == 0 or not sys.stderr.isatty()
+    with click.progressbar(steps, length=length, label=label, hidden=hidden, file=sys.stderr) as bar:
+        yield from bar
+
+
+def tell(lines: Iterable[str], facts: Mapping[str, Any], *, as_json: bool) -> None:
+    """Print a result: lines to read, or facts as JSON."""
+    if as_json:
+        click.echo(json.dumps(facts, ensure_ascii=False, default=str))
+        return
+    for line in lines:
+        click.echo(line)
+
+
+def when(seconds: float | None) -> str:
+    """Write a time so that nobody asks which zone.
+
+    >>> when(0.0), when(None)
+    ('1970-01-01 00:00 UTC', 'never')
+    """
+    from datetime import UTC, datetime
+
+    if seconds is None:
+        return "never"
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")

@@ -1,0 +1,221 @@
+"""``spa mturk plan``, ``publish``, ``status``, ``extend`` and ``expire``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mturk.commands.desk import at_desk, in_progress, study_options, tell, when, yes_option
+
+if TYPE_CHECKING:
+    from mturk.batches import Estimate
+    from mturk.commands.desk import Desk
+    from mturk.publishing import Plan
+
+
+@click.command(epilog="Example: spa mturk plan my-study/study.toml --endpoint-url http://127.0.0.1:8470")
+@study_options
+@click.option("--annotators", type=click.IntRange(min=1), help="How many in all. [default: the study's number]")
+def plan(study: Path, store: str | None, endpoint_url: str | None, annotators: int | None, as_json: bool) -> None:
+    """Say which HITs STUDY would become, who may take them, and what they cost. Nothing is sent."""
+    from mturk.publishing import make_plan
+
+    with at_desk(study, store, endpoint_url, changes=False) as desk:
+        planned = make_plan(desk.workspace, desk.settings, desk.endpoint, annotators=annotators)
+        tell(_planned_lines(desk, planned), _planned_facts(planned), as_json=as_json)
+
+
+@click.command(epilog="Example: spa mturk publish my-study/study.toml --yes")
+@study_options
+@click.option("--annotators", type=click.IntRange(min=1), help="How many in all. [default: the study's number]")
+@yes_option
+def publish(
+    study: Path, store: str | None, endpoint_url: str | None, annotators: int | None, yes: bool, as_json: bool
+) -> None:
+    """Publish STUDY as HITs, each once, however often the command is run or broken off.
+
+    The estimate is printed first and compared with the balance; nothing is published without --yes.
+    """
+    from mturk.publishing import Publisher, check_balance, make_plan
+
+    with at_desk(study, store, endpoint_url, changes=True) as desk:
+        publisher = Publisher(desk.workspace, desk.settings, desk.endpoint, desk.once)
+        settled = publisher.settle()
+        planned = make_plan(desk.workspace, desk.settings, desk.endpoint, annotators=annotators)
+        facts = _planned_facts(planned) | {"settled": settled, "made": []}
+        if not as_json:
+            tell(_planned_lines(desk, planned), {}, as_json=False)
+        if planned.seats:
+            balance = check_balance(desk.endpoint, planned.cost.total)
+            facts["balance"] = balance
+            if not as_json:
+                click.echo(f"balance: ${balance}")
+        if planned.seats and not yes:
+            tell(["Nothing was published; add --yes to spend."], facts, as_json=as_json)
+            return
+        made = publisher.publish(planned, desk.family)
+        facts["made"] = list(in_progress(made, label="publishing", length=len(planned.seats), silent=as_json))
+        tell([f"{len(facts['made'])} HITs published, {settled} of an earlier run looked into"], facts, as_json=as_json)
+
+
+@click.command(epilog="Example: spa mturk status my-study/study.toml --json")
+@study_options
+def status(study: Path, store: str | None, endpoint_url: str | None, as_json: bool) -> None:
+    """Say how far the HITs of STUDY have come, what waits for review, and when it is approved by itself."""
+    from mturk.standing import look
+
+    with at_desk(study, store, endpoint_url, changes=False) as desk:
+        standing = look(desk.workspace.store, desk.endpoint)
+        lines = [
+            f"{len(standing.hits)} HITs with {standing.places} places at {desk.endpoint.origin}: "
+            + (", ".join(f"{count} {name.lower()}" for name, count in sorted(standing.states.items())) or "none"),
+            f"open to annotators: {standing.available}; being worked on: {standing.pending}",
+            "collected: "
+            + (", ".join(f"{count} {name.lower()}" for name, count in sorted(standing.collected.items())) or "nothing"),
+            f"handed in and not collected: {standing.uncollected}",
+            f"with a problem, not approved unseen: {standing.problems}",
+            f"earliest approval by itself: {when(standing.earliest_auto_approval)}",
+            f"approved so far: ${standing.spent}",
+        ]
+        if standing.unfinished:
+            lines.append(f"{standing.unfinished} calls were broken off; the next run of their command looks into them")
+        tell(lines, standing.facts(), as_json=as_json)
+
+
+@click.command(epilog="Example: spa mturk extend my-study/study.toml --hours 48 --yes")
+@study_options
+@click.option("--hit", "named", metavar="ID", multiple=True, help="Only this HIT; repeatable. [default: all]")
+@click.option("--hours", type=click.FloatRange(min=0.1, max=8760), help="Let them stand so long from now.")
+@click.option("--assignments", type=click.IntRange(min=1), help="Add so many places to each HIT.")
+@yes_option
+def extend(
+    study: Path,
+    store: str | None,
+    endpoint_url: str | None,
+    named: tuple[str, ...],
+    hours: float | None,
+    assignments: int | None,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    """Let HITs of STUDY stand longer, or take more annotators.
+
+    A HIT of fewer than ten places cannot be given ten: the fee would change. Publish for more annotators instead.
+    """
+    from mturk.lifetimes import Keeper
+    from mturk.publishing import check_balance
+
+    if (hours is None) == (assignments is None):
+        raise click.UsageError("give --hours or --assignments")
+    with at_desk(study, store, endpoint_url, changes=True) as desk:
+        keeper = Keeper(desk.once, desk.endpoint, desk.settings)
+        hits = keeper.choose(named)
+        lines = [f"{len(hits)} HITs"]
+        facts: dict[str, Any] = {"hits": [hit.hit_id for hit in hits]}
+        if assignments is not None:
+            cost = keeper.estimate_more(hits, assignments)
+            facts["cost"] = str(cost.total)
+            lines = _cost_lines(cost)
+            check_balance(desk.endpoint, cost.total)
+        if not yes:
+            tell([*lines, "Nothing was changed; add --yes."], facts, as_json=as_json)
+            return
+        steps = keeper.extend(hits, hours) if hours is not None else keeper.add_places(hits, assignments or 0)
+        done = list(in_progress(steps, label="extending", length=len(hits), silent=as_json))
+        tell([*lines, f"{len(done)} HITs extended"], facts, as_json=as_json)
+
+
+@click.command(epilog="Example: spa mturk expire my-study/study.toml --yes")
+@study_options
+@click.option("--hit", "named", metavar="ID", multiple=True, help="Only this HIT; repeatable. [default: all]")
+@yes_option
+def expire(
+    study: Path, store: str | None, endpoint_url: str | None, named: tuple[str, ...], yes: bool, as_json: bool
+) -> None:
+    """Take HITs of STUDY off the list now. Whoever has accepted one may still finish and hand in."""
+    from mturk.lifetimes import Keeper
+
+    with at_desk(study, store, endpoint_url, changes=True) as desk:
+        keeper = Keeper(desk.once, desk.endpoint, desk.settings)
+        hits = keeper.choose(named)
+        facts = {"hits": [hit.hit_id for hit in hits]}
+        if not yes:
+            tell([f"{len(hits)} HITs would expire; add --yes."], facts, as_json=as_json)
+            return
+        done = list(in_progress(keeper.expire(hits), label="expiring", length=len(hits), silent=as_json))
+        tell([f"{len(done)} HITs expired; those at work may still hand in"], facts, as_json=as_json)
+
+
+def _planned_lines(desk: Desk, planned: Plan) -> list[str]:
+    lines = [
+        f"{desk.workspace.study.title}, at {desk.endpoint.origin}",
+        f"{planned.wanted} annotators wanted, {planned.published} places published before",
+    ]
+    if not planned.seats:
+        return [*lines, "no HIT is left to publish"]
+    sizes = ", ".join(f"{count} of {size}" for size, count in _sizes(planned.cost.hits))
+    where = (
+        f"the form stands in the HIT (largest question {planned.largest_question:,} of 65,535 bytes)"
+        if planned.form == "html"
+        else f"the HIT shows {desk.settings.public_url} (the form would take up to {planned.largest_question:,} bytes)"
+    )
+    return [
+        *lines,
+        f"{len(planned.seats)} HITs with {planned.cost.assignments} places (places each: {sizes})",
+        where,
+        f"{planned.minutes_allowed:g} minutes allowed; "
+        f"approved by itself after {desk.settings.auto_approval_hours:g} hours",
+        *_eligibility_lines(desk),
+        *_cost_lines(planned.cost),
+    ]
+
+
+def _eligibility_lines(desk: Desk) -> list[str]:
+    settings = desk.settings
+    rules = [f"nobody who took part in {desk.family!r} before"]
+    if settings.masters:
+        rules.append("Masters")
+    if settings.countries:
+        rules.append("in " + ", ".join(settings.countries))
+    if settings.approval_rate is not None:
+        rules.append(f"approval rate of {settings.approval_rate} % or more")
+    if settings.least_approved is not None:
+        rules.append(f"{settings.least_approved} approved HITs or more")
+    if settings.adult:
+        rules.append("agreed to adult content")
+    rules += [
+        f"{own.id} {own.comparator} {', '.join(map(str, own.values))}".rstrip() for own in settings.qualifications
+    ]
+    return ["who may take them: " + "; ".join(rules)]
+
+
+def _cost_lines(cost: Estimate) -> list[str]:
+    hourly = "" if cost.hourly is None else f", about ${cost.hourly} an hour at {cost.minutes:g} minutes"
+    return [
+        f"reward ${cost.reward}{hourly}",
+        f"estimate: ${cost.rewards} rewards + ${cost.fees} fees = ${cost.total}",
+    ]
+
+
+def _planned_facts(planned: Plan) -> dict[str, Any]:
+    cost = planned.cost
+    return {
+        "form": planned.form,
+        "hits": list(cost.hits),
+        "assignments": cost.assignments,
+        "published": planned.published,
+        "wanted": planned.wanted,
+        "largest_question_bytes": planned.largest_question,
+        "minutes_allowed": planned.minutes_allowed,
+        "reward": str(cost.reward),
+        "rewards": str(cost.rewards),
+        "fees": str(cost.fees),
+        "total": str(cost.total),
+        "hourly": None if cost.hourly is None else str(cost.hourly),
+    }
+
+
+def _sizes(hits: tuple[int, ...]) -> list[tuple[int, int]]:
+    return sorted(((size, hits.count(size)) for size in set(hits)), reverse=True)

@@ -1,0 +1,138 @@
+"""The door of the survey server for annotators who come from a HIT that shows it: ``/hit``.
+
+The frame's address says which assignment, which HIT and which annotator. Nobody vouches for it, since the
+protocol has no question "is this assignment held?"; so only HITs of this study are let in, to an annotator
+once, and what counts is what is handed in at the endpoint and collected from there.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from fastapi import FastAPI
+from fastapi.responses import HTMLResponse, Response
+
+from mturk import records
+from mturk.endpoints import VARIABLE
+from mturk.hit_page import DOOR
+from mturk.receipts import RECEIPT_FIELD, SOURCE, make_receipt
+from mturk.settings import Settings, minutes_allowed, read_settings
+from spa.annotators.doors import House
+from spa.forms.form import Form
+from spa.forms.html import render_notice, render_whole
+from spa.responses.outcomes import COMPLETED, FAILED_CHECKS, Outcome
+from spa.responses.visits import Visit
+
+NOT_ACCEPTED = "ASSIGNMENT_ID_NOT_AVAILABLE"
+SUBMIT_PATH = "/mturk/externalSubmit"
+ENTITY = re.compile(r"[A-Z0-9]{1,64}", re.ASCII)
+WORKER = re.compile(r"A[A-Z0-9]{1,63}", re.ASCII)
+UNKNOWN, FORBIDDEN = 404, 403
+
+
+def mount(app: FastAPI, house: House) -> None:
+    """Open the door of a study that has a table [mturk]."""
+    raw = house.study.bridges["mturk"]
+    if not raw:
+        return
+    door = HitDoor(house, read_settings(raw, Path("study.toml")))
+    for origin in door.origins:
+        house.may_be_framed_by(origin)
+        house.may_lead_to(origin)
+    app.add_api_route(DOOR, door.come_in, methods=["GET", "HEAD"], response_class=HTMLResponse, response_model=None)
+    house.on_finish(SOURCE, door.hand_in)
+
+
+class HitDoor:
+    """The routes of annotators who come from a HIT, and how they leave."""
+
+    def __init__(self, house: House, settings: Settings) -> None:
+        self.house = house
+        self.settings = settings
+        records.set_up(house.store)
+
+    @property
+    def origins(self) -> tuple[str, ...]:
+        """Sites that show the form in a frame and take what is handed in."""
+        endpoint = urlsplit(os.environ.get(VARIABLE, "").strip())
+        named = [f"{endpoint.scheme}://{endpoint.netloc}"] if endpoint.netloc else []
+        return tuple(dict.fromkeys((*self.settings.worker_sites, *named, *records.origins(self.house.store))))
+
+    def come_in(
+        self,
+        assignmentId: str = "",
+        hitId: str = "",
+        workerId: str = "",
+        turkSubmitTo: str = "",
+    ) -> Response:
+        """Show everything to somebody who has not accepted yet; else give out a form, or go on with it."""
+        if assignmentId in ("", NOT_ACCEPTED):
+            return self._preview()
+        hit = records.find_hit(self.house.store, hitId) if ENTITY.fullmatch(hitId) else None
+        if hit is None or not ENTITY.fullmatch(assignmentId) or not WORKER.fullmatch(workerId):
+            return self.house.notice("hit_unknown", UNKNOWN)
+        if not _is_site(turkSubmitTo, (hit.endpoint, *self.settings.worker_sites)):
+            return self.house.notice("hit_unknown", FORBIDDEN)
+        records.note_frame(self.house.store, assignmentId, hit_id=hitId, submit_to=turkSubmitTo)
+        return self.house.admit(
+            source=SOURCE,
+            person=workerId,
+            external_id=assignmentId,
+            minutes_allowed=minutes_allowed(self.house.study, self.settings, self._first_form()),
+        )
+
+    def hand_in(self, visit: Visit, outcome: Outcome) -> Response:
+        """Show the button that hands the HIT in, when everything is on disk; who was not wanted may return it."""
+        submit_to = None if visit.external_id is None else records.find_frame(self.house.store, visit.external_id)
+        if submit_to is None or outcome not in (COMPLETED, FAILED_CHECKS):
+            return self.house.notice("hit_return")
+        texts = self.house.texts
+        page = render_notice(
+            "start",
+            texts,
+            title=texts.say("page.hit_handin_title"),
+            lines=[texts.say("page.hit_handin_text")],
+            action=submit_address(submit_to),
+            button=texts.say("page.hit_submit"),
+            fields={
+                "assignmentId": visit.external_id,
+                RECEIPT_FIELD: make_receipt(self.house.store, visit.submission_id),
+            },
+        )
+        return HTMLResponse(page)
+
+    def _preview(self) -> Response:
+        page = render_whole(self._first_form(), self.house.texts)
+        frames = " ".join(sorted(self.house.frames)) or "'none'"
+        policy = f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors {frames}"
+        return HTMLResponse(page, headers={"content-security-policy": policy})
+
+    def _first_form(self) -> Form:
+        return self.house.form(self.house.store.assignment_ids()[0])
+
+
+def submit_address(submit_to: str) -> str:
+    """Return where a HIT is handed in: the address that the frame was given, with the protocol's path.
+
+    >>> submit_address("https://hits.example.org/"), submit_address("https://a.org/mturk/externalSubmit")
+    ('https://hits.example.org/mturk/externalSubmit', 'https://a.org/mturk/externalSubmit')
+    """
+    plain = submit_to.rstrip("/")
+    return plain if plain.endswith(SUBMIT_PATH) else plain + SUBMIT_PATH
+
+
+def _is_site(address: str, origins: Iterable[str]) -> bool:
+    """Say whether an address from a frame leads to a site that is known."""
+    try:
+        parts = urlsplit(address)
+        port = parts.port
+    except ValueError:
+        return False
+    if parts.username is not None or parts.query or parts.fragment or not address.isprintable() or " " in address:
+        return False
+    host = (parts.hostname or "") if port is None else f"{parts.hostname}:{port}"
+    return f"{parts.scheme}://{host}" in set(origins)

@@ -1,0 +1,154 @@
+"""Who may take a HIT: the requirements that every HIT of a study carries, and one annotator once.
+
+The protocol keeps a person from two assignments of one HIT, but not from two HITs. So each study
+family has a qualification that means "has taken part"; whoever has it does not see the family's HITs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from mturk.endpoints import Endpoint
+from mturk.once import Deed, Once
+from mturk.replies import call, failed, fetch, pages
+from mturk.settings import Settings
+from spa.errors import PlatformError
+
+MASTERS = "2F1QJWKUDD8XADTFD2Q0G6UTO95ALH"
+NUMBER_APPROVED = "00000000000000000040"
+PERCENT_APPROVED = "000000000000000000L0"
+LOCALE = "00000000000000000071"
+ADULT = "00000000000000000060"
+HIDDEN = "DiscoverPreviewAndAccept"  # an annotator who may not accept does not see the HIT
+MOST_REQUIREMENTS = 10
+LONGEST_NAME = 200
+QUALIFICATIONS = "qualifications"  # scope of the journal
+
+Requirement = Mapping[str, Any]
+
+
+def requirements(settings: Settings, family_type: str) -> list[Requirement]:
+    """Return the requirements of a study's HITs, the exclusion of its family first.
+
+    Raises
+    ------
+    PlatformError
+        If there are more than the protocol takes.
+    """
+    wanted: list[Requirement] = [
+        {"QualificationTypeId": family_type, "Comparator": "DoesNotExist", "ActionsGuarded": HIDDEN}
+    ]
+    if settings.masters:
+        wanted.append({"QualificationTypeId": MASTERS, "Comparator": "Exists", "ActionsGuarded": HIDDEN})
+    if settings.least_approved is not None:
+        wanted.append(_at_least(NUMBER_APPROVED, settings.least_approved))
+    if settings.approval_rate is not None:
+        wanted.append(_at_least(PERCENT_APPROVED, settings.approval_rate))
+    if settings.countries:
+        places = [_locale(place) for place in settings.countries]
+        wanted.append(
+            {"QualificationTypeId": LOCALE, "Comparator": "In", "LocaleValues": places, "ActionsGuarded": HIDDEN}
+        )
+    if settings.adult:
+        wanted.append(
+            {"QualificationTypeId": ADULT, "Comparator": "EqualTo", "IntegerValues": [1], "ActionsGuarded": HIDDEN}
+        )
+    for own in settings.qualifications:
+        values = {"IntegerValues": list(own.values)} if own.values else {}
+        wanted.append(
+            {"QualificationTypeId": own.id, "Comparator": own.comparator, **values, "ActionsGuarded": own.guard}
+        )
+    if len(wanted) > MOST_REQUIREMENTS:
+        raise PlatformError(
+            f"[mturk]: wanted at most {MOST_REQUIREMENTS} requirements with the exclusion of repeats, "
+            f"got {len(wanted)}; leave out some of qualifications"
+        )
+    return wanted
+
+
+def family_name(family: str) -> str:
+    """Return the name of the qualification that marks who took part in a study family."""
+    return f"Took part in {family}"[:LONGEST_NAME]
+
+
+def find_family_type(endpoint: Endpoint, family: str) -> str | None:
+    """Return the id of a family's qualification; ``None`` where nobody made it yet."""
+    name = family_name(family)
+    parameters = {"Query": name, "MustBeRequestable": False, "MustBeOwnedByCaller": True}
+    for page in pages(endpoint.reading, "list_qualification_types", **parameters):
+        for found in page["QualificationTypes"]:
+            if found["Name"] == name:
+                return str(found["QualificationTypeId"])
+    return None
+
+
+def ensure_family_type(once: Once, endpoint: Endpoint, family: str) -> str:
+    """Return the id of a family's qualification, which is made where it is not there yet; names are unique."""
+    found = find_family_type(endpoint, family)
+    if found is not None:
+        return found
+
+    def look(token: str) -> Mapping[str, Any] | None:
+        made = find_family_type(endpoint, family)
+        return None if made is None else {"QualificationType": {"QualificationTypeId": made}}
+
+    request = {
+        "Name": family_name(family),
+        "Description": "Given to everybody who took part, so that nobody answers twice. It says nothing about quality.",
+        "QualificationTypeStatus": "Active",
+    }
+    answer = once.do(
+        Deed(
+            scope=f"{QUALIFICATIONS} {endpoint.origin}",
+            key=f"type/{family}",
+            method=endpoint.once.create_qualification_type,
+            request=request,
+            find=look,
+            token_name=None,
+        )
+    )
+    return str(answer["QualificationType"]["QualificationTypeId"])
+
+
+def exclude(endpoint: Endpoint, family_type: str, worker_id: str) -> None:
+    """Mark an annotator as having taken part, without a message to them; doing it again changes nothing."""
+    parameters = {
+        "QualificationTypeId": family_type,
+        "WorkerId": worker_id,
+        "IntegerValue": 1,
+        "SendNotification": False,
+    }
+    reply = call(endpoint.reading.associate_qualification_with_worker, parameters)
+    if reply.state != "done":
+        raise failed("associate_qualification_with_worker", reply)
+
+
+def has_taken_part(endpoint: Endpoint, family_type: str, worker_id: str) -> bool:
+    """Ask the endpoint whether an annotator has the family's qualification, which it may have revoked."""
+    parameters = {"QualificationTypeId": family_type, "WorkerId": worker_id}
+    reply = call(endpoint.reading.get_qualification_score, parameters)
+    if reply.state == "done":
+        return bool(reply.content["Qualification"].get("Status", "Granted") == "Granted")
+    if reply.state == "refused":
+        return False
+    raise failed("get_qualification_score", reply)
+
+
+def available_balance(endpoint: Endpoint) -> str:
+    """Return what the account at the endpoint can spend, in dollars."""
+    return str(fetch(endpoint.reading.get_account_balance)["AvailableBalance"])
+
+
+def _at_least(qualification: str, value: int) -> Requirement:
+    return {
+        "QualificationTypeId": qualification,
+        "Comparator": "GreaterThanOrEqualTo",
+        "IntegerValues": [value],
+        "ActionsGuarded": HIDDEN,
+    }
+
+
+def _locale(place: str) -> Mapping[str, str]:
+    country, _, subdivision = place.partition("-")
+    return {"Country": country, "Subdivision": subdivision} if subdivision else {"Country": country}

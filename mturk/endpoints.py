@@ -1,0 +1,116 @@
+"""Which endpoint is spoken to, and the clients that speak to it.
+
+Amazon's own service closed on 30 September 2026, so there is no default: an endpoint is named,
+and Amazon's hosts are refused before anything is sent.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from ipaddress import ip_address
+from typing import Any
+from urllib.parse import urlsplit
+
+from spa.errors import PlatformError
+
+VARIABLE = "MTURK_ENDPOINT_URL"
+REGION = "us-east-1"  # signed into every request; an endpoint of another provider knows the protocol's
+CLOSED = (
+    "Amazon closed Mechanical Turk on 30 September 2026, so nothing can be published there; host HITs for annotators "
+    "of your own with `spa mturk serve` and name it with --endpoint-url or MTURK_ENDPOINT_URL, name another endpoint "
+    "that speaks the protocol, find people with `spa prolific`, or hand out links with `spa serve`"
+)
+CONNECT_SECONDS = 10
+READ_SECONDS = 60
+READ_ATTEMPTS = 8
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """An endpoint that speaks the MTurk protocol."""
+
+    url: str
+
+    @property
+    def origin(self) -> str:
+        """Scheme, host and port."""
+        parts = urlsplit(self.url)
+        return f"{parts.scheme}://{parts.netloc}"
+
+    @cached_property
+    def reading(self) -> Any:
+        """The client for calls that change nothing: failures are tried again, slower where asked to be."""
+        return _client(self._session, self.url, mode="adaptive", attempts=READ_ATTEMPTS)
+
+    @cached_property
+    def once(self) -> Any:
+        """The client for calls that create something or move money: each is sent once, and repeats are ours."""
+        return _client(self._session, self.url, mode="standard", attempts=1)
+
+    @cached_property
+    def _session(self) -> Any:
+        """A session of this endpoint's own: another in the same process may have other keys."""
+        try:
+            import boto3
+        except ModuleNotFoundError as missing:
+            raise PlatformError(f'boto3 is not installed ({missing}); pip install "spa-eval[mturk]"') from missing
+        return boto3.session.Session()
+
+
+def choose_endpoint(named: str | None) -> Endpoint:
+    """Return the endpoint that an option or the environment names.
+
+    Raises
+    ------
+    PlatformError
+        If none is named, it is Amazon's, or it would carry signed requests over the open net.
+    """
+    url = (named or os.environ.get(VARIABLE) or "").strip()
+    if not url:
+        raise PlatformError(f"no endpoint is named: {CLOSED}")
+    parts = urlsplit(url)
+    host = (parts.hostname or "").rstrip(".").lower()
+    if not host or parts.scheme not in ("http", "https") or parts.query or parts.fragment or parts.username:
+        raise PlatformError(f"endpoint: wanted an address such as https://hits.example.org, got {url!r}")
+    if _is_amazon(host):
+        raise PlatformError(f"endpoint {host}: {CLOSED}")
+    if parts.scheme == "http" and not _is_loopback(host):
+        raise PlatformError(
+            f"endpoint {url}: wanted https, because requests and answers would travel in the open; "
+            "http is for this machine alone (127.0.0.1)"
+        )
+    return Endpoint(url.rstrip("/"))
+
+
+def _is_amazon(host: str) -> bool:
+    """Say whether a host was Mechanical Turk's."""
+    return host == "mturk.com" or host.endswith((".mturk.com", ".amazonaws.com")) or host == "amazonaws.com"
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _client(session: Any, url: str, *, mode: str, attempts: int) -> Any:
+    from botocore.config import Config
+    from botocore.exceptions import BotoCoreError
+
+    settings = Config(
+        retries={"mode": mode, "total_max_attempts": attempts},
+        connect_timeout=CONNECT_SECONDS,
+        read_timeout=READ_SECONDS,
+    )
+    try:
+        return session.client("mturk", region_name=REGION, endpoint_url=url, config=settings)
+    except (BotoCoreError, ValueError) as error:
+        raise PlatformError(
+            f"boto3 cannot make a client for {url}: {error}; if this release no longer knows mturk, "
+            "install an older one"
+        ) from error

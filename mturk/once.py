@@ -1,0 +1,183 @@
+"""Calls that create something or move money, each once: across faults, kills and repeats of a command.
+
+A call is in the journal before it is made. Its token comes from facts that stay the same, so that the
+endpoint knows a repeat for a day. Where nobody knows whether a call took effect, the endpoint is
+asked for what it should have made; only if that is not there is the call sent again with the same
+token, and never under a token that the endpoint may have forgotten.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any
+
+from sqlalchemy import Connection
+
+from mturk.replies import Reply, call, failed
+from spa.errors import PlatformError
+from spa.journal import STARTED, Call, Journal, finish
+from spa.responses.store import Store
+
+KIND = "mturk"
+DONE, REFUSED, LAPSED = "done", "refused", "lapsed"
+TOKEN_SECONDS = 23 * 3600  # a token is remembered for 24 hours; an hour is kept for clocks that differ
+TRIES = 6  # times that a call is sent before the command gives up and leaves it open
+TOKEN_LENGTH = 64
+Finder = Callable[[str], Mapping[str, Any] | None]
+Method = Callable[..., Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deed:
+    """One thing to be done once.
+
+    ``scope`` and ``key`` name it for ever; ``request`` is what is sent and stands in the journal;
+    ``hidden`` is sent besides and stands nowhere (who an annotator is). ``find`` gets the token of an attempt
+    and returns what the endpoint should answer if that attempt took effect, else ``None``.
+    ``keep`` saves what follows from the answer, in the transaction that closes the journal's entry.
+    """
+
+    scope: str
+    key: str
+    method: Method
+    request: Mapping[str, Any]
+    find: Finder
+    hidden: Mapping[str, Any] = field(default_factory=dict)
+    token_name: str | None = "UniqueRequestToken"  # None: the operation takes none, and find alone tells
+    repeatable: bool = False  # sent again it does nothing more, token or not
+    annotation: str | None = None  # put before the token into RequesterAnnotation, to be found in lists
+    read_refusal: Callable[[Reply], Mapping[str, Any] | None] = lambda reply: None
+    keep: Callable[[Connection, Mapping[str, Any]], None] = lambda connection, answer: None
+
+
+class Once:
+    """Does deeds against one endpoint, on the journal of one store."""
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        clock: Callable[[], float] = time.time,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.store = store
+        self.journal = Journal(store)
+        self.clock = clock
+        self.sleep = sleep
+        self.mark = store.annotator_id("mturk: whose HITs these are")  # keyed: another store's HITs are never taken
+
+    def token(self, scope: str, key: str, attempt: int) -> str:
+        """Return the token of an attempt: the same whenever it is reckoned, and no other's."""
+        facts = json.dumps([self.mark, scope, key, attempt], ensure_ascii=True)
+        return sha256(facts.encode()).hexdigest()[:TOKEN_LENGTH]
+
+    def do(self, deed: Deed) -> Mapping[str, Any]:
+        """Do a deed unless it is done already, and return what the endpoint answered.
+
+        Raises
+        ------
+        PlatformError
+            If the endpoint refuses, or it stays unknown whether the deed is done; the journal then has an open
+            entry that the next run looks into first.
+        """
+        last = self._last(deed)
+        if last is not None and last.outcome == DONE:
+            return _content(last.response)
+        if last is not None and last.outcome == STARTED:
+            settled = self.settle(deed, last)
+            if settled is not None:
+                return settled
+        begun = self.journal.begin(
+            KIND, deed.scope, deed.key, json.dumps(deed.request, ensure_ascii=False, sort_keys=True)
+        )
+        return self._send(deed, begun)
+
+    def settle(self, deed: Deed, opened: Call) -> Mapping[str, Any] | None:
+        """Find out what became of an attempt that was broken off, and bring it to an end.
+
+        Returns
+        -------
+        mapping or None
+            What the endpoint answered; ``None`` if the attempt took no effect and its token is too old to send.
+        """
+        token = self.token(deed.scope, deed.key, opened.attempt)
+        found = deed.find(token)
+        if found is not None:
+            return self._close(deed, opened, found, note="found by looking")
+        if deed.repeatable or (deed.token_name is not None and self.clock() - opened.begun_at < TOKEN_SECONDS):
+            return self._send(deed, opened, uncertain=True)
+        self.journal.finish(opened, LAPSED, response=None, note="not there when looked for, and its token too old")
+        return None
+
+    def _send(self, deed: Deed, opened: Call, *, uncertain: bool = False) -> Mapping[str, Any]:
+        """Send an attempt until it is known what came of it.
+
+        ``uncertain`` says that it may have taken effect before: a refusal then proves nothing by itself, since a
+        repeat is refused too and what was made may not be listed for some seconds.
+        """
+        token = self.token(deed.scope, deed.key, opened.attempt)
+        parameters = self._parameters(deed, opened, token)
+        reply = Reply(state="later")
+        for tried in range(TRIES):
+            if tried:
+                self.sleep(min(2.0 ** (tried - 1), 20.0))
+            reply = call(deed.method, parameters)
+            if reply.state == "done":
+                return self._close(deed, opened, reply.content)
+            if reply.state == "later":
+                continue
+            found = (deed.read_refusal(reply) if reply.state == "refused" else None) or deed.find(token)
+            if found is not None:
+                return self._close(deed, opened, found, note=f"found after: {reply.told}")
+            if reply.state == "refused" and not uncertain:
+                self.journal.finish(opened, REFUSED, response=json.dumps({"code": reply.code, "message": reply.told}))
+                raise failed(deed.method.__name__, reply)
+            uncertain = True
+            if deed.token_name is None and not deed.repeatable:
+                break
+        raise failed(deed.method.__name__, reply)
+
+    def _parameters(self, deed: Deed, opened: Call, token: str) -> dict[str, Any]:
+        """Return what this attempt sends: what stands in the journal, whatever has changed since."""
+        parameters: dict[str, Any] = {**json.loads(opened.request), **deed.hidden}
+        if deed.token_name is not None:
+            parameters[deed.token_name] = token
+        if deed.annotation is not None:
+            parameters["RequesterAnnotation"] = deed.annotation + token
+        return parameters
+
+    def _close(self, deed: Deed, opened: Call, answer: Mapping[str, Any], **facts: Any) -> Mapping[str, Any]:
+        text = json.dumps(answer, ensure_ascii=False, default=_plain, sort_keys=True)
+        with self.store.transaction() as connection:
+            finish(connection, opened, DONE, response=text, facts=facts)
+            deed.keep(connection, _content(text))
+        return _content(text)
+
+    def _last(self, deed: Deed) -> Call | None:
+        found = self.journal.calls(KIND, deed.scope, deed.key)
+        return found[-1] if found else None
+
+
+def written(request: Mapping[str, Any]) -> str:
+    """Write a request as it stands in the journal."""
+    return json.dumps(request, ensure_ascii=False, sort_keys=True)
+
+
+def _content(response: str | None) -> Mapping[str, Any]:
+    if response is None:
+        raise PlatformError(
+            "journal: wanted the answer of a call that was made, got none; was the store changed by hand?"
+        )
+    content: dict[str, Any] = json.loads(response)
+    return content
+
+
+def _plain(value: Any) -> Any:
+    """Write times as seconds since 1970."""
+    if hasattr(value, "timestamp"):
+        return value.timestamp()
+    raise TypeError(f"cannot be written down: {type(value).__name__}")

@@ -1,0 +1,170 @@
+"""Bonuses: each for a purpose, and for that purpose once."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from mturk.collecting import worker_of
+from mturk.endpoints import Endpoint
+from mturk.fees import FeeRules, bonus_fee, format_money, parse_money
+from mturk.once import DONE, KIND, Deed, Once, written
+from mturk.replies import pages
+from spa.errors import PlatformError
+from spa.journal import STARTED
+
+BONUSES = "bonuses"  # scope of the journal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bonus:
+    """An amount of dollars for whoever handed in a submission."""
+
+    mturk_assignment_id: str
+    amount: Decimal
+    reason: str  # the annotator reads it
+    purpose: str = "bonus"  # a second bonus for the same submission needs another
+
+    @property
+    def key(self) -> str:
+        """Its name in the journal."""
+        return f"bonus/{self.mturk_assignment_id}/{self.purpose}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BonusCost:
+    """What bonuses cost, in dollars."""
+
+    bonuses: tuple[Bonus, ...]
+    amounts: Decimal
+    fees: Decimal
+
+    @property
+    def total(self) -> Decimal:
+        """Amounts and fees together."""
+        return self.amounts + self.fees
+
+
+def bonuses_of(named: Sequence[str], amount: str, reason: str, purpose: str) -> list[Bonus]:
+    """Return the same bonus for several submissions.
+
+    Raises
+    ------
+    PlatformError
+        If the amount or the reason cannot be paid with.
+    """
+    return [_bonus(one, amount, reason, purpose, "--amount") for one in dict.fromkeys(named)]
+
+
+def read_bonuses(path: Path, purpose: str) -> list[Bonus]:
+    """Read bonuses from a CSV file with the columns assignment, amount and reason, and purpose where it varies.
+
+    Raises
+    ------
+    PlatformError
+        If the file or one of its rows cannot be used.
+    """
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            rows = list(csv.DictReader(file))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise PlatformError(f"{path}: wanted a CSV file of bonuses, got: {error}") from error
+    found = []
+    for number, row in enumerate(rows, start=2):
+        missing = [name for name in ("assignment", "amount", "reason") if not (row.get(name) or "").strip()]
+        if missing:
+            raise PlatformError(f"{path}: line {number}: wanted assignment, amount and reason, got no {missing[0]}")
+        own = (row.get("purpose") or "").strip() or purpose
+        found.append(_bonus(row["assignment"].strip(), row["amount"].strip(), row["reason"], own, f"line {number}"))
+    return found
+
+
+def _bonus(mturk_assignment_id: str, amount: str, reason: str, purpose: str, where: str) -> Bonus:
+    dollars = parse_money(amount)
+    if dollars <= 0:
+        raise PlatformError(f"bonus, {where}: wanted more than nothing, got {amount}")
+    if not reason.strip():
+        raise PlatformError(f"bonus, {where}: wanted a reason, which the annotator reads, got none")
+    return Bonus(mturk_assignment_id=mturk_assignment_id, amount=dollars, reason=reason, purpose=purpose)
+
+
+class Payer:
+    """Pays bonuses at one endpoint."""
+
+    def __init__(self, once: Once, endpoint: Endpoint) -> None:
+        self.once = once
+        self.endpoint = endpoint
+        self.scope = f"{BONUSES} {endpoint.origin}"
+
+    def unpaid(self, bonuses: Iterable[Bonus], rules: FeeRules) -> BonusCost:
+        """Return those not paid yet, and what they cost.
+
+        Raises
+        ------
+        PlatformError
+            If another amount or reason was given for the same submission and purpose before, or one is named twice.
+        """
+        wanted = list(bonuses)
+        if len({bonus.key for bonus in wanted}) < len(wanted):
+            raise PlatformError("bonus: a submission is named twice for one purpose; give a --purpose to each")
+        left = tuple(bonus for bonus in wanted if not self._is_paid(bonus))
+        return BonusCost(
+            bonuses=left,
+            amounts=sum((bonus.amount for bonus in left), Decimal("0.00")),
+            fees=sum((bonus_fee(bonus.amount, rules=rules) for bonus in left), Decimal("0.00")),
+        )
+
+    def pay(self, bonuses: Iterable[Bonus]) -> Iterator[Bonus]:
+        """Pay bonuses one by one, each once; yields those paid."""
+        for bonus in bonuses:
+            worker_id = worker_of(self.endpoint, bonus.mturk_assignment_id)
+            self.once.do(
+                Deed(
+                    scope=self.scope,
+                    key=bonus.key,
+                    method=self.endpoint.once.send_bonus,
+                    request=_request(bonus),
+                    hidden={"WorkerId": worker_id},
+                    find=partial(self._find, bonus),
+                )
+            )
+            yield bonus
+
+    def _is_paid(self, bonus: Bonus) -> bool:
+        calls = self.once.journal.calls(KIND, self.scope, bonus.key)
+        if not calls or calls[-1].outcome not in (DONE, STARTED):
+            return False
+        if calls[-1].request != written(_request(bonus)):
+            raise PlatformError(
+                f"bonus for {bonus.mturk_assignment_id}: {calls[-1].request} was sent for {bonus.purpose!r} before; "
+                "repeat it as it was, or give a further bonus another --purpose"
+            )
+        return calls[-1].outcome == DONE
+
+    def _find(self, bonus: Bonus, token: str) -> Mapping[str, Any] | None:
+        """Look whether a bonus is listed that no finished call of ours accounts for."""
+        listed = [
+            payment
+            for page in pages(self.endpoint.reading, "list_bonus_payments", AssignmentId=bonus.mturk_assignment_id)
+            for payment in page["BonusPayments"]
+            if parse_money(str(payment["BonusAmount"])) == bonus.amount and payment.get("Reason") == bonus.reason
+        ]
+        ours = [
+            call
+            for call in self.once.journal.calls(KIND, self.scope)
+            if call.outcome == DONE and call.request == written(_request(bonus))
+        ]
+        return {} if len(listed) > len(ours) else None
+
+
+def _request(bonus: Bonus) -> dict[str, Any]:
+    return {
+        "AssignmentId": bonus.mturk_assignment_id,
+        "BonusAmount": format_money(bonus.amount),
+        "Reason": bonus.reason,
+    }

@@ -1,0 +1,322 @@
+"""Publishing a study as HITs: planned and priced first, then each HIT made once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
+from sqlalchemy import Connection
+
+from mturk import records
+from mturk.batches import Estimate, estimate, split
+from mturk.eligibility import available_balance, ensure_family_type, requirements
+from mturk.endpoints import Endpoint
+from mturk.fees import CENT, assignment_fee, format_money, parse_money
+from mturk.hit_page import external_question, fits, html_question
+from mturk.once import Deed, Once
+from mturk.questions import question_size, render_question
+from mturk.replies import Reply, call, failed, fetch, pages
+from mturk.settings import Settings, minutes_allowed, minutes_of
+from spa.errors import PlatformError, StudyError
+from spa.journal import STARTED
+
+if TYPE_CHECKING:
+    from spa.commands.workspace import Workspace
+
+HITS = "hits"  # scope of the journal
+EXISTS = "HitAlreadyExists"
+HIT_ID = re.compile(r"\b[A-Z0-9]{20,64}\b", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seat:
+    """One HIT that is to be made: the first place of the study that it offers, and how many."""
+
+    offset: int
+    assignments: int
+    assignment_id: str | None  # the form that stands in it, where it holds one
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What publishing would do now."""
+
+    form: Literal["html", "external"]
+    seats: tuple[Seat, ...]  # HITs still to be made
+    wanted: int  # annotators of the study
+    published: int  # places in HITs that were made before
+    cost: Estimate  # of the seats
+    largest_question: int  # bytes of the largest XML looked at; those of the form where it does not fit
+    minutes_allowed: float
+
+
+def origins_of(settings: Settings, endpoint: Endpoint) -> tuple[str, ...]:
+    """Return the sites that answers may be posted to."""
+    return tuple(dict.fromkeys((endpoint.origin, *settings.worker_sites)))
+
+
+def make_plan(workspace: Workspace, settings: Settings, endpoint: Endpoint, *, annotators: int | None = None) -> Plan:
+    """Plan the HITs that are still to be made, and price them; nothing is sent.
+
+    Parameters
+    ----------
+    workspace : Workspace
+        The study with its store.
+    settings : Settings
+        Its table [mturk].
+    endpoint : Endpoint
+        Where the HITs go: those published there count.
+    annotators : int, optional
+        How many are wanted in all; the study's own number where absent.
+
+    Raises
+    ------
+    StudyError
+        If the study has no pay in whole cents of US dollars, too few assignments, or a form that neither fits
+        into a HIT nor has a survey server.
+    """
+    reward = reward_of(workspace)
+    wanted = annotators or workspace.study.people.annotators
+    each = workspace.study.people.per_assignment
+    built = workspace.store.assignment_ids()
+    needed = -(-wanted // each)
+    if needed > len(built):
+        raise StudyError(
+            f"{workspace.store.name}: wanted {needed} assignments for {wanted} annotators, got {len(built)}; "
+            f"run `spa build` with --annotators {needed}"
+        )
+    published = records.all_hits(workspace.store, endpoint.origin)
+    form, largest = _choose_form(workspace, settings, endpoint, built[:needed], published)
+    offered = 0 if form == "html" else sum(_original_size(hit) for hit in published)
+    if form == "html":
+        made = {hit.key for hit in published}
+        planned = _seats_with_forms(built, wanted, each, reward, settings)
+        seats = tuple(seat for seat in planned if _key_of(seat) not in made)
+    else:
+        seats = tuple(_seats(None, offered, wanted - offered, reward, settings))
+    first = workspace.form(built[0])
+    minutes = minutes_of(workspace.study, first)
+    cost = estimate(
+        [seat.assignments for seat in seats], reward, masters=settings.masters, rules=settings.fees, minutes=minutes
+    )
+    return Plan(
+        form=form,
+        seats=seats,
+        wanted=wanted,
+        published=sum(hit.max_assignments for hit in published),
+        cost=cost,
+        largest_question=largest,
+        minutes_allowed=minutes_allowed(workspace.study, settings, first),
+    )
+
+
+def reward_of(workspace: Workspace) -> Decimal:
+    """Return what a completed submission is paid, in dollars and whole cents."""
+    people = workspace.study.people
+    if people.pay is None:
+        raise StudyError('[people] pay: wanted what a completed HIT is paid, such as "1.50", got nothing')
+    if people.currency != "USD":
+        raise StudyError(f"[people] currency: HITs are paid in USD, got {people.currency}; change it and pay")
+    if people.pay != people.pay.quantize(CENT):
+        raise StudyError(f"[people] pay: wanted whole cents, got {people.pay}")
+    return people.pay.quantize(CENT)
+
+
+def check_balance(endpoint: Endpoint, needed: Decimal) -> Decimal:
+    """Return the balance at the endpoint, refused where it does not cover what is planned."""
+    balance = parse_money(available_balance(endpoint))
+    if balance < needed:
+        raise PlatformError(
+            f"{endpoint.origin}: wanted a balance of ${needed} or more, got ${balance}; top it up, or publish for "
+            "fewer with --annotators"
+        )
+    return balance
+
+
+class Publisher:
+    """Makes the HITs of a plan."""
+
+    def __init__(self, workspace: Workspace, settings: Settings, endpoint: Endpoint, once: Once) -> None:
+        self.workspace = workspace
+        self.settings = settings
+        self.endpoint = endpoint
+        self.once = once
+        self.scope = f"{HITS} {endpoint.origin}"
+
+    def settle(self) -> int:
+        """Bring HITs to an end whose making was broken off; returns how many there were."""
+        opened = [
+            entry
+            for entry in self.once.journal.unfinished("mturk")
+            if entry.scope == self.scope and entry.outcome == STARTED
+        ]
+        for entry in opened:
+            seat = _seat_of(entry.key)
+            self.once.settle(self._deed(seat, {}), entry)
+        return len(opened)
+
+    def publish(self, plan: Plan, family: str) -> Iterator[str]:
+        """Make the HITs one by one and yield their ids."""
+        if not plan.seats:
+            return
+        family_type = ensure_family_type(self.once, self.endpoint, family)
+        hit_type = self._hit_type(plan, family_type)
+        for seat in plan.seats:
+            answer = self.once.do(self._deed(seat, self._request(plan, seat, hit_type)))
+            yield str(answer["HIT"]["HITId"])
+
+    def _hit_type(self, plan: Plan, family_type: str) -> str:
+        study = self.workspace.study
+        parameters = {
+            "Title": (self.settings.title or study.title)[:128],
+            "Description": self.settings.description,
+            "Keywords": ",".join(self.settings.keywords),
+            "Reward": format_money(plan.cost.reward),
+            "AssignmentDurationInSeconds": round(plan.minutes_allowed * 60),
+            "AutoApprovalDelayInSeconds": round(self.settings.auto_approval_hours * 3600),
+            "QualificationRequirements": requirements(self.settings, family_type),
+        }
+        reply = call(self.endpoint.reading.create_hit_type, parameters)  # the same facts get the same type again
+        if reply.state != "done":
+            raise failed("create_hit_type", reply)
+        return str(reply.content["HITTypeId"])
+
+    def _request(self, plan: Plan, seat: Seat, hit_type: str) -> Mapping[str, Any]:
+        return {
+            "HITTypeId": hit_type,
+            "MaxAssignments": seat.assignments,
+            "LifetimeInSeconds": round(self.settings.lifetime_hours * 3600),
+            "Question": self._question(seat),
+        }
+
+    def _question(self, seat: Seat) -> str:
+        if seat.assignment_id is None:
+            return render_question(external_question(str(self.settings.public_url)))
+        form = self.workspace.form(seat.assignment_id)
+        question = html_question(form, self.workspace.texts, origins=origins_of(self.settings, self.endpoint))
+        return render_question(question)
+
+    def _deed(self, seat: Seat, request: Mapping[str, Any]) -> Deed:
+        annotation = f"spa:{self.workspace.study.id}:"
+        return Deed(
+            scope=self.scope,
+            key=_key_of(seat),
+            method=self.endpoint.once.create_hit_with_hit_type,
+            request=request,
+            find=partial(self._find, annotation),
+            annotation=annotation,
+            read_refusal=self._read_refusal,
+            keep=partial(self._keep, seat),
+        )
+
+    def _find(self, annotation: str, token: str) -> Mapping[str, Any] | None:
+        """Look for a HIT by its token among all of the account."""
+        for page in pages(self.endpoint.reading, "list_hits"):
+            for hit in page["HITs"]:
+                if hit.get("RequesterAnnotation") == annotation + token:
+                    return {"HIT": hit}
+        return None
+
+    def _read_refusal(self, reply: Reply) -> Mapping[str, Any] | None:
+        """Return the HIT that a repeat of a token is refused for: the endpoint's words name it."""
+        if EXISTS.lower() not in f"{reply.code} {reply.told}".lower():
+            return None
+        for hit_id in HIT_ID.findall(reply.told):
+            found = call(self.endpoint.reading.get_hit, {"HITId": hit_id})
+            if found.state == "done":
+                return found.content
+        return None
+
+    def _keep(self, seat: Seat, connection: Connection, answer: Mapping[str, Any]) -> None:
+        hit = answer["HIT"]
+        reward = parse_money(str(hit["Reward"]))
+        most = int(hit["MaxAssignments"])
+        masters = self.settings.masters
+        records.add_hit(
+            connection,
+            hit_id=hit["HITId"],
+            hit_type_id=hit["HITTypeId"],
+            endpoint=self.endpoint.origin,
+            key=_key_of(seat),
+            assignment_id=seat.assignment_id,
+            max_assignments=most,
+            reward=format_money(reward),
+            fee=format_money(assignment_fee(reward, max_assignments=most, masters=masters, rules=self.settings.fees)),
+            question_bytes=len(str(hit.get("Question", "")).encode()),
+            created_at=float(hit["CreationTime"]),
+            expires_at=float(hit["Expiration"]),
+        )
+
+
+def fetch_hit(endpoint: Endpoint, hit_id: str) -> Mapping[str, Any]:
+    """Return a HIT as the endpoint knows it now."""
+    hit: Mapping[str, Any] = fetch(endpoint.reading.get_hit, HITId=hit_id)["HIT"]
+    return hit
+
+
+def _choose_form(
+    workspace: Workspace,
+    settings: Settings,
+    endpoint: Endpoint,
+    assignment_ids: list[str],
+    published: tuple[records.Hit, ...],
+) -> tuple[Literal["html", "external"], int]:
+    """Decide whether the forms stand in the HITs, and return the bytes of the largest question."""
+    began = {"html" if hit.assignment_id is not None else "external" for hit in published}
+    if settings.form == "external" or (settings.form == "auto" and began == {"external"}):
+        return "external", _external_size(settings)
+    largest = 0
+    origins = origins_of(settings, endpoint)
+    for assignment_id in assignment_ids:
+        question = html_question(workspace.form(assignment_id), workspace.texts, origins=origins)
+        largest = max(largest, question_size(question))
+        if not fits(question):
+            break
+    else:
+        return "html", largest
+    if settings.form == "html":
+        raise StudyError(
+            f"[mturk] form: the form of {assignment_id} makes {largest:,} bytes of XML, and a HIT holds 65,535; "
+            'show fewer outputs, or set form = "external" and public_url'
+        )
+    _external_size(settings)
+    return "external", largest
+
+
+def _external_size(settings: Settings) -> int:
+    if settings.public_url is None:
+        raise StudyError(
+            "[mturk] public_url: wanted the https address of the survey server (`spa serve`), because the form does "
+            "not stand in the HIT, got nothing"
+        )
+    return question_size(external_question(settings.public_url))
+
+
+def _seats_with_forms(built: list[str], wanted: int, each: int, reward: Decimal, settings: Settings) -> Iterator[Seat]:
+    for number, assignment_id in enumerate(built):
+        yield from _seats(assignment_id, 0, min(each, wanted - number * each), reward, settings)
+
+
+def _seats(assignment_id: str | None, offset: int, count: int, reward: Decimal, settings: Settings) -> Iterator[Seat]:
+    for size in split(max(count, 0), reward, masters=settings.masters, rules=settings.fees):
+        yield Seat(offset=offset, assignments=size, assignment_id=assignment_id)
+        offset += size
+
+
+def _original_size(hit: records.Hit) -> int:
+    return int(hit.key.rpartition("+")[2])
+
+
+def _key_of(seat: Seat) -> str:
+    """Name a HIT in the journal by what it offers: the same for ever."""
+    return f"{seat.assignment_id or 'server'}/{seat.offset}+{seat.assignments}"
+
+
+def _seat_of(key: str) -> Seat:
+    name, _, place = key.partition("/")
+    offset, _, size = place.partition("+")
+    return Seat(offset=int(offset), assignments=int(size), assignment_id=None if name == "server" else name)

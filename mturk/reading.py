@@ -1,0 +1,83 @@
+"""What an annotator handed in for a HIT that holds its form: XML under their control, read by the study's own rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from mturk.answers import AnswerRefused, XMLRefused, answer_pairs, read_answers
+from mturk.hit_page import FORM_FIELD, RESERVED
+from spa.forms.form import ConfirmationTarget, Form, ScreeningTarget
+from spa.responses.answers import NO_ANSWER, parse_answers, payload_from_pairs, unknown_keys
+from spa.responses.outcomes import COMPLETED, NO_CONSENT, SCREENED_OUT, Outcome
+from spa.responses.submission import Missing, Response
+
+SHOWN = 3  # unusable answers that a problem names
+LONGEST = 120  # characters of one reason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """The answers of one submission, and what a reviewer should know before paying for them."""
+
+    answers: tuple[Response | Missing, ...]
+    outcome: Outcome
+    problem: str | None
+
+
+def read_submission(form: Form, answer: str) -> Reading:
+    """Read the XML of a submission by the rules that hold for everybody's answers.
+
+    Nothing is lost: what cannot be read is missing with its reason, and the XML is kept by the caller.
+
+    Parameters
+    ----------
+    form : Form
+        The form that stood in the HIT.
+    answer : str
+        ``Assignment.Answer``.
+    """
+    questions = tuple(form.questions("people"))
+    try:
+        payload = payload_from_pairs(answer_pairs(read_answers(answer)))
+    except (AnswerRefused, XMLRefused) as error:
+        reason = f"the submission cannot be read: {error}"
+        lost = tuple(Missing(question_id=q.question_id, target=q.target, reason=reason, raw=None) for q in questions)
+        return Reading(answers=lost, outcome=COMPLETED, problem=reason)
+    answers = parse_answers(questions, payload)
+    return Reading(answers=answers, outcome=_outcome(answers), problem=_problem(form, payload, answers))
+
+
+def _outcome(answers: tuple[Response | Missing, ...]) -> Outcome:
+    for answer in answers:
+        target = answer.target
+        if isinstance(target, ConfirmationTarget) and target.confirmation == "consent" and isinstance(answer, Missing):
+            return NO_CONSENT
+    for answer in answers:
+        if not isinstance(answer, Response) or not isinstance(answer.target, ScreeningTarget):
+            continue
+        if answer.value not in answer.target.eligible:
+            return SCREENED_OUT
+    return COMPLETED
+
+
+def _problem(form: Form, payload: Mapping[str, object], answers: tuple[Response | Missing, ...]) -> str | None:
+    """Return why somebody should look before paying; ``None`` where every question has a usable answer."""
+    of = payload.get(FORM_FIELD)
+    if of is not None and of != form.assignment_id:
+        return f"the answers are to another form than that of {form.assignment_id}"
+    lost = [answer for answer in answers if isinstance(answer, Missing)]
+    if lost:
+        told = "; ".join(f"{one.question_id}: {_short(one.reason)}" for one in lost[:SHOWN])
+        more = f" and {len(lost) - SHOWN} more" if len(lost) > SHOWN else ""
+        empty = sum(one.reason == NO_ANSWER for one in lost)
+        return f"{len(lost)} of {len(answers)} answers unusable, {empty} of them empty: {told}{more}"
+    foreign = [name for name in unknown_keys(form.questions("people"), payload) if name not in (*RESERVED, FORM_FIELD)]
+    if foreign:
+        return f"{len(foreign)} fields that the form does not have, such as {_short(foreign[0])!r}"
+    return None
+
+
+def _short(text: str) -> str:
+    plain = "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
+    return plain if len(plain) <= LONGEST else plain[:LONGEST] + "..."

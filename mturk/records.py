@@ -1,0 +1,251 @@
+"""What is known of the HITs of a study, beside its answers in the same store.
+
+Who an annotator is does not stand here: these rows know the store's own id of a person, and the
+endpoint is asked for theirs when somebody has to be paid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import (
+    Boolean,
+    Column,
+    Connection,
+    Float,
+    Integer,
+    MetaData,
+    Select,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+    func,
+    insert,
+    select,
+    update,
+)
+
+from spa.responses.store import Store
+from spa.responses.store_schema import Verbatim, people
+
+metadata = MetaData()
+
+hits = Table(
+    "mturk_hits",
+    metadata,
+    Column("number", Integer, primary_key=True),
+    Column("hit_id", String, nullable=False, unique=True),
+    Column("hit_type_id", String, nullable=False),
+    Column("endpoint", String, nullable=False),
+    Column("key", String, nullable=False),  # of the journal: which seats of the study this HIT offers
+    Column("assignment_id", String),  # the form that stands in the HIT; NULL where the survey server hands forms out
+    Column("max_assignments", Integer, nullable=False),
+    Column("reward", String, nullable=False),  # dollars
+    Column("fee", String, nullable=False),  # dollars for one assignment
+    Column("question_bytes", Integer, nullable=False),
+    Column("created_at", Float, nullable=False),  # seconds since 1970
+    Column("expires_at", Float, nullable=False),
+    Column("archived_assignments", Integer, nullable=False, default=0),  # how many stand in the last archive
+    Column("archived_at", Float),
+    Column("disposed_at", Float),
+    UniqueConstraint("endpoint", "key"),
+)
+
+works = Table(  # the protocol calls them assignments, which here are the questionnaires
+    "mturk_assignments",
+    metadata,
+    Column("number", Integer, primary_key=True),
+    Column("mturk_assignment_id", String, nullable=False, unique=True),
+    Column("hit_id", String, nullable=False, index=True),
+    Column("annotator_id", String, nullable=False, index=True),
+    Column("submission_id", String),  # NULL where nothing of the study could be filled in
+    Column("status", String, nullable=False),  # Submitted, Approved, Rejected
+    Column("accepted_at", Float),
+    Column("submitted_at", Float),
+    Column("auto_approval_at", Float),
+    Column("reviewed_at", Float),
+    Column("answer", Verbatim, nullable=False),  # XML as it came
+    Column("feedback", Text),
+    Column("problem", Text),  # why nobody should approve it unseen; NULL where there is nothing
+    Column("excluded", Boolean, nullable=False, default=False),  # the person is kept from the study's other HITs
+)
+
+
+frames = Table(  # of annotators who fill in the form on the survey server
+    "mturk_frames",
+    metadata,
+    Column("mturk_assignment_id", String, primary_key=True),
+    Column("hit_id", String, nullable=False),
+    Column("submit_to", String, nullable=False),  # where the HIT is handed in
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """A HIT that was published."""
+
+    number: int
+    hit_id: str
+    hit_type_id: str
+    endpoint: str
+    key: str
+    assignment_id: str | None
+    max_assignments: int
+    reward: str
+    fee: str
+    question_bytes: int
+    created_at: float
+    expires_at: float
+    archived_assignments: int
+    archived_at: float | None
+    disposed_at: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """What one person handed in for one HIT. Times in seconds since 1970."""
+
+    number: int
+    mturk_assignment_id: str
+    hit_id: str
+    annotator_id: str
+    submission_id: str | None
+    status: str
+    accepted_at: float | None
+    submitted_at: float | None
+    auto_approval_at: float | None
+    reviewed_at: float | None
+    answer: str
+    feedback: str | None
+    problem: str | None
+    excluded: bool
+
+
+def set_up(store: Store) -> None:
+    """Make the tables where a store does not have them yet."""
+    with store.transaction() as connection:
+        metadata.create_all(connection)
+
+
+def add_hit(connection: Connection, **values: Any) -> None:
+    """Note a HIT that was published; the same again changes nothing."""
+    if connection.scalar(select(hits.c.number).where(hits.c.hit_id == values["hit_id"])) is None:
+        connection.execute(insert(hits).values(archived_assignments=0, **values))
+
+
+def change_hit(connection: Connection, hit_id: str, **values: Any) -> None:
+    """Note what has become of a HIT."""
+    connection.execute(update(hits).where(hits.c.hit_id == hit_id).values(**values))
+
+
+def all_hits(store: Store, endpoint: str) -> tuple[Hit, ...]:
+    """Return the HITs published at an endpoint, in the order in which they were made."""
+    query = select(hits).where(hits.c.endpoint == endpoint).order_by(hits.c.number)
+    with store.reading() as connection:
+        return tuple(Hit(**row._mapping) for row in connection.execute(query))
+
+
+def find_hit(store: Store, hit_id: str) -> Hit | None:
+    """Return one HIT by the endpoint's id."""
+    with store.reading() as connection:
+        row = connection.execute(select(hits).where(hits.c.hit_id == hit_id)).first()
+    return None if row is None else Hit(**row._mapping)
+
+
+def origins(store: Store) -> tuple[str, ...]:
+    """Return the endpoints at which HITs of the study were published."""
+    with store.reading() as connection:
+        return tuple(connection.scalars(select(hits.c.endpoint).distinct().order_by(hits.c.endpoint)))
+
+
+def note_frame(store: Store, mturk_assignment_id: str, *, hit_id: str, submit_to: str) -> None:
+    """Remember where an assignment is handed in; the first address counts."""
+    if find_frame(store, mturk_assignment_id) is not None:
+        return
+    with store.transaction() as connection:
+        if connection.scalar(_submit_to(mturk_assignment_id)) is None:
+            values = {"mturk_assignment_id": mturk_assignment_id, "hit_id": hit_id, "submit_to": submit_to}
+            connection.execute(insert(frames).values(values))
+
+
+def find_frame(store: Store, mturk_assignment_id: str) -> str | None:
+    """Return where an assignment is handed in."""
+    with store.reading() as connection:
+        found: str | None = connection.scalar(_submit_to(mturk_assignment_id))
+    return found
+
+
+def _submit_to(mturk_assignment_id: str) -> Select[Any]:
+    return select(frames.c.submit_to).where(frames.c.mturk_assignment_id == mturk_assignment_id)
+
+
+def add_work(connection: Connection, **values: Any) -> None:
+    """Note what was handed in."""
+    connection.execute(insert(works).values(**values))
+
+
+def change_work(connection: Connection, mturk_assignment_id: str, **values: Any) -> None:
+    """Note what has become of a submission at the endpoint."""
+    connection.execute(update(works).where(works.c.mturk_assignment_id == mturk_assignment_id).values(**values))
+
+
+def known_works(store: Store, hit_id: str) -> dict[str, Work]:
+    """Return what was handed in for one HIT, by the endpoint's id."""
+    query = select(works).where(works.c.hit_id == hit_id).order_by(works.c.number)
+    with store.reading() as connection:
+        return {row.mturk_assignment_id: Work(**row._mapping) for row in connection.execute(query)}
+
+
+def all_works(store: Store, endpoint: str, *, statuses: Iterable[str] | None = None) -> Iterator[Work]:
+    """Yield what was handed in at an endpoint, a few hundred in memory at a time."""
+    query = select(works).join(hits, hits.c.hit_id == works.c.hit_id).where(hits.c.endpoint == endpoint)
+    if statuses is not None:
+        query = query.where(works.c.status.in_(list(statuses)))
+    for row in store.stream(query.order_by(works.c.number)):
+        yield Work(**row._mapping)
+
+
+def find_work(store: Store, mturk_assignment_id: str) -> Work | None:
+    """Return one submission by the endpoint's id."""
+    with store.reading() as connection:
+        row = connection.execute(select(works).where(works.c.mturk_assignment_id == mturk_assignment_id)).first()
+    return None if row is None else Work(**row._mapping)
+
+
+def worker_ids(store: Store) -> dict[str, str]:
+    """Return the endpoint's name of each person who is not forgotten, by the store's own id."""
+    query = select(people.c.annotator_id, people.c.external_person).where(people.c.source == "mturk")
+    with store.reading() as connection:
+        return {row.annotator_id: row.external_person for row in connection.execute(query) if row.external_person}
+
+
+def has_worked(connection: Connection, annotator_id: str, endpoint: str) -> bool:
+    """Say whether something was handed in by this person before."""
+    query = select(works.c.number).join(hits, hits.c.hit_id == works.c.hit_id)
+    own = works.c.annotator_id == annotator_id, hits.c.endpoint == endpoint
+    return connection.scalar(query.where(*own).limit(1)) is not None
+
+
+def unmarked_hits(store: Store, endpoint: str) -> tuple[str, ...]:
+    """Return the HITs with submissions whose annotators are not kept from the other HITs yet."""
+    query = select(works.c.hit_id).join(hits, hits.c.hit_id == works.c.hit_id).distinct()
+    with store.reading() as connection:
+        return tuple(connection.scalars(query.where(hits.c.endpoint == endpoint, works.c.excluded.is_(False))))
+
+
+def counts(store: Store, endpoint: str) -> Mapping[str, Mapping[str, int]]:
+    """Return how many submissions of each status every HIT has: hit id -> status -> count."""
+    query = (
+        select(works.c.hit_id, works.c.status, func.count().label("n"))
+        .join(hits, hits.c.hit_id == works.c.hit_id)
+        .where(hits.c.endpoint == endpoint)
+        .group_by(works.c.hit_id, works.c.status)
+    )
+    found: dict[str, dict[str, int]] = {}
+    with store.reading() as connection:
+        for row in connection.execute(query):
+            found.setdefault(row.hit_id, {})[row.status] = row.n
+    return found

@@ -1,0 +1,126 @@
+"""What came of one call to an endpoint: done, refused, or not known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    ConnectTimeoutError,
+    EndpointConnectionError,
+    NoCredentialsError,
+    ParamValidationError,
+    PartialCredentialsError,
+    ProxyConnectionError,
+)
+
+from spa.errors import PlatformError
+
+# done: it took effect. refused: it did not, and never will as it is. later: it did not, try again.
+# unknown: nobody knows whether it took effect.
+State = Literal["done", "refused", "later", "unknown"]
+THROTTLED = ("ThrottlingException", "Throttling", "TooManyRequestsException", "RequestLimitExceeded", "SlowDown")
+PAGE = 100  # entries of a list at once
+SHOWN = 300  # characters of an endpoint's own words
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What came of one call."""
+
+    state: State
+    content: Mapping[str, Any] = field(default_factory=dict)
+    code: str = ""  # the endpoint's, such as "AWS.MechanicalTurk.HITAlreadyExists"
+    told: str = ""  # in words, one line
+
+
+def call(method: Callable[..., Mapping[str, Any]], parameters: Mapping[str, Any]) -> Reply:
+    """Make one call and say what came of it.
+
+    Raises
+    ------
+    PlatformError
+        If it could not be made at all: no keys, or parameters that the service model refuses.
+    """
+    try:
+        answer = dict(method(**parameters))
+    except ClientError as error:
+        return _reply_to(error)
+    except (NoCredentialsError, PartialCredentialsError) as error:
+        raise PlatformError(
+            f"no keys for the endpoint: {error}; put those that it issued into AWS_ACCESS_KEY_ID and "
+            "AWS_SECRET_ACCESS_KEY"
+        ) from error
+    except ParamValidationError as error:
+        raise PlatformError(f"the protocol does not allow this call: {error}") from error
+    except (EndpointConnectionError, ConnectTimeoutError, ProxyConnectionError) as error:
+        return Reply(state="later", told=_line(error))
+    except BotoCoreError as error:
+        return Reply(state="unknown", told=_line(error))
+    answer.pop("ResponseMetadata", None)
+    return Reply(state="done", content=answer)
+
+
+def fetch(method: Callable[..., Mapping[str, Any]], **parameters: Any) -> Mapping[str, Any]:
+    """Make a call that changes nothing and return what it answers.
+
+    Raises
+    ------
+    PlatformError
+        If it did not answer; what it was asked and why it failed are told.
+    """
+    reply = call(method, parameters)
+    if reply.state == "done":
+        return reply.content
+    raise failed(method.__name__, reply)
+
+
+def pages(client: Any, operation: str, **parameters: Any) -> Iterator[Mapping[str, Any]]:
+    """Yield the pages of a list, up to a hundred entries each, however many there are.
+
+    Raises
+    ------
+    PlatformError
+        If one of them does not arrive.
+    """
+    method = getattr(client, operation)
+    token: str | None = None
+    while True:
+        more = {} if token is None else {"NextToken": token}
+        page = fetch(method, MaxResults=PAGE, **parameters, **more)
+        yield page
+        following = page.get("NextToken")
+        if following is None or following == token:
+            return
+        token = following
+
+
+def failed(operation: str, reply: Reply) -> PlatformError:
+    """Tell in one line that a call did not take effect, or may not have."""
+    what = {
+        "refused": "the endpoint refused",
+        "later": "the endpoint did not take it now",
+        "unknown": "nobody knows whether it took effect",
+    }[reply.state]
+    code = f" ({reply.code})" if reply.code else ""
+    remedy = "put right what it names" if reply.state == "refused" else "run the same command again; nothing is doubled"
+    return PlatformError(f"{operation}: {what}{code}: {reply.told}; {remedy}")
+
+
+def _reply_to(error: ClientError) -> Reply:
+    status = int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
+    fault: Mapping[str, Any] = error.response.get("Error", {})
+    code = str(error.response.get("TurkErrorCode") or fault.get("Code") or status)
+    told = " ".join(str(fault.get("Message") or error).split())[:SHOWN]
+    if str(fault.get("Code")) in THROTTLED or status == 429:
+        return Reply(state="later", code=code, told=told)
+    if 400 <= status < 500:
+        return Reply(state="refused", code=code, told=told)
+    return Reply(state="unknown", code=code, told=told or f"status {status}")
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split())[:SHOWN]

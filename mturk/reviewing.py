@@ -1,0 +1,190 @@
+"""Approving and rejecting what was handed in: paid once, refused only by hand and with a reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import partial
+from typing import Any
+
+from sqlalchemy import Connection
+
+from mturk import records
+from mturk.collecting import APPROVED, REJECTED, SUBMITTED
+from mturk.endpoints import Endpoint
+from mturk.once import Deed, Once
+from mturk.replies import fetch
+from spa.errors import PlatformError
+from spa.responses.store import Store
+
+REVIEWS = "reviews"  # scope of the journal
+OVERRIDE_DAYS = 30  # after submission, in which a rejection can be taken back
+DAY = 86_400.0  # seconds
+LONGEST_REASON = 1024  # characters that the annotator reads
+SHORTEST_REASON = 10  # characters; a rejection stays with an annotator for good, and "bad" explains nothing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Due:
+    """What approving costs, in dollars."""
+
+    works: tuple[records.Work, ...]
+    left: tuple[records.Work, ...]  # not approved: there is a problem with each
+    rewards: Decimal
+    fees: Decimal
+
+    @property
+    def total(self) -> Decimal:
+        """Rewards and fees together."""
+        return self.rewards + self.fees
+
+
+def to_approve(store: Store, endpoint: Endpoint, named: Sequence[str], *, override: bool, now: float) -> Due:
+    """Find what is to be approved and what that costs.
+
+    Parameters
+    ----------
+    store : Store
+        Where the submissions were collected.
+    endpoint : Endpoint
+        Where they were handed in.
+    named : sequence of str
+        The endpoint's ids of submissions; without any, all that wait for review and have no problem.
+    override : bool
+        Whether rejected ones are meant.
+    now : float
+        Seconds since 1970.
+
+    Raises
+    ------
+    PlatformError
+        If one of those named is not known, not in a state to be approved, or rejected too long ago.
+    """
+    if override and not named:
+        raise PlatformError("approve: taking back a rejection is done by hand; name each with --assignment")
+    wanted = REJECTED if override else SUBMITTED
+    if named:
+        chosen = [_checked(store, one, wanted, now) for one in dict.fromkeys(named)]
+        chosen = [work for work in chosen if work.status != APPROVED]
+        left: list[records.Work] = []
+    else:
+        waiting = list(records.all_works(store, endpoint.origin, statuses=[SUBMITTED]))
+        chosen = [work for work in waiting if work.problem is None]
+        left = [work for work in waiting if work.problem is not None]
+    prices = {hit.hit_id: hit for hit in records.all_hits(store, endpoint.origin)}
+    return Due(
+        works=tuple(chosen),
+        left=tuple(left),
+        rewards=sum((Decimal(prices[work.hit_id].reward) for work in chosen), Decimal("0.00")),
+        fees=sum((Decimal(prices[work.hit_id].fee) for work in chosen), Decimal("0.00")),
+    )
+
+
+class Reviewer:
+    """Approves and rejects at one endpoint."""
+
+    def __init__(self, once: Once, endpoint: Endpoint) -> None:
+        self.once = once
+        self.endpoint = endpoint
+        self.scope = f"{REVIEWS} {endpoint.origin}"
+
+    def approve(self, works: Iterable[records.Work], *, feedback: str | None, override: bool) -> Iterator[str]:
+        """Approve submissions one by one, each once; yields their ids."""
+        for work in works:
+            request: dict[str, Any] = {"AssignmentId": work.mturk_assignment_id}
+            if feedback:
+                request["RequesterFeedback"] = feedback
+            if override:
+                request["OverrideRejection"] = True
+            method = self.endpoint.once.approve_assignment
+            self.once.do(self._deed(work, "override" if override else "approve", method, request, APPROVED))
+            yield work.mturk_assignment_id
+
+    def reject(self, works: Iterable[records.Work], *, reason: str) -> Iterator[str]:
+        """Reject submissions one by one, each with the reason that its annotator reads."""
+        check_reason(reason)
+        for work in works:
+            request = {"AssignmentId": work.mturk_assignment_id, "RequesterFeedback": reason}
+            self.once.do(self._deed(work, "reject", self.endpoint.once.reject_assignment, request, REJECTED))
+            yield work.mturk_assignment_id
+
+    def _deed(
+        self,
+        work: records.Work,
+        name: str,
+        method: Callable[..., Mapping[str, Any]],
+        request: Mapping[str, Any],
+        status: str,
+    ) -> Deed:
+        """Return a review as a deed: the status at the endpoint tells whether it is done."""
+        return Deed(
+            scope=self.scope,
+            key=f"{name}/{work.mturk_assignment_id}",
+            method=method,
+            request=request,
+            find=lambda token: self._find(work.mturk_assignment_id, status),
+            token_name=None,
+            repeatable=True,
+            keep=partial(_keep, work.mturk_assignment_id, status),
+        )
+
+    def _find(self, mturk_assignment_id: str, status: str) -> Mapping[str, Any] | None:
+        answer = fetch(self.endpoint.reading.get_assignment, AssignmentId=mturk_assignment_id)
+        return {} if answer["Assignment"]["AssignmentStatus"] == status else None
+
+
+def to_reject(store: Store, named: Sequence[str]) -> tuple[records.Work, ...]:
+    """Return the submissions named, each of which must wait for review.
+
+    Raises
+    ------
+    PlatformError
+        If one is not known or was reviewed already.
+    """
+    if not named:
+        raise PlatformError("reject: name each submission with --assignment; there is no rejecting of all")
+    found = []
+    for one in dict.fromkeys(named):
+        work = known(store, one)
+        if work.status == APPROVED:
+            raise PlatformError(f"reject: {one} is approved, and an approval cannot be taken back")
+        if work.status != REJECTED:
+            found.append(work)
+    return tuple(found)
+
+
+def check_reason(reason: str) -> None:
+    """Refuse a reason that tells an annotator nothing."""
+    if not SHORTEST_REASON <= len(reason.strip()) <= LONGEST_REASON:
+        raise PlatformError(
+            f"--reason: wanted {SHORTEST_REASON} to {LONGEST_REASON} characters that tell the annotator what was "
+            f"wrong, got {len(reason.strip())}"
+        )
+
+
+def known(store: Store, mturk_assignment_id: str) -> records.Work:
+    """Return a submission that was collected."""
+    work = records.find_work(store, mturk_assignment_id)
+    if work is None:
+        raise PlatformError(
+            f"--assignment {mturk_assignment_id[:64]!r}: no such submission has been collected; run `spa mturk collect`"
+        )
+    return work
+
+
+def _checked(store: Store, mturk_assignment_id: str, wanted: str, now: float) -> records.Work:
+    work = known(store, mturk_assignment_id)
+    if work.status not in (wanted, APPROVED):
+        remedy = "add --override to take a rejection back" if work.status == REJECTED else "leave out --override"
+        raise PlatformError(f"approve: {mturk_assignment_id} is {work.status.lower()}, not {wanted.lower()}; {remedy}")
+    if wanted == REJECTED and work.status == REJECTED and now - (work.submitted_at or 0.0) > OVERRIDE_DAYS * DAY:
+        raise PlatformError(
+            f"approve: {mturk_assignment_id} was handed in more than {OVERRIDE_DAYS} days ago, so its rejection "
+            "stands; pay the annotator with a bonus"
+        )
+    return work
+
+
+def _keep(mturk_assignment_id: str, status: str, connection: Connection, answer: Mapping[str, Any]) -> None:
+    records.change_work(connection, mturk_assignment_id, status=status)
