@@ -46,6 +46,11 @@ class Desk:
     sleep: Callable[[float], None]
 
     @property
+    def poll_seconds(self) -> float:
+        """Return how long to wait between two looks at what the platform does by and by."""
+        return 0.2 if self.access is not None and self.access.local else 3.0
+
+    @property
     def store(self) -> Store:
         """Return the store."""
         return self.workspace.store

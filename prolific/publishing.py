@@ -15,7 +15,6 @@ from prolific.prospect import Prospect
 from spa.journal import STARTED
 
 PUBLISHING = "PUBLISHING"
-POLL_SECONDS = 2.0
 MOST_POLLS = 90
 
 
@@ -120,5 +119,5 @@ def wait_until_published(desk: Desk, study_id: str) -> StudyRecord:
         study = desk.platform.studies.fetch(study_id)
         if study.status != PUBLISHING:
             return study
-        desk.sleep(POLL_SECONDS)
+        desk.sleep(desk.poll_seconds)
     raise ProlificError(f"Prolific: study {study_id} is still being published; `spa prolific status` tells when it is")

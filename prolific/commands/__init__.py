@@ -7,10 +7,14 @@ from importlib import import_module
 import click
 
 COMMANDS = {  # name -> where it is, in the order of a study's life
+    "emulate": "prolific.emulator.command:emulate",
     "plan": "prolific.commands.plan:plan",
     "create": "prolific.commands.create:create",
     "publish": "prolific.commands.publish:publish",
     "status": "prolific.commands.status:status",
+    "collect": "prolific.commands.collect:collect",
+    "reconcile": "prolific.commands.collect:reconcile",
+    "approve": "prolific.commands.approve:approve",
 }
 
 

@@ -13,7 +13,7 @@ from sqlalchemy import insert, update
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
-from prolific.emulator import control_routes, schema
+from prolific.emulator import control_routes, schema, site_routes
 from prolific.emulator.calls import Answer, Call, Route
 from prolific.emulator.faults import BEFORE, Fault, next_fault
 from prolific.emulator.operations import API_ROUTES
@@ -42,7 +42,7 @@ def create_app(platform: Platform) -> FastAPI:
     for route in API_ROUTES:
         endpoint = Endpoint(platform, route).answer
         app.add_api_route(route.path, endpoint, methods=[route.method], response_model=None)
-    for route in control_routes.routes.all:
+    for route in (*control_routes.routes.all, *site_routes.routes.all):
         endpoint = ControlEndpoint(platform, route).answer
         app.add_api_route(route.path, endpoint, methods=[route.method], response_model=None)
     app.add_api_route("/emulator/clock/", _advancing(platform), methods=["POST"], response_model=None)
@@ -153,6 +153,7 @@ def read_call(request: Request, body: bytes) -> Call:
         body=read,
         address=str(request.url.replace(query="")),
         base=str(request.base_url).rstrip("/"),
+        cookie=request.headers.get("cookie", ""),
     )
 
 

@@ -145,3 +145,19 @@ def add_participant(
     person = participant_id or new_id()
     turn.connection.execute(insert(schema.participants).values(id=person, email=email, attributes=dict(attributes)))
     return person
+
+
+def fitting(filters: Filters) -> dict[str, Any]:
+    """Return what somebody says of themselves who passes filters on what people say of themselves."""
+    attributes: dict[str, Any] = {}
+    for one in filters:
+        if one["filter_id"] in (*STUDY_LISTS, *GROUP_LISTS, *PERSON_LISTS):
+            continue
+        if one.get("selected_values"):
+            attributes[one["filter_id"]] = [one["selected_values"][0]]
+        else:
+            ends = one["selected_range"]
+            attributes[one["filter_id"]] = next(
+                end for end in (ends.get("lower"), ends.get("upper")) if end is not None
+            )
+    return attributes

@@ -27,6 +27,7 @@ class Call:
     body: Any  # of JSON; None without a body
     address: str  # of this request, without its query
     base: str  # of the server
+    cookie: str = ""  # the header of that name
 
     def read(self, model: type[M]) -> M:
         """Return the body as a record, or refuse."""

@@ -31,6 +31,7 @@ def emulate(port: int, store: Path, clock: str) -> None:
     docs/prolific-emulator.md.
     """
     from prolific.emulator.app import create_app
+    from prolific.emulator.courier import delivering
     from prolific.emulator.platform import Platform
     from spa.annotators.listening import listen, run
 
@@ -40,5 +41,6 @@ def emulate(port: int, store: Path, clock: str) -> None:
         click.echo("In another terminal:")
         click.echo(f"  export PROLIFIC_API_URL={listener.address} PROLIFIC_API_TOKEN=emulated")
         click.echo("Nothing here is real money. Ctrl-C stops it.")
-        run(create_app(platform), listener)
+        with delivering(platform):
+            run(create_app(platform), listener)
         platform.close()

@@ -153,6 +153,13 @@ def see_payments(turn: Turn, call: Call) -> Answer:
     return Answer(body={"results": [dict(row._mapping) for row in rows]})
 
 
+@routes.add("SeeDeliveries", "GET", "/emulator/deliveries/")
+def see_deliveries(turn: Turn, call: Call) -> Answer:
+    """Show every attempt to deliver an event; the status is null where nobody answered."""
+    rows = turn.connection.execute(select(schema.deliveries).order_by(schema.deliveries.c.number))
+    return Answer(body={"results": [dict(row._mapping) for row in rows]})
+
+
 @routes.add("SeeRequests", "GET", "/emulator/requests/")
 def see_requests(turn: Turn, call: Call) -> Answer:
     """Show the requests to the API that came, of one operation where it is given."""

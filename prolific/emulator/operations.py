@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from prolific.emulator import account_routes, audience_routes, study_routes, submission_routes
+from prolific.emulator import (
+    account_routes,
+    audience_routes,
+    collection_routes,
+    hook_routes,
+    study_routes,
+    submission_routes,
+)
 from prolific.emulator.calls import Route
 
 
@@ -21,6 +28,8 @@ API_ROUTES: tuple[Route, ...] = (
     *study_routes.routes.all,
     *submission_routes.routes.all,
     *audience_routes.routes.all,
+    *collection_routes.routes.all,
+    *hook_routes.routes.all,
 )
 UNPUBLISHED = frozenset({"ScreenOutSubmissions"})
 OPERATIONS = tuple(

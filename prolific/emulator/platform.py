@@ -9,9 +9,9 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -38,7 +38,6 @@ class Turn:
     now: float  # seconds since 1970, by the emulated clock
     request: int  # how many requests have come, this one included
     behaviour: Behaviour
-    after: list[Callable[[], None]] = field(default_factory=list)  # run when the transaction is on disk
 
     def at(self, moment: float) -> Turn:
         """Return the same turn at another moment: things fall due in their order, not when somebody looks."""
@@ -69,13 +68,15 @@ class Platform:
             _prepare(connection, path)
 
     @contextmanager
-    def turn(self, *, counts: bool = True) -> Iterator[Turn]:
+    def turn(self, *, counts: bool = True, wakes: bool = True) -> Iterator[Turn]:
         """Yield a turn; all that fell due before it has been done, and its changes are on disk on leaving.
 
         Parameters
         ----------
         counts : bool
             Whether it is a request to the API, after some of which work that lags is done.
+        wakes : bool
+            Whether whoever delivers events is to look for new ones.
         """
         from prolific.emulator.due import do_what_is_due
 
@@ -83,12 +84,10 @@ class Platform:
             with self._begin() as connection:
                 turn = self._turn(connection, counts=counts)
                 do_what_is_due(turn)
-            _run(turn)
             with self._begin() as connection:
-                turn = replace(turn, connection=connection, after=[])
-                yield turn
-            _run(turn)
-        self.woken.set()
+                yield replace(turn, connection=connection)
+        if wakes:
+            self.woken.set()
 
     def advance(self, seconds: float) -> float:
         """Put the clock forward and do all that falls due on the way; return the new time."""
@@ -141,11 +140,6 @@ def save_behaviour(turn: Turn, behaviour: Behaviour) -> None:
 def save_row(connection: Connection, table: Any, row_id: str, **values: Any) -> None:
     """Change the row of an id."""
     connection.execute(update(table).where(table.c.id == row_id).values(**values))
-
-
-def _run(turn: Turn) -> None:
-    for action in turn.after:
-        action()
 
 
 def _prepare(connection: Connection, path: Path) -> None:

@@ -180,9 +180,15 @@ events = Table(
     Column("status", Text, nullable=False),  # PENDING, SUCCEEDED, FAILED
     Column("attempts", Integer, nullable=False, default=0),
     Column("due_at", Float, nullable=False),
-    Column(
-        "copies", Integer, nullable=False, default=1
-    ),  # how often it is still to be delivered, also when it went well
+)
+
+deliveries = Table(
+    "hook_deliveries",
+    metadata,
+    Column("number", Integer, primary_key=True),
+    Column("event_id", Text, ForeignKey("hook_events.id"), nullable=False),
+    Column("at", Float, nullable=False),
+    Column("status", Integer),  # of the answer; NULL: there was none
 )
 
 jobs = Table(

@@ -6,7 +6,17 @@ import math
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictStr, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictFloat,
+    StrictInt,
+    StrictStr,
+    field_validator,
+    model_validator,
+)
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 DAY = 24 * 60  # minutes
@@ -50,6 +60,7 @@ def _whole(value: Any) -> Any:
 
 
 Whole = Annotated[int, BeforeValidator(_whole)]
+Number = StrictInt | StrictFloat
 
 
 class Body(BaseModel):
@@ -111,8 +122,8 @@ class CompletionCode(Body):
 class Range(Body):
     """Both ends included."""
 
-    lower: int | float | StrictStr | None = None
-    upper: int | float | StrictStr | None = None
+    lower: Number | StrictStr | None = None
+    upper: Number | StrictStr | None = None
 
 
 class Filter(Body):
@@ -163,8 +174,8 @@ class StudyBody(Body):
     prolific_id_option: Literal["question", "url_parameters", "not_required"]
     completion_codes: Annotated[list[CompletionCode], Field(min_length=1)]
     total_available_places: Annotated[Whole, Field(ge=1)]
-    estimated_completion_time: Annotated[Whole, Field(ge=1)]
-    maximum_allowed_time: Annotated[int | float | None, Field(gt=0)] = None
+    estimated_completion_time: Annotated[Number, Field(ge=1)]
+    maximum_allowed_time: Annotated[Number | None, Field(gt=0)] = None
     reward: Annotated[Whole, Field(ge=0)]
     device_compatibility: list[Literal["desktop", "tablet", "mobile"]] = []
     peripheral_requirements: list[Literal["audio", "camera", "download", "microphone"]] = []

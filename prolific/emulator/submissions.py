@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import Row, func, insert, select
 
 from prolific.emulator import events, schema, studies
-from prolific.emulator.audience import admits
+from prolific.emulator.audience import admits, took_part
 from prolific.emulator.ids import moment, new_id
 from prolific.emulator.jobs import later
 from prolific.emulator.platform import Turn, save_row
@@ -75,6 +75,7 @@ def take(turn: Turn, study_id: str, participant_id: str, *, device: str = "deskt
     if participant_id in study.excluded or not admits(turn, study.body["filters"], person.id, person.attributes):
         raise Refusal(409, "This person is not eligible")
     _check_often(turn, study, participant_id)
+    _check_collections(turn, study, participant_id)
     if studies.places_taken(turn, study_id) >= study.body["total_available_places"]:
         raise Refusal(409, "This study is full")
     submission_id = new_id()
@@ -110,6 +111,16 @@ def _check_often(turn: Turn, study: Row[Any], participant_id: str) -> None:
     running = turn.connection.scalar(select(func.count()).where(c.study_id == study.id, c.status.in_(studies.RUNNING)))
     if at_once not in (None, -1) and (running or 0) >= at_once:
         raise Refusal(409, "As many people as allowed are taking part at this moment")
+
+
+def _check_collections(turn: Turn, study: Row[Any], participant_id: str) -> None:
+    c = schema.collections.c
+    others: set[str] = set()
+    for study_ids in turn.connection.scalars(select(c.study_ids).where(c.deleted == 0)):
+        if study.id in study_ids:
+            others |= {*study_ids} - {study.id}
+    if participant_id in took_part(turn, sorted(others)):
+        raise Refusal(409, "This person has taken part in a study that excludes this one")
 
 
 def _place_url(turn: Turn, study: Row[Any]) -> str | None:

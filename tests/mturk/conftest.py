@@ -1,4 +1,4 @@
-"""Fixtures of the bridge: one emulator for all, whose keys are in the environment; a study of its own for each test."""
+"""What the tests of the MTurk bridge share: emulators, and studies to publish there."""
 
 from __future__ import annotations
 
@@ -11,9 +11,23 @@ from tests.mturk.emulated import Emulator, emulator
 from tests.mturk.studies import Bench, make_bench
 
 
+@pytest.fixture(scope="session")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulator]:
+    """Return an emulator that all tests of a run share; its clock only ever goes on, and nobody resets it."""
+    with emulator(tmp_path_factory.mktemp("endpoint") / "lab.sqlite") as running:
+        yield running
+
+
+@pytest.fixture
+def own(place: Emulator, request: pytest.FixtureRequest) -> Iterator[Emulator]:
+    """Return the shared emulator as a requester of this test's own sees it."""
+    with place.seen_by(request.node.name[:100]) as other:
+        yield other
+
+
 @pytest.fixture
 def emulated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Emulator]:
-    """Yield an emulator of the test's own, named by the environment."""
+    """Yield an emulator of the test's own, with faults of its own, named by the environment."""
     with emulator(tmp_path / "lab.sqlite") as running:
         monkeypatch.setenv("MTURK_ENDPOINT_URL", running.url)
         monkeypatch.setenv("AWS_ACCESS_KEY_ID", running.key.access_key_id)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import boto3
 import httpx2
+import pytest
 from botocore.config import Config
+from botocore.exceptions import ClientError
 
 from mturk.endpoint.app import create_app
 from mturk.endpoint.emulator import MovableClock, add_emulator, play_key
@@ -47,6 +50,7 @@ class Emulator:
     clock: MovableClock
     host_key: bytes
     key: Issued
+    opened: list[Any] = field(default_factory=list)
 
     @cached_property
     def client(self) -> Any:
@@ -56,11 +60,12 @@ class Emulator:
     @cached_property
     def control(self) -> httpx2.Client:
         """Return a client of the control routes."""
-        return httpx2.Client(base_url=f"{self.url}/emulator/", timeout=60)
+        self.opened.append(made := httpx2.Client(base_url=f"{self.url}/emulator/", timeout=60))
+        return made
 
     def client_of(self, key: Issued, **config: Any) -> Any:
         """Return a boto3 client of a requester."""
-        return boto3.client(
+        made = boto3.client(
             "mturk",
             region_name="us-east-1",
             endpoint_url=self.url,
@@ -68,6 +73,23 @@ class Emulator:
             aws_secret_access_key=key.secret_access_key,
             config=Config(**{"retries": {"total_max_attempts": 1}, **config}),
         )
+        self.opened.append(made)
+        return made
+
+    @contextmanager
+    def seen_by(self, name: str, budget: int = 1_000_000) -> Iterator[Emulator]:
+        """Yield the same emulator as another requester sees it, whose lists hold nothing of others."""
+        parts = (self.url, self.endpoint, self.clock, self.host_key)
+        other = Emulator(*parts, self.requester(name, budget))
+        try:
+            yield other
+        finally:
+            other.close()
+
+    def close(self) -> None:
+        """Close what was opened."""
+        for opened in self.opened:
+            opened.close()
 
     def requester(self, name: str, budget: int = 1_000_000) -> Issued:
         """Issue a key to another requester; the budget is in cents."""
@@ -115,12 +137,32 @@ def emulator(target: str | Path, **rules: Any) -> Iterator[Emulator]:
     """Yield an emulator on a store that is made where it is absent; MTurk's fees unless told otherwise."""
     place = str(target)
     with open_store(place, create=True) as store:
-        host_key = load_host_key(place, create=True)
+        host_key = secrets.token_bytes(32) if "://" in place else load_host_key(place, create=True)
         clock = MovableClock(frozen_at=START)
         endpoint = Endpoint(store, clock=clock, rules=Rules(**{"fees": "mturk", **rules}))
         key = play_key(endpoint, host_key, budget=1_000_000)
         app = add_emulator(create_app(endpoint, host_key), endpoint, clock)
         with served(app) as url:  # type: ignore[arg-type]
             running = Emulator(url=url, endpoint=endpoint, clock=clock, host_key=host_key, key=key)
-            yield running
-            running.control.close()
+            try:
+                yield running
+            finally:
+                running.close()
+
+
+@contextmanager
+def refused(place: Emulator, code: str) -> Iterator[Any]:
+    """Expect that a call is refused with this code; the service's own codes without their prefix.
+
+    boto3 shows ``TurkErrorCode`` for the errors of the model alone, the kind of the others.
+    """
+    with pytest.raises(ClientError) as told:
+        yield told
+    found = str(told.value.response.get("TurkErrorCode", told.value.response["Error"]["Code"]))
+    assert found.removeprefix("AWS.MechanicalTurk.") == code, told.value.response
+
+
+def pages_of(client: Any, operation: str, result: str, **given: Any) -> list[dict[str, Any]]:
+    """Return all results of a list, page by page, as boto3's paginator reads them."""
+    pages = client.get_paginator(operation).paginate(PaginationConfig={"PageSize": 2}, **given)
+    return [one for page in pages for one in page[result]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ import httpx2
 import pytest
 
 from prolific.emulator.app import create_app
+from prolific.emulator.courier import delivering
 from prolific.emulator.platform import ClockMode, Platform
 from spa.annotators.loopback import served
 from tests.prolific.people import People
@@ -32,6 +34,7 @@ def running(path: Path, *, clock: ClockMode = "manual", token: str | None = None
     platform = Platform(path, clock=clock, token=token)
     try:
         with (
+            delivering(platform, rng=random.Random(1)),
             served(create_app(platform)) as url,
             People.at(url) as people,
             httpx2.Client(base_url=url, headers={"Authorization": "Token any"}, timeout=30, trust_env=False) as api,

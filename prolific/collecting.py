@@ -1,0 +1,119 @@
+"""Bring both lists together: verify who could not be verified, free the places of those who left, compare."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from prolific.api.records import SubmissionRecord
+from prolific.codes import session_codes
+from prolific.desk import SOURCE, Desk
+from prolific.draft import family_group
+from prolific.people.releasing import release_gone
+from prolific.people.verification import FALSE, UNVERIFIED, VERIFIED, ask, claims, last_found, note
+from prolific.reconcile import Difference, reconcile
+from spa.responses.visits import Visit
+
+GROUP_CHUNK = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Collected:
+    """Both lists of a session side by side, after what can be put right by itself was."""
+
+    session: int
+    study_id: str
+    records: tuple[SubmissionRecord, ...]
+    visits: tuple[Visit, ...]
+    differences: tuple[Difference, ...]
+    verified: int  # now
+    refuted: int  # now
+    released: int  # now
+    overdue: int  # now, by our own deadline
+    excluded: int  # participants put into the family's group now
+
+    def visit(self, submission_id: str) -> Visit | None:
+        """Return our visit of a submission."""
+        return next((visit for visit in self.visits if visit.external_id == submission_id), None)
+
+
+def collect(desk: Desk, session: int) -> Collected:
+    """Bring a session up to date with the platform; safe to repeat, and changes nothing there but the group.
+
+    Parameters
+    ----------
+    desk : Desk
+        The study.
+    session : int
+        Which session.
+    """
+    study_id = desk.need_study(session)
+    records = tuple(desk.platform.submissions.of_study(study_id))
+    now = desk.clock()
+    overdue = desk.store.release_overdue(now)
+    verified, refuted = _verify(desk, study_id)
+    released = sum(release_gone(desk.store, record, now=now) for record in records)
+    excluded = _exclude(desk, records) if session == 1 else 0
+    return _compared(
+        desk,
+        session,
+        records,
+        verified=verified,
+        refuted=refuted,
+        released=released,
+        overdue=overdue,
+        excluded=excluded,
+    )
+
+
+def look(desk: Desk, session: int) -> Collected:
+    """Compare both lists and change nothing."""
+    records = tuple(desk.platform.submissions.of_study(desk.need_study(session)))
+    return _compared(desk, session, records)
+
+
+def _compared(desk: Desk, session: int, records: tuple[SubmissionRecord, ...], **counts: int) -> Collected:
+    visits = tuple(visit for visit in desk.store.visits(SOURCE) if visit.session == session)
+    found = {
+        visit.external_id: last_found(desk.once.journal, visit.external_id, visit.person)
+        for visit in visits
+        if visit.external_id is not None
+    }
+    none = dict.fromkeys(("verified", "refuted", "released", "overdue", "excluded"), 0)
+    return Collected(
+        session=session,
+        study_id=desk.need_study(session),
+        records=records,
+        visits=visits,
+        differences=reconcile(records, visits, codes=session_codes(desk.store, session), found=found),
+        **{**none, **counts},
+    )
+
+
+def _verify(desk: Desk, study_id: str) -> tuple[int, int]:
+    """Verify those who came while the platform could not be asked; answers of a false claim do not count."""
+    verified = refuted = 0
+    for claim in claims(desk.once.journal).values():
+        if claim.study_id != study_id or last_found(desk.once.journal, claim.submission_id, claim.person) != UNVERIFIED:
+            continue
+        verdict = ask(desk.platform, claim)
+        note(desk.store, claim, verdict)
+        verified += verdict.found == VERIFIED
+        refuted += verdict.found == FALSE
+        visit = desk.store.find_visit(SOURCE, claim.submission_id)
+        if verdict.found == FALSE and visit is not None and visit.person == claim.person:
+            desk.store.release(visit.submission_id, "false_claim", now=desk.clock(), finished=True)
+    return verified, refuted
+
+
+def _exclude(desk: Desk, records: tuple[SubmissionRecord, ...]) -> int:
+    """Put everybody who came into the family's group, also those who left without a code."""
+    workspace_id = desk.platform.workspace_of(desk.table.project)
+    groups = [group for group, name in desk.platform.audience.groups(workspace_id) if name == family_group(desk)]
+    if len(groups) != 1:
+        return 0
+    came = {visit.person for visit in desk.store.visits(SOURCE) if visit.person is not None}
+    listed = {record.participant_id for record in records}
+    missing = sorted((came & listed) - desk.platform.audience.members(groups[0]))
+    for start in range(0, len(missing), GROUP_CHUNK):
+        desk.platform.audience.add(groups[0], missing[start : start + GROUP_CHUNK])
+    return len(missing)

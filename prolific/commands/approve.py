@@ -1,0 +1,70 @@
+"""``spa prolific approve``: pay those whose answers are here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from prolific.commands.shared import json_option, study_options, tell_json, yes_option
+
+
+@click.command(epilog="Example: spa prolific approve my-study/study.toml --yes")
+@study_options
+@click.option(
+    "--also", metavar="SUBMISSION", multiple=True, help="Approve this one whatever the records say; repeatable."
+)
+@click.option("--except", "except_for", metavar="SUBMISSION", multiple=True, help="Leave this one alone; repeatable.")
+@yes_option("Approve, which pays them")
+@json_option
+def approve(
+    study: Path,
+    store: str | None,
+    endpoint_url: str | None,
+    also: tuple[str, ...],
+    except_for: tuple[str, ...],
+    yes: bool,
+    as_json: bool,
+) -> None:
+    """Approve the submissions of STUDY whose answers are complete here, whatever code was entered.
+
+    Who is left out of the analysis is paid all the same. Who must be looked at is listed with the reason.
+    """
+    from prolific.api.money import money
+    from prolific.collecting import collect
+    from prolific.desk import open_desk
+    from prolific.review.approving import approve_all, sort_out
+    from prolific.review.decided import decided_by_reviewers
+
+    told = []
+    with open_desk(study, store, endpoint_url, alone=True) as desk:
+        desk.need_study(1)
+        decided = decided_by_reviewers(desk.store)
+        for session in desk.created():
+            queue = sort_out(collect(desk, session), decided, also=also, except_for=except_for)
+            number = len(queue.approve)
+            rewards = sum(desk.offer.reward if one.reward is None else one.reward for one in queue.approve)
+            if not as_json:
+                click.echo(
+                    f"session {session}: {number} to approve, rewards {money(rewards, desk.offer.currency)} (reserved "
+                    f"when it was published; fees on top); {len(queue.look_at)} to look at"
+                )
+                for record, reason in queue.look_at:
+                    click.echo(f"  {record.submission_id} of {record.participant_id}: {reason}")
+            done, waiting = (0, ()) if not yes or not number else approve_all(desk, session, queue.approve)
+            told.append(
+                {
+                    "session": session,
+                    "to_approve": [one.submission_id for one in queue.approve],
+                    "rewards": rewards,
+                    "approved": done,
+                    "still_waiting": list(waiting),
+                    "to_look_at": {record.submission_id: reason for record, reason in queue.look_at},
+                }
+            )
+            if yes and number and not as_json:
+                click.echo(f"  approved: {done}" + (f"; still being approved: {len(waiting)}" if waiting else ""))
+    if as_json:
+        tell_json(told)
+    elif not yes:
+        click.echo("Nobody was approved. To approve: the same command with --yes")

@@ -1,0 +1,102 @@
+"""``spa prolific collect`` and ``reconcile``: the platform's list and our own, side by side."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from prolific.commands.shared import json_option, study_options, tell_json
+
+if TYPE_CHECKING:
+    from prolific.collecting import Collected
+
+
+@click.command(epilog="Example: spa prolific collect my-study/study.toml --every 60")
+@study_options
+@click.option("--every", type=click.FloatRange(min=5), metavar="SECONDS", help="Go on until the study is over.")
+@json_option
+def collect(study: Path, store: str | None, endpoint_url: str | None, every: float | None, as_json: bool) -> None:
+    """Bring STUDY up to date: verify visitors, free the places of those who left, leave earlier ones out, compare.
+
+    Answers are on disk already; this decides which of them count. It pays nobody.
+    """
+    from prolific.collecting import collect as bring_together
+    from prolific.desk import open_desk
+
+    with open_desk(study, store, endpoint_url) as desk:
+        desk.need_study(1)
+        while True:
+            found = [bring_together(desk, session) for session in desk.created()]
+            _tell(found, as_json=as_json)
+            states = [desk.platform.studies.fetch(one.study_id).status for one in found]
+            if every is None or all(state == "COMPLETED" for state in states):
+                break
+            desk.sleep(every)
+    if not as_json:
+        click.echo(f"Next: spa prolific reconcile {study}; spa prolific approve {study}")
+
+
+@click.command(epilog="Example: spa prolific reconcile my-study/study.toml")
+@study_options
+@json_option
+def reconcile(study: Path, store: str | None, endpoint_url: str | None, as_json: bool) -> None:
+    """Compare the submissions of STUDY on Prolific with what is here: each difference, and what to do about it."""
+    from prolific.collecting import look
+    from prolific.desk import open_desk
+
+    with open_desk(study, store, endpoint_url) as desk:
+        desk.need_study(1)
+        found = [look(desk, session) for session in desk.created()]
+    if as_json:
+        tell_json(
+            [{"session": one.session, "differences": [asdict(each) for each in one.differences]} for one in found]
+        )
+        return
+    for one in found:
+        click.echo(
+            f"session {one.session}: {len(one.records)} submissions on Prolific, {len(one.visits)} visits here, "
+            f"{len(one.differences)} differences"
+        )
+        for each in one.differences:
+            click.echo(
+                f"  {each.kind}: submission {each.submission_id}, participant {each.participant_id}, "
+                f"{each.on_platform} there, {each.here} here"
+            )
+            click.echo(f"    {each.remedy}")
+
+
+def _tell(found: list[Collected], *, as_json: bool) -> None:
+    if as_json:
+        tell_json(
+            [
+                {
+                    "session": one.session,
+                    "submissions": dict(Counter(record.status for record in one.records)),
+                    "completed_here": sum(visit.completed for visit in one.visits),
+                    "verified": one.verified,
+                    "refuted": one.refuted,
+                    "released": one.released + one.overdue,
+                    "excluded": one.excluded,
+                    "differences": dict(Counter(each.kind for each in one.differences)),
+                }
+                for one in found
+            ]
+        )
+        return
+    for one in found:
+        counts = Counter(record.status for record in one.records)
+        told = ", ".join(f"{name} {n}" for name, n in sorted(counts.items())) or "nobody yet"
+        click.echo(f"session {one.session}: {told}; completed here {sum(visit.completed for visit in one.visits)}")
+        if one.verified or one.refuted:
+            click.echo(f"  verified now: {one.verified}; not the platform's participants: {one.refuted}")
+        if one.released or one.overdue:
+            click.echo(f"  places freed: {one.released + one.overdue}")
+        if one.excluded:
+            click.echo(f"  left out of later studies of the family: {one.excluded} more")
+        kinds = Counter(each.kind for each in one.differences)
+        if kinds:
+            click.echo("  differences: " + ", ".join(f"{kind} {n}" for kind, n in sorted(kinds.items())))

@@ -1,0 +1,154 @@
+"""The operations on collections of studies that exclude each other."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field, StrictStr
+from sqlalchemy import Row, insert, select
+
+from prolific.emulator import schema, studies, wallet
+from prolific.emulator.account_routes import find_project
+from prolific.emulator.calls import Answer, Call, Routes
+from prolific.emulator.ids import new_id
+from prolific.emulator.platform import Turn, save_row
+from prolific.emulator.refusals import Refusal, not_found
+from prolific.emulator.study_body import Body
+from prolific.emulator.tariff import Cost, whole
+
+routes = Routes()
+PATH = "/api/v1/study-collections/mutually-exclusive/"
+
+
+class CollectionBody(Body):
+    """A new collection."""
+
+    name: Annotated[StrictStr, Field(min_length=1)]
+    description: StrictStr
+    project_id: StrictStr
+    study_ids: list[StrictStr] = Field(default_factory=list)
+
+
+class CollectionChange(Body):
+    """What is to be changed."""
+
+    name: Annotated[StrictStr | None, Field(min_length=1)] = None
+    description: StrictStr | None = None
+    publish_at: None = None  # a time to publish at is not modelled
+    study_ids: list[StrictStr] | None = None
+
+
+class TransitionBody(Body):
+    """What is to become of a collection."""
+
+    action: StrictStr
+    publish_at: StrictStr | None = None
+
+
+@routes.add("ListMutuallyExclusiveStudyCollections", "GET", PATH)
+def list_collections(turn: Turn, call: Call) -> Answer:
+    """List the collections of a project."""
+    if "project_id" not in call.query:
+        raise Refusal(400, {"project_id": ["This field is required."]})
+    project = find_project(turn, call.query["project_id"])
+    c = schema.collections.c
+    query = select(schema.collections).where(c.project_id == project.id, c.deleted == 0).order_by(c.number)
+    return Answer(body={"results": [_short(turn, row) for row in turn.connection.execute(query).all()]})
+
+
+@routes.add("CreateMutuallyExclusiveStudyCollection", "POST", PATH)
+def create_collection(turn: Turn, call: Call) -> Answer:
+    """Keep a collection of drafts of one project."""
+    asked = call.read(CollectionBody)
+    project = find_project(turn, asked.project_id)
+    _check_drafts(turn, project.id, asked.study_ids)
+    collection = new_id()
+    turn.connection.execute(
+        insert(schema.collections).values(
+            id=collection,
+            project_id=project.id,
+            name=asked.name,
+            description=asked.description,
+            study_ids=asked.study_ids,
+        )
+    )
+    return Answer(status=201, body=_short(turn, _find(turn, collection)))
+
+
+@routes.add("GetMutuallyExclusiveStudyCollection", "GET", PATH + "{id}/")
+def show_collection(turn: Turn, call: Call) -> Answer:
+    """Show a collection."""
+    return Answer(body=_shown(turn, _find(turn, call.path["id"])))
+
+
+@routes.add("UpdateMutuallyExclusiveStudyCollection", "PATCH", PATH + "{id}/")
+def change_collection(turn: Turn, call: Call) -> Answer:
+    """Change a collection; its studies only while they are drafts."""
+    row, asked = _find(turn, call.path["id"]), call.read(CollectionChange)
+    changes = {name: value for name, value in asked.model_dump().items() if value is not None}
+    if asked.study_ids is not None:
+        _check_drafts(turn, row.project_id, row.study_ids)
+        _check_drafts(turn, row.project_id, asked.study_ids)
+    if changes:
+        save_row(turn.connection, schema.collections, row.id, **changes)
+    return Answer(body=_shown(turn, _find(turn, row.id)))
+
+
+@routes.add("DeleteMutuallyExclusiveStudyCollection", "DELETE", PATH + "{id}/")
+def delete_collection(turn: Turn, call: Call) -> Answer:
+    """Forget a collection of drafts."""
+    row = _find(turn, call.path["id"])
+    _check_drafts(turn, row.project_id, row.study_ids)
+    save_row(turn.connection, schema.collections, row.id, deleted=1)
+    return Answer(status=204)
+
+
+@routes.add("TransitionMutuallyExclusiveStudyCollection", "POST", PATH + "{id}/transition/")
+def publish_collection(turn: Turn, call: Call) -> Answer:
+    """Publish all studies of a collection together; nobody takes part in two of them."""
+    row, asked = _find(turn, call.path["id"]), call.read(TransitionBody)
+    if asked.action != "PUBLISH":
+        raise Refusal(400, {"action": ["only PUBLISH is modelled here"]})
+    if not row.study_ids:
+        raise Refusal(400, {"study_ids": ["This collection is empty."]})
+    _check_drafts(turn, row.project_id, row.study_ids)
+    for study_id in row.study_ids:
+        studies.transition(turn, study_id, "PUBLISH")
+    return Answer(body=_shown(turn, _find(turn, row.id)))
+
+
+def _find(turn: Turn, collection_id: str) -> Row[Any]:
+    c = schema.collections.c
+    query = select(schema.collections).where(c.id == collection_id, c.deleted == 0)
+    row = turn.connection.execute(query).one_or_none()
+    if row is None:
+        raise not_found("Study collection", collection_id)
+    return row
+
+
+def _check_drafts(turn: Turn, project_id: str, study_ids: list[str]) -> None:
+    for study_id in study_ids:
+        study = studies.find(turn, study_id)
+        if study.project_id != project_id or study.status != "UNPUBLISHED":
+            raise Refusal(400, {"study_ids": [f"{study_id} is not a draft of this project"]})
+
+
+def _status(turn: Turn, row: Row[Any]) -> str:
+    found = {studies.find(turn, study_id).status for study_id in row.study_ids} or {"UNPUBLISHED"}
+    for status in ("PUBLISHING", "ACTIVE", "PAUSED", "UNPUBLISHED"):
+        if status in found:
+            return status
+    return "AWAITING_REVIEW"
+
+
+def _short(turn: Turn, row: Row[Any]) -> dict[str, Any]:
+    names = ("id", "name", "description", "study_ids")
+    return {**{name: getattr(row, name) for name in names}, "status": _status(turn, row), "publish_at": None}
+
+
+def _shown(turn: Turn, row: Row[Any]) -> dict[str, Any]:
+    cost = Cost()
+    for study_id in row.study_ids:
+        body = studies.find(turn, study_id).body
+        cost += wallet.places_cost(turn, body, body["total_available_places"])
+    return {**_short(turn, row), "estimated_cost": str(whole(cost.total)), "total_cost": str(whole(cost.total))}

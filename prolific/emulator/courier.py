@@ -1,0 +1,167 @@
+"""Deliver events to their subscribers over HTTP: signed, tried again, and sometimes twice or in another order."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+import random
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import httpx2
+from sqlalchemy import insert, select, update
+
+from prolific.emulator import schema
+from prolific.emulator.faults import WEBHOOKS, next_fault
+from prolific.emulator.ids import moment
+from prolific.emulator.platform import Platform, Turn
+
+RETRIES = 11
+FIRST_WAIT = 42.0  # seconds; doubled eleven times it adds up to a day
+OVERTAKEN = 5.0  # seconds that an event waits for one that overtakes it
+GIVE_UP_AFTER = 5 * 86_400.0  # of nothing but failures: the subscription is switched off
+PATIENCE = 10.0  # seconds for a subscriber's answer
+LOOK_EVERY = 0.2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parcel:
+    """One delivery to be made: where to, what, and under which id."""
+
+    event_id: str
+    subscription_id: str
+    url: str
+    body: bytes
+    created_at: float
+    secret: str
+    lost: bool  # on purpose: never sent
+
+
+def sign(secret: str, timestamp: str, body: bytes) -> str:
+    """Return the signature of a delivery: over the timestamp and the very bytes that are sent."""
+    digest = hmac.new(secret.encode(), timestamp.encode() + body, hashlib.sha256).digest()
+    return base64.b64encode(digest).decode()
+
+
+@contextmanager
+def delivering(platform: Platform, *, rng: random.Random | None = None) -> Iterator[None]:
+    """Deliver a platform's events while a block runs."""
+    stopping = threading.Event()
+    courier = Courier(platform, rng or random.Random())
+    thread = threading.Thread(target=courier.run, args=(stopping,), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stopping.set()
+        platform.woken.set()
+        thread.join()
+
+
+class Courier:
+    """Delivers the events of one platform, one after another."""
+
+    def __init__(self, platform: Platform, rng: random.Random) -> None:
+        self.platform = platform
+        self.rng = rng
+
+    def run(self, stopping: threading.Event) -> None:
+        """Deliver whatever falls due until told to stop."""
+        with httpx2.Client(timeout=PATIENCE, trust_env=False) as client:
+            while not stopping.is_set():
+                self.platform.woken.wait(LOOK_EVERY)
+                self.platform.woken.clear()
+                for parcel in self._due():
+                    if stopping.is_set():
+                        return
+                    self._settle(parcel, None if parcel.lost else _post(client, parcel))
+
+    def _due(self) -> list[Parcel]:
+        with self.platform.turn(counts=False, wakes=False) as turn:
+            e, s = schema.events.c, schema.subscriptions.c
+            rows = turn.connection.execute(
+                select(schema.events, s.target_url, schema.secrets.c.value)
+                .join(schema.subscriptions, s.id == e.subscription_id)
+                .join(schema.secrets, schema.secrets.c.workspace_id == s.workspace_id)
+                .where(e.status == "PENDING", e.due_at <= turn.now, s.enabled == 1)
+                .order_by(e.due_at, e.number)
+            ).all()
+            return _with_faults(turn, rows)
+
+    def _settle(self, parcel: Parcel, status: int | None) -> None:
+        taken = status is not None and 200 <= status < 300
+        with self.platform.turn(counts=False, wakes=False) as turn:
+            turn.connection.execute(
+                insert(schema.deliveries).values(event_id=parcel.event_id, at=turn.now, status=status)
+            )
+            e, s = schema.events.c, schema.subscriptions.c
+            row = turn.connection.execute(select(schema.events).where(e.id == parcel.event_id)).one()
+            changes: dict[str, Any] = {"attempts": row.attempts + 1, "updated_at": turn.now}
+            if taken:
+                changes["status"] = "SUCCEEDED"
+            elif row.status == "PENDING":
+                wait = self.rng.uniform(0, FIRST_WAIT * 2**row.attempts)
+                changes |= {"due_at": turn.now + wait} if row.attempts < RETRIES else {"status": "FAILED"}
+            turn.connection.execute(update(schema.events).where(e.id == row.id).values(**changes))
+            own = update(schema.subscriptions).where(s.id == parcel.subscription_id)
+            if taken:
+                turn.connection.execute(own.values(failing_since=None))
+                return
+            turn.connection.execute(own.where(s.failing_since.is_(None)).values(failing_since=turn.now))
+            turn.connection.execute(own.where(s.failing_since <= turn.now - GIVE_UP_AFTER).values(enabled=0))
+
+
+def _with_faults(turn: Turn, rows: Sequence[Any]) -> list[Parcel]:
+    """Return the deliveries to be made, with those that are planned to go wrong."""
+    parcels: list[Parcel] = []
+    overtaken: list[Parcel] = []
+    for number, row in enumerate(rows):
+        fault = next_fault(turn, WEBHOOKS)
+        kind = fault.kind if fault is not None else None
+        parcel = _parcel(row, lost=kind == "lose")
+        if kind == "reorder" and number == len(rows) - 1:  # nothing to be overtaken by yet
+            turn.connection.execute(
+                update(schema.events).where(schema.events.c.id == row.id).values(due_at=turn.now + OVERTAKEN)
+            )
+        elif kind == "reorder":
+            overtaken.append(parcel)
+            continue
+        else:
+            parcels += [parcel] * (2 if kind == "duplicate" else 1)
+        parcels += overtaken
+        overtaken = []
+    return parcels
+
+
+def _parcel(row: Any, *, lost: bool) -> Parcel:
+    return Parcel(
+        event_id=row.id,
+        subscription_id=row.subscription_id,
+        url=row.target_url,
+        body=json.dumps(row.payload, ensure_ascii=False).encode(),
+        created_at=row.created_at,
+        secret=row.value,
+        lost=lost,
+    )
+
+
+def _post(client: httpx2.Client, parcel: Parcel) -> int | None:
+    """Return the status of the answer; None where there was none. The time in the headers is the real one."""
+    timestamp = str(int(time.time()))
+    headers = {
+        "Content-Type": "application/json",
+        "X-Event-ID": parcel.event_id,
+        "X-Timestamp": moment(parcel.created_at) or "",
+        "X-Prolific-Request-Timestamp": timestamp,
+        "X-Prolific-Request-Signature": sign(parcel.secret, timestamp, parcel.body),
+    }
+    try:
+        return client.post(parcel.url, content=parcel.body, headers=headers).status_code
+    except httpx2.HTTPError:
+        return None

@@ -1,0 +1,97 @@
+"""What a participant's browser sees of the platform: open studies, the way into one, and the page that takes codes."""
+
+from __future__ import annotations
+
+from html import escape
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import quote
+
+from sqlalchemy import select
+
+from prolific.emulator import audience, schema, submissions
+from prolific.emulator.calls import Answer, Call, Routes
+from prolific.emulator.platform import Turn
+from prolific.emulator.refusals import Refusal
+
+routes = Routes()
+COOKIE = "emulated_submission"
+HTML = "text/html; charset=utf-8"
+STYLE = (
+    "body{font:1rem/1.5 system-ui,sans-serif;max-width:44rem;margin:2rem auto;padding:0 1rem;color:#1c2733}"
+    "h1{font-size:1.4rem}.note{background:#fff4d6;padding:.6rem .9rem;border-radius:.4rem}"
+    "li{margin:.5rem 0}a,button{color:#0b5cad}"
+)
+
+
+@routes.add("ShowSite", "GET", "/emulator/")
+def show_site(turn: Turn, call: Call) -> Answer:
+    """Show the studies that are open, each with a way in for a new person."""
+    c = schema.studies.c
+    rows = turn.connection.execute(select(schema.studies).where(c.status == "ACTIVE").order_by(c.number)).all()
+    items = "".join(
+        f"<li>{escape(row.body['name'])}: {row.body['reward'] / 100:.2f}, about "
+        f"{row.body['estimated_completion_time']:g} minutes "
+        f'<a href="/emulator/studies/{quote(row.id)}/">take part</a></li>'
+        for row in rows
+    )
+    return _page("Open studies", f"<ul>{items}</ul>" if items else "<p>No study is open.</p>")
+
+
+@routes.add("ShowStudyDoor", "GET", "/emulator/studies/{id}/")
+def walk_in(turn: Turn, call: Call) -> Answer:
+    """Let somebody new take part: whoever fits the study's filters, with a cookie that says who they are."""
+    study = turn.connection.execute(select(schema.studies).where(schema.studies.c.id == call.path["id"])).one_or_none()
+    if study is None:
+        raise Refusal(404, "There is no such study.")
+    person = audience.add_participant(
+        turn,
+        audience.fitting(study.body["filters"] or []),
+        email=f"{turn.request}.{turn.now}@test" if study.test_of is not None else None,
+    )
+    row = submissions.start(turn, submissions.take(turn, study.id, person).id)
+    headers = {"Location": submissions.study_url(turn, row), "Set-Cookie": cookie(row.id)}
+    return Answer(status=303, text="", media_type=HTML, headers=headers)
+
+
+@routes.add("GoToStudy", "GET", "/emulator/submissions/{id}/go/")
+def go(turn: Turn, call: Call) -> Answer:
+    """Send the browser of somebody who holds a place to the study."""
+    row = submissions.start(turn, call.path["id"])
+    headers = {"Location": submissions.study_url(turn, row), "Set-Cookie": cookie(row.id)}
+    return Answer(status=303, text="", media_type=HTML, headers=headers)
+
+
+@routes.add("TakeCode", "GET", "/submissions/complete")
+def take_code(turn: Turn, call: Call) -> Answer:
+    """Take the code that the browser brings back, as the platform's own page does."""
+    submission_id, code = _from_cookie(call), call.query.get("cc")
+    if submission_id is None:
+        return _page("Who is this?", "<p>This browser did not come from a study of this platform.</p>", 400)
+    row = submissions.find(turn, submission_id)
+    if row.entered_code is None:
+        row = submissions.complete(turn, row.id, code)
+    shown = f"<p>Your submission is {escape(row.status)}; the code taken was {escape(row.entered_code or 'none')}.</p>"
+    return _page("Thank you", shown)
+
+
+def cookie(submission_id: str) -> str:
+    """Return the header that lets a browser be known again."""
+    return f"{COOKIE}={submission_id}; Path=/; HttpOnly; SameSite=Lax"
+
+
+def _from_cookie(call: Call) -> str | None:
+    try:
+        found = SimpleCookie(call.cookie).get(COOKIE)
+    except CookieError:
+        return None
+    return None if found is None else found.value
+
+
+def _page(title: str, content: str, status: int = 200) -> Answer:
+    note = '<p class="note">Emulated Prolific on this machine. Nobody is paid here.</p>'
+    text = (
+        '<!doctype html><html lang="en"><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width"><title>Emulated Prolific</title>'
+        f"<style>{STYLE}</style>{note}<h1>{escape(title)}</h1>{content}</html>"
+    )
+    return Answer(status=status, text=text, media_type=HTML)

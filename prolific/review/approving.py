@@ -1,0 +1,112 @@
+"""Whom to approve, and approving them: asked for together, done by the platform afterwards, and seen to be done."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from prolific.api.problems import ProlificError
+from prolific.api.records import AWAITING_REVIEW, PAID, SubmissionRecord
+from prolific.collecting import Collected
+from prolific.desk import Desk
+from prolific.once import DONE, KIND, NO_EFFECT
+from spa.journal import STARTED
+from spa.responses.decisions import Standing
+
+CHUNK = 100
+MOST_POLLS = 60
+HELD_BACK = frozenset({"false_claim", "another_person", "code_claimed_without_answers", "unverified", "twice"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Queue:
+    """Who waits for review: to be approved, and those that a person must look at, each with the reason."""
+
+    approve: tuple[SubmissionRecord, ...]
+    look_at: tuple[tuple[SubmissionRecord, str], ...]
+
+
+def sort_out(
+    collected: Collected,
+    decided: Mapping[str, Standing],
+    *,
+    also: Iterable[str] = (),
+    except_for: Iterable[str] = (),
+) -> Queue:
+    """Decide whom to approve: whose answers are complete here, whatever code they entered.
+
+    Whom the analysis leaves out is paid all the same. Who is to be looked at by a person is neither
+    approved nor rejected.
+
+    Parameters
+    ----------
+    collected : Collected
+        A session's two lists.
+    decided : mapping
+        Our visit -> what reviewers decided about it.
+    also, except_for : iterable of str
+        The platform's submissions to approve or to leave alone, whatever the records say.
+    """
+    kinds: dict[str, set[str]] = {}
+    for each in collected.differences:
+        kinds.setdefault(each.submission_id, set()).add(each.kind)
+    also, except_for = set(also), set(except_for)
+    approve: list[SubmissionRecord] = []
+    look_at: list[tuple[SubmissionRecord, str]] = []
+    for record in collected.records:
+        if record.status != AWAITING_REVIEW or record.submission_id in except_for:
+            continue
+        visit = collected.visit(record.submission_id)
+        standing = None if visit is None else decided.get(visit.submission_id)
+        action = None if standing is None or standing.payment is None else standing.payment.action
+        held = sorted(kinds.get(record.submission_id, set()) & HELD_BACK)
+        if record.submission_id in also or (action == "approve" and not held):
+            approve.append(record)
+        elif action == "propose_rejection":
+            look_at.append((record, "a reviewer proposed a rejection"))
+        elif held:
+            look_at.append((record, held[0].replace("_", " ")))
+        elif visit is None or not visit.completed:
+            look_at.append(
+                (record, f"no complete answers here ({'no visit' if visit is None else visit.outcome or 'open'})")
+            )
+        else:
+            approve.append(record)
+    return Queue(approve=tuple(approve), look_at=tuple(look_at))
+
+
+def approve_all(desk: Desk, session: int, records: Iterable[SubmissionRecord]) -> tuple[int, tuple[str, ...]]:
+    """Approve submissions and wait until the platform has done it.
+
+    Asking twice pays once: the platform ignores a repeat, and only those that still wait are asked for.
+
+    Returns
+    -------
+    int, tuple of str
+        How many were approved, and the ids of those that still wait.
+    """
+    wanted = [record.submission_id for record in records]
+    study_id, key = desk.need_study(session), f"approve, session {session}"
+    for call in desk.once.journal.calls(KIND, desk.key, key):
+        if call.outcome == STARTED:  # broken off; whether it took effect shows in who still waits
+            desk.once.journal.finish(call, NO_EFFECT)
+    for start in range(0, len(wanted), CHUNK):
+        part = wanted[start : start + CHUNK]
+        call = desk.once.journal.begin(KIND, desk.key, key, json.dumps({"submission_ids": part}))
+        try:
+            desk.platform.submissions.approve_many(part)
+        except ProlificError as error:
+            desk.once.journal.finish(call, "failed", response=str(error))
+            raise
+        desk.once.journal.finish(call, DONE, asked=len(part))
+    waiting = set(wanted)
+    done = 0
+    for _ in range(MOST_POLLS):
+        now = {one.submission_id: one.status for one in desk.platform.submissions.of_study(study_id)}
+        waiting = {one for one in wanted if now.get(one) == AWAITING_REVIEW}
+        done = sum(now.get(one) in PAID for one in wanted)
+        if not waiting:
+            break
+        desk.sleep(desk.poll_seconds)
+    return done, tuple(sorted(waiting))

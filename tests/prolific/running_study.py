@@ -1,0 +1,191 @@
+"""A small study with its survey server beside an emulated platform, and people who go through it over HTTP."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import httpx2
+from click.testing import CliRunner, Result
+from fastapi import FastAPI
+
+from prolific.people.door import mount_with
+from spa.annotators.doors import House
+from spa.annotators.loopback import served
+from spa.annotators.server import create_app
+from spa.annotators.visits import visit
+from spa.cli import main
+from spa.commands.workspace import Workspace, open_workspace
+from spa.forms.form import Form
+from tests.prolific.conftest import Emulator
+from tests.spa.small_study import raw_answer, write_study
+
+TOKEN = "token-of-the-tests"
+STUDY = """
+id = "small"
+title = "A small study"
+seed = 3
+outputs = {{files = ["outputs.jsonl"], item_text = "item_text"}}
+systems = [{{id = "alpha"}}, {{id = "beta"}}, {{id = "gamma"}}]
+criteria = [{{id = "meaning", name = "meaning"}}]
+consent.text = "I agree."
+{top}
+
+[people]
+annotators = {places}
+pay = "2.00"
+minutes = 10
+{people}
+
+[choices]
+outputs = "first"
+comparisons = "chain"
+
+[[screening]]
+id = "native"
+question = "Is English your first language?"
+options = ["Yes", "No"]
+eligible = ["Yes"]
+
+[[attention_checks]]
+id = "colour"
+question = "Choose the word that is a colour."
+options = ["table", "green"]
+expected = "green"
+
+[prolific]
+project = "{project}"
+description = "<p>Read and compare short texts.</p>"
+{prolific}
+"""
+
+
+@dataclass
+class Running:
+    """A study that is served, and the commands on it."""
+
+    path: Path
+    emulator: Emulator
+    workspace: Workspace
+    url: str = ""
+    environment: dict[str, str] = field(default_factory=dict)
+
+    def spa(self, *arguments: str, yes: bool = False, code: int | None = 0) -> Result:
+        """Run ``spa prolific NAME STUDY ...`` and check how it ended."""
+        name, *rest = arguments
+        command = ["prolific", name, str(self.path), *rest, *(["--yes"] if yes else [])]
+        result = CliRunner().invoke(main, command, env=self.environment)
+        if code is not None:
+            assert result.exit_code == code, f"{command}: {result.output} {result.stderr} {result.exception!r}"
+        return result
+
+    def json(self, *arguments: str, yes: bool = False) -> Any:
+        """Run a command with ``--json`` and read what it printed."""
+        return json.loads(self.spa(*arguments, "--json", yes=yes).stdout)
+
+    def create(self, *more: str) -> str:
+        """Create the draft and return its id."""
+        return str(self.json("create", "--public-url", self.url, *more)["study_id"])
+
+    def publish(self, *more: str) -> str:
+        """Create and publish, and return the id of the study."""
+        study_id = self.create(*more)
+        self.spa("publish", "--public-url", self.url, "--despite", "eligible people", *more, yes=True)
+        return study_id
+
+    def arrive(self, study_id: str, person: str | None = None) -> Visitor:
+        """Let somebody take a place and open the study."""
+        taken = self.emulator.people.enter(study_id, person)
+        return Visitor(self, taken["id"], taken["participant_id"], taken["study_url"])
+
+    def complete(self, study_id: str, person: str | None = None) -> Visitor:
+        """Let somebody take part to the end."""
+        somebody = self.arrive(study_id, person)
+        somebody.answer()
+        somebody.hand_in()
+        return somebody
+
+
+@dataclass
+class Visitor:
+    """Somebody who takes part."""
+
+    running: Running
+    submission_id: str
+    person: str
+    address: str
+    token: str = ""
+    left_for: str = ""
+
+    def open(self) -> httpx2.Response:
+        """Open the address that the platform gave; note where it leads."""
+        response = httpx2.get(self.address, trust_env=False)
+        if response.status_code == 303:
+            self.token = response.headers["location"].rpartition("/")[2]
+        return response
+
+    def answer(self, **raw: str) -> None:
+        """Answer everything; ``raw`` replaces answers by what is asked: ``screening``, ``check``, ``consent``."""
+        assert self.open().status_code == 303
+
+        def answering(assignment_id: str) -> tuple[Form, dict[str, str]]:
+            form = self.running.workspace.form(assignment_id)
+            answers = {}
+            for page in form.pages:
+                for question in page.questions:
+                    kind = type(question.target).__name__.removesuffix("Target").lower()
+                    answers[question.question_id] = raw.get(kind, raw_answer(question))
+            return form, answers
+
+        with httpx2.Client(timeout=30, trust_env=False) as client:
+            visit(client, self.running.url, self.token, answering)
+            done = client.get(f"{self.running.url}/a/{self.token}/done")
+        assert done.status_code == 303, done.text
+        self.left_for = done.headers["location"]
+
+    @property
+    def code(self) -> str:
+        """Return the code that the person was sent off with."""
+        return parse_qs(urlsplit(self.left_for).query)["cc"][0]
+
+    def hand_in(self, code: str | None = None) -> None:
+        """Enter the code on the platform."""
+        self.running.emulator.people.complete(self.submission_id, code or self.code)
+
+
+@contextmanager
+def running_study(
+    folder: Path, emulator: Emulator, *, places: int = 6, top: str = "", people: str = "", prolific: str = ""
+) -> Iterator[Running]:
+    """Build a study, serve it, and point the commands at the emulated platform."""
+    project = first_project(emulator)
+    text = STUDY.format(places=places, top=top, people=people, prolific=prolific, project=project)
+    path = write_study(folder, text)
+    built = CliRunner().invoke(main, ["build", str(path)])
+    assert built.exit_code == 0, built.output + built.stderr
+    environment = {"PROLIFIC_API_URL": emulator.url, "PROLIFIC_API_TOKEN": TOKEN}
+
+    def now() -> float:
+        return float(emulator.people.do("GET", "clock/")["now"])
+
+    def door(app: FastAPI, house: House) -> None:
+        mount_with(app, house, environment)
+
+    with open_workspace(path) as workspace:
+        app = create_app(workspace, doors=[door], clock=now)
+        with served(app) as url:
+            yield Running(
+                path=path, emulator=emulator, workspace=workspace, url=url, environment={**os.environ, **environment}
+            )
+
+
+def first_project(emulator: Emulator) -> str:
+    """Return the project that the emulated account has."""
+    workspaces = emulator.api.get("/api/v1/workspaces/").json()["results"]
+    return str(emulator.api.get(f"/api/v1/workspaces/{workspaces[0]['id']}/projects/").json()["results"][0]["id"])
