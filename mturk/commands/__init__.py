@@ -22,6 +22,8 @@ COMMANDS: dict[str, str] = {  # name -> module of this package that brings it, i
     "dispose": "collecting",
     "journal": "collecting",
     "serve": "serve",
+    "invite": "invite",
+    "workers": "workers",
     "keys": "keys",
     "fund": "fund",
     "ledger": "ledger",

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
     from mturk.endpoint.moment import Clock, Endpoint
+    from mturk.endpoint.site.settings import SiteSettings
+    from spa.annotators.listening import Listener
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 PLAY_MONEY = 1_000_000  # cents: the budget of an emulator's requester
@@ -23,6 +25,11 @@ PLAY_MONEY = 1_000_000  # cents: the budget of an emulator's requester
 @click.argument("store", metavar="STORE")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; 0.0.0.0 is all of them.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8470, show_default=True, help="0 takes any free port.")
+@click.option("--address", metavar="URL", help="Where people reach the worker site; http://HOST:PORT if absent.")
+@click.option("--frame-port", type=click.IntRange(0, 65535), help="Port of the frames that hold HITs; --port and one.")
+@click.option("--frame-url", metavar="URL", help="Where browsers reach that port; another origin than --address.")
+@click.option("--name", default="HITs", show_default=True, help="What the worker site calls itself.")
+@click.option("--popups", is_flag=True, help="Let HITs open other windows, as old ones do that send people to the web.")
 @click.option(
     "--fees", type=click.Choice(["none", "mturk"]), help="Fees on top of what is owed; none, but mturk with --emulate."
 )
@@ -30,44 +37,97 @@ PLAY_MONEY = 1_000_000  # cents: the budget of an emulator's requester
 @click.option(
     "--emulate", is_flag=True, help="An emulator: clock and faults by hand under /emulator/, on this machine only."
 )
-def serve(store: str, host: str, port: int, fees: str | None, private_hooks: bool, emulate: bool) -> None:
-    """Serve the MTurk requester protocol; STORE is a file, made where it is absent, or a PostgreSQL URL.
+def serve(
+    store: str,
+    host: str,
+    port: int,
+    address: str | None,
+    frame_port: int | None,
+    frame_url: str | None,
+    name: str,
+    popups: bool,
+    fees: str | None,
+    private_hooks: bool,
+    emulate: bool,
+) -> None:
+    """Serve the MTurk protocol and the worker site; STORE is a file, made where it is absent, or a PostgreSQL URL.
 
     Programs written with boto3 reach it with ``endpoint_url`` and a key of `spa mturk keys add`. Nothing is
-    paid: `spa mturk ledger` says what is owed. A proxy in front has to bring https and leave the Host header as
-    it is.
+    paid: `spa mturk ledger` says what is owed. Workers sign in with the links of `spa mturk invite`; HITs are
+    shown in frames of another origin, behind a port of their own. A proxy in front has to bring https for both
+    and leave the Host header as it is.
     """
     from mturk.endpoint.emulator import load_clock
     from mturk.endpoint.keys import load_host_key
     from mturk.endpoint.moment import Endpoint, Rules
     from mturk.endpoint.one_server import only_server
+    from mturk.endpoint.site.frames import create_frames
+    from mturk.endpoint.site.two_doors import run_both
     from mturk.endpoint.store import open_store
     from mturk.endpoint.ticking import ticking
-    from spa.annotators.listening import listen, run
+    from spa.annotators.listening import listen
 
     if emulate and host not in LOOPBACK:
         raise PlatformError(f"--emulate: wanted --host 127.0.0.1, got {host}; an emulator's controls ask for no key")
     kind = fees or ("mturk" if emulate else "none")
-    with open_store(store, create=True) as opened, only_server(opened, store), listen(host, port) as listener:
+    behind = frame_port if frame_port is not None else (port + 1 if port else 0)
+    with (
+        open_store(store, create=True) as opened,
+        only_server(opened, store),
+        listen(host, port) as listener,
+        listen(host, behind) as frames,
+    ):
         host_key = load_host_key(store, create=True)
         clock: Clock = load_clock(opened) if emulate else time.time
         rules = Rules(fees="mturk" if kind == "mturk" else "none", private_hooks=private_hooks)
         endpoint = Endpoint(opened, clock=clock, rules=rules)
-        app = make_app(endpoint, host_key, emulate=emulate)
+        settings = make_settings(listener, frames, address, frame_url, name, popups)
+        app = make_app(endpoint, host_key, settings, emulate=emulate)
         click.echo(f"endpoint: {listener.address} (store {opened.name})")
+        click.echo(f"worker site: {settings.site_url} (frames: {settings.frame_url})")
+        if address is None and host not in LOOPBACK:
+            click.echo("workers on other machines reach the site only with --address and --frame-url")
         if emulate:
             _tell_play_key(endpoint, host_key)
         click.echo("Ctrl-C stops the server; everything stays.")
         with ticking(endpoint, host_key):
-            run(app, listener)  # type: ignore[arg-type]
+            run_both(app, create_frames(endpoint, settings), listener, frames)
 
 
-def make_app(endpoint: Endpoint, host_key: bytes, *, emulate: bool) -> ASGIApp:
-    """Return the application: the protocol, and an emulator's controls where it is one."""
+def make_settings(
+    listener: Listener, frames: Listener, address: str | None, frame_url: str | None, name: str, popups: bool
+) -> SiteSettings:
+    """Return where the worker site and its frames are reached.
+
+    Raises
+    ------
+    PlatformError
+        If one address was given without the other, or they are one origin.
+    """
+    from mturk.endpoint.site.settings import SiteSettings
+
+    if (address is None) != (frame_url is None):
+        raise PlatformError(
+            "--address and --frame-url go together: wanted both, such as https://hits.example.org and "
+            "https://frames.example.org, got one"
+        )
+    return SiteSettings(
+        site_url=(address or listener.address).rstrip("/"),
+        frame_url=(frame_url or frames.address).rstrip("/"),
+        place=name,
+        popups=popups,
+        clock=time.time,  # limits on sign-in run by this machine's time, also where an emulator's is moved
+    )
+
+
+def make_app(endpoint: Endpoint, host_key: bytes, settings: SiteSettings, *, emulate: bool) -> ASGIApp:
+    """Return the application: the protocol, the worker site, and an emulator's controls where it is one."""
     from mturk.endpoint.app import create_app
     from mturk.endpoint.emulator import MovableClock, add_emulator
+    from mturk.endpoint.site.app import add_site
 
     app: FastAPI = create_app(endpoint, host_key)
+    add_site(app, endpoint, settings)
     if emulate and isinstance(endpoint.clock, MovableClock):
         return add_emulator(app, endpoint, endpoint.clock)
     return app

@@ -1,0 +1,137 @@
+"""``spa mturk invite``: workers of the endpoint and the links with which they sign in."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from spa.errors import PlatformError
+
+if TYPE_CHECKING:
+    from mturk.endpoint.moment import Moment
+
+MOST = 10_000  # invitations of one call; more is a slip of the finger
+
+
+@click.command(
+    epilog="Example: spa mturk invite --store lab.sqlite --name Ada --locale GB --address https://hits.lab.org"
+)
+@click.option("--store", required=True, metavar="PATH|URL", help="Store of the endpoint; made where it is absent.")
+@click.option("--name", "names", multiple=True, help="A new worker's name, which requesters do not see; repeatable.")
+@click.option("--count", type=click.IntRange(1, MOST), help="Enter so many new workers, named by number.")
+@click.option("--again", multiple=True, metavar="WORKER", help="A new link for a worker who is known; repeatable.")
+@click.option("--locale", metavar="COUNTRY[-PART]", help="Where the new workers live, such as GB or US-CA.")
+@click.option("--adult", is_flag=True, help="The new workers are of age.")
+@click.option("--masters", is_flag=True, help="The new workers are Masters.")
+@click.option("--qualify", multiple=True, metavar="TYPE[=VALUE]", help="Grant a qualification (id); repeatable.")
+@click.option("--days", type=click.IntRange(1, 365), default=30, show_default=True, help="How long a link works.")
+@click.option("--address", default="http://127.0.0.1:8470", show_default=True, help="Where people reach the site.")
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write the links here, one a line.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def invite(
+    store: str,
+    names: tuple[str, ...],
+    count: int | None,
+    again: tuple[str, ...],
+    locale: str | None,
+    adult: bool,
+    masters: bool,
+    qualify: tuple[str, ...],
+    days: int,
+    address: str,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Enter workers and print a link for each, which signs them in once.
+
+    Whoever has a link can use it: send each to its person alone.
+    """
+    from mturk.commands.keys import opened
+    from mturk.endpoint.site.settings import origin
+    from spa.files import written_whole
+
+    if origin(address.rstrip("/")) != address.rstrip("/"):
+        raise PlatformError(f"--address: wanted an origin such as https://hits.example.org, got {address!r}")
+    if not names and count is None and not again:
+        raise click.UsageError("say whom to invite: --name, --count or --again")
+    country, _, part = (locale or "").partition("-")
+    facts: dict[str, object] = {
+        "country": country or None,
+        "subdivision": part or None,
+        "adult": adult,
+        "masters": masters,
+    }
+    grants = [_grant(asked) for asked in qualify]
+
+    def work(moment: Moment) -> list[dict[str, str]]:
+        return _invite(moment, _named(moment, names, count), again, facts, grants, days, address.rstrip("/"))
+
+    with opened(store, create=True) as endpoint:
+        made = endpoint.call(work)
+    if out is not None:
+        with written_whole(out) as temporary:
+            temporary.touch(mode=0o600)
+            temporary.write_text("".join(f"{one['link']}\n" for one in made), encoding="utf-8")
+    if as_json:
+        click.echo(json.dumps(made, ensure_ascii=False))
+        return
+    for one in made:
+        click.echo(f"{one['worker_id']}  {one['name']}" + ("" if out is not None else f"  {one['link']}"))
+    if out is not None:
+        click.echo(f"links: {len(made)} in {out}")
+
+
+def _invite(
+    moment: Moment,
+    names: list[str],
+    again: tuple[str, ...],
+    facts: dict[str, object],
+    grants: list[tuple[str, int | None]],
+    days: int,
+    address: str,
+) -> list[dict[str, str]]:
+    from mturk.endpoint.site.sessions import DAY
+    from mturk.endpoint.site.sessions import invite as invite_worker
+    from mturk.endpoint.standing import find_worker
+    from mturk.endpoint.workers import add_worker
+
+    people = [(add_worker(moment, name, **facts).worker_id, name) for name in names]  # type: ignore[arg-type]
+    people += [(worker_id, find_worker(moment, worker_id).name) for worker_id in again]
+    made = []
+    for worker_id, name in people:
+        for type_id, value in grants:
+            _qualify(moment, worker_id, type_id, value)
+        token = invite_worker(moment, worker_id, life=days * DAY)
+        made.append({"worker_id": worker_id, "name": name, "link": f"{address}/invite/{token}"})
+    return made
+
+
+def _named(moment: Moment, names: tuple[str, ...], count: int | None) -> list[str]:
+    from mturk.endpoint.workers import known_workers
+
+    first = len(known_workers(moment)) + 1 if count else 1
+    return [*names, *(f"annotator {first + number}" for number in range(count or 0))]
+
+
+def _grant(asked: str) -> tuple[str, int | None]:
+    type_id, separator, value = asked.partition("=")
+    if separator and not (value.removeprefix("-").isascii() and value.removeprefix("-").isdigit()):
+        raise PlatformError(f"--qualify: wanted TYPE or TYPE=WHOLE NUMBER, got {asked!r}")
+    return type_id, int(value) if separator else None
+
+
+def _qualify(moment: Moment, worker_id: str, type_id: str, value: int | None) -> None:
+    from sqlalchemy import select
+
+    from mturk.endpoint.qualification import grant_qualification
+    from mturk.endpoint.schema import qualification_types
+
+    known = select(qualification_types.c.number).where(
+        qualification_types.c.qualification_type_id == type_id, qualification_types.c.deleted_at.is_(None)
+    )
+    if moment.connection.scalar(known) is None:
+        raise PlatformError(f"--qualify: wanted the id of a qualification type of this endpoint, got {type_id!r}")
+    grant_qualification(moment, type_id, worker_id, value)

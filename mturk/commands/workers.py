@@ -1,0 +1,67 @@
+"""``spa mturk workers``: the people who work at the endpoint, as its host sees them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+
+import click
+
+
+@click.group(epilog="Example: spa mturk workers list --store lab.sqlite")
+def workers() -> None:
+    """List workers, sign them out, close their accounts."""
+
+
+@workers.command("list", epilog="Example: spa mturk workers list --store lab.sqlite --json")
+@click.option("--store", required=True, metavar="PATH|URL", help="Store of the endpoint.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def list_workers(store: str, as_json: bool) -> None:
+    """List all workers with their names, which requesters do not see."""
+    from mturk.commands.keys import opened
+    from mturk.endpoint.workers import known_workers
+
+    with opened(store) as endpoint:
+        found = endpoint.call(known_workers)
+    if as_json:
+        click.echo(json.dumps([asdict(one) for one in found], ensure_ascii=False))
+        return
+    for one in found:
+        place = "-".join(part for part in (one.country, one.subdivision) if part) or "--"
+        click.echo(f"{one.worker_id}  {place:6}  {'closed' if one.closed_at else 'open':6}  {one.name}")
+
+
+@workers.command("sign-out", epilog="Example: spa mturk workers sign-out A1B2C3D4E5F6G7 --store lab.sqlite")
+@click.argument("worker_id")
+@click.option("--store", required=True, metavar="PATH|URL", help="Store of the endpoint.")
+def sign_out(worker_id: str, store: str) -> None:
+    """End every session of a worker, and make their unused links useless."""
+    from mturk.commands.keys import opened
+    from mturk.endpoint.site.sessions import end_all
+    from mturk.endpoint.standing import find_worker
+
+    with opened(store) as endpoint:
+        endpoint.call(lambda moment: find_worker(moment, worker_id))
+        ended = endpoint.call(lambda moment: end_all(moment, worker_id))
+    click.echo(f"{worker_id}: {ended} sessions and links ended")
+
+
+@workers.command(epilog="Example: spa mturk workers close A1B2C3D4E5F6G7 --store lab.sqlite --yes")
+@click.argument("worker_id")
+@click.option("--store", required=True, metavar="PATH|URL", help="Store of the endpoint.")
+@click.option("--yes", is_flag=True, help="Do it; without it only what would happen is said.")
+def close(worker_id: str, store: str, yes: bool) -> None:
+    """Close a worker's account: they cannot sign in any more; what they did and are owed stays."""
+    from mturk.commands.keys import opened
+    from mturk.endpoint.site.sessions import end_all
+    from mturk.endpoint.standing import find_worker
+    from mturk.endpoint.workers import change_worker
+
+    with opened(store) as endpoint:
+        worker = endpoint.call(lambda moment: find_worker(moment, worker_id))
+        if not yes:
+            click.echo(f"would close the account of {worker_id} ({worker.name}); add --yes")
+            return
+        endpoint.call(lambda moment: change_worker(moment, worker_id, closed_at=moment.now))
+        endpoint.call(lambda moment: end_all(moment, worker_id))
+    click.echo(f"closed {worker_id} ({worker.name})")

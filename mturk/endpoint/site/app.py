@@ -1,0 +1,79 @@
+"""The application of the worker site: one origin, one session cookie, no script but its own."""
+
+from __future__ import annotations
+
+from fastapi import FastAPI
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from mturk.endpoint.moment import Endpoint
+from mturk.endpoint.refusals import Refusal
+from mturk.endpoint.site.entering import Entrance
+from mturk.endpoint.site.guards import SITE_HEADERS, Headed
+from mturk.endpoint.site.looking_back import Archive
+from mturk.endpoint.site.pages import send_asset
+from mturk.endpoint.site.room import Room
+from mturk.endpoint.site.settings import SiteSettings
+from mturk.endpoint.site.working import Workroom
+from spa.errors import ResponseError
+
+
+def create_site(endpoint: Endpoint, settings: SiteSettings) -> FastAPI:
+    """Create the worker site.
+
+    Parameters
+    ----------
+    endpoint : Endpoint
+        The store with its clock and rules.
+    settings : SiteSettings
+        Where the site and its frames are reached.
+
+    Returns
+    -------
+    FastAPI
+        An application for the origin ``settings.site_url``.
+    """
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+    add_site(app, endpoint, settings)
+    return app
+
+
+def add_site(app: FastAPI, endpoint: Endpoint, settings: SiteSettings) -> None:
+    """Add the pages of the site, and its headers, to an application that has routes of its own."""
+    room = Room(endpoint, settings)
+    entrance, workroom, archive = Entrance(room), Workroom(room), Archive(room)
+    for path, method, route in (
+        ("/", "GET", entrance.start),
+        ("/invite/{token}", "GET", entrance.show_invitation),
+        ("/invite/{token}", "POST", entrance.sign_in),
+        ("/sign-out", "POST", entrance.sign_out),
+        ("/sign-out-everywhere", "POST", entrance.sign_out_everywhere),
+        ("/account", "GET", entrance.show_account),
+        ("/account/link", "POST", entrance.make_link),
+        ("/account/language", "POST", entrance.set_language),
+        ("/hits", "GET", workroom.show_list),
+        ("/mturk/preview", "GET", workroom.lead_to_group),
+        ("/groups/{group}", "GET", workroom.show_group),
+        ("/groups/{group}/accept", "POST", workroom.accept),
+        ("/work", "GET", workroom.show_in_hand),
+        ("/work/{assignment}", "GET", workroom.show_work),
+        ("/work/{assignment}/state", "GET", workroom.report_state),
+        ("/work/{assignment}/done", "GET", workroom.show_done),
+        ("/work/{assignment}/return", "GET", workroom.ask_return),
+        ("/work/{assignment}/return", "POST", workroom.hand_back),
+        ("/history", "GET", archive.show_history),
+        ("/earnings", "GET", archive.show_earnings),
+        ("/messages", "GET", archive.show_messages),
+        ("/qualifications", "GET", archive.show_qualifications),
+        ("/qualifications/{type}/request", "POST", archive.ask_qualification),
+        ("/static/{name}", "GET", _send),
+    ):
+        app.add_route(path, route, methods=[method])
+    app.add_middleware(Headed, headers=SITE_HEADERS)
+    for error in (HTTPException, Refusal, ResponseError):
+        app.add_exception_handler(error, room.failed)
+
+
+async def _send(request: Request) -> Response:
+    return send_asset(request.path_params["name"])

@@ -1,0 +1,148 @@
+"""Coming in by invitation, leaving, and what a worker sees of their own account."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from mturk.endpoint.moment import Moment
+from mturk.endpoint.site.room import LANGUAGE_COOKIE, Answer, Room, Shown, to
+from mturk.endpoint.site.sessions import (
+    DEVICE_LIFE,
+    SESSION_LIFE,
+    Visitor,
+    end_all,
+    end_session,
+    invite,
+    known_sessions,
+    opens,
+    redeem,
+)
+from mturk.endpoint.site.texts import LANGUAGES
+
+YEAR = 365 * 86_400
+
+
+class Entrance:
+    """The routes of signing in and of the account."""
+
+    def __init__(self, room: Room) -> None:
+        self.room = room
+
+    async def start(self, request: Request) -> Response:
+        """Lead to the list, or show how to sign in."""
+        return await self.room.signed_in(request, lambda moment, visitor: to("/hits"))
+
+    async def show_invitation(self, request: Request) -> Response:
+        """Ask for a press of the button: programs that look at links in mail must not use an invitation up."""
+        room, token = self.room, request.path_params["token"]
+        if room.patience.is_over(address_of(request)):
+            return self._slow(request)
+        if not await room.endpoint.run(lambda moment: opens(moment, token)):
+            return self._used(request)
+        say = room.speech(request).say
+        return room.notice(
+            request,
+            "sign_in.invited",
+            text="sign_in.invited_text",
+            action=f"/invite/{token}",
+            button=say("sign_in.button"),
+        )
+
+    async def sign_in(self, request: Request) -> Response:
+        """Use an invitation up and open a session."""
+        room, token = self.room, request.path_params["token"]
+        await room.fields(request)
+        if room.patience.is_over(address_of(request)):
+            return self._slow(request)
+        session = await room.endpoint.run(lambda moment: redeem(moment, token))
+        if session is None:
+            return self._used(request)
+        response = to("/hits")
+        response.set_cookie(
+            room.settings.cookie,
+            session,
+            max_age=int(SESSION_LIFE),
+            path="/",
+            secure=room.settings.secure,
+            httponly=True,
+            samesite="strict",
+        )
+        return response
+
+    async def sign_out(self, request: Request) -> Response:
+        """End this session."""
+        await self.room.fields(request)
+
+        def work(moment: Moment, visitor: Visitor) -> Answer:
+            end_session(moment, visitor.session)
+            return to("/")
+
+        return self._forget(await self.room.signed_in(request, work))
+
+    async def sign_out_everywhere(self, request: Request) -> Response:
+        """End all sessions of this worker."""
+        await self.room.fields(request)
+
+        def work(moment: Moment, visitor: Visitor) -> Answer:
+            end_all(moment, visitor.worker_id)
+            return to("/")
+
+        return self._forget(await self.room.signed_in(request, work))
+
+    async def show_account(self, request: Request) -> Response:
+        """Show the account."""
+        return await self.room.signed_in(request, lambda moment, visitor: self._account(moment, visitor, link=None))
+
+    async def make_link(self, request: Request) -> Response:
+        """Show a link for another device; it is in no address, so it stays in no history."""
+        await self.room.fields(request)
+
+        def work(moment: Moment, visitor: Visitor) -> Answer:
+            token = invite(moment, visitor.worker_id, life=DEVICE_LIFE)
+            return self._account(moment, visitor, link=f"{self.room.settings.site_url}/invite/{token}")
+
+        return await self.room.signed_in(request, work)
+
+    async def set_language(self, request: Request) -> Response:
+        """Remember a language."""
+        chosen = (await self.room.fields(request)).get("language", "")
+        response = to("/account")
+        if chosen in LANGUAGES:
+            response.set_cookie(
+                LANGUAGE_COOKIE,
+                chosen,
+                max_age=YEAR,
+                path="/",
+                secure=self.room.settings.secure,
+                httponly=True,
+                samesite="lax",
+            )
+        return response
+
+    def _account(self, moment: Moment, visitor: Visitor, *, link: str | None) -> Answer:
+        sessions = known_sessions(moment, visitor.worker_id)
+        return Shown(template="account.html", here="/account", context={"sessions": sessions, "link": link})
+
+    def _used(self, request: Request) -> Response:
+        self.room.patience.note(address_of(request))
+        return self.room.notice(request, "sign_in.used", text="sign_in.used_text", status=HTTPStatus.NOT_FOUND)
+
+    def _slow(self, request: Request) -> Response:
+        response = self.room.notice(
+            request, "sign_in.slow", text="sign_in.slow_text", status=HTTPStatus.TOO_MANY_REQUESTS
+        )
+        response.headers["retry-after"] = "60"
+        return response
+
+    def _forget(self, response: Response) -> Response:
+        settings = self.room.settings
+        response.delete_cookie(settings.cookie, path="/", secure=settings.secure, httponly=True, samesite="strict")
+        return response
+
+
+def address_of(request: Request) -> str:
+    """Return where a request comes from."""
+    return request.client.host if request.client is not None else ""

@@ -1,0 +1,167 @@
+"""What a frame shows: where it is loaded from, what its sandbox lets it do, and the page itself."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from urllib.parse import urlencode, urlsplit, urlunsplit
+
+from mturk.endpoint.site.capabilities import LIFE, Capability, Kind, sign
+from mturk.endpoint.site.settings import SiteSettings, host_of, on_this_machine, origin
+from mturk.questions import ExternalQuestion, HTMLQuestion, Question
+from spa.errors import PlatformError
+
+NOT_AVAILABLE = "ASSIGNMENT_ID_NOT_AVAILABLE"
+SUBMIT_PATH = "/mturk/externalSubmit"
+HELPER = "externalHIT_v1.js"
+OLD_SUBMIT = re.compile(r"(?:https?:)?//(?:www|workersandbox)\.mturk\.com/mturk/externalSubmit")
+OLD_HELPER = re.compile(r"(?:https?:)?//s3\.amazonaws\.com/mturk-public/externalHIT_v1\.js")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frame:
+    """An ``<iframe>`` of the site.
+
+    Parameters
+    ----------
+    address : str
+        Its ``src``.
+    sandbox : str
+        Its ``sandbox``.
+    height : int
+        Pixels; 0 fills the window.
+    sources : str
+        What it may navigate to, for ``frame-src``.
+    """
+
+    address: str
+    sandbox: str
+    height: int
+    sources: str
+
+
+class FrameRefused(PlatformError):
+    """A page that the site does not put into a frame."""
+
+
+def frame_for(
+    question: Question,
+    settings: SiteSettings,
+    *,
+    secret: bytes,
+    kind: Kind,
+    hit_id: str,
+    worker_id: str,
+    assignment_id: str | None,
+    deadline: float,
+    now: float,
+) -> Frame:
+    """Return the frame in which a worker sees a question.
+
+    Parameters
+    ----------
+    assignment_id : str or None
+        None for a preview, in which neither it nor the worker is told.
+    deadline : float
+        After which the frame's address opens nothing, seconds since 1970.
+
+    Raises
+    ------
+    FrameRefused
+        If the page lies on the site's own host and would be sent the session.
+    """
+    given = {"assignmentId": assignment_id or NOT_AVAILABLE, "hitId": hit_id, "turkSubmitTo": settings.frame_url}
+    if assignment_id is not None:
+        given["workerId"] = worker_id
+    sandbox = sandbox_of(settings)
+    if isinstance(question, ExternalQuestion):
+        check_apart(question.url, settings)
+        place = origin(question.url)
+        sources = f"{place} {settings.frame_url}" + (" https:" if question.url.startswith("https:") else "")
+        # Its origin is its own, so it may keep it: a survey's page then reaches its own server.
+        return Frame(
+            address=with_parameters(question.url, given),
+            sandbox=f"{sandbox} allow-same-origin",
+            height=question.frame_height,
+            sources=sources,
+        )
+    capability = Capability(
+        kind=kind,
+        name=assignment_id or hit_id,
+        worker_id=worker_id,
+        until=int(min(deadline, now + LIFE)),
+    )
+    return Frame(
+        address=with_parameters(f"{settings.frame_url}/f/{sign(secret, capability)}", given),
+        sandbox=sandbox,
+        height=question.frame_height,
+        sources=settings.frame_url,
+    )
+
+
+def sandbox_of(settings: SiteSettings) -> str:
+    """Return what every frame may do: run scripts, submit forms, say something in a dialogue."""
+    return "allow-scripts allow-forms allow-modals" + (" allow-popups" if settings.popups else "")
+
+
+def page_policy(settings: SiteSettings) -> str:
+    """Return the content security policy of a HIT's own page: old HITs bring scripts and images from anywhere.
+
+    The sandbox of the policy holds also where the page is opened outside the site's frame.
+    """
+    places = f"https: data: blob: {settings.frame_url}"
+    if on_this_machine(settings.frame_url):
+        places += " http://127.0.0.1:* http://localhost:*"
+    return (
+        f"sandbox {sandbox_of(settings)}; default-src {places} 'unsafe-inline' 'unsafe-eval'; object-src 'none'; "
+        f"form-action {settings.frame_url}; frame-ancestors {settings.site_url}"
+    )
+
+
+def outcome_policy(settings: SiteSettings) -> str:
+    """Return the policy of the endpoint's own pages inside the frame."""
+    own = settings.frame_url
+    return (
+        f"default-src 'none'; style-src {own}; script-src {own}; img-src data:; form-action 'none'; base-uri 'none'; "
+        f"frame-ancestors {settings.site_url}"
+    )
+
+
+def page_of(question: HTMLQuestion, settings: SiteSettings) -> str:
+    """Return a HIT's page with the addresses of the service that closed led to this endpoint."""
+    page = OLD_SUBMIT.sub(settings.frame_url + SUBMIT_PATH, question.html)
+    return OLD_HELPER.sub(f"{settings.frame_url}/static/{HELPER}", page)
+
+
+def check_apart(url: str, settings: SiteSettings) -> None:
+    """Refuse a page that browsers count to the site: its host would be sent the session's cookie with each request.
+
+    On this machine's loopback everything shares one host, so a rehearsal tells only ports apart.
+    """
+    place = origin(url)
+    if place in (None, settings.site_url, settings.frame_url):
+        raise FrameRefused("frame: the page lies on the origin of the site")
+    if host_of(url) == host_of(settings.site_url) and not on_this_machine(url):
+        raise FrameRefused("frame: the page lies on the host of the site")
+
+
+def with_parameters(url: str, given: dict[str, str]) -> str:
+    """Return an address with parameters after those that it has.
+
+    >>> with_parameters("https://example.org/a?x=1#top", {"hitId": "3H"})
+    'https://example.org/a?x=1&hitId=3H#top'
+    """
+    parts = urlsplit(url)
+    query = "&".join(part for part in (parts.query, urlencode(given)) if part)
+    return urlunsplit(parts._replace(query=query))
+
+
+__all__ = [
+    "Frame",
+    "FrameRefused",
+    "check_apart",
+    "frame_for",
+    "outcome_policy",
+    "page_of",
+    "page_policy",
+]

@@ -1,0 +1,109 @@
+"""The application of the other origin: HITs in their frames, and the forms that they send.
+
+It knows no cookie. What an address may show is signed into it; what a form may change is the assignment that it names.
+"""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from fastapi import FastAPI
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from mturk.endpoint.assignments import ACCEPTED
+from mturk.endpoint.moment import Endpoint, Moment
+from mturk.endpoint.refusals import Refusal
+from mturk.endpoint.rows import find_assignment, find_hit
+from mturk.endpoint.site.capabilities import Capability, read_capability
+from mturk.endpoint.site.frame_pages import SUBMIT_PATH, outcome_policy, page_of, page_policy
+from mturk.endpoint.site.guards import Headed
+from mturk.endpoint.site.pages import render, send_asset
+from mturk.endpoint.site.settings import SiteSettings
+from mturk.endpoint.site.submitting import STATUS, NotTaken, Outcome, read_form, take
+from mturk.endpoint.site.texts import choose_language, load_speech
+from mturk.endpoint.store import secret_of
+from mturk.questions import HTMLQuestion, QuestionRefused, XMLRefused, read_question
+
+EMBEDDED = ("iframe", "frame")  # as what a browser says that it wants the page
+HEADERS = {
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",  # the address is the right to see the page
+    "cache-control": "no-store",
+    "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+    "x-robots-tag": "noindex",
+}
+
+
+def create_frames(endpoint: Endpoint, settings: SiteSettings) -> FastAPI:
+    """Create the application that serves HITs on the origin ``settings.frame_url``."""
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+    app.add_middleware(Headed, headers={**HEADERS, "content-security-policy": outcome_policy(settings)})
+    frames = Frames(endpoint, settings)
+    app.add_route("/f/{token}", frames.show, methods=["GET"])
+    app.add_route(SUBMIT_PATH, frames.take, methods=["POST"])
+    app.add_route("/" + SUBMIT_PATH, frames.take, methods=["POST"])  # scripts that add the path to "https://host/"
+    app.add_route("/static/{name}", frames.send, methods=["GET"])
+    return app
+
+
+class Frames:
+    """The routes of the other origin."""
+
+    def __init__(self, endpoint: Endpoint, settings: SiteSettings) -> None:
+        self.endpoint = endpoint
+        self.settings = settings
+
+    async def show(self, request: Request) -> Response:
+        """Show the page of a HIT to whom its address was made for, inside the site."""
+        wanted_as = request.headers.get("sec-fetch-dest", EMBEDDED[0])
+        token = request.path_params["token"]
+        question = await self.endpoint.run(lambda moment: self._question(moment, token))
+        if question is None or wanted_as not in EMBEDDED:
+            return self._page(request, "old", HTTPStatus.GONE)
+        page = page_of(question, self.settings)
+        return HTMLResponse(page, headers={"content-security-policy": page_policy(self.settings)})
+
+    async def take(self, request: Request) -> Response:
+        """Take the answers of a form; they are on disk before the page says so."""
+        outcome: Outcome
+        try:
+            form = await read_form(request)
+            outcome = await self.endpoint.run(lambda moment: take(moment, form))
+        except NotTaken as refusal:
+            outcome = refusal.outcome
+        return self._page(request, outcome, STATUS[outcome])
+
+    async def send(self, request: Request) -> Response:
+        """Send a style sheet or script."""
+        return send_asset(request.path_params["name"])
+
+    def _question(self, moment: Moment, token: str) -> HTMLQuestion | None:
+        capability = read_capability(secret_of(moment.connection), token, now=moment.now)
+        if capability is None:
+            return None
+        try:
+            hit_id = self._hit(moment, capability)
+            question = None if hit_id is None else read_question(find_hit(moment, hit_id).question)
+        except (Refusal, QuestionRefused, XMLRefused):
+            return None
+        return question if isinstance(question, HTMLQuestion) else None
+
+    def _hit(self, moment: Moment, capability: Capability) -> str | None:
+        if capability.kind == "preview":
+            return capability.name
+        work = find_assignment(moment, capability.name)
+        held = work.status == ACCEPTED and work.worker_id == capability.worker_id
+        return work.hit_id if held else None
+
+    def _page(self, request: Request, name: Outcome | str, status: HTTPStatus) -> Response:
+        speech = load_speech(choose_language(None, request.headers.get("accept-language", "")))
+        page = render(
+            "frame.html",
+            speech,
+            place=self.settings.place,
+            title=speech.say(f"frame.{name}"),
+            text=speech.say(f"frame.{name}_text"),
+            outcome=name,
+        )
+        return HTMLResponse(page, status_code=status)

@@ -1,0 +1,184 @@
+"""The groups of HITs that a worker is shown: which, in what order, and what each asks of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import func, select
+
+from mturk.endpoint.hits import ASSIGNABLE, Hit, HitType
+from mturk.endpoint.moment import Moment
+from mturk.endpoint.requirements import meets
+from mturk.endpoint.rows import HIT_COLUMNS, hit_from
+from mturk.endpoint.schema import assignments, hit_types, hits, qualification_types, requesters
+from mturk.endpoint.site.records import PER_PAGE
+from mturk.endpoint.standing import Worker, find_worker, may
+from mturk.endpoint.system_types import ADULT, ALL_MASTERS, LOCALE, NUMBER_APPROVED, PERCENT_APPROVED
+from mturk.endpoint.work import Offer, next_hit, offers
+
+KNOWN_NAMES: Mapping[str, str] = {
+    LOCALE: "locale",
+    NUMBER_APPROVED: "approved",
+    PERCENT_APPROVED: "rate",
+    ADULT: "adult",
+    **dict.fromkeys(ALL_MASTERS, "masters"),
+}
+ORDERS: Mapping[str, Callable[[Offer], Any]] = {
+    "newest": lambda offer: 0,  # as they come
+    "reward": lambda offer: -offer.kind.reward,
+    "count": lambda offer: -offer.count,
+    "time": lambda offer: offer.kind.duration,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A requirement, and whether the worker meets it. One of ``known`` (a text's key) and ``name`` says of what."""
+
+    known: str | None
+    name: str | None
+    comparator: str
+    values: tuple[str, ...]
+    met: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """A HIT type as the worker sees it."""
+
+    kind: HitType
+    requester: str
+    available: int
+    expires_at: float | None
+    qualified: bool
+    requirements: tuple[Asked, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A page of groups, and how many there are in all."""
+
+    groups: tuple[Group, ...]
+    count: int
+    pages: int
+
+
+def find_groups(moment: Moment, worker_id: str, *, query: str, order: str, everything: bool, page: int) -> Found:
+    """Return the groups that match, qualified for or (``everything``) merely visible."""
+    words = query.casefold().split()
+    matching = [
+        offer for offer in offers(moment, worker_id) if (everything or not offer.to_accept) and _matches(offer, words)
+    ]
+    matching.sort(key=ORDERS[order])
+    worker = find_worker(moment, worker_id)
+    shown = matching[(page - 1) * PER_PAGE : page * PER_PAGE]
+    groups = tuple(
+        Group(
+            kind=offer.kind,
+            requester=offer.requester,
+            available=offer.count,
+            expires_at=offer.last_expiry,
+            qualified=not offer.to_accept,
+            requirements=asked_of(moment, worker, offer.kind.requirements),
+        )
+        for offer in shown
+    )
+    return Found(groups=groups, count=len(matching), pages=max(1, -(-len(matching) // PER_PAGE)))
+
+
+def find_group(moment: Moment, worker_id: str, group_id: str, *, after: int) -> tuple[Group, Hit | None] | None:
+    """Return a group and the HIT of it to show next; None where the worker may not know of it.
+
+    Parameters
+    ----------
+    after : int
+        The number of the HIT that was shown before; 0 begins.
+    """
+    worker = find_worker(moment, worker_id)
+    row = moment.connection.execute(
+        select(hit_types.c.hit_type_id, requesters.c.name)
+        .join(requesters, requesters.c.requester_id == hit_types.c.requester_id)
+        .where(hit_types.c.group_id == group_id)
+    ).first()
+    if row is None:
+        return None
+    kind = find_kind(moment, row.hit_type_id)
+    if not may(worker, kind.requester_id, kind.requirements, "Discover"):
+        return None
+    open_hits = (hits.c.hit_type_id == kind.hit_type_id, hits.c.status == ASSIGNABLE, not_taken(worker_id))
+    count, expiry = moment.connection.execute(select(func.count(), func.max(hits.c.expires_at)).where(*open_hits)).one()
+    group = Group(
+        kind=kind,
+        requester=row.name,
+        available=count,
+        expires_at=expiry,
+        qualified=may(worker, kind.requester_id, kind.requirements, "Accept"),
+        requirements=asked_of(moment, worker, kind.requirements),
+    )
+    found = moment.connection.execute(
+        select(*HIT_COLUMNS).where(*open_hits, hits.c.number > after).order_by(hits.c.number).limit(1)
+    ).first()
+    return group, hit_from(found) if found is not None else next_hit(moment, worker_id, group_id)
+
+
+def find_kind(moment: Moment, hit_type_id: str) -> HitType:
+    """Return a HIT type, whoever's it is."""
+    from mturk.endpoint.rows import find_type
+
+    return find_type(moment, hit_type_id)
+
+
+def asked_of(moment: Moment, worker: Worker, requirements: str) -> tuple[Asked, ...]:
+    """Return the requirements of a HIT type, each with whether this worker meets it."""
+    asked: list[Mapping[str, Any]] = json.loads(requirements)
+    names = type_names(moment, {one["QualificationTypeId"] for one in asked} - KNOWN_NAMES.keys())
+    return tuple(
+        Asked(
+            known=KNOWN_NAMES.get(one["QualificationTypeId"]),
+            name=names.get(one["QualificationTypeId"]),
+            comparator=one["Comparator"],
+            values=_values(one),
+            met=meets(one, worker.held.get(one["QualificationTypeId"])),
+        )
+        for one in asked
+    )
+
+
+def type_names(moment: Moment, type_ids: Iterable[str]) -> dict[str, str]:
+    """Return the names of qualification types."""
+    wanted = list(type_ids)
+    if not wanted:
+        return {}
+    found = moment.connection.execute(
+        select(qualification_types.c.qualification_type_id, qualification_types.c.name).where(
+            qualification_types.c.qualification_type_id.in_(wanted)
+        )
+    )
+    return {type_id: name for type_id, name in found}
+
+
+def not_taken(worker_id: str) -> Any:
+    """Return the condition that a worker has no assignment of a HIT."""
+    taken = (
+        select(assignments.c.hit_id)
+        .where(assignments.c.hit_id == hits.c.hit_id, assignments.c.worker_id == worker_id)
+        .where(assignments.c.status.in_(("Accepted", "Submitted", "Approved", "Rejected")))
+    )
+    return ~taken.exists()
+
+
+def _values(asked: Mapping[str, Any]) -> tuple[str, ...]:
+    places = tuple(
+        "-".join(part for part in (place["Country"], place.get("Subdivision")) if part)
+        for place in asked.get("LocaleValues") or ()
+    )
+    return places or tuple(str(number) for number in asked.get("IntegerValues") or ())
+
+
+def _matches(offer: Offer, words: list[str]) -> bool:
+    kind = offer.kind
+    text = "\n".join((kind.title, kind.keywords, kind.description, offer.requester, kind.group_id)).casefold()
+    return all(word in text for word in words)

@@ -1,0 +1,93 @@
+"""History, earnings, messages and qualifications of a worker."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from mturk.endpoint.moment import Moment
+from mturk.endpoint.qualification import request_qualification
+from mturk.endpoint.site.qualifications import held_by, offered_to
+from mturk.endpoint.site.records import entries, history, read_messages, record, sums
+from mturk.endpoint.site.room import Answer, Room, Shown, missing, page_number, to
+from mturk.endpoint.site.sessions import Visitor
+
+
+class Archive:
+    """The routes of what is past."""
+
+    def __init__(self, room: Room) -> None:
+        self.room = room
+
+    async def show_history(self, request: Request) -> Response:
+        """Show submitted work."""
+        page = page_number(request)
+
+        def work(moment: Moment, visitor: Visitor) -> Answer:
+            shown, pages = history(moment, visitor.worker_id, page)
+            return _listed("history.html", "/history", shown, page, pages)
+
+        return await self.room.signed_in(request, work)
+
+    async def show_earnings(self, request: Request) -> Response:
+        """Show what the ledger owes."""
+        page = page_number(request)
+
+        def work(moment: Moment, visitor: Visitor) -> Answer:
+            shown, pages = entries(moment, visitor.worker_id, page)
+            return _listed("earnings.html", "/earnings", shown, page, pages, sums=sums(moment, visitor.worker_id))
+
+        return await self.room.signed_in(request, work)
+
+    async def show_messages(self, request: Request) -> Response:
+        """Show messages; they count as read afterwards."""
+        page = page_number(request)
+
+        def work(moment: Moment, visitor: Visitor) -> Answer:
+            shown, pages = read_messages(moment, visitor.worker_id, page)
+            return _listed("messages.html", "/messages", shown, page, pages)
+
+        return await self.room.signed_in(request, work)
+
+    async def show_qualifications(self, request: Request) -> Response:
+        """Show qualifications held and offered."""
+
+        def work(moment: Moment, visitor: Visitor) -> Answer:
+            return Shown(
+                template="qualifications.html",
+                here="/qualifications",
+                context={
+                    "record": record(moment, visitor.worker_id),
+                    "held": held_by(moment, visitor.worker_id),
+                    "offered": offered_to(moment, visitor.worker_id),
+                },
+            )
+
+        return await self.room.signed_in(request, work)
+
+    async def ask_qualification(self, request: Request) -> Response:
+        """Ask for a qualification that is offered."""
+        await self.room.fields(request)
+        type_id = request.path_params["type"]
+
+        def work(moment: Moment, visitor: Visitor) -> Answer:
+            if type_id not in {one.qualification_type_id for one in offered_to(moment, visitor.worker_id)}:
+                raise missing()
+            request_qualification(moment, visitor.worker_id, type_id)
+            return to("/qualifications")
+
+        return await self.room.signed_in(request, work)
+
+
+def _listed(template: str, here: str, shown: tuple[object, ...], page: int, pages: int, **context: object) -> Answer:
+    return Shown(
+        template=template,
+        here=here,
+        context={
+            "entries": shown,
+            "page": page,
+            "pages": pages,
+            "address": lambda number: f"{here}?page={number}",
+            **context,
+        },
+    )

@@ -1,0 +1,133 @@
+"""Pages of the site: templates with the visitor's language, and the files that they link to."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from functools import cache, partial
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.responses import HTMLResponse, Response
+
+from mturk.endpoint.site.listing import Asked
+from mturk.endpoint.site.sessions import Visitor
+from mturk.endpoint.site.texts import Speech, language_names, stamp
+
+ASSETS: Mapping[str, str] = {  # name -> media type
+    "site.css": "text/css; charset=utf-8",
+    "site.js": "text/javascript; charset=utf-8",
+    "frame.js": "text/javascript; charset=utf-8",
+    "externalHIT_v1.js": "text/javascript; charset=utf-8",
+}
+NAVIGATION = (
+    ("hits", "/hits"),
+    ("work", "/work"),
+    ("history", "/history"),
+    ("earnings", "/earnings"),
+    ("messages", "/messages"),
+    ("qualifications", "/qualifications"),
+    ("account", "/account"),
+)
+
+
+@cache
+def environment() -> Environment:
+    """Return the templates; a name that nothing gives a value is an error."""
+    made = Environment(
+        loader=PackageLoader("mturk.endpoint.site"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.globals |= {
+        "asset": lambda name: f"/static/{asset_name(name)}",
+        "navigation": NAVIGATION,
+        "stamp": stamp,
+        "number": lambda count: f"{count:,}",
+    }
+    return made
+
+
+def render(
+    template: str,
+    speech: Speech,
+    *,
+    place: str,
+    visitor: Visitor | None = None,
+    here: str = "",
+    **context: Any,
+) -> str:
+    """Render a page.
+
+    Parameters
+    ----------
+    template : str
+        File name.
+    speech : Speech
+        The visitor's language.
+    place : str
+        What the site calls itself.
+    visitor : Visitor or None
+        Who is signed in.
+    here : str
+        Path of the page, which the navigation marks.
+    **context : Any
+        What the template itself uses.
+    """
+    counts = {name: "" for name, _ in NAVIGATION}
+    if visitor is not None:
+        counts |= {"work": str(visitor.in_hand or ""), "messages": str(visitor.unread or "")}
+    return (
+        environment()
+        .get_template(template)
+        .render(
+            language=speech.language,
+            direction=speech.direction,
+            languages=language_names(),
+            say=speech.say,
+            money=speech.money,
+            duration=speech.duration,
+            shown_time=speech.shown_time,
+            say_time=speech.say_time,
+            requirement_text=partial(requirement_text, speech),
+            place=place,
+            visitor=visitor,
+            counts=counts,
+            here=here,
+            **{"refresh": False, **context},
+        )
+    )
+
+
+def requirement_text(speech: Speech, asked: Asked) -> str:
+    """Return a requirement as people read it."""
+    name = asked.name or speech.say(f"requirement.{asked.known or 'unknown'}")
+    apart = f"\u2068{name}\u2069"  # a name in another script must not turn the line around
+    return speech.say(f"requirement.{asked.comparator}", name=apart, values=", ".join(asked.values))
+
+
+@cache
+def asset_text(name: str) -> str:
+    """Return a file that pages link to."""
+    return (files("mturk.endpoint.site") / "templates" / name).read_text(encoding="utf-8")
+
+
+@cache
+def asset_name(name: str) -> str:
+    """Return the name under which a file is served; new content has a new name, so browsers may keep it for ever."""
+    stem, _, suffix = name.rpartition(".")
+    return f"{stem}.{hashlib.sha256(asset_text(name).encode()).hexdigest()[:12]}.{suffix}"
+
+
+def send_asset(name: str) -> Response:
+    """Send a style sheet or script; also under its plain name, which pages of HITs link to."""
+    for plain, kind in ASSETS.items():
+        if name in (plain, asset_name(plain)):
+            kept = "public, max-age=31536000, immutable" if name != plain else "public, max-age=3600"
+            # A frame has no origin of its own, so it loads these as a stranger.
+            headers = {"cache-control": kept, "cross-origin-resource-policy": "cross-origin"}
+            return Response(asset_text(plain), media_type=kind, headers=headers)
+    return HTMLResponse("", status_code=404)

@@ -1,0 +1,209 @@
+"""What a worker may read of their own: work in hand, history, earnings, messages and qualifications."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlalchemy import func, select, update
+
+from mturk.endpoint.assignments import ACCEPTED, APPROVED, KNOWN_TO_REQUESTERS, REJECTED, SUBMITTED, Assignment
+from mturk.endpoint.hits import HitType
+from mturk.endpoint.moment import Moment
+from mturk.endpoint.rows import ASSIGNMENT_COLUMNS, TYPE_COLUMNS, TYPE_FIELDS, assignment_from
+from mturk.endpoint.schema import assignments, hit_types, hits, ledger, messages, requesters
+from mturk.endpoint.standing import find_worker
+from mturk.endpoint.system_types import PERCENT_APPROVED
+
+PER_PAGE = 25
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """An assignment that was submitted."""
+
+    title: str
+    requester: str
+    reward: int  # cents
+    status: str
+    submitted_at: float
+    auto_approval_at: float
+    feedback: str | None
+    bonus: int  # cents
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sums:
+    """What is owed to a worker, and what may yet be, cents."""
+
+    rewards: int
+    bonuses: int
+    waiting: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A line of the ledger."""
+
+    kind: str
+    title: str
+    cents: int
+    reason: str | None
+    at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """A message from a requester; ``read_at`` as it was before it was shown."""
+
+    subject: str
+    body: str
+    requester: str
+    sent_at: float
+    read_at: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """How a worker's submissions fared; ``rate`` is what requirements see, percent."""
+
+    submitted: int
+    approved: int
+    rejected: int
+    rate: int
+
+
+def in_hand(moment: Moment, worker_id: str) -> tuple[tuple[Assignment, HitType], ...]:
+    """Return what a worker accepted and has not finished, what is due first at the head."""
+    rows = moment.connection.execute(
+        select(*ASSIGNMENT_COLUMNS, *TYPE_COLUMNS)
+        .join(hits, hits.c.hit_id == assignments.c.hit_id)
+        .join(hit_types, hit_types.c.hit_type_id == hits.c.hit_type_id)
+        .where(assignments.c.worker_id == worker_id, assignments.c.status == ACCEPTED)
+        .order_by(assignments.c.deadline)
+    ).all()
+    width = len(ASSIGNMENT_COLUMNS)
+    return tuple(
+        (assignment_from(row[:width]), HitType(**dict(zip(TYPE_FIELDS, row[width:], strict=True)))) for row in rows
+    )
+
+
+def history(moment: Moment, worker_id: str, page: int) -> tuple[tuple[Done, ...], int]:
+    """Return a page of submitted work, the latest first, and the number of pages."""
+    mine = (assignments.c.worker_id == worker_id, assignments.c.status.in_(KNOWN_TO_REQUESTERS))
+    bonus = (
+        select(func.coalesce(func.sum(ledger.c.cents), 0))
+        .where(ledger.c.assignment_id == assignments.c.assignment_id, ledger.c.kind == "bonus")
+        .scalar_subquery()
+    )
+    rows = moment.connection.execute(
+        select(
+            hit_types.c.title,
+            requesters.c.name.label("requester"),
+            hit_types.c.reward,
+            assignments.c.status,
+            assignments.c.submitted_at,
+            assignments.c.auto_approval_at,
+            assignments.c.feedback,
+            bonus.label("bonus"),
+        )
+        .join(hits, hits.c.hit_id == assignments.c.hit_id)
+        .join(hit_types, hit_types.c.hit_type_id == hits.c.hit_type_id)
+        .join(requesters, requesters.c.requester_id == assignments.c.requester_id)
+        .where(*mine)
+        .order_by(assignments.c.submitted_at.desc(), assignments.c.number.desc())
+        .limit(PER_PAGE)
+        .offset((page - 1) * PER_PAGE)
+    )
+    count = moment.connection.scalar(select(func.count()).select_from(assignments).where(*mine)) or 0
+    return tuple(Done(**row._mapping) for row in rows), pages_of(count)
+
+
+def sums(moment: Moment, worker_id: str) -> Sums:
+    """Return what the ledger owes a worker, and the rewards of what waits for review."""
+    owed = {
+        kind: int(cents)
+        for kind, cents in moment.connection.execute(
+            select(ledger.c.kind, func.sum(ledger.c.cents))
+            .where(ledger.c.worker_id == worker_id)
+            .group_by(ledger.c.kind)
+        )
+    }
+    waiting = moment.connection.scalar(
+        select(func.sum(hit_types.c.reward))
+        .select_from(assignments)
+        .join(hits, hits.c.hit_id == assignments.c.hit_id)
+        .join(hit_types, hit_types.c.hit_type_id == hits.c.hit_type_id)
+        .where(assignments.c.worker_id == worker_id, assignments.c.status == SUBMITTED)
+    )
+    return Sums(rewards=owed.get("reward", 0), bonuses=owed.get("bonus", 0), waiting=int(waiting or 0))
+
+
+def entries(moment: Moment, worker_id: str, page: int) -> tuple[tuple[Entry, ...], int]:
+    """Return a page of a worker's lines of the ledger, the latest first, and the number of pages."""
+    rows = moment.connection.execute(
+        select(ledger.c.kind, hit_types.c.title, ledger.c.cents, ledger.c.reason, ledger.c.at)
+        .join(hits, hits.c.hit_id == ledger.c.hit_id)
+        .join(hit_types, hit_types.c.hit_type_id == hits.c.hit_type_id)
+        .where(ledger.c.worker_id == worker_id)
+        .order_by(ledger.c.number.desc())
+        .limit(PER_PAGE)
+        .offset((page - 1) * PER_PAGE)
+    )
+    count = moment.connection.scalar(select(func.count()).select_from(ledger).where(ledger.c.worker_id == worker_id))
+    return tuple(Entry(**row._mapping) for row in rows), pages_of(count or 0)
+
+
+def read_messages(moment: Moment, worker_id: str, page: int) -> tuple[tuple[Message, ...], int]:
+    """Return a page of messages, the latest first, and the number of pages; what is shown counts as read."""
+    rows = moment.connection.execute(
+        select(
+            messages.c.number,
+            messages.c.subject,
+            messages.c.body,
+            requesters.c.name.label("requester"),
+            messages.c.sent_at,
+            messages.c.read_at,
+        )
+        .join(requesters, requesters.c.requester_id == messages.c.requester_id)
+        .where(messages.c.worker_id == worker_id)
+        .order_by(messages.c.number.desc())
+        .limit(PER_PAGE)
+        .offset((page - 1) * PER_PAGE)
+    ).all()
+    new = [row.number for row in rows if row.read_at is None]
+    if new:
+        moment.connection.execute(update(messages).where(messages.c.number.in_(new)).values(read_at=moment.now))
+    count = moment.connection.scalar(
+        select(func.count()).select_from(messages).where(messages.c.worker_id == worker_id)
+    )
+    shown = tuple(
+        Message(subject=r.subject, body=r.body, requester=r.requester, sent_at=r.sent_at, read_at=r.read_at)
+        for r in rows
+    )
+    return shown, pages_of(count or 0)
+
+
+def record(moment: Moment, worker_id: str) -> Record:
+    """Return how a worker's submissions fared."""
+    found = moment.connection.execute(
+        select(assignments.c.status, func.count())
+        .where(assignments.c.worker_id == worker_id, assignments.c.status.in_(KNOWN_TO_REQUESTERS))
+        .group_by(assignments.c.status)
+    )
+    counts = {status: count for status, count in found}
+    rate = find_worker(moment, worker_id).held[PERCENT_APPROVED].number
+    return Record(
+        submitted=sum(counts.values()),
+        approved=counts.get(APPROVED, 0),
+        rejected=counts.get(REJECTED, 0),
+        rate=100 if rate is None else rate,
+    )
+
+
+def pages_of(count: int) -> int:
+    """Return how many pages a list of a length has, at least one.
+
+    >>> pages_of(0), pages_of(25), pages_of(26)
+    (1, 1, 2)
+    """
+    return max(1, -(-count // PER_PAGE))

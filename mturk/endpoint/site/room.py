@@ -1,0 +1,165 @@
+"""What all pages of the site share: who is there, in which language, and how an answer is made."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Any
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from mturk.endpoint.moment import Endpoint, Moment
+from mturk.endpoint.refusals import PREFIX, Refusal
+from mturk.endpoint.site.guards import Patience, is_own, origin_of, site_policy
+from mturk.endpoint.site.pages import render
+from mturk.endpoint.site.sessions import Visitor, find_visitor
+from mturk.endpoint.site.settings import SiteSettings
+from mturk.endpoint.site.texts import Speech, choose_language, load_speech
+from spa.annotators.posts import read_fields
+from spa.errors import ResponseError
+
+LANGUAGE_COOKIE = "language"
+REASONS: Mapping[str, tuple[HTTPStatus, str]] = {  # what a worker is told where the endpoint refuses
+    "DoesNotMeetRequirements": (HTTPStatus.FORBIDDEN, "unqualified"),
+    "AssignmentAlreadyExists": (HTTPStatus.CONFLICT, "again"),
+    "HITDoesNotExist": (HTTPStatus.NOT_FOUND, "missing"),
+    "HITTypeDoesNotExist": (HTTPStatus.NOT_FOUND, "missing"),
+    "AssignmentDoesNotExist": (HTTPStatus.NOT_FOUND, "missing"),
+    "QualificationTypeDoesNotExist": (HTTPStatus.NOT_FOUND, "missing"),
+}
+log = logging.getLogger("uvicorn.error")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """A page to show."""
+
+    template: str
+    here: str = ""
+    status: HTTPStatus = HTTPStatus.OK
+    frame_source: str | None = None
+    context: Mapping[str, Any] = field(default_factory=dict)
+
+
+Answer = Shown | Response
+
+
+class Room:
+    """The endpoint, the settings and what routes do with them."""
+
+    def __init__(self, endpoint: Endpoint, settings: SiteSettings) -> None:
+        self.endpoint = endpoint
+        self.settings = settings
+        self.patience = Patience(settings.clock)
+
+    async def signed_in(self, request: Request, work: Callable[[Moment, Visitor], Answer]) -> Response:
+        """Carry out ``work`` for whoever is signed in; lead others to where they sign in."""
+        token = request.cookies.get(self.settings.cookie)
+
+        def with_visitor(moment: Moment) -> tuple[Visitor | None, Answer | None]:
+            visitor = find_visitor(moment, token)
+            return visitor, None if visitor is None else work(moment, visitor)
+
+        visitor, answer = await self.endpoint.run(with_visitor)
+        if visitor is None or answer is None:
+            return self.closed_door(request)
+        return self.answer(request, answer, visitor=visitor)
+
+    def closed_door(self, request: Request) -> Response:
+        """Show how to sign in.
+
+        A browser that comes from a page elsewhere, such as mail, leaves the session at home; loading the page once
+        more from here brings it.
+        """
+        if request.method == "GET" and request.headers.get("sec-fetch-site") == "cross-site":
+            return self.notice(request, "sign_in.again", refresh=True)
+        if request.url.path != "/":
+            return to("/")
+        return self.notice(request, "sign_in.title", text="sign_in.text")
+
+    def answer(self, request: Request, answer: Answer, *, visitor: Visitor | None = None) -> Response:
+        """Return the response of an answer."""
+        if isinstance(answer, Response):
+            return answer
+        page = render(
+            answer.template,
+            self.speech(request),
+            place=self.settings.place,
+            visitor=visitor,
+            here=answer.here,
+            **answer.context,
+        )
+        response = HTMLResponse(page, status_code=answer.status)
+        if answer.frame_source is not None:
+            response.headers["content-security-policy"] = site_policy(answer.frame_source)
+        return response
+
+    def notice(
+        self,
+        request: Request,
+        title: str,
+        *,
+        text: str | None = None,
+        status: HTTPStatus = HTTPStatus.OK,
+        **context: Any,
+    ) -> Response:
+        """Show a page with a title and a line, both keys of texts."""
+        say = self.speech(request).say
+        shown = {"action": None, "link": None, "text": None if text is None else say(text), **context}
+        return self.answer(
+            request, Shown(template="notice.html", status=status, context={"title": say(title), **shown})
+        )
+
+    def speech(self, request: Request) -> Speech:
+        """Return the language of a visitor."""
+        chosen = request.cookies.get(LANGUAGE_COOKIE)
+        return load_speech(choose_language(chosen, request.headers.get("accept-language", "")))
+
+    async def fields(self, request: Request) -> dict[str, str]:
+        """Return the fields of a form of ours.
+
+        Raises
+        ------
+        HTTPException
+            403 if a page elsewhere sent it; what :func:`read_fields` refuses.
+        """
+        own = {origin_of(request, None), self.settings.site_url}
+        if not any(is_own(request.headers, origin) for origin in own):
+            raise HTTPException(HTTPStatus.FORBIDDEN)
+        return await read_fields(request)
+
+    async def failed(self, request: Request, error: Exception) -> Response:
+        """Show a failure in the visitor's language."""
+        status, reason = HTTPStatus.BAD_REQUEST, "refused"
+        if isinstance(error, Refusal):
+            status, reason = REASONS.get((error.code or "").removeprefix(PREFIX), (HTTPStatus.CONFLICT, "state"))
+        elif isinstance(error, HTTPException):
+            status = HTTPStatus(error.status_code)
+            reason = {404: "missing", 413: "large"}.get(error.status_code, "refused")
+        elif isinstance(error, ResponseError):
+            log.error("%s", error)
+            status, reason = HTTPStatus.SERVICE_UNAVAILABLE, "unavailable"
+        say = self.speech(request).say
+        return self.notice(
+            request, "error.title", text=f"error.{reason}", status=status, link="/hits", link_text=say("error.back")
+        )
+
+
+def to(address: str) -> Response:
+    """Lead the browser on after a form, or to where the page is."""
+    return RedirectResponse(address, status_code=HTTPStatus.SEE_OTHER)
+
+
+def missing() -> HTTPException:
+    """Return the error of a page that is not there."""
+    return HTTPException(HTTPStatus.NOT_FOUND)
+
+
+def page_number(request: Request) -> int:
+    """Return which page of a list was asked for, at least 1."""
+    asked = request.query_params.get("page", "1")
+    return max(1, int(asked)) if asked.isascii() and asked.isdigit() and len(asked) <= 6 else 1

@@ -1,0 +1,89 @@
+"""Where the site and its frames are reached, and what the host allows in a frame."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from mturk.questions import is_loopback
+from spa.errors import PlatformError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SiteSettings:
+    """Two origins and a name.
+
+    Parameters
+    ----------
+    site_url : str
+        Origin of the worker site, such as ``https://hits.example.org``.
+    frame_url : str
+        Another origin, at which HITs are shown and submitted.
+    place : str
+        What the site calls itself.
+    popups : bool
+        Whether HITs may open other windows (old HITs that send people to search the web); such a window has no
+        more rights than the frame.
+    clock : callable
+        Seconds since 1970, for limits on sign-in.
+
+    Raises
+    ------
+    PlatformError
+        If one is no origin, or both are the same.
+    """
+
+    site_url: str
+    frame_url: str
+    place: str = "HITs"
+    popups: bool = False
+    clock: Callable[[], float]
+
+    def __post_init__(self) -> None:
+        for name, url in (("site address", self.site_url), ("frame address", self.frame_url)):
+            if origin(url) != url:
+                raise PlatformError(f"{name}: wanted an origin such as https://hits.example.org, got {url!r}")
+        if self.site_url == self.frame_url:
+            raise PlatformError(
+                f"frame address: wanted another origin than the site's, got {self.frame_url!r} for both; "
+                "choose another port or host name, so that no HIT can reach the site"
+            )
+
+    @property
+    def secure(self) -> bool:
+        """Whether browsers reach the site by https."""
+        return self.site_url.startswith("https:")
+
+    @property
+    def cookie(self) -> str:
+        """Return the session cookie's name; the prefix makes browsers insist on https, one host and no other path."""
+        return "__Host-worker" if self.secure else f"worker-{urlsplit(self.site_url).port or 80}"
+
+
+def origin(url: str) -> str | None:
+    """Return the origin of an address, or None where it has none.
+
+    >>> origin("https://example.org/a?b"), origin("http://127.0.0.1:8470"), origin("example.org")
+    ('https://example.org', 'http://127.0.0.1:8470', None)
+    """
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        return None
+    if parts.scheme not in ("http", "https") or not host:
+        return None
+    shown = f"[{host}]" if ":" in host else host
+    usual = {"http": 80, "https": 443}[parts.scheme]
+    return f"{parts.scheme}://{shown}" + (f":{port}" if port not in (None, usual) else "")
+
+
+def host_of(url: str) -> str:
+    """Return the host name of an origin."""
+    return urlsplit(url).hostname or ""
+
+
+def on_this_machine(url: str) -> bool:
+    """Say whether an origin is this machine's own."""
+    return is_loopback(host_of(url))

@@ -1,0 +1,128 @@
+"""A form that a worker sends from the frame: read up to a limit, then stored as the answer of an assignment."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Literal
+from urllib.parse import parse_qsl
+
+from starlette.datastructures import Headers, UploadFile
+from starlette.formparsers import MultiPartException, MultiPartParser
+from starlette.requests import Request
+
+from mturk.answers import MOST_FIELDS, AnswerRefused, NothingAnswered, render_answers
+from mturk.endpoint.assignments import ACCEPTED, KNOWN_TO_REQUESTERS
+from mturk.endpoint.moment import Moment
+from mturk.endpoint.refusals import Refusal
+from mturk.endpoint.rows import find_assignment
+from mturk.endpoint.site.frame_pages import NOT_AVAILABLE
+from mturk.endpoint.work import submit
+
+Outcome = Literal["submitted", "preview", "unknown", "already", "expired", "empty", "large", "file", "refused"]
+LARGEST_BODY = 2_000_000  # bytes; the answers' XML has a lower limit of its own
+PLAIN, PARTS = "application/x-www-form-urlencoded", "multipart/form-data"
+STATUS: dict[Outcome, HTTPStatus] = {
+    "submitted": HTTPStatus.OK,
+    "preview": HTTPStatus.BAD_REQUEST,
+    "unknown": HTTPStatus.NOT_FOUND,
+    "already": HTTPStatus.CONFLICT,
+    "expired": HTTPStatus.GONE,
+    "empty": HTTPStatus.BAD_REQUEST,
+    "large": HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    "file": HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+    "refused": HTTPStatus.BAD_REQUEST,
+}
+
+
+class NotTaken(Exception):
+    """A form that is not taken; the argument is the outcome."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        super().__init__(outcome)
+        self.outcome: Outcome = outcome
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SentForm:
+    """The assignment that a form names, and its answers as XML."""
+
+    assignment_id: str
+    answer: str
+
+
+async def read_form(request: Request) -> SentForm:
+    """Read a form post.
+
+    Raises
+    ------
+    NotTaken
+        If it is a preview's, names no assignment, is empty, too large, has a file, or is no form post.
+    """
+    pairs = await read_pairs(request)
+    asked = next((value for name, value in pairs if name == "assignmentId" and value), None)
+    assignment_id = asked or request.query_params.get("assignmentId", "")
+    if assignment_id == NOT_AVAILABLE:
+        raise NotTaken("preview")
+    if not (assignment_id.isascii() and assignment_id.isalnum() and len(assignment_id) <= 64):
+        raise NotTaken("unknown")
+    try:
+        return SentForm(assignment_id=assignment_id, answer=render_answers(pairs))
+    except NothingAnswered as error:
+        raise NotTaken("empty") from error
+    except AnswerRefused as error:
+        raise NotTaken("large") from error
+
+
+async def read_pairs(request: Request) -> list[tuple[str, str]]:
+    """Return the fields of a form post in the order sent."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind not in (PLAIN, PARTS):
+        raise NotTaken("refused")
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > LARGEST_BODY:
+            raise NotTaken("large")
+    if kind == PARTS:
+        return await _read_parts(request.headers, bytes(body))
+    try:
+        return parse_qsl(body.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=MOST_FIELDS + 10)
+    except ValueError as error:
+        raise NotTaken("refused") from error
+
+
+def take(moment: Moment, form: SentForm) -> Outcome:
+    """Store an answer; the same one sent again (a reload, a lost reply) is told as stored."""
+    try:
+        work = find_assignment(moment, form.assignment_id)
+    except Refusal:
+        return "unknown"
+    if work.status in KNOWN_TO_REQUESTERS:
+        return "submitted" if work.answer == form.answer else "already"
+    if work.status != ACCEPTED or moment.now >= work.deadline:
+        return "expired"
+    submit(moment, work.worker_id, work.assignment_id, form.answer)
+    return "submitted"
+
+
+async def _read_parts(headers: Headers, body: bytes) -> list[tuple[str, str]]:
+    async def whole() -> AsyncGenerator[bytes, None]:
+        yield body
+
+    parser = MultiPartParser(headers, whole(), max_files=20, max_fields=MOST_FIELDS + 10, max_part_size=LARGEST_BODY)
+    try:
+        form = await parser.parse()
+    except (MultiPartException, KeyError, UnicodeDecodeError) as error:
+        raise NotTaken("refused") from error
+    try:
+        pairs = []
+        for name, value in form.multi_items():
+            if not isinstance(value, UploadFile):
+                pairs.append((name, value))
+            elif value.filename or value.size:  # a field for a file that was left empty is sent without a name
+                raise NotTaken("file")
+        return pairs
+    finally:
+        await form.close()

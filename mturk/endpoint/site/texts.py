@@ -1,0 +1,159 @@
+"""What the site says, by language, and how it writes numbers, sums, times and requirements."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from importlib.resources import files
+from typing import Literal
+
+from markupsafe import Markup, escape
+
+from mturk.endpoint.money import format_money
+from spa.forms.texts import Texts, placeholders
+
+LANGUAGES = ("en", "zh", "ar")  # in the order in which they are offered
+RIGHT_TO_LEFT = frozenset({"ar"})
+STEPS = ((86_400, "days"), (3_600, "hours"), (60, "minutes"), (1, "seconds"))
+
+
+class TextsIncomplete(ValueError):
+    """A language that lacks a text, has one too many, or lost a placeholder."""
+
+
+@dataclass(frozen=True, slots=True)
+class Speech:
+    """One language of the site."""
+
+    texts: Texts
+
+    @property
+    def language(self) -> str:
+        """Return its tag."""
+        return self.texts.language
+
+    @property
+    def direction(self) -> str:
+        """Return ``rtl`` or ``ltr``."""
+        return "rtl" if self.texts.right_to_left else "ltr"
+
+    @property
+    def say(self) -> Callable[..., str]:
+        """Return what gives the text of a key with its placeholders filled; a missing key is an error."""
+        return self.texts.say
+
+    def money(self, cents: int) -> str:
+        """Return a sum of US dollars.
+
+        >>> load_speech("en").money(150)
+        '$1.50'
+        """
+        return self.say("unit.money", amount=format_money(cents))
+
+    def duration(self, seconds: float) -> str:
+        """Return a length of time in its two largest units.
+
+        >>> load_speech("en").duration(5400), load_speech("en").duration(45)
+        ('1 h 30 min', '45 s')
+        """
+        left, said = int(seconds), []
+        for size, name in STEPS:
+            count, left = divmod(left, size)
+            if count:
+                said.append(self.say(f"unit.{name}", n=str(count)))
+        return " ".join(said[:2]) or self.say("unit.seconds", n="0")
+
+    def moment_of(self, seconds: float) -> str:
+        """Return a point in time; the page's script turns it into the reader's own zone.
+
+        >>> load_speech("en").moment_of(0)
+        '1970-01-01 00:00 UTC'
+        """
+        return self.say("unit.utc", time=f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M}")
+
+    def shown_time(self, seconds: float, kind: Literal["both", "date"] = "both") -> Markup:
+        """Return a point in time as an element that the page's script puts into the reader's own zone."""
+        return Markup('<time datetime="{}" data-local="{}">{}</time>').format(
+            stamp(seconds), kind, self.moment_of(seconds)
+        )
+
+    def say_time(self, key: str, seconds: float) -> Markup:
+        """Return the text of a key with a point in time in it."""
+        before, _, after = self.say(key, time="\0").partition("\0")
+        return escape(before) + self.shown_time(seconds) + escape(after)
+
+
+def stamp(seconds: float) -> str:
+    """Return a point in time as machines read it.
+
+    >>> stamp(0)
+    '1970-01-01T00:00:00+00:00'
+    """
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+
+
+@cache
+def load_speech(language: str) -> Speech:
+    """Load one of ``LANGUAGES``.
+
+    Raises
+    ------
+    TextsIncomplete
+        If its keys or placeholders are not those of English.
+    """
+    entries, wanted = _read(language), _read("en")
+    problems = [f"{key} is missing" for key in wanted if key not in entries]
+    problems += [f"{key} is not used" for key in entries if key not in wanted]
+    problems += [
+        f"{key} wants the placeholders {sorted(placeholders(wanted[key]))}"
+        for key in entries.keys() & wanted.keys()
+        if placeholders(entries[key]) != placeholders(wanted[key])
+    ]
+    problems += [f"{key} is empty" for key, text in entries.items() if not text.strip()]
+    if problems:
+        raise TextsIncomplete(f"texts of the worker site in {language!r}: " + "; ".join(sorted(problems)))
+    return Speech(Texts(language=language, right_to_left=language in RIGHT_TO_LEFT, entries=entries))
+
+
+def language_names() -> tuple[tuple[str, str], ...]:
+    """Return tag and own name of each language."""
+    return tuple((language, _read(language)["language"]) for language in LANGUAGES)
+
+
+def choose_language(chosen: str | None, accepted: str) -> str:
+    """Return the language of a visitor.
+
+    Parameters
+    ----------
+    chosen : str or None
+        What they chose here before.
+    accepted : str
+        What their browser asks for (``Accept-Language``).
+
+    Examples
+    --------
+    >>> choose_language(None, "de-DE,ar-EG;q=0.8,en;q=0.3"), choose_language("zh", "ar"), choose_language("xx", "")
+    ('ar', 'zh', 'en')
+    """
+    if chosen in LANGUAGES:
+        return str(chosen)
+    asked: list[tuple[float, int, str]] = []
+    for place, part in enumerate(accepted[:300].split(",")):
+        tag, _, weight = part.partition(";q=")
+        try:
+            asked.append((-float(weight or 1), place, tag.strip().lower().partition("-")[0]))
+        except ValueError:
+            continue
+    return next((tag for _, _, tag in sorted(asked) if tag in LANGUAGES), LANGUAGES[0])
+
+
+@cache
+def _read(language: str) -> Mapping[str, str]:
+    tables = tomllib.loads((files(__package__) / "locales" / f"{language}.toml").read_text(encoding="utf-8"))
+    entries = {
+        f"{table}.{name}": text for table, held in tables.items() if table != "language" for name, text in held.items()
+    }
+    return {"language": tables["language"], **entries}

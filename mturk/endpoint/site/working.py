@@ -1,0 +1,263 @@
+"""Finding a HIT, looking at it, accepting, working on it, giving it back."""
+
+from __future__ import annotations
+
+from functools import partial
+from urllib.parse import urlencode
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from mturk.endpoint.assignments import ACCEPTED, APPROVED, RETURNED, SUBMITTED, Assignment
+from mturk.endpoint.hits import Hit
+from mturk.endpoint.moment import Moment
+from mturk.endpoint.refusals import PREFIX, Refusal
+from mturk.endpoint.rows import find_hit, find_type
+from mturk.endpoint.site.frame_pages import Frame, FrameRefused, frame_for
+from mturk.endpoint.site.listing import ORDERS, find_group, find_groups
+from mturk.endpoint.site.records import in_hand
+from mturk.endpoint.site.room import Answer, Room, Shown, missing, page_number, to
+from mturk.endpoint.site.sessions import Visitor
+from mturk.endpoint.site.texts import Speech
+from mturk.endpoint.store import secret_of
+from mturk.endpoint.work import MOST_HELD, accept, find_held, hand_back, next_hit, preview
+from mturk.questions import QuestionRefused, XMLRefused, read_question
+
+LONGEST_QUERY = 100  # characters
+TRIES = 5  # HITs of a group that others take at the same moment
+
+
+class Workroom:
+    """The routes of finding and working."""
+
+    def __init__(self, room: Room) -> None:
+        self.room = room
+
+    async def show_list(self, request: Request) -> Response:
+        """Show the groups that the worker qualifies for."""
+        query = request.query_params.get("q", "")[:LONGEST_QUERY]
+        order = request.query_params.get("sort", "newest")
+        order = order if order in ORDERS else "newest"
+        everything = request.query_params.get("all") == "1"
+        page = page_number(request)
+        kept = {"q": query, "sort": order} | ({"all": "1"} if everything else {})
+
+        def work(moment: Moment, visitor: Visitor) -> Answer:
+            found = find_groups(moment, visitor.worker_id, query=query, order=order, everything=everything, page=page)
+            return Shown(
+                template="hits.html",
+                here="/hits",
+                context={
+                    "groups": found.groups,
+                    "found": found.count,
+                    "pages": found.pages,
+                    "page": page,
+                    "query": query,
+                    "order": order,
+                    "orders": tuple(ORDERS),
+                    "everything": everything,
+                    "address": lambda number: "/hits?" + urlencode({**kept, "page": number}),
+                },
+            )
+
+        return await self.room.signed_in(request, work)
+
+    async def lead_to_group(self, request: Request) -> Response:
+        """Lead from an address as requesters' programs print it to the group."""
+        group = request.query_params.get("groupId", "")
+        return to(f"/groups/{group}" if group.isascii() and group.isalnum() else "/hits")
+
+    async def show_group(self, request: Request) -> Response:
+        """Show the next HIT of a group as a preview."""
+        group_id, speech = request.path_params["group"], self.room.speech(request)
+        after = request.query_params.get("after", "0")
+        after_number = int(after) if after.isascii() and after.isdigit() and len(after) <= 12 else 0
+
+        def work(moment: Moment, visitor: Visitor) -> Answer:
+            found = find_group(moment, visitor.worker_id, group_id, after=after_number)
+            if found is None:
+                raise missing()
+            group, hit = found
+            if hit is None:
+                return self._gone(speech)
+            frame, refusal = self._preview(moment, visitor, hit, speech)
+            return Shown(
+                template="group.html",
+                frame_source=frame.sources if frame else None,
+                context={"group": group, "hit": hit, "frame": frame, "refusal": refusal},
+            )
+
+        return await self.room.signed_in(request, work)
+
+    async def accept(self, request: Request) -> Response:
+        """Accept the HIT that was shown, or the next of the group where somebody else took it meanwhile."""
+        group_id, speech = request.path_params["group"], self.room.speech(request)
+        wanted = (await self.room.fields(request)).get("hit", "")
+
+        def work(moment: Moment, visitor: Visitor) -> Answer:
+            if visitor.in_hand >= MOST_HELD:
+                return self._in_hand(moment, visitor, notice=speech.say("work.full", n=str(MOST_HELD)))
+            for name in self._candidates(moment, visitor, group_id, wanted):
+                try:
+                    return to(f"/work/{accept(moment, visitor.worker_id, name).assignment_id}")
+                except Refusal as refusal:
+                    if refusal.code != PREFIX + "InvalidHITState":
+                        raise
+            return self._gone(speech)
+
+        return await self.room.signed_in(request, work)
+
+    async def show_in_hand(self, request: Request) -> Response:
+        """Show what the worker has in hand."""
+        say = self.room.speech(request).say
+        notice = say("work.returned") if request.query_params.get("returned") == "1" else None
+        return await self.room.signed_in(request, partial(self._in_hand, notice=notice))
+
+    async def show_work(self, request: Request) -> Response:
+        """Show a HIT that the worker accepted, in its frame."""
+        name, speech = request.path_params["assignment"], self.room.speech(request)
+
+        def work(moment: Moment, visitor: Visitor) -> Answer:
+            held = find_held(moment, visitor.worker_id, name)
+            if held.status != ACCEPTED:
+                return to(f"/work/{name}/done")
+            hit = find_hit(moment, held.hit_id)
+            frame, refusal = self._frame(moment, visitor, hit, held, speech)
+            return Shown(
+                template="work.html",
+                frame_source=frame.sources if frame else None,
+                context={
+                    "kind": find_type(moment, hit.hit_type_id),
+                    "work": held,
+                    "left": max(0, int(held.deadline - moment.now)),
+                    "frame": frame,
+                    "refusal": refusal,
+                },
+            )
+
+        return await self.room.signed_in(request, work)
+
+    async def report_state(self, request: Request) -> Response:
+        """Say in what state an assignment is, for the page's script."""
+        name = request.path_params["assignment"]
+
+        def work(moment: Moment, visitor: Visitor) -> Answer:
+            held = find_held(moment, visitor.worker_id, name)
+            return JSONResponse({"status": held.status, "left": max(0, held.deadline - moment.now)})
+
+        return await self.room.signed_in(request, work)
+
+    async def show_done(self, request: Request) -> Response:
+        """Show what became of an assignment, and the way to the next."""
+        name, speech = request.path_params["assignment"], self.room.speech(request)
+
+        def work(moment: Moment, visitor: Visitor) -> Answer:
+            held = find_held(moment, visitor.worker_id, name)
+            if held.status == ACCEPTED:
+                return to(f"/work/{name}")
+            kind = find_type(moment, find_hit(moment, held.hit_id).hit_type_id)
+            found = find_group(moment, visitor.worker_id, kind.group_id, after=0)
+            title, text = _what_became(held, speech)
+            remaining = found[0].available if found and found[0].qualified else 0
+            return Shown(
+                template="done.html",
+                context={"kind": kind, "work": held, "title": title, "text": text, "remaining": remaining},
+            )
+
+        return await self.room.signed_in(request, work)
+
+    async def ask_return(self, request: Request) -> Response:
+        """Ask whether a HIT is to be returned."""
+        name = request.path_params["assignment"]
+
+        def work(moment: Moment, visitor: Visitor) -> Answer:
+            held = find_held(moment, visitor.worker_id, name)
+            if held.status != ACCEPTED:
+                return to(f"/work/{name}/done")
+            kind = find_type(moment, find_hit(moment, held.hit_id).hit_type_id)
+            return Shown(template="return.html", context={"work": held, "kind": kind})
+
+        return await self.room.signed_in(request, work)
+
+    async def hand_back(self, request: Request) -> Response:
+        """Return a HIT."""
+        await self.room.fields(request)
+        name = request.path_params["assignment"]
+
+        def work(moment: Moment, visitor: Visitor) -> Answer:
+            hand_back(moment, visitor.worker_id, name)
+            return to("/work?returned=1")
+
+        return await self.room.signed_in(request, work)
+
+    def _candidates(self, moment: Moment, visitor: Visitor, group_id: str, wanted: str) -> list[str]:
+        found = find_group(moment, visitor.worker_id, group_id, after=0)
+        if found is None:
+            raise missing()
+        group = found[0]
+        first = next_hit(moment, visitor.worker_id, group_id)
+        names = []
+        if wanted.isascii() and wanted.isalnum():
+            hit = find_hit(moment, wanted)
+            names = [wanted] if hit.hit_type_id == group.kind.hit_type_id else []
+        return [*names, *([first.hit_id] if first is not None else [])]
+
+    def _preview(self, moment: Moment, visitor: Visitor, hit: Hit, speech: Speech) -> tuple[Frame | None, str]:
+        try:
+            preview(moment, visitor.worker_id, hit.hit_id)
+        except Refusal as refusal:
+            if refusal.code != PREFIX + "DoesNotMeetRequirements":
+                raise
+            return None, speech.say("preview.hidden")
+        return self._frame(moment, visitor, hit, None, speech)
+
+    def _frame(
+        self, moment: Moment, visitor: Visitor, hit: Hit, held: Assignment | None, speech: Speech
+    ) -> tuple[Frame | None, str]:
+        try:
+            frame = frame_for(
+                read_question(hit.question),
+                self.room.settings,
+                secret=secret_of(moment.connection),
+                kind="preview" if held is None else "work",
+                hit_id=hit.hit_id,
+                worker_id=visitor.worker_id,
+                assignment_id=None if held is None else held.assignment_id,
+                deadline=hit.expires_at if held is None else held.deadline,
+                now=moment.now,
+            )
+        except FrameRefused:
+            return None, speech.say("work.same_host")
+        except (QuestionRefused, XMLRefused):
+            return None, speech.say("work.broken")
+        return frame, ""
+
+    def _in_hand(self, moment: Moment, visitor: Visitor, *, notice: str | None) -> Answer:
+        entries = in_hand(moment, visitor.worker_id)
+        return Shown(template="in_hand.html", here="/work", context={"entries": entries, "notice": notice})
+
+    def _gone(self, speech: Speech) -> Answer:
+        say = speech.say
+        return Shown(
+            template="notice.html",
+            context={
+                "title": say("preview.gone"),
+                "text": say("preview.gone_text"),
+                "action": None,
+                "link": "/hits",
+                "link_text": say("preview.back"),
+            },
+        )
+
+
+def _what_became(held: Assignment, speech: Speech) -> tuple[str, str]:
+    say = speech.say
+    if held.status == SUBMITTED and held.auto_approval_at is not None:
+        return say("work.submitted_title"), speech.say_time("work.submitted_text", held.auto_approval_at)
+    if held.status == APPROVED:
+        return say("work.submitted_title"), say("work.submitted_now")
+    if held.status == RETURNED:
+        return say("work.returned_title"), say("work.returned_text")
+    if held.status == "Rejected":
+        return say("work.submitted_title"), say("history.Rejected")
+    return say("work.abandoned_title"), say("work.abandoned_text")
