@@ -28,8 +28,9 @@ class WorkspaceBody(Body):
 
 
 class TitleBody(Body):
-    """What a workspace or a project is called."""
+    """What a workspace or a project is called; the id is described as required, and cannot be changed."""
 
+    id: StrictStr | None = None
     title: Annotated[StrictStr | None, Field(min_length=1)] = None
     description: StrictStr | None = None
     naivety_distribution_rate: Annotated[float | None, Field(ge=0, le=1)] = None
@@ -163,6 +164,8 @@ def change_project(turn: Turn, call: Call) -> Answer:
 
 
 def _rename(turn: Turn, table: Any, row_id: str, asked: TitleBody) -> None:
+    if asked.id not in (None, row_id):
+        raise Refusal(400, {"id": ["This cannot be changed."]})
     named = {"title": asked.title, "description": asked.description}
     values = {name: value for name, value in named.items() if value is not None}
     if values:

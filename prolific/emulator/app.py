@@ -15,8 +15,9 @@ from starlette.exceptions import HTTPException
 
 from prolific.emulator import control_routes, schema, site_routes
 from prolific.emulator.calls import Answer, Call, Route
+from prolific.emulator.contract import Contract
 from prolific.emulator.faults import BEFORE, Fault, next_fault
-from prolific.emulator.operations import API_ROUTES
+from prolific.emulator.operations import API_ROUTES, UNPUBLISHED
 from prolific.emulator.platform import Platform, Turn
 from prolific.emulator.refusals import Refusal, error_body
 
@@ -24,13 +25,15 @@ LARGEST_BODY = 10_000_000
 ADVANCE_MOST = 400 * 86_400.0
 
 
-def create_app(platform: Platform) -> FastAPI:
+def create_app(platform: Platform, contract: Contract | None = None) -> FastAPI:
     """Create the application of an emulated platform.
 
     Parameters
     ----------
     platform : Platform
         Its store and clock.
+    contract : Contract, optional
+        The published description, which every request and every answer is then held to.
 
     Returns
     -------
@@ -40,7 +43,7 @@ def create_app(platform: Platform) -> FastAPI:
     app = FastAPI(title="Emulated Prolific", docs_url=None, redoc_url=None, openapi_url=None)
     app.router.redirect_slashes = False
     for route in API_ROUTES:
-        endpoint = Endpoint(platform, route).answer
+        endpoint = Endpoint(platform, route, contract).answer
         app.add_api_route(route.path, endpoint, methods=[route.method], response_model=None)
     for route in (*control_routes.routes.all, *site_routes.routes.all):
         endpoint = ControlEndpoint(platform, route).answer
@@ -53,9 +56,10 @@ def create_app(platform: Platform) -> FastAPI:
 class Endpoint:
     """One operation of the API: its faults, its turn and its answer."""
 
-    def __init__(self, platform: Platform, route: Route) -> None:
+    def __init__(self, platform: Platform, route: Route, contract: Contract | None) -> None:
         self.platform = platform
         self.route = route
+        self.contract = contract if route.operation not in UNPUBLISHED else None
 
     async def answer(self, request: Request) -> Response:
         """Answer a request, or let it go wrong as planned."""
@@ -81,12 +85,14 @@ class Endpoint:
                 raise _planned(fault)
             call = read_call(request, body)
             with self.platform.turn(counts=False) as turn:
-                answer = self.route.handler(turn, call)
+                answer = self._held_to_contract(call, self.route.handler(turn, call))
             if fault is not None and fault.kind == "500_after_effect":
                 raise Refusal(500, "Something went wrong")
         except Refusal as refusal:
             told = error_body(refusal.status, refusal.detail, operation=self.route.operation, form=form)
             answer = Answer(status=refusal.status, body=told, headers=refusal.headers)
+            if self.contract is not None and form == "documented":
+                self._check_answer(answer)
         silent = fault is not None and fault.kind in ("drop", "drop_after_effect", "timeout_after_effect")
         with self.platform.turn(counts=False) as turn:
             turn.connection.execute(
@@ -95,6 +101,23 @@ class Endpoint:
                 .values(status=None if silent else answer.status)
             )
         return answer, fault
+
+    def _held_to_contract(self, call: Call, answer: Answer) -> Answer:
+        """Refuse a request that was understood here and is not as published; an answer that is not is a defect."""
+        if self.contract is not None:
+            problems = self.contract.request_problems(self.route.operation, call.query, call.body)
+            if problems:
+                raise Refusal(400, {"published_description": problems})
+            self._check_answer(answer)
+        return answer
+
+    def _check_answer(self, answer: Answer) -> None:
+        if self.contract is None:
+            return
+        body = answer.body if answer.text is None else answer.text
+        problems = self.contract.answer_problems(self.route.operation, answer.status, body, answer.media_type)
+        if problems:
+            raise RuntimeError(f"{self.route.operation} answers otherwise than published: {'; '.join(problems)}")
 
     def _check_token(self, request: Request) -> None:
         scheme, _, token = request.headers.get("authorization", "").partition(" ")

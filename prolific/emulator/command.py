@@ -23,7 +23,12 @@ import click
     show_default=True,
     help="A manual clock stands still until POST /emulator/clock/ puts it forward.",
 )
-def emulate(port: int, store: Path, clock: str) -> None:
+@click.option(
+    "--openapi",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The platform's published OpenAPI document: every request and every answer is held to it.",
+)
+def emulate(port: int, store: Path, clock: str, openapi: Path | None) -> None:
     """Run a local counterpart of the Prolific API, with its money, its people and its faults.
 
     It listens on this machine only and accepts any token. Studies, submissions and payments are kept
@@ -31,10 +36,12 @@ def emulate(port: int, store: Path, clock: str) -> None:
     docs/prolific-emulator.md.
     """
     from prolific.emulator.app import create_app
+    from prolific.emulator.contract import Contract
     from prolific.emulator.courier import delivering
     from prolific.emulator.platform import Platform
     from spa.annotators.listening import listen, run
 
+    contract = None if openapi is None else Contract(openapi)
     with listen("127.0.0.1", port) as listener:
         platform = Platform(store, clock="manual" if clock == "manual" else "real")
         click.echo(f"emulated Prolific: {listener.address}, kept in {store}, {clock} clock")
@@ -42,5 +49,5 @@ def emulate(port: int, store: Path, clock: str) -> None:
         click.echo(f"  export PROLIFIC_API_URL={listener.address} PROLIFIC_API_TOKEN=emulated")
         click.echo("Nothing here is real money. Ctrl-C stops it.")
         with delivering(platform):
-            run(create_app(platform), listener)
+            run(create_app(platform, contract), listener)
         platform.close()

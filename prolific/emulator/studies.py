@@ -259,7 +259,7 @@ def _places(row: Study) -> int:
 
 def shown(turn: Turn, row: Study) -> dict[str, Any]:
     """Return a study as the platform shows it."""
-    gone = {"external_study_url", "access_details"}
+    gone = {"external_study_url", "access_details", "content_warning_details"}
     body = {name: value for name, value in row.body.items() if value is not None or name not in gone}
     return {**body, **_facts(turn, row), "filter_set_id": None, "filter_set_version": None}
 

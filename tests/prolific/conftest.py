@@ -6,16 +6,26 @@ import random
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import httpx2
 import pytest
 
 from prolific.emulator.app import create_app
+from prolific.emulator.contract import Contract
 from prolific.emulator.courier import delivering
 from prolific.emulator.platform import ClockMode, Platform
 from spa.annotators.loopback import served
 from tests.prolific.people import People
+
+PUBLISHED = Path(__file__).resolve().parents[3] / "shared" / "reference" / "prolific_openapi.yaml"
+
+
+@cache
+def contract() -> Contract | None:
+    """Return the platform's published description; None where it does not lie beside the project."""
+    return Contract(PUBLISHED) if PUBLISHED.is_file() else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +45,7 @@ def running(path: Path, *, clock: ClockMode = "manual", token: str | None = None
     try:
         with (
             delivering(platform, rng=random.Random(1)),
-            served(create_app(platform)) as url,
+            served(create_app(platform, contract())) as url,
             People.at(url) as people,
             httpx2.Client(base_url=url, headers={"Authorization": "Token any"}, timeout=30, trust_env=False) as api,
         ):

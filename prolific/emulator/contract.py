@@ -1,0 +1,231 @@
+"""The published description of the API: whether requests and answers are as it says.
+
+The description contradicts itself in a few places, and the platform's programs contradict it in others;
+each is listed here with its reason and checked against what holds instead.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from spa.errors import PlatformError
+
+BASE = "urn:published-description"
+METHODS = frozenset({"get", "post", "put", "patch", "delete"})
+JSON = "application/json"
+MOST_TOLD = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Departure:
+    """A place in which the description is not held to, and why."""
+
+    operation: str
+    what: str  # "request" or the status of an answer
+    why: str
+    instead: str | None  # name of the schema that holds instead; None: nothing is checked
+
+
+DEPARTURES = (
+    Departure(
+        operation="CreateSubscription",
+        what="201",
+        why="described as a list of subscriptions; programs read the id of the one that was made",
+        instead="SubscriptionDetail",
+    ),
+    Departure(
+        operation="DeleteStudy",
+        what="204",
+        why="described as 200 without content; an answer without content has the status 204",
+        instead=None,
+    ),
+    *(
+        Departure(
+            operation=f"{verb}MutuallyExclusiveStudyCollection{plural}",
+            what=status,
+            why="two descriptions that each forbid the other's fields are joined, so that no answer fits both",
+            instead=None,
+        )
+        for verb, plural, status in (
+            ("List", "s", "200"),
+            ("Create", "", "201"),
+            ("Get", "", "200"),
+            ("Update", "", "200"),
+            ("Transition", "", "200"),
+        )
+    ),
+    Departure(
+        operation="CreateMutuallyExclusiveStudyCollection",
+        what="request",
+        why="the fields of a new collection are joined with a description that forbids project_id",
+        instead=None,
+    ),
+)
+LATER = {  # statuses that the description has elsewhere, and lists have too
+    "SubmissionShort": ("PARTIALLY APPROVED", "PROCESSING"),
+    "Submission": ("PARTIALLY APPROVED", "PROCESSING"),
+    "SubmissionDetail": ("PROCESSING",),
+    "ReturnRequestedResponse": ("PARTIALLY APPROVED",),
+    "StudyShort": ("QUOTA",),
+}
+
+
+class Contract:
+    """The published description, ready to check requests and answers.
+
+    Parameters
+    ----------
+    path : Path
+        The OpenAPI document, as YAML or JSON.
+
+    Raises
+    ------
+    PlatformError
+        If it cannot be read, or the libraries that it takes are not installed.
+    """
+
+    def __init__(self, path: Path) -> None:
+        try:
+            from openapi_schema_validator import OAS30Validator, oas30_format_checker
+            from referencing import Registry
+            from referencing.jsonschema import DRAFT4
+        except ModuleNotFoundError as missing:
+            raise PlatformError(
+                f"--openapi: {missing.name} is not installed; install it with: pip install 'spa-eval[openapi]'"
+            ) from missing
+        document = _completed(read_document(path))
+        registry: Registry[Any] = Registry().with_resource(BASE, DRAFT4.create_resource(document))
+        self.operations = _operations(document)
+        self._departures = {(one.operation, one.what): one for one in DEPARTURES}
+
+        def validator(pointer: str) -> Any:
+            return OAS30Validator({"$ref": f"{BASE}#{pointer}"}, registry=registry, format_checker=oas30_format_checker)
+
+        self._validator = validator
+
+    def request_problems(self, operation: str, query: Mapping[str, str], body: Any) -> list[str]:
+        """Return in what a request is not as described."""
+        place, described = self.operations[operation]
+        problems = []
+        for number, parameter in enumerate(described.get("parameters", [])):
+            if parameter.get("in") != "query" or "oneOf" in parameter["schema"]:
+                continue  # a choice between two parameters is described as one that is called "filter"
+            given = query.get(parameter["name"])
+            if given is None:
+                problems += [f"{parameter['name']}: wanted"] if parameter.get("required") else []
+                continue
+            value = _as_described(given, parameter["schema"])
+            told = self._told(f"{place}/parameters/{number}/schema", value)
+            problems += [f"{parameter['name']}: {one}" for one in told]
+        departure = self._departures.get((operation, "request"))
+        if departure is None and described.get("requestBody") is not None and body is not None:
+            pointer = f"{place}/requestBody/content/{_escaped(JSON)}/schema"
+            problems += self._told(pointer, _with_one_address(body))
+        return problems
+
+    def answer_problems(self, operation: str, status: int, body: Any, media_type: str = JSON) -> list[str]:
+        """Return in what an answer is not as described."""
+        place, described = self.operations[operation]
+        departure = self._departures.get((operation, str(status)))
+        if departure is not None:
+            return [] if departure.instead is None else self._told(f"/components/schemas/{departure.instead}", body)
+        answers = described["responses"]
+        key = str(status) if str(status) in answers else f"{status // 100}XX"
+        if key not in answers:
+            return [] if status >= 500 else [f"status {status} is not described"]
+        kinds = answers[key].get("content", {})
+        if media_type not in kinds:
+            return [f"{media_type} is not described"] if kinds or body is not None else []
+        if media_type != JSON:
+            return []
+        pointer = f"{place}/responses/{key}/content/{_escaped(JSON)}/schema"
+        return self._told(pointer, _with_one_address(body))
+
+    def _told(self, pointer: str, value: Any) -> list[str]:
+        found = sorted(self._validator(pointer).iter_errors(value), key=lambda error: list(map(str, error.path)))
+        return [f"{error.json_path}: {error.message[:200]}" for error in found[:MOST_TOLD]]
+
+
+def read_document(path: Path) -> dict[str, Any]:
+    """Read an OpenAPI document.
+
+    Raises
+    ------
+    PlatformError
+        If it is not one.
+    """
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise PlatformError(f"{path}: wanted the published description as a file, got {error}") from error
+    try:
+        document = json.loads(text) if path.suffix == ".json" else _read_yaml(text)
+    except ValueError as error:
+        raise PlatformError(f"{path}: wanted YAML or JSON, got {str(error).splitlines()[0]}") from error
+    if not isinstance(document, dict) or not str(document.get("openapi", "")).startswith("3.0"):
+        raise PlatformError(f"{path}: wanted an OpenAPI document of version 3.0")
+    return document
+
+
+def _read_yaml(text: str) -> Any:
+    import yaml
+
+    try:
+        return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    except yaml.YAMLError as error:
+        raise ValueError(str(error)) from error
+
+
+def _operations(document: dict[str, Any]) -> dict[str, tuple[str, dict[str, Any]]]:
+    """Return operation id -> its place in the document, and what is there."""
+    found = {}
+    for path, methods in document["paths"].items():
+        for method, described in methods.items():
+            if method in METHODS and "operationId" in described:
+                found[described["operationId"]] = (f"/paths/{_escaped(path)}/{method}", described)
+    return found
+
+
+def _completed(document: dict[str, Any]) -> dict[str, Any]:
+    """Add the values that lists have although the description leaves them out of theirs.
+
+    And let the ends of a range be whole: described as exactly one of integer, number and string, no integer would do.
+    """
+    schemas = document["components"]["schemas"]
+    for end in ("min", "max"):
+        described = schemas.get("RangeFilterListAttributes", {}).get("properties", {}).get(end, {})
+        if "oneOf" in described:
+            described["anyOf"] = described.pop("oneOf")
+    for name, values in LATER.items():
+        field = "study_type" if name == "StudyShort" else "status"
+        if name in schemas:
+            schemas[name]["properties"][field]["enum"] += [
+                value for value in values if value not in schemas[name]["properties"][field]["enum"]
+            ]
+    return document
+
+
+def _with_one_address(body: Any) -> Any:
+    """Let a study of several addresses pass: a single one is described as required, and left out in the examples."""
+    if isinstance(body, dict) and body.get("access_details"):
+        return {"external_study_url": "", **body}
+    return body
+
+
+def _as_described(given: str, schema: Mapping[str, Any]) -> Any:
+    if schema.get("type") in ("integer", "number"):
+        try:
+            return int(given)
+        except ValueError:
+            return given
+    if schema.get("type") == "boolean":
+        return {"true": True, "false": False}.get(given.lower(), given)
+    return given
+
+
+def _escaped(part: str) -> str:
+    return part.replace("~", "~0").replace("/", "~1").replace("{", "%7B").replace("}", "%7D")
