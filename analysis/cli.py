@@ -157,29 +157,12 @@ def report(study: Path | None, store: str | None, out: Path | None, as_json: boo
 
 
 def _from_study(path: Path, store: str | None) -> tuple[AnswerTables, Plan, StudyFacts]:
-    from analysis.study_facts import facts_of, plan_of
-    from analysis.tables import Reading, check_frames
+    from analysis.study_answers import answers_of
     from spa.commands.workspace import open_workspace
-    from spa.errors import AnalysisError
-    from spa.responses.export import export_tables
 
     with open_workspace(path, store, read_only=True) as workspace:
-        exported = export_tables(workspace.store)
-        frames = {
-            name: getattr(exported, name) for name in ("preferences", "ratings", "choices", "annotators", "exclusions")
-        }
-        if all(frames[name].is_empty() for name in ("preferences", "ratings", "choices")):
-            raise AnalysisError(f"{path}: the store holds no answers yet; collect some (spa serve, rate or simulate)")
-        tables = check_frames(frames, Reading())
-        first = next(workspace.store.assignments(), None)
-        form = None if first is None else workspace.form(first.assignment_id)
-        facts = facts_of(
-            workspace.study,
-            form=form,
-            dropped=workspace.outputs.dropped,
-            fingerprint=workspace.store.fingerprint,
-        )
-        return tables, plan_of(workspace.study), facts
+        found = answers_of(workspace)
+        return found.tables, found.plan, found.facts
 
 
 def _from_files(paths: dict[str, Path], given: dict[str, Any]) -> AnswerTables:

@@ -63,6 +63,7 @@ ANNOTATOR_COLUMNS = (
     "screening_passed",
     "checks_failed",
     "checks_total",
+    "seconds",
 )
 EXCLUSION_COLUMNS = ("annotator_id", "assignment_id", "rule", "evidence")
 KNOWN = {

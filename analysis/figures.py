@@ -6,41 +6,22 @@ Labels stand inside the drawing, so that it fits a paper's column and a phone al
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
-from xml.sax.saxutils import quoteattr
+from typing import Any
 
-from analysis.plain_text import clean, shown_name
+from analysis.drawing import COLOURS, DASHES, INK, SCHEMA, SHAPES, cut_text, cycle, to_svg
+from analysis.plain_text import shown_name
 
-Value = TypeVar("Value")
-# Okabe & Ito (2008), those with enough contrast on white and on black first.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
-DASHES = ([1, 0], [7, 3], [2, 2], [10, 3, 2, 3], [4, 4], [1, 3])  # of lines
-INK = "#1b1c1d"  # becomes the colour of the text around, so that a figure can stand on dark ground
-FONT = "system-ui, Noto Sans, Noto Sans CJK SC, WenQuanYi Zen Hei, Noto Sans Arabic, DejaVu Sans, Arial, sans-serif"
+__all__ = ["COLOURS", "Axis", "Dot", "Point", "draw", "forest_plot", "lines_plot", "means_plot", "pair_matrix"]
 PLOT_WIDTH = 210  # pixels of the axis
 TEXT_WIDTH = 185  # pixels for number and group at its right
 NUMBER_WIDTH = 76  # of these, for the number and its stars
 LINE = 17  # pixels a dot
+CELL = 62  # pixels of a pair's side in the matrix
+NAME_WIDTH = 130  # pixels for a system's name beside the matrix
+STRONG = 0.22  # from 50 %: the cell is so dark that its text turns light
 GAP = 10  # pixels between the rows of one label and the next label
-SCHEMA = "https://vega.github.io/schema/vega-lite/v6.4.1.json"
-LOOK = {  # of every figure
-    "background": "transparent",
-    "font": FONT,
-    "aria": False,
-    "padding": 4,
-    "view": {"continuousWidth": 300, "continuousHeight": 300, "stroke": None},
-    "axis": {
-        **dict.fromkeys(("labelColor", "titleColor", "domainColor", "tickColor"), INK),
-        "titleFontWeight": "normal",
-        "labelFontSize": 11,
-        "titleFontSize": 12,
-    },
-    "title": {"color": INK, "anchor": "start", "fontSize": 13, "offset": 6},
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,7 +158,7 @@ def draw(dots: Sequence[Dot], axis: Axis, alternative: str) -> str:
         for number, place in enumerate(places)
         for kind, values in (("labels", place.labels), ("lines", place.lines))
     }
-    return _svg({"$schema": SCHEMA, "vconcat": charts, "spacing": 24}, datasets, alternative)
+    return to_svg({"$schema": SCHEMA, "vconcat": charts, "spacing": 24}, datasets, alternative)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,8 +199,8 @@ def lines_plot(
     across = alt.X("x:Q", title=x_title, axis=alt.Axis(grid=False, tickCount=5), scale=alt.Scale(nice=False))
     ticks = alt.Axis(grid=False, values=[0, 0.2, 0.4, 0.6, 0.8, 1], format="%")
     up = alt.Y("y:Q", title=y_title, axis=ticks, scale=alt.Scale(domain=[0, 1]))
-    colour = alt.Color("line:N", legend=None, scale=alt.Scale(domain=names, range=_cycle(COLOURS, names)))
-    dashes = alt.StrokeDash("line:N", legend=None, scale=alt.Scale(domain=names, range=_cycle(DASHES, names)))
+    colour = alt.Color("line:N", legend=None, scale=alt.Scale(domain=names, range=cycle(COLOURS, names)))
+    dashes = alt.StrokeDash("line:N", legend=None, scale=alt.Scale(domain=names, range=cycle(DASHES, names)))
     names_below = alt.Chart(alt.NamedData(name="names")).encode(y=alt.Y("row:Q", axis=None, scale=_rows(names)))
     key = alt.layer(
         names_below.mark_rule(strokeWidth=2).encode(x=alt.value(0), x2=alt.value(30), color=colour, strokeDash=dashes),
@@ -239,28 +220,140 @@ def lines_plot(
         "points": [{"line": point.line, "x": point.x, "y": point.y} for point in points],
         "references": [{"y": height} for height in references],
         "names": [
-            {"line": name, "row": row + 0.5, "shown": _cut(shown_name(name), 2 * PLOT_WIDTH - 38)}
+            {"line": name, "row": row + 0.5, "shown": cut_text(shown_name(name), 2 * PLOT_WIDTH - 38)}
             for row, name in enumerate(names)
         ],
     }
     specification = alt.vconcat(key, drawn, spacing=12).to_dict(validate=False)  # the tests draw every figure
-    return _svg(specification, datasets, alternative)
+    return to_svg(specification, datasets, alternative)
+
+
+def pair_matrix(
+    rows: Iterable[Mapping[str, Any]],
+    *,
+    value: str = "mean",
+    system_names: Mapping[str, str] | None = None,
+    alternative: str = "How often the system of a row is better than that of a column.",
+) -> str:
+    """Draw every pair at once: the share of the row's system over the column's, darker the further from 50 %.
+
+    Parameters
+    ----------
+    rows : iterable of mapping
+        Rows of ``preferences`` or ``choices.pairs`` of one group, criterion and exposure.
+    value : str
+        Key of the share: ``"mean"`` or ``"win_rate"``.
+    system_names : mapping of str to str, optional
+        Names to show instead of ids.
+    alternative : str
+        What a screen reader says in place of the figure.
+
+    Returns
+    -------
+    str
+        An SVG document; empty where there is no pair.
+    """
+    listed = list(rows)
+    order = list(dict.fromkeys(row[side] for row in listed for side in ("system_x", "system_y")))
+    if not order:
+        return ""
+    names = [cut_text(_named(system_names, system), NAME_WIDTH) for system in order]
+    cells = []
+    for row in listed:
+        share = row.get(value)
+        for first, second, shown in (("system_x", "system_y", share), ("system_y", "system_x", _turned(share))):
+            text = "\u2013" if shown is None else f"{100 * shown:.0f}%"
+            cells.append(
+                {
+                    "row": order.index(row[first]),
+                    "column": order.index(row[second]),
+                    "share": shown,
+                    "text": text,
+                    "stars": row.get("stars") or "",
+                    "strong": shown is not None and abs(shown - 0.5) > STRONG,
+                }
+            )
+    return to_svg(_matrix(names), {"cells": cells, "names": _placed(names)}, alternative)
+
+
+def _turned(share: float | None) -> float | None:
+    return None if share is None else 1 - share
+
+
+def _placed(names: Sequence[str]) -> list[dict[str, Any]]:
+    return [{"place": place, "name": name} for place, name in enumerate(names)]
+
+
+def _matrix(names: Sequence[str]) -> dict[str, Any]:
+    """Return the matrix as Vega-Lite, its columns named by number below so that long names fit."""
+    size = len(names)
+    ends = [-0.5, size - 0.5]
+    place, down = (
+        {"type": "quantitative", "axis": None, "scale": {"domain": domain, "nice": False}}
+        for domain in (ends, ends[::-1])
+    )
+    x, y = {"field": "column", **place}, {"field": "row", **down}
+    box = {
+        "x": {"field": "left", **place},
+        "x2": {"field": "right"},
+        "y": {"field": "top", **down},
+        "y2": {"field": "bottom"},
+    }
+    edges = [
+        {"calculate": f"datum.{name} {sign} 0.47", "as": edge}
+        for name, sign, edge in (
+            ("column", "-", "left"),
+            ("column", "+", "right"),
+            ("row", "-", "top"),
+            ("row", "+", "bottom"),
+        )
+    ]
+    shade = {"domain": [0, 0.5, 1], "range": ["#D55E00", "#e8e8e8", "#0072B2"], "clamp": True}
+    data: dict[str, Any] = {"data": {"name": "cells"}}
+    word: dict[str, Any] = {"type": "text", "baseline": "middle", "fontSize": 12}
+    ink = {"condition": {"test": "datum.strong", "value": "#ffffff"}, "value": "#1a1a1a"}
+    layers = [
+        {
+            **data,
+            "transform": [{"filter": "isValid(datum.share)"}, *edges],
+            "mark": {"type": "rect"},
+            "encoding": {**box, "color": {"field": "share", "type": "quantitative", "legend": None, "scale": shade}},
+        },
+        {**data, "mark": word, "encoding": {"x": x, "y": y, "text": {"field": "text"}, "color": ink}},
+        {
+            **data,
+            "mark": {**word, "dy": 13, "fontSize": 10},
+            "encoding": {"x": x, "y": y, "text": {"field": "stars"}, "color": ink},
+        },
+    ]
+    named = {
+        "data": {"name": "names"},
+        "mark": {"type": "text", "align": "right", "baseline": "middle", "color": INK, "fontSize": 12, "limit": 0},
+        "encoding": {"y": {"field": "place", **down}, "x": {"value": NAME_WIDTH}, "text": {"field": "name"}},
+        "width": NAME_WIDTH,
+        "height": CELL * size,
+    }
+    above = {
+        "data": {"name": "names"},
+        "mark": {"type": "text", "align": "left", "baseline": "middle", "color": INK, "fontSize": 12, "angle": 320},
+        "encoding": {"x": {"field": "place", **place}, "y": {"value": NAME_WIDTH / 2}, "text": {"field": "name"}},
+        "width": CELL * size,
+        "height": NAME_WIDTH / 2 + 8,
+    }
+    corner = {"data": {"values": [{}]}, "mark": {"type": "point", "opacity": 0}, "width": NAME_WIDTH, "height": 10}
+    whole = {"layer": layers, "width": CELL * size, "height": CELL * size}
+    return {
+        "$schema": SCHEMA,
+        "vconcat": [{"hconcat": [corner, above], "spacing": 8}, {"hconcat": [named, whole], "spacing": 8}],
+        "spacing": 2,
+        "resolve": {"scale": {"x": "independent", "y": "independent"}},
+    }
 
 
 def _rows(names: Sequence[str]) -> Any:
     import altair as alt
 
     return alt.Scale(domain=[len(names), 0], nice=False, zero=False)
-
-
-def _svg(specification: Mapping[str, Any], datasets: Mapping[str, Any], alternative: str) -> str:
-    """Give a drawing the look of the house and draw it; data stand beside it, where altair would copy each value."""
-    import vl_convert
-
-    drawing = {**specification, "config": LOOK, "datasets": dict(datasets)}
-    svg: str = vl_convert.vegalite_to_svg(drawing)
-    svg = svg.replace(INK, "currentColor")
-    return svg.replace("<svg ", f'<svg role="img" aria-label={quoteattr(str(clean(alternative)))} ', 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -281,7 +374,7 @@ def _panel(number: int, places: _Places, axis: Axis, groups: Sequence[str], titl
     down = {"field": "y", "type": "quantitative", "axis": None, "scale": depth}
     x = {"field": "value", "type": "quantitative", "axis": ticks, "scale": across}
     colour, shape = (
-        {"field": "group", "type": "nominal", "legend": None, "scale": {"domain": groups, "range": _cycle(own, groups)}}
+        {"field": "group", "type": "nominal", "legend": None, "scale": {"domain": groups, "range": cycle(own, groups)}}
         for own in (COLOURS, SHAPES)
     )
 
@@ -325,40 +418,15 @@ def _places(dots: Sequence[Dot], reference: float | None) -> _Places:
     y = 0.0
     for label, own in by_label.items():
         top = y + LINE
-        labels.append({"y": y + LINE / 2, "label": _cut(label, PLOT_WIDTH + TEXT_WIDTH), "top": top})
+        labels.append({"y": y + LINE / 2, "label": cut_text(label, PLOT_WIDTH + TEXT_WIDTH), "top": top})
         for number, dot in enumerate(own):
-            who = _cut(dot.group, TEXT_WIDTH - NUMBER_WIDTH) if several else ""
+            who = cut_text(dot.group, TEXT_WIDTH - NUMBER_WIDTH) if several else ""
             place = {"y": top + (number + 0.5) * LINE, "value": dot.value, "low": dot.low, "high": dot.high}
             lines.append({**place, "open": dot.open, "group": dot.group, "text": dot.text, "who": who})
         y = top + len(own) * LINE
         labels[-1] |= {"bottom": y, "reference": reference}
         y += GAP
     return _Places(labels=labels, lines=lines, height=y)
-
-
-def _cut(text: str, width: float) -> str:
-    """Cut text so that it fits, reckoning with usual widths of letters.
-
-    Measuring with the fonts of a machine would take most of the time and differ between machines.
-    """
-    room = width
-    for position, character in enumerate(text):
-        room -= _width(character)
-        if room < 0:
-            return text[: max(position - 1, 1)].rstrip() + "\u2026" + ("\u2069" if "\u2068" in text else "")
-    return text
-
-
-def _width(character: str) -> float:
-    if unicodedata.east_asian_width(character) in "WF":
-        return 12.5
-    if character in "iljtfrI.,:;'|!()[]/ ":
-        return 4.6
-    return 9.4 if character.isupper() or character in "mwMW@%&" else 7.2
-
-
-def _cycle(values: Sequence[Value], keys: Sequence[str]) -> list[Value]:
-    return [values[position % len(values)] for position in range(len(keys))]
 
 
 def _named(names: Mapping[str, str] | None, key: str) -> str:

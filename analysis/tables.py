@@ -319,6 +319,8 @@ def _check_annotators(check: Check) -> None:
             check.whole(column)
     if "screening_passed" in check.frame.columns:
         check.truth("screening_passed")
+    if "seconds" in check.frame.columns:
+        check.number("seconds", "seconds")
     doubled = pl.col("annotator_id").is_duplicated() & pl.col("annotator_id").is_not_null()
     check.refuse(doubled, "annotator_id", "one row an annotator is wanted")
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
 
 from analysis.plain_text import clean
@@ -53,10 +55,13 @@ def write_report(results: Results, folder: Path) -> list[Path]:
     return written
 
 
-def render_report(results: Results) -> dict[str, str]:
-    """Return the text of every file of the report by its path within the folder."""
+def render_report(results: Results, *, only: Collection[str] | None = None) -> dict[str, str]:
+    """Return the text of every file of the report by its path within the folder, ``only`` some sections if wanted."""
     shown: Results = clean(results)
     document = build_document(shown)
+    if only is not None:
+        kept = tuple(section for section in document.sections if section.id in only)
+        document = replace(document, sections=kept)
     return {
         "report.html": render_html(document),
         "report.md": render_markdown(document),

@@ -3,29 +3,36 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from collections.abc import Mapping, Sequence
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 
-from jinja2 import DictLoader, Environment, StrictUndefined, Template
+from jinja2 import DictLoader, Environment, StrictUndefined
 from markupsafe import Markup, escape
 
-from analysis.report.document import Cell, Column, Document, Table, legends
+from analysis.report.document import Block, Cell, Column, Document, Table, legends
+
+NAMES = ("report.html.j2", "some.html.j2", "blocks.html.j2")
 
 
 @cache
-def _parts() -> tuple[Template, str]:
+def _environment() -> Environment:
     folder = files("analysis.report") / "templates"
-    texts = {name: (folder / name).read_text(encoding="utf-8") for name in ("report.html.j2", "blocks.html.j2")}
-    environment = Environment(
+    texts = {name: (folder / name).read_text(encoding="utf-8") for name in NAMES}
+    return Environment(
         loader=DictLoader(texts), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    return environment.get_template("report.html.j2"), (folder / "report.css").read_text(encoding="utf-8")
+
+
+@cache
+def _style() -> str:
+    return (files("analysis.report") / "templates" / "report.css").read_text(encoding="utf-8")
 
 
 def render_html(document: Document) -> str:
     """Return the whole page; every text is escaped, only our own SVG and style go in as they are."""
-    template, style = _parts()
+    template, style = _environment().get_template("report.html.j2"), _style()
     digest = b64encode(sha256(style.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
     return template.render(
@@ -35,8 +42,18 @@ def render_html(document: Document) -> str:
         style=Markup(style),
         markup=Markup,
         rows_of=_rows,
-        kind=lambda block: type(block).__name__,
+        kind=_kind,
     )
+
+
+def render_blocks(blocks: Sequence[Block], notes: Mapping[str, tuple[str, ...]]) -> str:
+    """Return blocks as HTML to stand within a page of somebody else's; ``notes`` are those of :func:`legends`."""
+    template = _environment().get_template("some.html.j2")
+    return template.render(blocks=blocks, legends=notes, markup=Markup, rows_of=_rows, kind=_kind)
+
+
+def _kind(block: Block) -> str:
+    return type(block).__name__
 
 
 def _rows(table: Table) -> Markup:

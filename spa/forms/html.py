@@ -180,10 +180,13 @@ def render_page(
     )
 
 
-def render_whole(form: Form, texts: Says, *, posting: Posting | None = None) -> str:
+def render_whole(
+    form: Form, texts: Says, *, posting: Posting | None = None, answers: Mapping[str, str] | None = None
+) -> str:
     """Render all pages of a form as one document that needs nothing beside it.
 
-    Without ``posting`` it is for reading only.
+    Without ``posting`` it is for reading only. With ``answers`` (question id -> what was sent) it is a form that was
+    handed in: they stand in their places.
     """
     return _document(
         "whole.html" if posting is None else "posted.html",
@@ -191,7 +194,7 @@ def render_whole(form: Form, texts: Says, *, posting: Posting | None = None) -> 
         form=form,
         pages=[(page, sections(page)) for page in form.pages],
         addresses=Addresses(image=_image_as_data),
-        state=PageState(preview=posting is None),
+        state=PageState(preview=posting is None and answers is None, answers=answers or {}),
         style=Markup(asset_text("form.css")),  # our own files
         script=Markup(asset_text("form.js")),
         posting=posting,

@@ -6,7 +6,7 @@ Beside what an analysis needs, a row says what the annotator saw
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
@@ -177,7 +177,7 @@ def write_tables(tables: Tables, folder: Path, *, format: TableFormat = "csv") -
         path = folder / f"{name}.{format}"
         with written_whole(path) as temporary:
             if format == "csv":
-                _without_formulas(frame).write_csv(temporary)
+                without_formulas(frame, _free_texts(frame)).write_csv(temporary)
             elif format == "parquet":
                 frame.write_parquet(temporary)
             else:
@@ -402,10 +402,14 @@ def _is_expected(value: float | str, expected: str) -> bool:
         return False
 
 
-def _without_formulas(frame: pl.DataFrame) -> pl.DataFrame:
-    names = [name for name in frame.columns if name.startswith("screening:") or name in FREE_TEXTS]
+def without_formulas(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    """Put an apostrophe before the texts of some columns that a spreadsheet would run as a formula."""
     if not names:
         return frame
     outsiders = pl.col(names)
     risky = outsiders.str.slice(0, 1).is_in(FORMULA_STARTS)
     return frame.with_columns(pl.when(risky).then("'" + outsiders).otherwise(outsiders).name.keep())
+
+
+def _free_texts(frame: pl.DataFrame) -> list[str]:
+    return [name for name in frame.columns if name.startswith("screening:") or name in FREE_TEXTS]

@@ -1,0 +1,45 @@
+"""What a study's store holds, ready to be analysed as planned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from analysis.plan import Plan
+from analysis.study_facts import StudyFacts, facts_of, plan_of
+from analysis.tables import ANSWERS, AnswerTables, Reading, check_frames
+from spa.commands.workspace import Workspace
+from spa.errors import AnalysisError
+from spa.responses.export import TABLES, export_tables
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudyAnswers:
+    """Checked tables, the plan of the study file, and what a report says of the study."""
+
+    tables: AnswerTables
+    plan: Plan
+    facts: StudyFacts
+
+
+def answers_of(workspace: Workspace) -> StudyAnswers:
+    """Read all answers of a study's store.
+
+    Raises
+    ------
+    AnalysisError
+        If there are no answers yet.
+    """
+    exported = export_tables(workspace.store)
+    frames = {name: getattr(exported, name) for name in TABLES}
+    if all(frames[name].is_empty() for name in ANSWERS):
+        raise AnalysisError(
+            f"{workspace.store.name}: the store holds no answers yet; collect some (spa serve, rate or simulate)"
+        )
+    first = next(workspace.store.assignments(), None)
+    facts = facts_of(
+        workspace.study,
+        form=None if first is None else workspace.form(first.assignment_id),
+        dropped=workspace.outputs.dropped,
+        fingerprint=workspace.store.fingerprint,
+    )
+    return StudyAnswers(tables=check_frames(frames, Reading()), plan=plan_of(workspace.study), facts=facts)

@@ -1,0 +1,41 @@
+"""What a platform asks of whoever refuses work, as data that its bridge brings.
+
+A bridge registers a function without arguments under ``spa.review_rules``, named as its visits' source; it
+returns :class:`ReviewRules`. The dashboard shows them, and the bridge's own command checks them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+
+GROUP = "spa.review_rules"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewRules:
+    """When and how a platform lets work be refused.
+
+    ``categories`` are those that a rejection must name one of, ``shortest_message`` is in characters, and
+    ``lines`` say in plain words what must be shown.
+    """
+
+    platform: str
+    categories: tuple[str, ...]
+    shortest_message: int
+    lines: tuple[str, ...]
+
+
+def rules_for(source: str) -> ReviewRules | None:
+    """Return the rules of the platform that visits of a source came from; ``None`` where it has none.
+
+    >>> rules_for("link") is None
+    True
+    """
+    for found in entry_points(group=GROUP):
+        if found.name == source:
+            rules = found.load()()
+            if not isinstance(rules, ReviewRules):
+                raise TypeError(f"{found.value}: wanted ReviewRules, got {type(rules).__name__}")
+            return rules
+    return None

@@ -1,0 +1,79 @@
+"""``spa dashboard``: watch a study, review what came in, understand what it says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+TOKEN_BYTES = 24
+
+
+@click.command(epilog="Example: spa dashboard my-study/study.toml --reviewer Ana")
+@click.argument("study", type=click.Path(path_type=Path))
+@click.option("--store", metavar="PATH|URL", help="The store. [default: STUDY with the suffix .sqlite]")
+@click.option("--reviewer", metavar="NAME", help="Who decides on submissions; without a name nobody can.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; others than this need it.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8501, show_default=True, help="0 takes any free port.")
+@click.option("--browser/--no-browser", default=False, help="Open the page in this machine's browser.")
+def dashboard(study: Path, store: str | None, reviewer: str | None, host: str, port: int, browser: bool) -> None:
+    """Show a study in the browser: progress, submissions, systems, annotators, raters, report and plan.
+
+    It reads the store of STUDY and pays nobody. Decisions are taken only with --reviewer; they are kept in the
+    store, and a platform's own commands carry them out. On another address than loopback a token is part of the link.
+    """
+    import os
+    import secrets
+    import sys
+
+    from spa.annotators.listening import listen
+    from spa.commands.workspace import open_workspace
+    from spa.errors import SpaError
+    from streamlit_app.options import Options, to_environment
+
+    if not _installed():
+        raise SpaError("spa dashboard: wanted the package streamlit, got none; run pip install 'spa-eval[dashboard]'")
+    if reviewer is not None and not reviewer.strip():
+        raise click.UsageError("--reviewer: a name is wanted")
+    with open_workspace(study, store, read_only=True) as workspace:  # what cannot be opened is told here, in one line
+        title = workspace.study.title
+    with listen(host, port) as listener:
+        port = listener.socket.getsockname()[1]
+    token = None if host in LOOPBACK else secrets.token_urlsafe(TOKEN_BYTES)
+    options = Options(study=str(study), store=store, reviewer=reviewer, token=token)
+    link = f"http://{'localhost' if host in LOOPBACK else host}:{port}/" + (f"?token={token}" if token else "")
+    click.echo(f"{title}: {link}")
+    who = f"{reviewer} decides" if reviewer else "read-only; --reviewer NAME lets you decide"
+    click.echo(f"{who}. Ctrl-C stops the dashboard.")
+    if browser:
+        click.launch(link)
+    sys.stdout.flush()
+    script = str(Path(__file__).with_name("main.py"))
+    arguments = [sys.executable, "-m", "streamlit", "run", script, *_settings(host, port)]
+    os.execve(sys.executable, arguments, {**os.environ, **to_environment(options)})
+
+
+def _installed() -> bool:
+    from importlib.util import find_spec
+
+    return find_spec("streamlit") is not None
+
+
+def _settings(host: str, port: int) -> list[str]:
+    chosen = {
+        "server.address": host,
+        "server.port": str(port),
+        "server.headless": "true",
+        "server.fileWatcherType": "none",
+        "server.enableStaticServing": "false",
+        "server.enableXsrfProtection": "true",
+        "server.enableCORS": "true",
+        "browser.gatherUsageStats": "false",
+        "client.toolbarMode": "minimal",
+        "client.showErrorDetails": "none",
+        "client.disableDataExport": "true",  # its CSV would hold cells that a spreadsheet runs; ours do not
+        "logger.level": "warning",
+        "theme.primaryColor": "#1f78b4",
+    }
+    return [f"--{name}={value}" for name, value in chosen.items()]

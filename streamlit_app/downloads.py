@@ -1,0 +1,14 @@
+"""Files to take away; no cell of a CSV is run as a formula by a spreadsheet."""
+
+from __future__ import annotations
+
+import polars as pl
+import streamlit as st
+
+from spa.responses.export import without_formulas
+
+
+def csv_button(label: str, frame: pl.DataFrame, name: str) -> None:
+    """Offer a table as CSV, its texts that begin like a formula with an apostrophe in front."""
+    texts = [column for column, dtype in frame.schema.items() if dtype == pl.String]
+    st.download_button(label, without_formulas(frame, texts).write_csv(), name, "text/csv")

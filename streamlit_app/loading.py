@@ -1,0 +1,110 @@
+"""The study and its answers, read once for everybody who looks and again when something came in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any
+
+import streamlit as st
+
+from analysis.annotator_profiles import AnnotatorProfile, annotator_profiles
+from analysis.plain_text import clean
+from analysis.preference_checks.filtering import SweepRow, consistency_sweep
+from analysis.report.document import Section
+from analysis.report.sections import build_document
+from analysis.report.words import Names
+from analysis.results import analyse
+from analysis.study_answers import StudyAnswers, answers_of
+from spa.annotators.raters.calls import CallCount, count_calls
+from spa.commands.workspace import Workspace, default_store, open_workspace
+from spa.responses.changes import state_of
+from spa.responses.decisions import Decision, add_decision, read_decisions
+from spa.responses.store import Store
+from spa.responses.visits import Visit
+from streamlit_app.options import Options, from_environment
+
+Results = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Analysed:
+    """What the analysis says of the answers, and the report's sections by id."""
+
+    results: Results
+    sections: dict[str, Section]
+
+    @property
+    def names(self) -> Names:
+        """Return how the report calls systems, groups and criteria."""
+        return Names(self.results)
+
+
+@st.cache_resource(show_spinner=False)
+def options() -> Options:
+    """Return what the dashboard was started with."""
+    return from_environment()
+
+
+@st.cache_resource(show_spinner="Opening the study\N{HORIZONTAL ELLIPSIS}")
+def workspace() -> Workspace:
+    """Open the study; its store can only be read."""
+    return open_workspace(options().path, options().store, read_only=True)
+
+
+def state() -> str:
+    """Return what the store holds now, as a text that changes with it."""
+    with workspace().store.reading() as connection:
+        return state_of(connection)
+
+
+@st.cache_resource(show_spinner="Reading the answers\N{HORIZONTAL ELLIPSIS}", max_entries=2)
+def answers(state: str) -> StudyAnswers:
+    """Return all answers; an ``AnalysisError`` where there are none yet."""
+    return answers_of(workspace())
+
+
+@st.cache_resource(show_spinner="Analysing as planned\N{HORIZONTAL ELLIPSIS}", max_entries=2)
+def analysed(state: str) -> Analysed:
+    """Return the results of the plan."""
+    found = answers(state)
+    results = clean(analyse(found.tables, found.plan, study=found.facts))
+    return Analysed(results=results, sections={section.id: section for section in build_document(results).sections})
+
+
+@st.cache_resource(show_spinner=False, max_entries=2)
+def profiles(state: str) -> list[AnnotatorProfile]:
+    """Return what each annotator's answers look like."""
+    return annotator_profiles(answers(state).tables)
+
+
+@st.cache_resource(show_spinner=False, max_entries=2)
+def rater_calls(state: str) -> list[CallCount]:
+    """Return how the calls to LLMs ended, by rater."""
+    return count_calls(workspace().store)
+
+
+@st.cache_data(show_spinner=False, max_entries=200)
+def under_bounds(state: str, taus: Sequence[Decimal | None]) -> list[SweepRow]:
+    """Return the tests of preferences under other bounds on the sum of two directions."""
+    found = answers(state)
+    return consistency_sweep(found.tables, replace(found.plan), taus=taus, study=found.facts)
+
+
+def visits() -> list[Visit]:
+    """Return the visits of people as they are now."""
+    return list(workspace().store.visits())
+
+
+def decisions() -> list[Decision]:
+    """Return the log of decisions as it is now."""
+    with workspace().store.reading() as connection:
+        return read_decisions(connection)
+
+
+def decide(decision: Decision) -> None:
+    """Keep a decision; it is on disk when this returns."""
+    place = options().store or default_store(options().path)
+    with Store.open(place) as store, store.transaction() as connection:
+        add_decision(connection, decision)

@@ -1,0 +1,60 @@
+"""The application that ``spa dashboard`` starts: the door, and the way to each page."""
+
+from __future__ import annotations
+
+import hmac
+
+import streamlit as st
+
+from spa.errors import SpaError
+from streamlit_app import loading
+from streamlit_app.showing import plain, style
+from streamlit_app.views import annotators, overview, plan, raters, report, submissions, systems
+
+ICON = (  # in the page's tab, drawn here: nothing is fetched from elsewhere
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="3" fill="#0072B2"/>'
+    '<path d="M4 12V8M8 12V4M12 12V6" stroke="#fff" stroke-width="2" stroke-linecap="round"/></svg>'
+)
+PAGES = (
+    ("Overview", overview.show, ":material/monitoring:"),
+    ("Submissions", submissions.show, ":material/fact_check:"),
+    ("Systems", systems.show, ":material/leaderboard:"),
+    ("Annotators", annotators.show, ":material/group:"),
+    ("Raters", raters.show, ":material/smart_toy:"),
+    ("Report", report.show, ":material/description:"),
+    ("Plan", plan.show, ":material/calculate:"),
+)
+
+
+def admitted() -> bool:
+    """Return whether the link brought the token, where one is wanted; it is asked for once a session."""
+    wanted = loading.options().token
+    if wanted is None or st.session_state.get("admitted"):
+        return True
+    brought = st.query_params.get("token", "")
+    st.session_state["admitted"] = hmac.compare_digest(brought.encode(), wanted.encode())
+    return bool(st.session_state["admitted"])
+
+
+def main() -> None:
+    """Show the page that was chosen, or one line that says why nothing can be shown."""
+    st.set_page_config(page_title="spa dashboard", page_icon=ICON, layout="wide")
+    if not admitted():
+        st.error("This dashboard is opened with the link that `spa dashboard` printed; the token in it is missing.")
+        return
+    style()
+    pages = [
+        st.Page(show, title=title, icon=icon, url_path=title.lower(), default=not number)
+        for number, (title, show, icon) in enumerate(PAGES)
+    ]
+    chosen = st.navigation(pages, position="top")
+    try:
+        study = loading.workspace().study
+        st.caption(plain(study.title))
+        chosen.run()
+    except SpaError as error:
+        st.info(plain(error), icon=":material/info:")
+
+
+if __name__ == "__main__":
+    main()

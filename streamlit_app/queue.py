@@ -1,0 +1,86 @@
+"""Which submissions wait for a reviewer, and what is known of each at a glance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from analysis.annotator_profiles import AnnotatorProfile
+from spa.responses.decisions import Standing
+from spa.responses.visits import Visit
+
+Decided = Literal["all", "undecided", "approved", "left out", "rejection proposed"]
+DECIDED: tuple[Decided, ...] = ("all", "undecided", "approved", "left out", "rejection proposed")
+NOBODY = Standing(submission_id="")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One submission with what stands of the decisions on it and what the analysis says of its annotator."""
+
+    visit: Visit
+    standing: Standing
+    profile: AnnotatorProfile | None
+    rules: tuple[str, ...]  # by which the plan excludes the annotator
+
+    @property
+    def minutes(self) -> float | None:
+        """Minutes from taking the form to handing it in."""
+        ended = self.visit.completed_at
+        return None if ended is None else (ended - self.visit.leased_at) / 60
+
+    @property
+    def status(self) -> str:
+        """Where the visit stands, in words."""
+        if self.visit.outcome is not None:
+            return self.visit.outcome.replace("_", " ") + (", late" if self.visit.extra else "")
+        if self.visit.released:
+            return (self.visit.release_reason or "released").replace("_", " ")
+        return "under way"
+
+    @property
+    def decided(self) -> str:
+        """What was decided so far, in words."""
+        standing = self.standing
+        words = [standing.payment.action.replace("_", " ")] if standing.payment else []
+        words += ["left out"] if standing.exclusion else []
+        words += [f"bonus {bonus.amount}" for bonus in standing.bonuses]
+        words += ["message"] * bool(standing.messages)
+        return ", ".join(words)
+
+
+def entries_of(
+    visits: Sequence[Visit],
+    standing: Mapping[str, Standing],
+    profiles: Mapping[str, AnnotatorProfile],
+    rules: Mapping[str, tuple[str, ...]],
+) -> list[Entry]:
+    """Put together what is shown of each visit, latest first."""
+    return [
+        Entry(
+            visit=visit,
+            standing=standing.get(visit.submission_id, NOBODY),
+            profile=profiles.get(visit.annotator_id),
+            rules=rules.get(visit.annotator_id, ()),
+        )
+        for visit in sorted(visits, key=lambda each: (-(each.completed_at or 0), -each.leased_at))
+    ]
+
+
+def matches(entry: Entry, *, status: str, decided: Decided, only_flagged: bool, source: str) -> bool:
+    """Tell whether an entry passes the filters; "all" lets everything pass."""
+    standing = entry.standing
+    passes: dict[Decided, bool] = {
+        "all": True,
+        "undecided": standing.payment is None and standing.exclusion is None,
+        "approved": standing.payment is not None and standing.payment.action == "approve",
+        "left out": standing.exclusion is not None,
+        "rejection proposed": standing.payment is not None and standing.payment.action == "propose_rejection",
+    }
+    return (
+        status in ("all", entry.status)
+        and passes[decided]
+        and (not only_flagged or bool(entry.rules))
+        and source in ("all", entry.visit.source)
+    )

@@ -1,0 +1,79 @@
+"""What is shown on the pages: everything from outside stays text."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+
+import streamlit as st
+
+from analysis.report.document import Block, Figure, Fold, Section, legends
+from analysis.report.html import render_blocks
+
+SPECIAL = re.compile(
+    r"([\\`*_{}\[\]()#+\-.!|<>~$:&])"
+)  # what Markdown, or Streamlit on top of it, reads as more than text
+
+LIGHT_INK, DARK_INK = "#31333f", "#fafafa"  # of text on the page's ground
+FIGURE_WIDTH = 620  # pixels
+
+
+def plain(text: object) -> str:
+    r"""Return text such that Markdown shows it as it is.
+
+    >>> print(plain("*a* <b> :red[c] $x$"))
+    \*a\* \<b\> \:red\[c\] \$x\$
+    """
+    return SPECIAL.sub(r"\\\1", " ".join(str(text).split()))
+
+
+def show_sections(sections: dict[str, Section], ids: Sequence[str]) -> bool:
+    """Show sections of the report under their titles and return whether there was any."""
+    found = [sections[name] for name in ids if name in sections]
+    for section in found:
+        st.subheader(plain(section.title), anchor=section.id)
+        show_blocks(section.blocks, legends((section,)))
+    return bool(found)
+
+
+def show_blocks(blocks: Sequence[Block], notes: Mapping[str, tuple[str, ...]]) -> None:
+    """Show blocks of a report in their order; ``notes`` are what is read under each table."""
+    waiting: list[Block] = []
+
+    def flush() -> None:
+        if waiting:
+            st.html(f'<div class="spa-report">{render_blocks(waiting, notes)}</div>')
+            waiting.clear()
+
+    for block in blocks:
+        if not isinstance(block, Figure | Fold):
+            waiting.append(block)
+            continue
+        flush()
+        if isinstance(block, Figure):
+            show_figure(block.svg, block.caption)
+        else:
+            with st.expander(plain(block.summary)):
+                show_blocks(block.blocks, notes)
+    flush()
+
+
+def show_figure(svg: str, caption: str = "") -> None:
+    """Show a figure of the analysis as a picture, its ink that of the page."""
+    if svg:
+        ink = DARK_INK if st.context.theme.type == "dark" else LIGHT_INK
+        st.image(svg.replace("currentColor", ink), width=FIGURE_WIDTH)
+    if caption:
+        st.caption(plain(caption))
+
+
+def style() -> None:
+    """Give the report's parts their look, light or dark as the page is."""
+    st.html(f"<style>{(files('streamlit_app') / 'sections.css').read_text(encoding='utf-8')}</style>")
+
+
+def document_frame(html: str, *, height: int) -> None:
+    """Show a whole document in a frame that belongs to no site: nothing in it could reach this page."""
+    st.iframe(f"data:text/html;charset=utf-8;base64,{b64encode(html.encode()).decode()}", height=height)

@@ -1,0 +1,112 @@
+"""The people side by side, under pseudonyms: consistency, severity, speed, agreement and habits."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import polars as pl
+import streamlit as st
+
+from analysis.annotator_profiles import AnnotatorProfile
+from streamlit_app import loading
+from streamlit_app.downloads import csv_button
+
+COLUMNS = {
+    "annotator_id": ("Annotator", "a code that leads nowhere outside this study"),
+    "group": ("Group", None),
+    "answers": ("Answers", "usable ones"),
+    "missing": ("Missing", "questions without a usable answer"),
+    "minutes": ("Minutes", "from taking the form to the last answer"),
+    "largest_sum": ("Largest sum", "of P(x better) and P(y better) of one pair: 1 is coherent, 2 contradicts itself"),
+    "severity": ("Severity", "mean score minus that of the others for the same outputs; negative is severe"),
+    "correlation": ("Agreement", "correlation of the scores with the mean scores of the others"),
+    "distance": ("Distance", "mean distance of the stated chances from those of the others"),
+    "same_answer": ("Same answer", "share of answers that are the most frequent one: 1 is straight-lining"),
+    "first_column": ("First column", "mean score of the first column minus that of the others"),
+    "left_share": ("Left wins", "share of choices won by the output shown first; 0.5 is no habit"),
+    "excluded": ("Excluded", "by which rule"),
+}
+DECIMALS = (
+    "minutes",
+    "largest_sum",
+    "severity",
+    "correlation",
+    "distance",
+    "same_answer",
+    "first_column",
+    "left_share",
+)
+DRAWN = {name: title for name, (title, _) in COLUMNS.items() if name in DECIMALS}
+
+
+def show() -> None:
+    """Draw the page."""
+    state = loading.state()
+    found = loading.analysed(state)
+    st.title("Annotators")
+    kinds = {row["group"]: row["annotator_kind"] for row in found.results["groups"]}
+    people = [each for each in loading.profiles(state) if kinds.get(each.group) != "llm"]
+    if not people:
+        st.info("No person has handed in a form yet.")
+        return
+    rules: dict[str, list[str]] = {}
+    for row in found.results["exclusions"]:
+        rules.setdefault(row["annotator_id"], []).append(row["rule"].replace("_", " "))
+    frame = _frame(people, rules)
+    shown = frame.drop([name for name in frame.columns if frame[name].null_count() == frame.height])
+    st.dataframe(shown, hide_index=True, column_config=_config(shown.columns), height=min(600, 38 * (frame.height + 1)))
+    csv_button("Download as CSV", shown, f"{loading.workspace().study.id}-annotators.csv")
+    _spread(shown)
+
+
+def _frame(people: list[AnnotatorProfile], rules: dict[str, list[str]]) -> pl.DataFrame:
+    rows = [asdict(each) for each in people]
+    frame = pl.DataFrame(rows, infer_schema_length=None).with_columns(
+        minutes=pl.col("seconds").cast(pl.Float64) / 60,
+        excluded=pl.Series(
+            [", ".join(dict.fromkeys(rules.get(each.annotator_id, ()))) or None for each in people], dtype=pl.String
+        ),
+    )
+    return frame.select(*COLUMNS)
+
+
+def _config(columns: list[str]) -> dict[str, Any]:
+    config: dict[str, Any] = {}
+    for name in columns:
+        title, explanation = COLUMNS[name]
+        if name in DECIMALS:
+            config[name] = st.column_config.NumberColumn(title, help=explanation, format="%.2f")
+        else:
+            config[name] = st.column_config.Column(title, help=explanation)
+    return config
+
+
+def _spread(frame: pl.DataFrame) -> None:
+    """Draw one measure of everybody, so that who stands apart is seen."""
+    import altair as alt
+
+    offered = [name for name in DRAWN if name in frame.columns]
+    if not offered:
+        return
+    measure = st.selectbox("Show the spread of", offered, format_func=DRAWN.__getitem__)
+    drawn = frame.select("annotator_id", "group", "excluded" if "excluded" in frame.columns else "group", measure)
+    rows = [
+        {"value": row[measure], "who": row["annotator_id"], "excluded": row.get("excluded") or "kept"}
+        for row in drawn.to_dicts()
+    ]
+    chart = (
+        alt.Chart(alt.InlineData(values=[row for row in rows if row["value"] is not None]))
+        .mark_circle(size=70, opacity=0.65)
+        .encode(
+            x=alt.X("value:Q", title=DRAWN[measure], scale=alt.Scale(zero=False)),
+            yOffset=alt.YOffset("jitter:Q"),
+            color=alt.Color(
+                "excluded:N", title=None, scale=alt.Scale(range=["#0072B2", "#D55E00", "#009E73", "#CC79A7"])
+            ),
+            tooltip=[alt.Tooltip("who:N", title="annotator"), alt.Tooltip("value:Q", format=".2f"), "excluded:N"],
+        )
+        .transform_calculate(jitter="random()")
+        .properties(height=140)
+    )
+    st.altair_chart(chart, alt=f"{DRAWN[measure]} of every annotator; the table above holds the numbers.")

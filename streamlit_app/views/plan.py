@@ -1,0 +1,90 @@
+"""How many annotators are needed, and what they cost, for the differences that matter."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import streamlit as st
+
+from analysis.planning.plan import Assumptions, PowerPlan, make_plan
+from analysis.planning.study_design import study_assumptions
+from analysis.planning.telling import curve_csv, curve_svg, notes
+from analysis.planning.variance import Components
+from streamlit_app import loading
+from streamlit_app.showing import plain, show_figure
+from streamlit_app.study_edit import with_plan
+
+MOST = 500  # annotators of the slider
+POWERS = (0.8, 0.9)
+TITLES = {"spa": "SPA", "likert": "Likert"}
+
+
+def show() -> None:
+    """Draw the page."""
+    st.title("Plan")
+    _, designs = study_assumptions(loading.options().path)
+    kinds = [design.kind for design in designs]
+    kind = st.segmented_control("Plan for", kinds, default=kinds[0], format_func=TITLES.__getitem__, required=True)
+    design = next(design for design in designs if design.kind == kind)
+    annotators, design = _choose(design)
+    difference = _difference(design)
+    found = _reckon(design, difference, annotators)
+    _told(found, annotators)
+    show_figure(curve_svg(found), "Power by annotators recruited, in the worst case of the Holm family.")
+    study = loading.workspace().study
+    st.download_button("Power curves (CSV)", curve_csv(found), f"{study.id}-power-{kind}.csv", "text/csv")
+    for note in notes(found):
+        st.caption(plain(note))
+    _export(annotators, design)
+
+
+def _choose(design: Assumptions) -> tuple[int, Assumptions]:
+    people = loading.workspace().study.people
+    columns = st.columns(4)
+    annotators = columns[0].slider("Annotators", 2, MOST, min(people.annotators, MOST))
+    read = "Outputs read of each system" if design.kind == "spa" else "Outputs rated of each system"
+    n_items = columns[1].slider(read, 1, max(50, design.n_items), design.n_items)
+    excluded = columns[2].slider("Excluded, %", 0, 60, round(100 * design.exclusion_rate))
+    sd = columns[3].number_input("SD between annotators", 0.01, design.largest, design.sd, 0.01, format="%.2f")
+    changed = replace(design, n_items=n_items, exclusion_rate=excluded / 100)
+    if abs(sd - design.sd) >= 0.005:
+        changed = replace(changed, components=Components(annotator_sd=sd), source="set here")
+    return annotators, changed
+
+
+def _difference(design: Assumptions) -> float:
+    if design.kind == "spa":
+        return st.slider("Difference to find: the better system is preferred by, %", 51, 90, 60) / 100 - 0.5
+    return st.slider("Difference to find, points", 0.05, min(2.0, design.largest - 0.05), 0.3, 0.05)
+
+
+@st.cache_data(show_spinner=False, max_entries=50)
+def _reckon(design: Assumptions, difference: float, annotators: int) -> PowerPlan:
+    rng = np.random.default_rng(loading.workspace().study.seed)
+    return make_plan(design, differences=[round(difference, 4)], powers=POWERS, annotators=annotators, rng=rng)
+
+
+def _told(found: PowerPlan, annotators: int) -> None:
+    design = found.assumptions
+    columns = st.columns(len(found.rows) + 2)
+    for column, row in zip(columns, found.rows, strict=False):
+        need = row.need.annotators
+        column.metric(
+            f"Annotators for {100 * row.need.power:.0f} % power", "more than can be" if need is None else f"{need:,}"
+        )
+    cost = design.cost(annotators)
+    columns[-2].metric(f"Pay for {annotators:,}", "not set" if cost is None else f"{cost:,.2f} {design.currency}")
+    smallest = found.detectable[0].difference if found.detectable else None
+    columns[-1].metric(
+        f"{annotators:,} can find, {100 * POWERS[0]:.0f} % power",
+        "nothing" if smallest is None else design.shown(smallest),
+    )
+
+
+def _export(annotators: int, design: Assumptions) -> None:
+    path = loading.options().path
+    exposure = design.n_items if design.kind == "spa" else None
+    text = with_plan(path.read_text(encoding="utf-8"), annotators=annotators, exposure=exposure)
+    st.download_button("Study file with these numbers", text, path.name, "application/toml")
+    st.caption("A store that was built already keeps its assignments; more annotators continue the same draw.")

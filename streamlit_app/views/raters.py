@@ -1,0 +1,110 @@
+"""The LLM raters: what they cost, where they failed, what they said, and how far they may stand in for people."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+
+import streamlit as st
+
+from spa.annotators.raters.calls import CallCount, RaterCall, find_calls
+from streamlit_app import loading
+from streamlit_app.showing import plain, show_sections
+
+SECTIONS = ("raters", "llm_vs_people", "calibration", "explanations")
+PAGE = 100  # calls shown at once
+CALLS, SIDE_BY_SIDE = "Calls and raw answers", "Side by side"
+EVERY = "all outcomes"
+
+
+def show() -> None:
+    """Draw the page."""
+    state = loading.state()
+    st.title("Raters")
+    counted = loading.rater_calls(state)
+    if not counted:
+        st.info("No LLM has been asked yet; `spa rate` does that.")
+        return
+    parts = [SIDE_BY_SIDE, CALLS]
+    part = st.segmented_control("Part", parts, default=SIDE_BY_SIDE, required=True, label_visibility="collapsed")
+    if part == CALLS:
+        _calls(counted)
+        return
+    st.dataframe([_tally(each) for each in counted], hide_index=True)
+    _same_answers(state)
+    show_sections(loading.analysed(state).sections, SECTIONS)
+
+
+def _tally(each: CallCount) -> dict[str, object]:
+    return {
+        "Rater": each.rater,
+        "Outcome": each.outcome,
+        "Calls": each.calls,
+        "Prompt tokens": each.prompt_tokens,
+        "Answer tokens": each.completion_tokens,
+        "Seconds a call": round(each.seconds / each.calls, 2),
+        "Cost": None if each.cost is None else float(each.cost),
+    }
+
+
+def _same_answers(state: str) -> None:
+    """Warn of a rater that answers the same to everything."""
+    kinds = {row["group"]: row["annotator_kind"] for row in loading.analysed(state).results["groups"]}
+    for each in loading.profiles(state):
+        if kinds.get(each.group) == "llm" and each.same_answer == 1:
+            st.warning(f"{plain(each.annotator_id)} gave one and the same answer to everything.")
+
+
+def _calls(counted: list[CallCount]) -> None:
+    columns = st.columns(3)
+    rater = columns[0].selectbox("Rater", list(dict.fromkeys(each.rater for each in counted)))
+    own = {each.outcome: each.calls for each in counted if each.rater == rater}
+    outcome = columns[1].selectbox("Outcome", [EVERY, *own], format_func=lambda name: _counted(name, own))
+    total = sum(own.values()) if outcome == EVERY else own[outcome]
+    pages = max(1, -(-total // PAGE))
+    page = int(columns[2].number_input(f"Page of {pages:,}", 1, pages, 1))
+    only = None if outcome == EVERY else outcome
+    calls = find_calls(loading.workspace().store, rater, only, limit=PAGE, offset=(page - 1) * PAGE)
+    picked = st.dataframe(
+        [_line(call) for call in calls], hide_index=True, on_select="rerun", selection_mode="single-row"
+    )
+    rows = picked["selection"]["rows"]
+    if rows:
+        _call(calls[rows[0]])
+    else:
+        st.caption("Choose a row to read what was sent and the raw answer.")
+
+
+def _counted(name: str, own: dict[str, int]) -> str:
+    return f"{name} ({sum(own.values()) if name == EVERY else own[name]:,})"
+
+
+def _line(call: RaterCall) -> dict[str, object]:
+    return {
+        "When (UTC)": datetime.fromtimestamp(call.begun_at, UTC).strftime("%Y-%m-%d %H:%M:%S"),
+        "Form": call.assignment_id,
+        "Asked": call.ask,
+        "Attempt": call.attempt,
+        "Outcome": call.outcome,
+        "Seconds": None if call.seconds is None else round(call.seconds, 2),
+        "What was wrong": call.facts.get("detail"),
+        "Answer": (call.response or "")[:200],
+    }
+
+
+def _call(call: RaterCall) -> None:
+    """Show one call whole, as text."""
+    if call.facts.get("detail"):
+        st.warning(plain(call.facts["detail"]))
+    sent, came = st.columns(2)
+    sent.markdown("**What was sent**")
+    sent.code(_indented(call.request), language=None, wrap_lines=True, height=420)
+    came.markdown("**What came back**")
+    came.code(_indented(call.response or "nothing"), language=None, wrap_lines=True, height=420)
+
+
+def _indented(text: str) -> str:
+    try:
+        return json.dumps(json.loads(text), indent=1, ensure_ascii=False)
+    except ValueError:
+        return text

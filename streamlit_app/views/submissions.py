@@ -1,0 +1,279 @@
+"""One submission after the other: what was handed in, how it looks beside the others, and what is decided about it."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from typing import Any
+
+import streamlit as st
+
+from analysis.beside_others import AnswerBeside, answers_beside_others
+from analysis.report.words import Names, number, percent
+from spa.annotators.progress import Visit as Progress
+from spa.errors import AnalysisError, ResponseError
+from spa.forms.html import render_whole
+from spa.responses.decisions import Action, Decision, parse_amount, standing_of
+from spa.responses.review_rules import rules_for
+from streamlit_app import loading
+from streamlit_app.queue import DECIDED, Entry, entries_of, matches
+from streamlit_app.showing import document_frame, plain
+
+FRAME = 760  # pixels of the form
+CHOSEN = "submission"  # key of the session
+WITH_NOTE: dict[Action, str] = {
+    "exclude": "Leave out of the analysis",
+    "include": "Take into the analysis again",
+    "propose_rejection": "Propose rejection",
+    "bonus": "Bonus",
+    "message": "Message",
+}
+
+
+def show() -> None:
+    """Draw the page."""
+    st.title("Submissions")
+    blind = st.toggle("Blind: hide systems, other people's answers and earlier decisions", key="blind")
+    entries = _entries(loading.state())
+    if not entries:
+        st.info("Nobody has come yet.")
+        return
+    kept = _filtered(entries, blind)
+    if not kept:
+        st.info("No submission passes these filters.")
+        return
+    entry = _choose(kept, blind)
+    _facts(entry, blind)
+    form, beside = st.columns([3, 2])
+    with form:
+        _form(entry)
+    with beside:
+        _decide(entry, blind)
+        if not blind:
+            _beside(entry)
+
+
+def _entries(state: str) -> list[Entry]:
+    try:
+        found = loading.analysed(state).results["exclusions"]
+        profiles = {each.annotator_id: each for each in loading.profiles(state)}
+    except AnalysisError:  # nothing is handed in yet; visits under way are shown all the same
+        found, profiles = [], {}
+    rules: dict[str, tuple[str, ...]] = {}
+    for row in found:
+        if row["rule"] != "review":
+            rules[row["annotator_id"]] = (*rules.get(row["annotator_id"], ()), row["rule"].replace("_", " "))
+    return entries_of(loading.visits(), standing_of(loading.decisions()), profiles, rules)
+
+
+def _filtered(entries: list[Entry], blind: bool) -> list[Entry]:
+    columns = st.columns([2, 2, 2, 3])
+    statuses = ["all", *dict.fromkeys(entry.status for entry in entries)]
+    first = statuses.index("completed") if "completed" in statuses else 0
+    status = columns[0].selectbox("Status", statuses, index=first)
+    decided = columns[1].selectbox("Decided", DECIDED, disabled=blind)
+    source = columns[2].selectbox("Source", ["all", *dict.fromkeys(entry.visit.source for entry in entries)])
+    flagged = columns[3].toggle("Only those that a rule of the plan excludes", disabled=blind)
+    decided = "all" if blind else decided
+    only_flagged = flagged and not blind
+    wanted = [
+        matches(entry, status=status, decided=decided, only_flagged=only_flagged, source=source) for entry in entries
+    ]
+    return [entry for entry, kept in zip(entries, wanted, strict=True) if kept]
+
+
+def _choose(kept: list[Entry], blind: bool) -> Entry:
+    """Let the reviewer go through the queue; the place in it survives a decision."""
+    ids = [entry.visit.submission_id for entry in kept]
+    place = ids.index(st.session_state[CHOSEN]) if st.session_state.get(CHOSEN) in ids else 0
+    back, on, told = st.columns([1, 1, 6], vertical_alignment="center")
+    if back.button("Previous", shortcut="k", disabled=place == 0):
+        place -= 1
+    if on.button("Next", shortcut="j", disabled=place == len(ids) - 1):
+        place += 1
+    with st.expander(f"Queue of {len(ids):,}"):
+        rows = [_line(entry, blind) for entry in kept]
+        picked = st.dataframe(
+            rows, hide_index=True, on_select="rerun", selection_mode="single-row", height=300, key="queue"
+        )
+        selected = picked["selection"]["rows"]
+        if selected and st.session_state.get("picked") != selected:
+            place = selected[0]
+        st.session_state["picked"] = selected
+    keys = "j next, k previous" + (", a approve, x leave out, u undo" if loading.options().reviewer else "")
+    told.caption(f"{place + 1:,} of {len(ids):,}. Keys: {keys}")
+    st.session_state[CHOSEN] = ids[place]
+    return kept[place]
+
+
+def _line(entry: Entry, blind: bool) -> dict[str, Any]:
+    line = {
+        "Annotator": entry.visit.annotator_id,
+        "Form": entry.visit.assignment_id,
+        "Status": entry.status,
+        "Source": entry.visit.source,
+        "Minutes": None if entry.minutes is None else round(entry.minutes, 1),
+        "Pages": entry.visit.pages,
+    }
+    return line if blind else {**line, "Excluded by the plan": ", ".join(entry.rules), "Decided": entry.decided}
+
+
+def _facts(entry: Entry, blind: bool) -> None:
+    profile, visit = entry.profile, entry.visit
+    came = datetime.fromtimestamp(visit.leased_at, UTC)
+    facts = [("Status", entry.status), ("Began (UTC)", f"{came:%d %b %H:%M}"), ("Minutes", number(entry.minutes, 1))]
+    if profile is not None:
+        facts.append(("Largest sum", number(profile.largest_sum)))
+        facts.append(("Same answer", percent(profile.same_answer)))
+        if not blind:
+            facts += [("Agreement", number(profile.correlation)), ("Severity", number(profile.severity))]
+    for column, (title, value) in zip(st.columns(len(facts)), facts, strict=True):
+        column.metric(title, value)
+    if entry.rules and not blind:
+        st.warning(f"The plan excludes this annotator: {plain(', '.join(entry.rules))}.")
+
+
+def _form(entry: Entry) -> None:
+    """Show the form as the annotator saw it, the answers in place."""
+    workspace, visit = loading.workspace(), entry.visit
+    form = workspace.form(visit.assignment_id)
+    progress = Progress.from_payloads(form, visit, workspace.store.payloads(visit.submission_id))
+    answers = {name: str(value) for fields in progress.fields.values() for name, value in fields.items()}
+    if not answers:
+        st.info("Nothing was sent in this visit.")
+    document_frame(render_whole(form, workspace.texts, answers=answers), height=FRAME)
+
+
+def _beside(entry: Entry) -> None:
+    """Show the answers beside those of others, and what the labels hid."""
+    try:
+        tables = loading.answers(loading.state()).tables
+    except AnalysisError:
+        return
+    names = loading.analysed(loading.state()).names
+    rows = answers_beside_others(tables, entry.visit.annotator_id, entry.visit.assignment_id)
+    if not rows:
+        return
+    key = loading.workspace().store.key(entry.visit.assignment_id)
+    st.markdown("**Beside the others**")
+    st.caption(plain("; ".join(f"{label} is {names.system(system)}" for label, system in key.systems.items())))
+    st.dataframe([_compared(row, names) for row in rows], hide_index=True, height=min(420, 36 * (len(rows) + 1)))
+    for row in rows:
+        if row.explanation:
+            st.caption(plain(f"{_about(row, names)}: {row.explanation}"))
+
+
+def _compared(row: AnswerBeside, names: Names) -> dict[str, Any]:
+    said = percent if row.source != "ratings" else number
+    return {
+        "Asked": _about(row, names),
+        "Own": said(row.own) if row.own is not None else row.reason,
+        "People": said(row.people),
+        "n": row.n_people,
+        "LLMs": said(row.raters),
+    }
+
+
+def _about(row: AnswerBeside, names: Names) -> str:
+    labels = " over ".join(row.labels or row.systems)
+    item = "" if row.item_id is None else f", {row.item_id}"
+    return f"{labels}{item}: {names.criterion(row.criterion)}"
+
+
+def _decide(entry: Entry, blind: bool) -> None:
+    reviewer = loading.options().reviewer
+    if not blind:
+        _log(entry)
+    if reviewer is None:
+        st.info("Read-only. Start the dashboard with --reviewer NAME to decide.")
+        return
+    standing = entry.standing
+    columns = st.columns(3)
+    if columns[0].button("Approve", shortcut="a", type="primary", disabled=standing.payment is not None and not blind):
+        _keep(entry, "approve", reviewer)
+    if columns[2].button("Undo last", shortcut="u", disabled=_last(entry) is None):
+        _undo(entry, reviewer)
+    leave = columns[1].button("Leave out", shortcut="x", disabled=standing.exclusion is not None and not blind)
+    if leave:
+        st.session_state["asked"] = (entry.visit.submission_id, "exclude")
+    asked = st.session_state.get("asked")
+    waiting = asked[1] if asked and asked[0] == entry.visit.submission_id else "exclude"
+    actions = tuple(WITH_NOTE)
+    action = st.selectbox(
+        "Decision with a note", actions, index=actions.index(waiting), format_func=WITH_NOTE.__getitem__
+    )
+    _with_note(entry, action, reviewer)
+
+
+def _with_note(entry: Entry, action: Action, reviewer: str) -> None:
+    rules = rules_for(entry.visit.source) if action == "propose_rejection" else None
+    if rules is not None:
+        st.caption(plain(f"{rules.platform}: a message of at least {rules.shortest_message} characters."))
+        for line in rules.lines:
+            st.caption(plain(line))
+    with st.form(f"decide-{action}", clear_on_submit=True):
+        rule = amount = ""
+        if rules is not None:
+            rule = st.selectbox("Category", rules.categories)
+        elif action in ("exclude", "propose_rejection"):
+            rule = st.text_input("Rule", help="in a word or two, such as: one key throughout")
+        elif action == "bonus":
+            amount = st.text_input(f"Amount in {loading.workspace().study.people.currency}")
+        words = "Text to the annotator" if action in ("message", "propose_rejection") else "Note"
+        note = st.text_area(words) if action != "include" else ""
+        if st.form_submit_button("Keep this decision"):
+            _keep(entry, action, reviewer, rule=rule, note=note, amount=amount)
+    st.caption("Nothing is paid or sent from here: the platform's own command carries decisions out.")
+
+
+def _keep(entry: Entry, action: Action, reviewer: str, *, rule: str = "", note: str = "", amount: str = "") -> None:
+    try:
+        decision = Decision(
+            submission_id=entry.visit.submission_id,
+            action=action,
+            reviewer=reviewer,
+            decided_at=time.time(),
+            rule=rule.strip() or None,
+            note=note.strip() or None,
+            amount=parse_amount(amount) if action == "bonus" else None,
+        )
+        loading.decide(decision)
+    except ResponseError as error:
+        st.error(plain(error))
+        return
+    st.session_state.pop("asked", None)
+    st.rerun()
+
+
+def _last(entry: Entry) -> Decision | None:
+    """Return the latest decision on a visit that still stands."""
+    own = [each for each in loading.decisions() if each.submission_id == entry.visit.submission_id]
+    undone = {each.undoes for each in own}
+    standing = [each for each in own if each.action != "undo" and each.number not in undone]
+    return standing[-1] if standing else None
+
+
+def _undo(entry: Entry, reviewer: str) -> None:
+    last = _last(entry)
+    if last is None:
+        return
+    loading.decide(
+        Decision(
+            submission_id=last.submission_id,
+            action="undo",
+            reviewer=reviewer,
+            decided_at=time.time(),
+            undoes=last.number,
+        )
+    )
+    st.rerun()
+
+
+def _log(entry: Entry) -> None:
+    own = [each for each in loading.decisions() if each.submission_id == entry.visit.submission_id]
+    for each in own:
+        when = datetime.fromtimestamp(each.decided_at, UTC)
+        what = each.action.replace("_", " ") + (f" number {each.undoes}" if each.undoes else "")
+        parts = [f"{each.number}. {what}", str(each.amount or ""), each.rule or "", each.note or ""]
+        said = ": ".join(part for part in parts if part)
+        st.caption(plain(f"{said} ({each.reviewer}, {when:%Y-%m-%d %H:%M} UTC)"))

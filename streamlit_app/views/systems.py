@@ -1,0 +1,173 @@
+"""Which system is preferred, by whom, how surely, and where the ways of asking disagree."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from decimal import Decimal
+from html import escape
+from typing import Any
+
+import streamlit as st
+
+from analysis.figures import forest_plot, pair_matrix
+from analysis.report.words import p_value, percent
+from streamlit_app import loading
+from streamlit_app.loading import Analysed
+from streamlit_app.showing import plain, show_figure, show_sections
+
+PARTS = {
+    "Preferences": ("headline", "preferences", "choices"),
+    "Ratings": ("ratings", "shares"),
+    "Strengths": ("strengths", "side_by_side"),
+    "Exposure and checks": ("preference_checks", "robustness", "equivalence"),
+    "Agreement": ("agreement", "correlations"),
+}
+MATRIX, BOUND, DISAGREE = "All pairs", "Exclusions", "Where they disagree"
+ITEMS_SHOWN = 5
+
+
+def show() -> None:
+    """Draw the page."""
+    state = loading.state()
+    found = loading.analysed(state)
+    st.title("Systems")
+    names = [*PARTS, MATRIX, BOUND, DISAGREE]
+    part = st.segmented_control("Part", names, default="Preferences", required=True, label_visibility="collapsed")
+    if part in PARTS:
+        if not show_sections(found.sections, PARTS[part]):
+            st.info("The study holds nothing of this kind.")
+    elif part == MATRIX:
+        _matrix(found)
+    elif part == BOUND:
+        _bound(found, state)
+    else:
+        _disagreements(found)
+
+
+def _matrix(found: Analysed) -> None:
+    """Show every pair at once: the share of row over column."""
+    names, results = found.names, found.results
+    sources = {"Preferences": ("preferences", "mean"), "Choices": ("choices", "win_rate")}
+    rows = {
+        title: results[key] if key == "preferences" else results[key]["pairs"] for title, (key, _) in sources.items()
+    }
+    offered = [title for title in sources if rows[title]]
+    if not offered:
+        st.info("Nobody was asked to compare two systems.")
+        return
+    columns = st.columns(4)
+    title = columns[0].selectbox("Asked as", offered)
+    own = rows[title]
+    group = columns[1].selectbox("Group", _values(own, "group"), format_func=names.group)
+    criterion = columns[2].selectbox("Criterion", _values(own, "criterion"), format_func=names.criterion)
+    exposures = _values([row for row in own if row["criterion"] == criterion], "exposure")
+    exposure = columns[3].selectbox("Exposure", exposures) if len(exposures) > 1 else exposures[0]
+    wanted = {"group": group, "criterion": criterion, "exposure": exposure}
+    shown = [row for row in own if all(row.get(key) == value for key, value in wanted.items())]
+    svg = pair_matrix(
+        shown,
+        value=sources[title][1],
+        system_names={system: names.system(system) for row in shown for system in (row["system_x"], row["system_y"])},
+    )
+    show_figure(svg)
+    st.caption(
+        "Each cell: how often, or how likely, the row's system is better than the column's. Stars: corrected tests."
+    )
+
+
+def _values(rows: list[dict[str, Any]], key: str) -> list[Any]:
+    return list(dict.fromkeys(row.get(key) for row in rows))
+
+
+def _bound(found: Analysed, state: str) -> None:
+    """Show what excluding those who contradict themselves changes, for a bound of one's choice."""
+    planned = found.results["settings"]["consistency_tau"]
+    told = "nobody is excluded" if planned is None else f"{planned:g}"
+    st.write(
+        f"Planned bound on P(x better) + P(y better): **{told}**. "
+        "The slider shows what another one would give; it changes nothing."
+    )
+    tau = st.slider("Bound", 1.0, 2.0, float(planned or 1.1), 0.01, format="%.2f")
+    rows = loading.under_bounds(state, (Decimal(f"{tau:.2f}"), None))
+    if not rows:
+        st.info("No pair was asked in both directions.")
+        return
+    names = found.names
+    bounds = {tau: "nobody excluded" if tau is None else f"sums up to {tau:.2f}" for tau in (None, tau)}
+    svg = forest_plot(
+        [{**asdict(row), "group": f"{names.group(row.group)}, {bounds[row.tau]}"} for row in rows],
+        system_names={system: names.system(system) for row in rows for system in (row.system_x, row.system_y)},
+        criterion_names={row.criterion: names.criterion(row.criterion) for row in rows},
+    )
+    show_figure(svg)
+    table = [
+        {
+            "Group": names.group(row.group),
+            "Pair": f"{names.system(row.system_x)} over {names.system(row.system_y)}",
+            "Criterion": names.criterion(row.criterion),
+            "Outputs each": row.exposure,
+            "Excluded": row.n_excluded,
+            "n": row.n,
+            "Mean": percent(row.mean),
+            "p, corrected": p_value(row.p_adjusted),
+            "Verdict": {"x": "first better", "y": "second better", "indifferent": "no difference found"}.get(
+                row.verdict or "", row.reason
+            ),
+        }
+        for row in rows
+        if row.tau is not None
+    ]
+    st.dataframe(table, hide_index=True)
+
+
+def _disagreements(found: Analysed) -> None:
+    """Show a pair on which two ways of asking, or two groups, disagree, with the outputs themselves."""
+    rows = found.results["disagreements"]
+    names = found.names
+    if not rows:
+        st.success("No two ways of asking and no two groups come to different verdicts about a pair.")
+        return
+    pairs = [f"{names.system(row['system_x'])} and {names.system(row['system_y'])}" for row in rows]
+    titles = {number: f"{pairs[number]}: {names.criterion(row['criterion'])}" for number, row in enumerate(rows)}
+    chosen = rows[st.selectbox("Pair", list(titles), format_func=titles.__getitem__)]
+    words = {
+        "x": f"{names.system(chosen['system_x'])} better",
+        "y": f"{names.system(chosen['system_y'])} better",
+        "indifferent": "no difference found",
+        None: "not tested",
+    }
+    st.dataframe(
+        [
+            {
+                "Asked as": names.source(said["source"]),
+                "Group": names.group(said["group"]),
+                "Outputs each": said["exposure"],
+                "Verdict": words[said["verdict"]],
+                "p, corrected": p_value(said["p_adjusted"]),
+            }
+            for said in chosen["verdicts"]
+        ],
+        hide_index=True,
+    )
+    _outputs(chosen["system_x"], chosen["system_y"], found)
+
+
+def _outputs(system_x: str, system_y: str, found: Analysed) -> None:
+    """Show what both systems made of some items, side by side."""
+    outputs, names = loading.workspace().outputs, found.names
+    items = outputs.items
+    first = int(st.number_input("From item", 1, max(1, len(items)), 1, step=ITEMS_SHOWN)) - 1
+    for item in items[first : first + ITEMS_SHOWN]:
+        st.markdown(f"**{plain(item.item_id)}**")
+        if item.text:
+            st.html(f'<div class="spa-report" dir="auto"><p>{escape(item.text)}</p></div>')
+        pair = [(system, outputs.of(item.item_id, system)[0]) for system in (system_x, system_y)]
+        if pair[0][1].image is not None:
+            for column, (system, output) in zip(st.columns(2), pair, strict=True):
+                column.image(str(output.image), caption=plain(names.system(system)))
+            continue
+        cells = "".join(
+            f'<article dir="auto"><h4>{escape(names.system(system))}</h4>{escape(output.text or "")}</article>'
+            for system, output in pair
+        )
+        st.html(f'<div class="spa-report spa-outputs">{cells}</div>')

@@ -1,0 +1,119 @@
+"""A study with answers and hostile outputs, and the real dashboard on it in a real browser."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.conftest import missing_part
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+SPA = (sys.executable, "-c", "from spa.cli import main; main()")  # a process of its own, as a user starts it
+CHROMIUM = "/usr/bin/chromium"
+HOSTILE = "<img src=x onerror=\"window.hacked=1\"> :red[$x$] **bold** =cmd|'/c calc'!A1"
+STUDY = """
+id = "watched"
+title = "<b>A watched study</b> for $1$ or $2$"
+seed = 5
+outputs = {files = ["outputs.jsonl"], item_text = "item_text"}
+systems = [{id = "alpha", name = "=Alpha <i>one</i>"}, {id = "beta", name = "Beta"}, {id = "gamma", name = "Gamma"}]
+criteria = [{id = "fluency", name = "fluency"}]
+likert = {}
+people = {annotators = 12, pay = 2.0, currency = "GBP"}
+
+[spa]
+exposure = 2
+
+[[raters]]
+id = "echo"
+model = "echo"
+base_url = "http://127.0.0.1:8399/v1"
+"""
+
+
+@dataclass(frozen=True)
+class Dashboard:
+    """A running dashboard."""
+
+    url: str
+    process: subprocess.Popen[str]
+
+
+@pytest.fixture(scope="session")
+def watched(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a study with hostile outputs that ten simulated people and a simulated rater have answered."""
+    folder = tmp_path_factory.mktemp("watched")
+    rows = [
+        {
+            "item_id": f"i{item}",
+            "system": system,
+            "item_text": HOSTILE,
+            "output": f"{system[0]} wrote {item}. {HOSTILE}",
+        }
+        for item in range(1, 7)
+        for system in ("alpha", "beta", "gamma")
+    ]
+    (folder / "outputs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    path = folder / "study.toml"
+    path.write_text(STUDY)
+    study = str(path)
+    for command in (["build", study], ["simulate", study, "--annotators", "10"], ["rate", study, "--simulate"]):
+        subprocess.run([*SPA, *command], check=True, capture_output=True)
+    return path
+
+
+@contextmanager
+def started(study: Path, *options: str) -> Iterator[Dashboard]:
+    """Start ``spa dashboard`` as a user does and stop it on leaving."""
+    command = [*SPA, "dashboard", str(study), "--port", "0", *options]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        assert process.stdout is not None
+        link = re.search(r"http://\S+", process.stdout.readline())
+        assert link is not None
+        for line in process.stdout:
+            if "URL" in line or "http" in line:
+                break
+        yield Dashboard(url=link[0].rstrip("/"), process=process)
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(timeout=20)
+        if process.stdout is not None:
+            process.stdout.close()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Return Debian's Chromium."""
+    if not Path(CHROMIUM).exists():
+        missing_part("Chromium is not installed (Debian: apt-get install chromium)")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        yield playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+
+
+@pytest.fixture
+def copied(watched: Path, tmp_path: Path) -> Path:
+    """Return a copy of the study that a test may decide on."""
+    return Path(shutil.copytree(watched.parent, tmp_path / "copied")) / watched.name
+
+
+@pytest.fixture(scope="session")
+def dashboard(watched: Path) -> Iterator[Dashboard]:
+    """Return a dashboard that only reads."""
+    with started(watched) as running:
+        yield running

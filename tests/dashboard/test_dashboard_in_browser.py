@@ -1,0 +1,175 @@
+"""The dashboard as a researcher sees it: every page opened, acted on, and safe with hostile outputs."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from spa.responses.decisions import Decision, read_decisions
+from spa.responses.store import Store
+from tests.dashboard.conftest import HOSTILE, Dashboard, started
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Locator, LocatorAssertions
+    from playwright.sync_api import Page as Tab
+
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+PATIENCE = 60_000  # milliseconds; a busy machine is no defect
+
+
+def expect(locator: Locator) -> LocatorAssertions:
+    from playwright.sync_api import expect as eventually
+
+    eventually.set_options(timeout=PATIENCE)
+    return eventually(locator)
+
+
+@pytest.fixture
+def tab(browser: Browser) -> Iterator[Tab]:
+    page = browser.new_page(viewport={"width": 1280, "height": 1000})
+    page.set_default_timeout(PATIENCE)
+    yield page
+    assert page.evaluate("window.hacked") is None
+    page.close()
+
+
+def visit(tab: Tab, dashboard: Dashboard, page: str) -> None:
+    tab.goto(f"{dashboard.url}/{page}")
+    expect(tab.get_by_role("heading", level=1)).to_be_visible()
+
+
+def logged(study: Path) -> list[Decision]:
+    with Store.open(study.with_suffix(".sqlite"), read_only=True) as store, store.reading() as connection:
+        return read_decisions(connection)
+
+
+def test_the_overview_counts_what_is_in_the_store(tab: Tab, dashboard: Dashboard) -> None:
+    visit(tab, dashboard, "")
+    expect(tab.get_by_text("10 of 12")).to_be_visible()
+    expect(tab.get_by_text("LLM raters")).to_be_visible()
+    expect(tab.get_by_text("<b>A watched study</b> for $1$ or $2$")).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    ("part", "seen"),
+    [
+        ("Preferences", "Mean chance that the first system of a pair is better"),
+        ("Ratings", "Mean ratings"),
+        ("Strengths", "Bradley-Terry"),
+        ("All pairs", "the row's system is better than the column's"),
+        ("Exclusions", "Planned bound"),
+    ],
+)
+def test_systems_show_every_part(tab: Tab, dashboard: Dashboard, part: str, seen: str) -> None:
+    visit(tab, dashboard, "systems")
+    tab.get_by_role("radio", name=part).or_(tab.get_by_role("button", name=part, exact=True)).first.click()
+    expect(tab.get_by_text(seen).first).to_be_visible()
+    if part != "Exclusions":
+        expect(tab.get_by_role("img").first).to_be_visible()
+
+
+def test_names_of_systems_stay_text(tab: Tab, dashboard: Dashboard) -> None:
+    visit(tab, dashboard, "systems")
+    expect(tab.get_by_text("=Alpha <i>one</i> over Beta").first).to_be_visible()
+
+
+def test_annotators_raters_report_and_plan_open(tab: Tab, dashboard: Dashboard) -> None:
+    for page, seen in (
+        ("annotators", "Show the spread of"),
+        ("raters", "LLM raters side by side"),
+        ("report", "Who was excluded"),
+        ("plan", "Annotators for 80"),
+    ):
+        visit(tab, dashboard, page)
+        expect(tab.get_by_text(seen).first).to_be_visible()
+
+
+def test_a_download_holds_no_formula(tab: Tab, dashboard: Dashboard, tmp_path: Path) -> None:
+    visit(tab, dashboard, "report")
+    with tab.expect_download() as waiting:
+        tab.get_by_role("button", name="Tables (CSV, LaTeX)").click()
+    waiting.value.save_as(tmp_path / "tables.zip")
+    import zipfile
+
+    with zipfile.ZipFile(tmp_path / "tables.zip") as packed:
+        names = [name for name in packed.namelist() if name.endswith(".csv")]
+        assert "tables/preferences.csv" in names
+        cells = [
+            cell
+            for name in names
+            for line in packed.read(name).decode().splitlines()
+            for cell in line.split(",")
+            if cell[:1] in "=+@" and cell
+        ]
+    assert cells == []
+
+
+def test_a_raw_answer_can_be_read_whole(tab: Tab, dashboard: Dashboard) -> None:
+    visit(tab, dashboard, "raters")
+    tab.get_by_role("radio", name="Calls and raw answers").or_(
+        tab.get_by_role("button", name="Calls and raw answers")
+    ).first.click()
+    expect(tab.get_by_text("Choose a row to read what was sent")).to_be_visible()
+    tab.locator("[data-testid=stDataFrame]").first.click(position={"x": 16, "y": 52})
+    expect(tab.get_by_text("What came back")).to_be_visible()
+    expect(tab.locator("code").filter(has_text="chat.completion")).to_be_visible()
+
+
+def test_a_form_is_shown_as_it_was_seen_and_its_outputs_do_not_run(tab: Tab, dashboard: Dashboard) -> None:
+    visit(tab, dashboard, "submissions")
+    frame = tab.frame_locator("iframe").first
+    expect(frame.get_by_text(HOSTILE).first).to_be_visible()
+    expect(frame.locator("input:checked, input[type=number]:not([value=''])").first).to_be_attached()
+    expect(tab.get_by_text("Read-only. Start the dashboard with")).to_be_visible()
+    assert tab.get_by_role("button", name="Approve").count() == 0
+
+
+def test_blind_mode_hides_systems_and_others(tab: Tab, dashboard: Dashboard) -> None:
+    visit(tab, dashboard, "submissions")
+    expect(tab.get_by_text("Beside the others")).to_be_visible()
+    tab.get_by_text("Blind: hide systems").click()
+    expect(tab.get_by_text("Beside the others")).to_have_count(0)
+    assert "Beta" not in tab.locator("body").inner_text()
+
+
+def test_decisions_are_in_the_store_after_a_kill_and_can_be_undone(tab: Tab, copied: Path) -> None:
+    with started(copied, "--reviewer", "Ana <script>") as running:
+        visit(tab, running, "submissions")
+        tab.get_by_role("button", name="Approve").click()
+        expect(tab.get_by_text("1. approve (Ana <script>")).to_be_visible()
+        os.kill(running.process.pid, signal.SIGKILL)
+    assert [(each.action, each.reviewer) for each in logged(copied)] == [("approve", "Ana <script>")]
+    with started(copied, "--reviewer", "Ben") as running:
+        visit(tab, running, "submissions")
+        expect(tab.get_by_text("1. approve (Ana <script>")).to_be_visible()
+        tab.locator("body").press("u")
+        expect(tab.get_by_text("2. undo number 1 (Ben")).to_be_visible()
+        tab.get_by_role("textbox", name="Rule").fill("one key")
+        tab.get_by_role("textbox", name="Note").fill("the same answer throughout")
+        tab.get_by_role("button", name="Keep this decision").click()
+        expect(tab.get_by_text("3. exclude: one key: the same answer throughout (Ben")).to_be_visible()
+    assert [each.action for each in logged(copied)] == ["approve", "undo", "exclude"]
+
+
+def test_a_decision_without_a_reason_is_refused_in_one_line(tab: Tab, copied: Path) -> None:
+    with started(copied, "--reviewer", "Ana") as running:
+        visit(tab, running, "submissions")
+        tab.get_by_role("button", name="Keep this decision").click()
+        expect(tab.get_by_text("exclude wants a note that says why, got none")).to_be_visible()
+    assert logged(copied) == []
+
+
+def test_another_address_wants_the_token_of_the_link(tab: Tab, watched: Path) -> None:
+    with started(watched, "--host", "127.0.0.2") as running:
+        base, _, token = running.url.partition("/?token=")
+        assert len(token) > 20
+        tab.goto(base)
+        expect(tab.get_by_text("the token in it is missing")).to_be_visible()
+        assert "watched" not in tab.locator("body").inner_text()
+        tab.goto(running.url)
+        expect(tab.get_by_text("10 of 12")).to_be_visible()
