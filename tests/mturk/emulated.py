@@ -127,6 +127,11 @@ class Emulator:
         self.submit(worker_id, work)
         return work
 
+    def offers(self, worker_id: str) -> list[dict[str, Any]]:
+        """Return what a worker sees of this requester's HITs."""
+        seen = self.do("offers", worker_id=worker_id)["offers"]
+        return [offer for offer in seen if offer["kind"]["requester_id"] == self.key.requester_id]
+
     def advance(self, seconds: float) -> None:
         """Let time pass."""
         self.do("clock", advance=seconds)
