@@ -40,6 +40,8 @@ UNWRITABLE = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f\ud800-\udfff]")  # not allo
 MOST_TABS = 8
 SHORT_CAPTION = 12  # characters; up to three of these stand beside one another on a phone
 LONG_ITEM = 700  # characters; a longer item text stands beside a single output instead of above it
+MOST_KEPT = 4096  # rendered questions; one takes one or two kB
+LONGEST_KEPT = 20  # characters of an answer: what is sent to us may be long, and is not for keeping
 SHORT_OPTION = 32  # characters; a Likert scale with longer words is a list, not a row
 
 
@@ -301,9 +303,29 @@ def image_type(exhibit: Exhibit) -> str:
     return guessed if guessed is not None and guessed.startswith("image/") else "application/octet-stream"
 
 
+def _kept(macro: Callable[[Question], Markup], question: Question, state: PageState, *said: str) -> Markup:
+    """Render a question, or return it as it was rendered before: most look the same on everybody's form.
+
+    ``said`` are the locale's texts that the macro uses for a question without a gap.
+    """
+    given = state.answers.get(question.question_id)
+    if question.question_id in state.gaps or len(given or "") > LONGEST_KEPT:
+        return macro(question)
+    key = (question.question_id, question.text, question.answer, given, *said)
+    found = _KEPT.get(key)
+    if found is None:
+        if len(_KEPT) >= MOST_KEPT:
+            _KEPT.clear()
+        found = _KEPT[key] = macro(question)
+    return found
+
+
 def _document(template: str, texts: Says, **values: object) -> str:
     rendered = _environment().get_template(template).render(texts=texts, say=texts.say, **values)
     return UNWRITABLE.sub("\N{REPLACEMENT CHARACTER}", rendered)
+
+
+_KEPT: dict[tuple[object, ...], Markup] = {}
 
 
 @cache
@@ -315,6 +337,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.globals["kept"] = _kept
     environment.filters |= {
         "markdown": render_markdown,
         "kind": _kind_of,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from itertools import chain
 
 from markdown_it import MarkdownIt
@@ -12,6 +12,7 @@ from markupsafe import Markup
 _LINK = re.compile(r"https?://|mailto:", re.IGNORECASE)
 
 
+@lru_cache(maxsize=1024)  # the instructions are the same on everybody's pages
 def render_markdown(markdown: str) -> Markup:
     r"""Render Markdown without raw HTML, images, or links that could run a script.
 

@@ -16,6 +16,7 @@ from sqlalchemy import Connection, Row, Select, bindparam, insert, select
 
 from spa.errors import ResponseError
 from spa.responses.outcomes import COMPLETED
+from spa.responses.prepared import Prepared
 from spa.responses.store_schema import assignments, meta, submissions, tokens
 from spa.responses.submission import AnnotatorKind, Asked
 
@@ -109,7 +110,8 @@ def select_leases() -> Select[Any]:
     return select(*PLACES).select_from(visited).order_by(submissions.c.number)
 
 
-_OF_TOKEN = select_leases().where(tokens.c.token == bindparam("token"))  # asked with every request, so made once
+_OF_TOKEN = Prepared(select_leases().where(tokens.c.token == bindparam("token")))
+_FIELDS = tuple(column.name for column in PLACES)
 
 
 def lock_leases(connection: Connection) -> None:
@@ -125,8 +127,10 @@ def lease_of(connection: Connection, submission_id: str) -> Lease | None:
 
 def lease_of_token(connection: Connection, token: str) -> Lease | None:
     """Return the visit that a token opens; ``None`` before its first use and for a token of nobody."""
-    row = connection.execute(_OF_TOKEN, {"token": token}).first()
-    return None if row is None else lease_from_row(row)
+    for row in _OF_TOKEN.rows(connection, token=token):
+        facts = dict(zip(_FIELDS, row, strict=True))
+        return Lease(**{**facts, "asked": asked_from_json(facts["asked"]), "extra": bool(facts["extra"])})
+    return None
 
 
 def lease_of_external(connection: Connection, source: str, external_id: str) -> Lease | None:

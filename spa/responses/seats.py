@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sqlalchemy import Connection, func, select, update
+from sqlalchemy import Connection, bindparam, func, select, update
 
 from spa.responses.leases import PERSON, Lease, lease_from_row, lease_of, select_leases
 from spa.responses.outcomes import COMPLETED, TIMED_OUT
+from spa.responses.prepared import Prepared
 from spa.responses.store_schema import assignments, submissions
 
 MINUTE = 60.0  # seconds
@@ -33,6 +34,11 @@ def least_answered(connection: Connection, annotator_id: str, per_assignment: in
     The assignment is the one with the fewest people who hold a seat, at work or done; of several the
     one of lowest number.
     """
+    nobody = _untouched(connection, annotator_id)
+    if nobody is not None:
+        return nobody, _seats(per_assignment)[0]
+    if per_assignment == 1:
+        return None
     held = (
         select(submissions.c.assignment_id, func.count().label("people"))
         .where(OF_PEOPLE)
@@ -52,6 +58,27 @@ def least_answered(connection: Connection, annotator_id: str, per_assignment: in
         return None
     seat = free_seat(connection, found, per_assignment)
     return None if seat is None else (found, seat)
+
+
+_UNTOUCHED = Prepared(  # stops at the first such assignment, while counting all seats takes milliseconds
+    select(assignments.c.assignment_id)
+    .where(
+        ~select(submissions.c.number)
+        .where(submissions.c.assignment_id == assignments.c.assignment_id, OF_PEOPLE)
+        .exists(),
+        assignments.c.assignment_id.not_in(
+            select(submissions.c.assignment_id).where(submissions.c.annotator_id == bindparam("annotator"))
+        ),
+    )
+    .order_by(assignments.c.number)
+    .limit(1)
+)
+
+
+def _untouched(connection: Connection, annotator_id: str) -> str | None:
+    """Return the first assignment at which nobody has a seat, for somebody who never had it."""
+    found = _UNTOUCHED.rows(connection, annotator=annotator_id)
+    return found[0][0] if found else None
 
 
 def release(connection: Connection, submission_id: str, reason: str, *, now: float, finished: bool = False) -> bool:

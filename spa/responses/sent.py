@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, bindparam, insert, select
 
-from spa.responses.store_schema import payloads
+from spa.responses.prepared import Prepared
+from spa.responses.store_schema import from_bytes, payloads, to_bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,23 +19,29 @@ class Payload:
     received_at: float  # seconds since 1970
 
 
-_SENT = (  # made once: the library then need not work out again which statement this is
+_SENT = Prepared(
     select(payloads.c.page_id, payloads.c.body, payloads.c.received_at)
     .where(payloads.c.submission_id == bindparam("visit"))
     .order_by(payloads.c.number)
 )
-_SAVE = insert(payloads)
+_SAVE = Prepared(
+    insert(payloads).values(
+        submission_id=bindparam("visit"),
+        page_id=bindparam("page"),
+        body=bindparam("body"),
+        received_at=bindparam("now"),
+    )
+)
 
 
 def save_page(connection: Connection, submission_id: str, page_id: str, body: str, *, now: float) -> None:
     """Add what arrived for a page of a visit that is there."""
-    row = {"submission_id": submission_id, "page_id": page_id, "body": body, "received_at": now}
-    connection.execute(_SAVE, row)
+    _SAVE.rows(connection, visit=submission_id, page=page_id, body=to_bytes(body), now=now)
 
 
 def sent_pages(connection: Connection, submission_id: str) -> tuple[Payload, ...]:
     """Return what arrived in one visit, oldest first; a page that was sent again is there again."""
     return tuple(
-        Payload(page_id=row.page_id, body=row.body, received_at=row.received_at)
-        for row in connection.execute(_SENT, {"visit": submission_id})
+        Payload(page_id=page_id, body=from_bytes(body), received_at=received_at)
+        for page_id, body, received_at in _SENT.rows(connection, visit=submission_id)
     )

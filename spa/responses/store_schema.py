@@ -34,11 +34,21 @@ class Verbatim(TypeDecorator[str]):
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> bytes | None:
         """Encode; a lone surrogate passes."""
-        return None if value is None else value.encode("utf-8", "surrogatepass")
+        return None if value is None else to_bytes(value)
 
     def process_result_value(self, value: bytes | None, dialect: Dialect) -> str | None:
         """Decode what :meth:`process_bind_param` encoded."""
-        return None if value is None else bytes(value).decode("utf-8", "surrogatepass")
+        return None if value is None else from_bytes(value)
+
+
+def to_bytes(text: str) -> bytes:
+    """Encode what an outsider sent; a lone surrogate passes."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def from_bytes(kept: bytes) -> str:
+    """Decode what :func:`to_bytes` encoded."""
+    return bytes(kept).decode("utf-8", "surrogatepass")
 
 
 metadata = MetaData()

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from sqlalchemy import Connection, bindparam, insert, select, update
 
+from spa.responses.prepared import Prepared
 from spa.responses.store_schema import submissions, tokens
 
 LONGEST = 100  # characters; ours are far shorter
 
-_KNOWN = select(tokens.c.number).where(tokens.c.token == bindparam("token"))
+_KNOWN = Prepared(select(tokens.c.number).where(tokens.c.token == bindparam("token")))
 
 
 def is_token(token: str) -> bool:
@@ -23,7 +24,7 @@ def add_token(connection: Connection, token: str) -> None:
 
 def has_token(connection: Connection, token: str) -> bool:
     """Return whether this store gave out the token."""
-    return connection.scalar(_KNOWN, {"token": token}) is not None
+    return bool(_KNOWN.rows(connection, token=token))
 
 
 def note_consent(connection: Connection, submission_id: str, *, text_hash: str, now: float) -> None:

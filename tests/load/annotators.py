@@ -99,7 +99,8 @@ async def run(plan: Plan) -> Summary:
         await asyncio.sleep(chance.random() * min(plan.warmup, 5.0))
         visit = 0
         connector = aiohttp.TCPConnector(limit=2)
-        async with aiohttp.ClientSession(timeout=timeout, connector=connector, auto_decompress=False) as session:
+        jar = aiohttp.CookieJar(unsafe=True)  # a host that is a number may set cookies too
+        async with aiohttp.ClientSession(timeout=timeout, connector=connector, cookie_jar=jar) as session:
             while time.monotonic() < ends:
                 name = f"{plan.seed}-{number}-{visit}"
                 visit += 1

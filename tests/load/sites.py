@@ -144,6 +144,8 @@ class Potato:
         where = f"{self.url}/?PROLIFIC_PID=p{self.name}&STUDY_ID=s&SESSION_ID=e"
         async with self.session.get(where) as response:
             self._read(response.status, await response.text("utf-8"))
+        if self.finished:
+            raise Refused("open: no page to annotate")
 
     def answers(self, chance: random.Random) -> dict[str, str]:
         """Choose points on the two scales."""
