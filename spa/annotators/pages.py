@@ -27,7 +27,7 @@ def send_notice(texts: Texts, name: str, *, status: int, link: str | None = None
     return HTMLResponse(render_notice("notice", texts, title=title, text=text, link=link), status_code=status)
 
 
-async def send_asset(name: str) -> Response:
+def send_asset(name: str) -> Response:
     """Send the style sheet or the script under the name that carries its hash."""
     for asset, media_type in ASSETS.items():
         if name == asset_name(asset):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 
@@ -25,21 +24,20 @@ def content_policy(places: Iterable[str] = (), *, frames: Iterable[str] = ()) ->
 class SecurityHeaders:
     """Adds the headers to every answer, errors included; an answer's own value of one of them stands.
 
-    There are no cookies: the token in the address is the credential. A page elsewhere cannot
-    know it, so there is no request to forge and no CSRF token to keep; ``no-referrer`` and the
-    policy keep the address from leaking.
+    There are no cookies: the token in the address is the credential. No other site is told the
+    address: ``same-origin`` keeps it from where the last page leads, and the policy from everything else.
     """
 
     def __init__(self, app: ASGIApp, *, policy: str) -> None:
         self.app = app
-        self.headers = {
-            "content-security-policy": policy,
-            "x-content-type-options": "nosniff",
-            "referrer-policy": "no-referrer",
-            "cache-control": "no-store",
-            "cross-origin-opener-policy": "same-origin",
-            "x-robots-tag": "noindex",
-        }
+        self.headers = [
+            (b"content-security-policy", policy.encode()),
+            (b"x-content-type-options", b"nosniff"),
+            (b"referrer-policy", b"same-origin"),  # "no-referrer" would hide from us where our own forms come from
+            (b"cache-control", b"no-store"),
+            (b"cross-origin-opener-policy", b"same-origin"),
+            (b"x-robots-tag", b"noindex"),
+        ]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on and add the headers to what comes back."""
@@ -49,9 +47,8 @@ class SecurityHeaders:
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                for name, value in self.headers.items():
-                    headers.setdefault(name, value)
+                own = {name for name, _ in message["headers"]}
+                message["headers"] = [*message["headers"], *(each for each in self.headers if each[0] not in own)]
             await send(message)
 
         await self.app(scope, receive, send_with_headers)

@@ -12,12 +12,12 @@ from typing import Protocol, cast
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import HTMLResponse, Response
+from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
 from spa.annotators.desk import Desk
 from spa.annotators.doors import Door, House
-from spa.annotators.pages import send_asset, send_notice
+from spa.annotators.pages import send_notice
 from spa.annotators.security import SecurityHeaders, content_policy
 from spa.annotators.survey import Survey
 from spa.errors import ResponseError
@@ -100,20 +100,7 @@ def create_app(
         lifespan=lambda app: running(desk, workspace.store, clock),
     )
     survey = Survey(house, workspace.form, desk, source=source)
-    for path, method, route in (
-        ("/", "GET", survey.show_start),
-        ("/", "POST", survey.start),
-        ("/health", "GET", survey.report_health),
-        ("/static/{name}", "GET", send_asset),
-        ("/a/{token}", "GET", survey.enter),
-        ("/a/{token}/done", "GET", survey.show_done),
-        ("/a/{token}/next", "POST", survey.begin_session),
-        ("/a/{token}/image/{exhibit_id}", "GET", survey.show_image),
-        ("/a/{token}/p/{page_id}", "GET", survey.show_page),
-        ("/a/{token}/p/{page_id}", "POST", survey.take_page),
-    ):
-        methods = ["GET", "HEAD"] if method == "GET" else [method]
-        app.add_api_route(path, route, methods=methods, response_class=HTMLResponse, response_model=None)
+    app.router.routes.extend(survey.routes)
     if workspace.study.people.completion_url is not None:
         house.may_lead_to(workspace.study.people.completion_url)
     for mount in doors:

@@ -13,17 +13,18 @@ from dataclasses import dataclass
 from hashlib import sha256
 from http import HTTPStatus
 from types import MappingProxyType
-from typing import Literal, cast
+from typing import Literal, cast, get_args
 
-from fastapi import Request
 from fastapi.responses import HTMLResponse, JSONResponse, Response
 from sqlalchemy import Connection
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.routing import Route
 
 from spa.annotators.desk import Desk
 from spa.annotators.doors import House
-from spa.annotators.pages import find_image, page_response, send_image, to
-from spa.annotators.posts import Fields
+from spa.annotators.pages import find_image, page_response, send_asset, send_image, to
+from spa.annotators.posts import read_fields
 from spa.annotators.progress import Visit
 from spa.forms.form import Form, Page
 from spa.forms.html import Addresses, PageState, render_notice
@@ -47,6 +48,8 @@ from spa.responses.sent import save_page, sent_pages
 from spa.responses.tokens import add_token, has_token, is_token, note_consent
 
 Going = Literal["on", "back", "stay", "decline"]
+GOING: dict[str | None, Going] = {going: going for going in get_args(Going)}
+Fields = Mapping[str, str]
 NO_PARAMETERS: Mapping[str, str] = MappingProxyType({})
 Found = Visit | Literal["let in", "unknown"]
 ENDS: dict[str, str] = {  # the texts that each outcome ends with
@@ -81,6 +84,22 @@ class Survey:
         self.desk = desk
         self.source = source
 
+    @property
+    def routes(self) -> list[Route]:
+        """Return the routes: bare ones, since what the framework adds to them costs more than the work itself."""
+        return [
+            Route("/", self.show_start, methods=["GET"]),
+            Route("/", self.start, methods=["POST"]),
+            Route("/health", self.report_health, methods=["GET"]),
+            Route("/static/{name}", self.show_asset, methods=["GET"]),
+            Route("/a/{token}", self.enter, methods=["GET"]),
+            Route("/a/{token}/done", self.show_done, methods=["GET"]),
+            Route("/a/{token}/next", self.begin_session, methods=["POST"]),
+            Route("/a/{token}/image/{exhibit_id}", self.show_image, methods=["GET"]),
+            Route("/a/{token}/p/{page_id}", self.show_page, methods=["GET"]),
+            Route("/a/{token}/p/{page_id}", self.take_page, methods=["POST"]),
+        ]
+
     async def show_start(self, request: Request) -> Response:
         """Show the open door: whoever presses the button becomes one person with a link of their own."""
         self.house.group_of(request.query_params)
@@ -100,20 +119,26 @@ class Survey:
         await self.desk.write(make)
         return to(f"/a/{token}")
 
-    async def report_health(self) -> Response:
+    async def report_health(self, request: Request) -> Response:
         """Say that the server and its store answer."""
         fingerprint = await asyncio.to_thread(lambda: self.store.fingerprint)
         return JSONResponse({"status": "ok", "study": self.study.id, "fingerprint": fingerprint})
 
-    async def enter(self, token: str, request: Request) -> Response:
+    async def show_asset(self, request: Request) -> Response:
+        """Send the style sheet or the script."""
+        return send_asset(request.path_params["name"])
+
+    async def enter(self, request: Request) -> Response:
         """Go to the page that is due."""
+        token = request.path_params["token"]
         visit = await self._visit(token, request.query_params)
         if visit.lease.released:  # the page that is open in a browser may still be sent, and is kept
             return self.house.notice("expired", HTTPStatus.GONE)
         return to(self._due_address(token, visit))
 
-    async def show_page(self, token: str, page_id: str) -> Response:
+    async def show_page(self, request: Request) -> Response:
         """Show a page with the answers given there before; a page that lies ahead leads back to the due one."""
+        token, page_id = request.path_params["token"], request.path_params["page_id"]
         visit = await self._visit(token)
         page = visit.page(page_id)
         if page is None:
@@ -122,8 +147,13 @@ class Survey:
             return to(self._due_address(token, visit))
         return self._render(token, visit, page)
 
-    async def take_page(self, token: str, page_id: str, fields: Fields, go: Going = "on") -> Response:
+    async def take_page(self, request: Request) -> Response:
         """Save what was sent, then go on, back, or point at the gaps."""
+        token, page_id = request.path_params["token"], request.path_params["page_id"]
+        go = GOING.get(request.query_params.get("go", "on"))
+        if go is None:
+            raise HTTPException(400)
+        fields = await read_fields(request)
         if not is_token(token):
             raise HTTPException(404)
         taken = await self.desk.write(lambda connection: self._take(connection, token, page_id, fields, go))
@@ -143,8 +173,9 @@ class Survey:
         last = page is visit.form.pages[-1]
         return to(f"/a/{token}/p/{(visit.due if last else visit.neighbour(page, 1)).page_id}")
 
-    async def show_done(self, token: str) -> Response:
+    async def show_done(self, request: Request) -> Response:
         """Show how the visit ended, with its code, or go where the study or the platform says."""
+        token = request.path_params["token"]
         visit = await self._visit(token)
         outcome = visit.lease.outcome
         if outcome is None:
@@ -167,8 +198,9 @@ class Survey:
             )
         )
 
-    async def begin_session(self, token: str) -> Response:
+    async def begin_session(self, request: Request) -> Response:
         """Begin the next session of a study in several; a second press changes nothing."""
+        token = request.path_params["token"]
         await self._visit(token)  # refuses a link of nobody
 
         def begin(connection: Connection) -> None:
@@ -179,9 +211,10 @@ class Survey:
         await self.desk.write(begin)
         return to(f"/a/{token}")
 
-    async def show_image(self, token: str, exhibit_id: str) -> Response:
+    async def show_image(self, request: Request) -> Response:
         """Send an image of this person's form."""
-        exhibit = find_image((await self._visit(token)).form, exhibit_id)
+        visit = await self._visit(request.path_params["token"])
+        exhibit = find_image(visit.form, request.path_params["exhibit_id"])
         return await asyncio.to_thread(send_image, exhibit)
 
     # Who is there

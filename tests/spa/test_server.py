@@ -325,7 +325,7 @@ def test_every_answer_carries_the_headers_and_no_cookie(place: Place) -> None:
         assert "form-action 'self'; frame-ancestors 'none'; base-uri 'none'" in policy
         assert "unsafe" not in policy
         assert answer.headers["x-content-type-options"] == "nosniff"
-        assert answer.headers["referrer-policy"] == "no-referrer"
+        assert answer.headers["referrer-policy"] == "same-origin"
         assert answer.headers["cache-control"] == "no-store"
         assert "set-cookie" not in answer.headers
 
