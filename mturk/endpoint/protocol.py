@@ -22,6 +22,7 @@ CONTENT_TYPE = "application/x-amz-json-1.1"
 UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")  # no XML 1.0 document holds these
 MOST_BYTES = 1_000_000  # of a request; 65,535 bytes of a question may grow sixfold when written as JSON
 LONG = 2**63
+FAR = 253_402_300_800  # seconds since 1970: the year 10000
 INTEGER = 2**31
 
 
@@ -92,6 +93,8 @@ def check(given: Mapping[str, Any], shape: Shape) -> None:
     """
     from botocore.validate import ParamValidator
 
+    if awkward := [*_awkward(given, shape, "")]:
+        raise Refusal("ParameterValidationError", PREFIX + "InvalidParameterValue", "; ".join(awkward[:5]))
     report = ParamValidator().validate(given, shape)
     if report.has_errors():
         text = " ".join(report.generate_report().split())
@@ -113,6 +116,23 @@ def write_refusal(refusal: Refusal) -> bytes:
     return write_answer(answer | {"TurkErrorCode": refusal.code})
 
 
+def _awkward(value: Any, shape: Shape, where: str) -> Iterator[str]:
+    """Yield what botocore's check takes for something else, or stumbles over: truth for a number, dates far away."""
+    if shape.type_name == "structure" and isinstance(value, dict):
+        members = cast("Any", shape).members
+        for name in value.keys() & members.keys():
+            yield from _awkward(value[name], members[name], f"{where}.{name}" if where else name)
+    elif shape.type_name == "list" and isinstance(value, list):
+        for number, part in enumerate(value):
+            yield from _awkward(part, cast("Any", shape).member, f"{where}[{number}]")
+    elif shape.type_name in ("integer", "long") and isinstance(value, bool):
+        yield f"{where}: wanted a number, got {str(value).lower()}"
+    elif shape.type_name == "timestamp" and not (
+        isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < FAR
+    ):
+        yield f"{where}: wanted seconds since 1970 as a number, got {str(value)[:40]!r}"
+
+
 def _problems(value: Any, shape: Shape, where: str) -> Iterator[str]:
     if shape.type_name == "structure":
         members = cast("Any", shape).members
@@ -128,8 +148,6 @@ def _problems(value: Any, shape: Shape, where: str) -> Iterator[str]:
         low, high = shape.metadata.get("min", -bound), shape.metadata.get("max", bound - 1)
         if not low <= value <= high:
             yield f"{where}: wanted a number from {low} to {high}, got {value}"
-    elif shape.type_name == "timestamp" and (isinstance(value, str) or not 0 <= value < LONG / 2**20):
-        yield f"{where}: wanted seconds since 1970 as a number, got {str(value)[:40]!r}"
 
 
 def _string_problems(value: str, shape: Shape, where: str) -> Iterator[str]:
