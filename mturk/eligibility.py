@@ -85,8 +85,9 @@ def find_family_type(endpoint: Endpoint, family: str) -> str | None:
 
 def ensure_family_type(once: Once, endpoint: Endpoint, family: str) -> str:
     """Return the id of a family's qualification, which is made where it is not there yet; names are unique."""
+    scope, key = f"{QUALIFICATIONS} {endpoint.origin}", f"type/{family}"
     found = find_family_type(endpoint, family)
-    if found is not None:
+    if found is not None and not once.is_open(scope, key):
         return found
 
     def look(token: str) -> Mapping[str, Any] | None:
@@ -100,8 +101,8 @@ def ensure_family_type(once: Once, endpoint: Endpoint, family: str) -> str:
     }
     answer = once.do(
         Deed(
-            scope=f"{QUALIFICATIONS} {endpoint.origin}",
-            key=f"type/{family}",
+            scope=scope,
+            key=key,
             method=endpoint.once.create_qualification_type,
             request=request,
             find=look,

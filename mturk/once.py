@@ -75,6 +75,11 @@ class Once:
         facts = json.dumps([self.mark, scope, key, attempt], ensure_ascii=True)
         return sha256(facts.encode()).hexdigest()[:TOKEN_LENGTH]
 
+    def is_open(self, scope: str, key: str) -> bool:
+        """Say whether nobody knows what became of the last attempt at something."""
+        found = self.journal.calls(KIND, scope, key)
+        return bool(found) and found[-1].outcome == STARTED
+
     def do(self, deed: Deed) -> Mapping[str, Any]:
         """Do a deed unless it is done already, and return what the endpoint answered.
 

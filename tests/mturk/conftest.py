@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
+from botocore.loaders import create_loader
 
+from mturk.once import Once
 from tests.mturk.emulated import Emulator, emulator
 from tests.mturk.studies import Bench, make_bench
+
+
+@cache
+def shared_loader(paths: str | None) -> Any:
+    """Read the service model once, not for each client."""
+    return create_loader(paths)
 
 
 @pytest.fixture(scope="session")
@@ -36,6 +46,8 @@ def emulated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Emulat
 
 
 @pytest.fixture
-def bench(tmp_path: Path, emulated: Emulator) -> Bench:
-    """Return a study of three annotators, built and not published."""
+def bench(tmp_path: Path, emulated: Emulator, monkeypatch: pytest.MonkeyPatch) -> Bench:
+    """Return a study of three annotators, built and not published; nobody waits between tries of a call."""
+    monkeypatch.setattr("botocore.loaders.create_loader", shared_loader)
+    monkeypatch.setitem(Once.__init__.__kwdefaults__, "sleep", lambda seconds: None)
     return make_bench(tmp_path, emulated)

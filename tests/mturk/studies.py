@@ -12,7 +12,6 @@ from typing import Any
 from click.testing import CliRunner, Result
 
 from mturk.endpoints import Endpoint
-from mturk.once import Once
 from mturk.settings import Settings, read_settings
 from spa.cli import main
 from spa.commands.workspace import Workspace, open_workspace
@@ -63,6 +62,11 @@ class Bench:
         assert result.exit_code == code, result.output + result.stderr
         return result
 
+    def run_any(self, *arguments: str) -> int:
+        """Run a command and return how it ends; a mistake of the program is raised."""
+        command, *rest = arguments
+        return CliRunner().invoke(main, ["mturk", command, str(self.study), *rest], catch_exceptions=False).exit_code
+
     def told(self, *arguments: str) -> dict[str, Any]:
         """Run a command and return what it says as JSON."""
         found: dict[str, Any] = json.loads(self.run(*arguments, "--json").stdout)
@@ -103,11 +107,6 @@ class Bench:
         assignment = self.emulator.accept(worker_id, hit_id)
         self.emulator.submit(worker_id, assignment, **answers_to(self.form_of(hit_id)), **changes)
         return assignment
-
-
-def quick_once(workspace: Workspace) -> Once:
-    """Return what does deeds without waiting between tries."""
-    return Once(workspace.store, sleep=lambda seconds: None)
 
 
 def make_bench(folder: Path, emulator: Emulator, *, annotators: int = 3, text: str = STUDY) -> Bench:
