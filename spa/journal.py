@@ -9,17 +9,31 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-from sqlalchemy import Connection, Row, Select, insert, select, update
+from sqlalchemy import Connection, Row, Select, bindparam, insert, select, update
 
 from spa.errors import ResponseError
 from spa.responses.store import Store
 from spa.responses.store_schema import journal
 
 STARTED = "started"
+# Statements that are run for every call, built once
+_BEGUN = ("kind", "scope", "key", "attempt", "request", "begun_at", "outcome")
+_INSERT = insert(journal)
+_FINISH = (
+    update(journal)
+    .where(
+        journal.c.kind == bindparam("of_kind"),
+        journal.c.scope == bindparam("of_scope"),
+        journal.c.key == bindparam("of_key"),
+        journal.c.attempt == bindparam("of_attempt"),
+        journal.c.outcome == STARTED,
+    )
+    .values({name: bindparam(name) for name in ("outcome", "response", "finished_at", "facts")})
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,24 +103,29 @@ class Journal:
             return tuple(_call(row) for row in found)
 
 
-def begin(connection: Connection, kind: str, scope: str, key: str, request: str) -> Call:
-    """Write down that a call is about to be made, as the next attempt of its key."""
-    own = journal.c.kind == kind, journal.c.scope == scope, journal.c.key == key
-    last = connection.scalar(select(journal.c.attempt).where(*own).order_by(journal.c.attempt.desc()).limit(1))
-    call = Call(kind=kind, scope=scope, key=key, attempt=(last or 0) + 1, request=request, begun_at=time.time())
-    connection.execute(
-        insert(journal).values(
-            kind=kind,
-            scope=scope,
-            key=key,
-            attempt=call.attempt,
-            request=request,
-            begun_at=call.begun_at,
-            outcome=STARTED,
-            facts="{}",
-        )
-    )
+def begin(connection: Connection, kind: str, scope: str, key: str, request: str, *, attempt: int | None = None) -> Call:
+    """Write down that a call is about to be made, as the next attempt of its key.
+
+    ``attempt`` is its number where the caller has read all calls of the key; a number that is taken is
+    refused by the database.
+    """
+    if attempt is None:
+        own = journal.c.kind == kind, journal.c.scope == scope, journal.c.key == key
+        last = connection.scalar(select(journal.c.attempt).where(*own).order_by(journal.c.attempt.desc()).limit(1))
+        attempt = (last or 0) + 1
+    call = Call(kind=kind, scope=scope, key=key, attempt=attempt, request=request, begun_at=time.time())
+    row = {name: getattr(call, name) for name in _BEGUN}
+    connection.execute(_INSERT, {**row, "facts": "{}"})
     return call
+
+
+def calls_of(connection: Connection, kind: str, scopes: Sequence[str]) -> dict[str, tuple[Call, ...]]:
+    """Return the calls of several scopes, by scope, in the order in which they began."""
+    query = _select().where(journal.c.kind == kind, journal.c.scope.in_(scopes))
+    gathered: dict[str, list[Call]] = {}
+    for row in connection.execute(query):
+        gathered.setdefault(row.scope, []).append(_call(row))
+    return {scope: tuple(calls) for scope, calls in gathered.items()}
 
 
 def finish(connection: Connection, call: Call, outcome: str, *, response: str | None, facts: Mapping[str, Any]) -> Call:
@@ -119,20 +138,17 @@ def finish(connection: Connection, call: Call, outcome: str, *, response: str | 
     """
     done = replace(call, outcome=outcome, response=response, finished_at=time.time(), facts=dict(facts))
     changed = connection.execute(
-        update(journal)
-        .where(
-            journal.c.kind == call.kind,
-            journal.c.scope == call.scope,
-            journal.c.key == call.key,
-            journal.c.attempt == call.attempt,
-            journal.c.outcome == STARTED,
-        )
-        .values(
-            outcome=outcome,
-            response=response,
-            finished_at=done.finished_at,
-            facts=json.dumps(done.facts, sort_keys=True, ensure_ascii=True),
-        )
+        _FINISH,
+        {
+            "of_kind": call.kind,
+            "of_scope": call.scope,
+            "of_key": call.key,
+            "of_attempt": call.attempt,
+            "outcome": outcome,
+            "response": response,
+            "finished_at": done.finished_at,
+            "facts": json.dumps(done.facts, sort_keys=True, ensure_ascii=True),
+        },
     )
     if changed.rowcount != 1:
         raise ResponseError(

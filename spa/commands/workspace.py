@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Self
 from spa.errors import StudyError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from spa.forms.build import StudyForms
     from spa.forms.form import Form
     from spa.forms.texts import Texts
     from spa.responses.store import Store
+    from spa.study.assignment import Assignment, BlindingKey
     from spa.study.outputs import Outputs
     from spa.study.raters import Way
     from spa.study.study import Study
@@ -33,26 +35,38 @@ class Workspace:
     outputs: Outputs
     texts: Texts
     store: Store
+    _drawn: dict[str, tuple[Assignment, BlindingKey]] = field(
+        init=False, repr=False, compare=False, default_factory=dict
+    )
+    _forms: StudyForms = field(init=False, repr=False, compare=False)
     _built: Callable[[str, Way | None], Form] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        from spa.forms.build import StudyForms
+
+        object.__setattr__(self, "_forms", StudyForms(self.study, self.outputs, self.texts))
         object.__setattr__(self, "_built", lru_cache(maxsize=FORMS_KEPT)(self._build))
 
     def form(self, assignment_id: str, way: Way | None = None) -> Form:
         """Return the form of an assignment, with what a way of asking adds; those used last are kept."""
         return self._built(assignment_id, way)
 
+    def expect(self, assignment_ids: Sequence[str]) -> None:
+        """Read at once what the forms of these assignments are built from, in the place of those read before."""
+        drawn = self.store.draws(assignment_ids)
+        self._drawn.clear()
+        self._drawn.update(drawn)
+
     def _build(self, assignment_id: str, way: Way | None) -> Form:
         from spa.forms.additions import NOTHING, Additions
-        from spa.forms.build import build_form
 
-        assignment = self.store.assignment(assignment_id)
         added = (
             NOTHING
             if way is None
             else Additions(explain=way.explain, guidelines=way.guidelines, reference=way.reference)
         )
-        return build_form(self.study, self.outputs, assignment, self.store.key(assignment_id), self.texts, added)
+        assignment, key = self._drawn.get(assignment_id) or self.store.draw(assignment_id)
+        return self._forms.build(assignment, key, added)
 
     def close(self) -> None:
         """Close the store."""

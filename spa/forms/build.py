@@ -9,14 +9,47 @@ from spa.forms.comparison_pages import choice_pages, comparison_pages, reading_p
 from spa.forms.form import Exhibit, ExhibitsBlock, Form, Page, PageBlock, Question, TextBlock
 from spa.forms.instructions import instructions_page
 from spa.forms.people_pages import attention_pages, confirmation_page, consent_pages, screening_pages
+from spa.forms.phrases import Phrases
 from spa.forms.placing import place_by_seed
 from spa.forms.rating_pages import rating_pages
 from spa.forms.showing import Showing
 from spa.forms.texts import Texts
 from spa.study.assignment import Assignment, BlindingKey
 from spa.study.outputs import Outputs
-from spa.study.outputs_reading import cleaned
 from spa.study.study import Study
+
+
+class StudyForms:
+    """Builds the forms of one study; what they share is made once.
+
+    Parameters
+    ----------
+    study : Study
+        What is asked.
+    outputs : Outputs
+        The systems' outputs.
+    texts : Texts
+        What is said, in the study's language.
+    """
+
+    def __init__(self, study: Study, outputs: Outputs, texts: Texts) -> None:
+        self._study = study
+        self._outputs = outputs
+        self._phrases = Phrases(study, texts)
+
+    def build(self, assignment: Assignment, key: BlindingKey, additions: Additions = NOTHING) -> Form:
+        """Build the form of one assignment; see :func:`build_form`."""
+        showing = Showing(
+            study=self._study, outputs=self._outputs, assignment=assignment, key=key, phrases=self._phrases
+        )
+        texts = self._phrases.texts
+        return Form(
+            assignment_id=assignment.assignment_id,
+            title=self._phrases.clean(self._study.title),
+            language=texts.language,
+            right_to_left=texts.right_to_left,
+            pages=_Numbering(self._phrases).pages(with_additions(showing, _pages(showing), additions)),
+        )
 
 
 def build_form(
@@ -27,7 +60,7 @@ def build_form(
     texts: Texts,
     additions: Additions = NOTHING,
 ) -> Form:
-    """Build the form that one annotator fills in, person or LLM.
+    """Build the form that one annotator fills in, person or LLM; for many of a study see :class:`StudyForms`.
 
     Pages: consent and screening (people), instructions (everybody), a confirmation (people), then reading,
     comparisons, ratings and choices, with attention checks (people) between them. On a page the
@@ -53,7 +86,10 @@ def build_form(
     Form
         The same for the same arguments. It holds labels only.
     """
-    showing = Showing(study=study, outputs=outputs, assignment=assignment, key=key, texts=texts)
+    return StudyForms(study, outputs, texts).build(assignment, key, additions)
+
+
+def _pages(showing: Showing) -> list[Page]:
     reading = reading_pages(showing)
     asked = [
         *reading,
@@ -62,24 +98,13 @@ def build_form(
         *choice_pages(showing),
     ]
     _put_checks(showing, asked)
-    pages = with_additions(
-        showing,
-        [
-            *consent_pages(showing),
-            *screening_pages(showing),
-            instructions_page(showing),
-            confirmation_page(showing),
-            *asked,
-        ],
-        additions,
-    )
-    return Form(
-        assignment_id=assignment.assignment_id,
-        title=cleaned(study.title),
-        language=texts.language,
-        right_to_left=texts.right_to_left,
-        pages=_Numbering().pages(pages),
-    )
+    return [
+        *consent_pages(showing),
+        *screening_pages(showing),
+        instructions_page(showing),
+        confirmation_page(showing),
+        *asked,
+    ]
 
 
 def _put_checks(showing: Showing, pages: list[Page]) -> None:
@@ -96,7 +121,8 @@ def _put_checks(showing: Showing, pages: list[Page]) -> None:
 class _Numbering:
     """Ids in the order of the form, and which exhibits an earlier page has shown already."""
 
-    def __init__(self) -> None:
+    def __init__(self, phrases: Phrases) -> None:
+        self.clean = phrases.clean
         self.exhibits: dict[str, Exhibit] = {}  # by the id given when it was made
         self.shown: set[str] = set()  # on earlier pages
         self.questions = 0
@@ -104,25 +130,34 @@ class _Numbering:
     def pages(self, pages: list[Page]) -> tuple[Page, ...]:
         numbered = []
         for number, page in enumerate(pages, start=1):
-            blocks = tuple(self._block(block) for block in page.blocks)
-            numbered.append(replace(page, page_id=f"p{number}", title=cleaned(page.title), blocks=blocks))
+            blocks = tuple(map(self._block, page.blocks))
+            title = self.clean(page.title)
+            numbered.append(
+                Page(page_id=f"p{number}", kind=page.kind, audience=page.audience, title=title, blocks=blocks)
+            )
             self.shown = set(self.exhibits)
         return tuple(numbered)
 
     def _block(self, block: PageBlock) -> PageBlock:
         if isinstance(block, TextBlock):
-            return TextBlock(markdown=cleaned(block.markdown))
+            clean = self.clean(block.markdown)
+            return block if clean == block.markdown else TextBlock(markdown=clean)
         if isinstance(block, Question):
             self.questions += 1
-            return replace(block, question_id=f"q{self.questions}", text=cleaned(block.text))
+            return Question(
+                question_id=f"q{self.questions}", text=self.clean(block.text), answer=block.answer, target=block.target
+            )
         parts = [exhibit for exhibit in (block.heading, *block.exhibits) if exhibit is not None]
-        repeated = all(exhibit.exhibit_id in self.shown for exhibit in parts)
-        heading = None if block.heading is None else self._exhibit(block.heading)
-        exhibits = tuple(self._exhibit(exhibit) for exhibit in block.exhibits)
-        return ExhibitsBlock(heading=heading, exhibits=exhibits, repeated=repeated)
+        repeated = self.shown.issuperset([exhibit.exhibit_id for exhibit in parts])
+        numbered = tuple(map(self._exhibit, parts))
+        first = 0 if block.heading is None else 1
+        return ExhibitsBlock(heading=numbered[0] if first else None, exhibits=numbered[first:], repeated=repeated)
 
     def _exhibit(self, exhibit: Exhibit) -> Exhibit:
         made = exhibit.exhibit_id
-        if made not in self.exhibits:
-            self.exhibits[made] = replace(exhibit, exhibit_id=f"e{len(self.exhibits) + 1}")
-        return self.exhibits[made]
+        found = self.exhibits.get(made)
+        if found is None:
+            number = f"e{len(self.exhibits) + 1}"
+            found = exhibit if made == number else replace(exhibit, exhibit_id=number)
+            self.exhibits[made] = found
+        return found

@@ -29,7 +29,7 @@ def preset_instructions(showing: Showing) -> str:
     """
     study = showing.study
     labels = [showing.system(label) for block in showing.assignment.blocks for label in block.labels]
-    separator = showing.texts.entries["form.list_separator"]
+    separator = showing.phrases.texts.entries["form.list_separator"]
     paragraphs = [
         showing.say("instructions_intro", systems=str(len(labels)), labels=separator.join(labels))
         if len(labels) > 1

@@ -5,15 +5,27 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
 from spa.errors import StudyError
 from spa.forms.asks import Ask
-from spa.forms.form import Form, NumberAnswer, OptionsAnswer, Page, Question, TextAnswer
-from spa.forms.spoken import Said, pages_for, said_on
+from spa.forms.form import (
+    Answer,
+    Exhibit,
+    ExhibitsBlock,
+    Form,
+    NumberAnswer,
+    OptionsAnswer,
+    Page,
+    Question,
+    TextAnswer,
+    TextBlock,
+)
+from spa.forms.spoken import exhibits_of, pages_for, said_by_exhibit, said_for_answer
 from spa.forms.texts import Texts
 
 Wrapper = Literal[
@@ -60,11 +72,14 @@ class ImagePart:
     path: Path
 
 
+Part = TextPart | ImagePart
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
     """What an LLM is sent: the parts in the order of the form, and the questions that they ask."""
 
-    parts: tuple[TextPart | ImagePart, ...]
+    parts: tuple[Part, ...]
     question_ids: tuple[str, ...]
 
     def chat_messages(self, answer_format: str = "") -> list[dict[str, Any]]:
@@ -102,26 +117,20 @@ def render_prompt(form: Form) -> Prompt:
     An exhibit is sent once; where a page repeats it, its marker, caption and an arrow stand.
     """
     questions = tuple(question.question_id for question in form.questions("everybody"))
-    return Prompt(parts=_parts_of(pages_for(form, "everybody"), set()), question_ids=questions)
+    return Prompt(parts=_parts_of(pages_for(form, "everybody"), ()), question_ids=questions)
 
 
 def render_ask(ask: Ask) -> Prompt:
     """Render what is asked at once; exhibits that the conversation has shown already are not sent again."""
     questions = tuple(question.question_id for question in ask.questions)
-    return Prompt(parts=_parts_of(ask.pages, set(ask.sent)), question_ids=questions)
+    return Prompt(parts=_parts_of(ask.pages, ask.sent), question_ids=questions)
 
 
-def _parts_of(pages: Iterable[Page], sent: set[str]) -> tuple[TextPart | ImagePart, ...]:
-    parts: list[TextPart | ImagePart] = []
+def _parts_of(pages: Iterable[Page], sent: Iterable[str]) -> tuple[Part, ...]:
+    rendering = _Rendering(sent)
     for page in pages:
-        _wrap(parts, "line", "\n" if parts else "")
-        before = None
-        for said in said_on(page):
-            if said.role == "caption" and before in ("option", "end"):
-                _wrap(parts, "line", "\n")
-            parts += _PARTS[said.role](said, sent) if said.role != "title" else _title(page.page_id, said)
-            before = said.role
-    return tuple(parts)
+        rendering.page(page)
+    return tuple(rendering.parts)
 
 
 def answer_format(questions: Sequence[Question], texts: Texts) -> str:
@@ -163,15 +172,18 @@ def ask_again(asked: Sequence[Question], arrived: Mapping[str, str | None], text
 def _value_lines(questions: Sequence[Question], texts: Texts) -> list[str]:
     """Return which question takes which values; questions that take the same share a line."""
     separator = texts.entries["form.list_separator"]
-    alike: dict[str, tuple[Question, list[str]]] = {}
+    taken: dict[int, str] = {}  # identity of an answer, of which there are few -> what it takes
+    alike: dict[str, tuple[Answer, list[str]]] = {}
     for question in questions:
-        values = _values(question, texts, "", separator)
-        alike.setdefault(values, (question, []))[1].append(f'"{question.question_id}"')
-    return ["- " + _values(question, texts, separator.join(names), separator) for question, names in alike.values()]
+        answer = question.answer
+        values = taken.get(id(answer))
+        if values is None:
+            values = taken[id(answer)] = _values(answer, texts, "", separator)
+        alike.setdefault(values, (answer, []))[1].append(f'"{question.question_id}"')
+    return ["- " + _values(answer, texts, separator.join(names), separator) for answer, names in alike.values()]
 
 
-def _values(question: Question, texts: Texts, names: str, separator: str) -> str:
-    answer = question.answer
+def _values(answer: Answer, texts: Texts, names: str, separator: str) -> str:
     if isinstance(answer, NumberAnswer):
         low, high = str(answer.low), str(answer.high)
         return texts.say("form.prompt_whole_number", questions=names, low=low, high=high)
@@ -182,83 +194,78 @@ def _values(question: Question, texts: Texts, names: str, separator: str) -> str
     return texts.say("form.prompt_one_of", questions=names, values=values or '"yes"')
 
 
-def _wrap(parts: list[TextPart | ImagePart], wrapper: Wrapper, text: str) -> None:
-    if text:
-        parts.append(TextPart(text=text, wrapper=wrapper))
+_LINE = TextPart(text="\n", wrapper="line")
+_ARROW = TextPart(text=" ↑", wrapper="shown above")
+_DASH = TextPart(text="- ", wrapper="answer marker")
 
 
-def _title(page_id: str, said: Said) -> Iterator[TextPart]:
-    yield TextPart(text=f"[{page_id}] ", wrapper="page marker")
-    yield from _own_line(said, set())
-    yield TextPart(text="\n", wrapper="line")
+class _Rendering:
+    """The parts of a prompt, page by page; what stands on several pages is rendered once."""
+
+    def __init__(self, sent: Iterable[str]) -> None:
+        self.parts: list[Part] = []
+        self._sent = set(sent)  # exhibits that the conversation has shown
+        self._again: dict[str, tuple[Part, ...]] = {}  # exhibit -> what stands where it is repeated
+        self._offered: dict[int, tuple[Part, ...]] = {}  # identity of an answer, of which the form has few
+
+    def page(self, page: Page) -> None:
+        """Render one page."""
+        parts = self.parts
+        if parts:
+            parts.append(_LINE)
+        parts += (TextPart(text=f"[{page.page_id}] ", wrapper="page marker"), TextPart(text=page.title), _LINE, _LINE)
+        below_answers = False
+        for block in page.blocks:
+            if isinstance(block, TextBlock):
+                parts += (TextPart(text=block.markdown), _LINE, _LINE)
+            elif isinstance(block, ExhibitsBlock):
+                if below_answers:
+                    parts.append(_LINE)
+                for exhibit in exhibits_of(block):
+                    parts += self._again.get(exhibit.exhibit_id) or self._exhibit(exhibit)
+            else:
+                marker = TextPart(text=f"[{block.question_id}] ", wrapper="question marker")
+                parts += (_LINE, marker, TextPart(text=block.text), _LINE, *self._answer(block.answer))
+            below_answers = isinstance(block, Question) and isinstance(block.answer, NumberAnswer | OptionsAnswer)
+
+    def _exhibit(self, exhibit: Exhibit) -> Sequence[Part]:
+        """Render an exhibit where it is first met: with what it shows, unless that has been sent before."""
+        marker = TextPart(text=f"[{exhibit.exhibit_id}] ", wrapper="exhibit marker")
+        caption, material = said_by_exhibit(exhibit)
+        named = (marker, TextPart(text=caption.text))
+        self._again[exhibit.exhibit_id] = again = (*named, _ARROW, _LINE)
+        if exhibit.exhibit_id in self._sent:
+            return again
+        return (*named, _LINE, *_material(exhibit, material.text))
+
+    def _answer(self, answer: Answer) -> tuple[Part, ...]:
+        found = self._offered.get(id(answer))
+        if found is None:
+            found = self._offered[id(answer)] = _offered(answer)
+        return found
 
 
-def _own_line(said: Said, sent: set[str]) -> Iterator[TextPart]:
-    yield TextPart(text=said.text)
-    yield TextPart(text="\n", wrapper="line")
+def _material(exhibit: Exhibit, text: str) -> tuple[Part, ...]:
+    if exhibit.image is not None:
+        return (ImagePart(path=exhibit.image),)
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
+    return (
+        TextPart(text=f"{fence}\n", wrapper="fence"),
+        TextPart(text=text),
+        TextPart(text=f"\n{fence}\n", wrapper="fence"),
+        _LINE,
+    )
 
 
-def _markdown(said: Said, sent: set[str]) -> Iterator[TextPart]:
-    yield from _own_line(said, sent)
-    yield TextPart(text="\n", wrapper="line")
-
-
-def _caption(said: Said, sent: set[str]) -> Iterator[TextPart]:
-    if said.exhibit is None:
-        raise ValueError("a caption belongs to an exhibit")
-    yield TextPart(text=f"[{said.exhibit.exhibit_id}] ", wrapper="exhibit marker")
-    yield TextPart(text=said.text)
-    if said.exhibit.exhibit_id in sent:
-        yield TextPart(text=" ↑", wrapper="shown above")
-    yield TextPart(text="\n", wrapper="line")
-
-
-def _material(said: Said, sent: set[str]) -> Iterator[TextPart | ImagePart]:
-    if said.exhibit is None:
-        raise ValueError("material belongs to an exhibit")
-    if said.exhibit.exhibit_id in sent:
-        return
-    sent.add(said.exhibit.exhibit_id)
-    if said.exhibit.image is not None:
-        yield ImagePart(path=said.exhibit.image)
-        return
-    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", said.text)), default=0))
-    yield TextPart(text=f"{fence}\n", wrapper="fence")
-    yield TextPart(text=said.text)
-    yield TextPart(text=f"\n{fence}\n", wrapper="fence")
-    yield TextPart(text="\n", wrapper="line")
-
-
-def _question(said: Said, sent: set[str]) -> Iterator[TextPart]:
-    if said.question is None:
-        raise ValueError("a question's text belongs to a question")
-    yield TextPart(text="\n", wrapper="line")
-    yield TextPart(text=f"[{said.question.question_id}] ", wrapper="question marker")
-    yield from _own_line(said, sent)
-
-
-def _end(said: Said, sent: set[str]) -> Iterator[TextPart]:
-    yield TextPart(text="- ", wrapper="answer marker")
-    yield from _own_line(said, sent)
-
-
-def _option(said: Said, sent: set[str]) -> Iterator[TextPart]:
-    answer = None if said.question is None else said.question.answer
+@lru_cache(maxsize=1024)  # the questions of a study are answered in few ways
+def _offered(answer: Answer) -> tuple[Part, ...]:
+    """Render what is offered as an answer."""
     coded = isinstance(answer, OptionsAnswer) and any(option.value != option.text for option in answer.options)
-    value = f"{json.dumps(said.value, ensure_ascii=False)}: " if coded else ""
-    yield TextPart(text=f"- {value}", wrapper="answer marker")
-    yield from _own_line(said, sent)
-
-
-_PARTS = {
-    "markdown": _markdown,
-    "caption": _caption,
-    "material": _material,
-    "question": _question,
-    "end": _end,
-    "option": _option,
-    "box": _end,
-}
+    parts: list[Part] = []
+    for said in said_for_answer(answer):
+        value = f"{json.dumps(said.value, ensure_ascii=False)}: " if coded else ""
+        parts += (TextPart(text=f"- {value}", wrapper="answer marker"), TextPart(text=said.text), _LINE)
+    return tuple(parts)
 
 
 def _data_url(path: Path) -> str:

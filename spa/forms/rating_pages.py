@@ -123,7 +123,7 @@ def _answer(showing: Showing, elicitation: RatedBy, criterion: str) -> Answer:
         return scales.likert(showing, section)
     if isinstance(section, Continuous):
         return scales.continuous(showing, section)
-    return scales.categories(_criterion(showing.study, criterion))
+    return scales.categories(showing, showing.criterion(criterion))
 
 
 def _references(showing: Showing, item_id: str) -> list[PageBlock]:

@@ -10,18 +10,25 @@ from spa.study.study import Continuous, Criterion, Likert
 def percent(showing: Showing, label_x: str) -> NumberAnswer:
     """Return the answer to "what is the chance that x is better?"."""
     x = showing.system(label_x)
-    return NumberAnswer(
-        low=0,
-        high=100,
-        scale=100,
-        low_text=showing.say("spa_low", x=x),
-        high_text=showing.say("spa_high", x=x),
-        unit="%",
+    return showing.phrases.once(
+        ("percent", label_x),
+        lambda: NumberAnswer(
+            low=0,
+            high=100,
+            scale=100,
+            low_text=showing.say("spa_low", x=x),
+            high_text=showing.say("spa_high", x=x),
+            unit="%",
+        ),
     )
 
 
 def likert(showing: Showing, section: Likert) -> OptionsAnswer:
     """Return the answers 1 to k, words at both ends."""
+    return showing.phrases.once("likert", lambda: _likert(showing, section))
+
+
+def _likert(showing: Showing, section: Likert) -> OptionsAnswer:
     words = {
         1: section.low or showing.say("rating_low"),
         section.points: section.high or showing.say("rating_high"),
@@ -37,26 +44,36 @@ def likert(showing: Showing, section: Likert) -> OptionsAnswer:
 
 def continuous(showing: Showing, section: Continuous) -> NumberAnswer:
     """Return the answer from 0 to 100, words at both ends."""
-    return NumberAnswer(
-        low=0,
-        high=100,
-        scale=1,
-        low_text=_end(showing, 0, section.low or showing.say("rating_low")),
-        high_text=_end(showing, 100, section.high or showing.say("rating_high")),
+    return showing.phrases.once(
+        "continuous",
+        lambda: NumberAnswer(
+            low=0,
+            high=100,
+            scale=1,
+            low_text=_end(showing, 0, section.low or showing.say("rating_low")),
+            high_text=_end(showing, 100, section.high or showing.say("rating_high")),
+        ),
     )
 
 
-def categories(criterion: Criterion) -> OptionsAnswer:
+def categories(showing: Showing, criterion: Criterion) -> OptionsAnswer:
     """Return a criterion's own options; what is read is also what is sent."""
-    return OptionsAnswer(
-        options=tuple(
-            AnswerOption(value=option.text, text=option.text, score=option.score) for option in criterion.options
-        )
+    return showing.phrases.once(
+        ("categories", criterion.id),
+        lambda: OptionsAnswer(
+            options=tuple(
+                AnswerOption(value=option.text, text=option.text, score=option.score) for option in criterion.options
+            )
+        ),
     )
 
 
 def winner(showing: Showing, label_x: str, label_y: str, *, ties: bool) -> OptionsAnswer:
     """Return the answers "x", "y" and, where allowed, "tie"."""
+    return showing.phrases.once(("winner", label_x, label_y), lambda: _winner(showing, label_x, label_y, ties=ties))
+
+
+def _winner(showing: Showing, label_x: str, label_y: str, *, ties: bool) -> OptionsAnswer:
     options = [
         AnswerOption(value="x", text=showing.system(label_x)),
         AnswerOption(value="y", text=showing.system(label_y)),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from spa.errors import StudyError
 from spa.forms.differences import mark_differences
 from spa.forms.form import Exhibit, Segment
-from spa.forms.texts import Texts
+from spa.forms.phrases import Phrases
 from spa.study.assignment import Assignment, BlindingKey, Block, ShownOutput
 from spa.study.outputs import Output, Outputs
 from spa.study.outputs_reading import cleaned
@@ -22,28 +22,21 @@ class Showing:
     outputs: Outputs
     assignment: Assignment
     key: BlindingKey
-    texts: Texts
+    phrases: Phrases
     _made: dict[tuple[object, ...], Exhibit] = field(default_factory=dict)
     _numbers: dict[str, int] = field(default_factory=dict)  # item -> its place in the order of appearance
 
     def say(self, name: str, **values: str) -> str:
         """Return a text of the table [form]; its wording for images where outputs are images."""
-        variant = f"form.{name}_image"
-        key = variant if self.images and variant in self.texts.entries else f"form.{name}"
-        return self.texts.say(key, **values)
-
-    @property
-    def images(self) -> bool:
-        """Whether outputs are images."""
-        return self.study.outputs.kind == "image"
+        return self.phrases.say(name, **values)
 
     def system(self, label: str) -> str:
         """Return what a system is called on the form."""
-        return self.say("system_label", label=label)
+        return self.phrases.say("system_label", label=label)
 
     def criterion(self, criterion_id: str) -> Criterion:
         """Return a criterion of the study."""
-        return next(each for each in self.study.criteria if each.id == criterion_id)
+        return self.phrases.criteria[criterion_id]
 
     def number(self, item_id: str) -> int:
         """Return an item's number on this form, by first appearance in the blocks."""
@@ -54,6 +47,8 @@ class Showing:
 
     def item(self, item_id: str) -> Exhibit | None:
         """Return the item text as an exhibit; ``None`` where the study shows none."""
+        if (found := self._made.get(("item", item_id))) is not None:
+            return found
         text = self.outputs.item(item_id).text
         if text is None:
             return None
@@ -61,8 +56,10 @@ class Showing:
 
     def output(self, shown: ShownOutput) -> Exhibit:
         """Return an output under its label."""
-        made = self._output(shown)
         place = ("output", shown.label, shown.item_id, shown.sample)
+        if (found := self._made.get(place)) is not None:
+            return found
+        made = self._output(shown)
         return self._exhibit(place, self._output_caption(shown), shown.label, shown.item_id, made=made)
 
     def compared_with_item(self, shown: ShownOutput) -> tuple[Exhibit, Exhibit]:
@@ -134,7 +131,7 @@ class Showing:
         if made is not None:
             text, sample = made.text, made.sample
         if text is not None:
-            segments = (Segment(text=cleaned(text)),)
+            segments = self.phrases.segments(text)
         exhibit = Exhibit(
             exhibit_id=f"e{len(self._made) + 1}",
             caption=caption,

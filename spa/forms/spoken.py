@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from spa.forms.form import (
+    Answer,
     Audience,
     ConfirmAnswer,
     Exhibit,
@@ -15,7 +16,6 @@ from spa.forms.form import (
     NumberAnswer,
     OptionsAnswer,
     Page,
-    Question,
     TextBlock,
 )
 
@@ -24,12 +24,11 @@ Role = Literal["title", "markdown", "caption", "material", "question", "end", "o
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
-    """One unit of text: what is said, as what, and by which part of the form."""
+    """One unit of text: what is said, as what, and by which exhibit."""
 
     role: Role
     text: str  # "markdown" is Markdown, everything else plain; "" where the material is an image
     exhibit: Exhibit | None = None
-    question: Question | None = None
     value: str | None = None  # of an option: what is sent
 
 
@@ -57,27 +56,38 @@ def said_on(page: Page) -> Iterator[Said]:
         if isinstance(block, TextBlock):
             yield Said(role="markdown", text=block.markdown)
         elif isinstance(block, ExhibitsBlock):
-            for exhibit in (block.heading, *block.exhibits):
-                if exhibit is not None:
-                    yield Said(role="caption", text=exhibit.caption, exhibit=exhibit)
-                    yield Said(role="material", text=visible_text(exhibit), exhibit=exhibit)
+            for exhibit in exhibits_of(block):
+                yield from said_by_exhibit(exhibit)
         else:
-            yield Said(role="question", text=block.text, question=block)
-            yield from _said_for_answer(block)
+            yield Said(role="question", text=block.text)
+            yield from said_for_answer(block.answer)
+
+
+def exhibits_of(block: ExhibitsBlock) -> tuple[Exhibit, ...]:
+    """Return the exhibits of a block in reading order."""
+    return block.exhibits if block.heading is None else (block.heading, *block.exhibits)
+
+
+def said_by_exhibit(exhibit: Exhibit) -> tuple[Said, Said]:
+    """Return what an exhibit says: its caption and what it shows."""
+    return (
+        Said(role="caption", text=exhibit.caption, exhibit=exhibit),
+        Said(role="material", text=visible_text(exhibit), exhibit=exhibit),
+    )
 
 
 def visible_text(exhibit: Exhibit) -> str:
     """Return an exhibit's text as it is seen, with marked words in [square brackets]; "" for an image."""
-    return "".join(f"[{segment.text}]" if segment.marked else segment.text for segment in exhibit.segments)
+    return "".join([f"[{segment.text}]" if segment.marked else segment.text for segment in exhibit.segments])
 
 
-def _said_for_answer(question: Question) -> Iterator[Said]:
-    answer = question.answer
+def said_for_answer(answer: Answer) -> Iterator[Said]:
+    """Yield what is offered as an answer: the ends of a scale, options, a box."""
     if isinstance(answer, NumberAnswer):
-        yield Said(role="end", text=answer.low_text, question=question)
-        yield Said(role="end", text=answer.high_text, question=question)
+        yield Said(role="end", text=answer.low_text)
+        yield Said(role="end", text=answer.high_text)
     elif isinstance(answer, OptionsAnswer):
         for option in answer.options:
-            yield Said(role="option", text=option.text, question=question, value=option.value)
+            yield Said(role="option", text=option.text, value=option.value)
     elif isinstance(answer, ConfirmAnswer):
-        yield Said(role="box", text=answer.text, question=question)
+        yield Said(role="box", text=answer.text)

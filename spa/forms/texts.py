@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 
 from spa.errors import StudyError
@@ -48,7 +48,12 @@ class Texts:
         text = self.entries.get(key)
         if text is None:
             raise StudyError(f"texts: no text {key!r} in language {self.language!r}; add it under [texts]")
-        return _PLACEHOLDER.sub(lambda found: values.get(found[1], found[0]), text)
+        pieces = _pieces(text)
+        if len(pieces) == 1:
+            return text
+        filled = [*pieces]
+        filled[1::2] = [values.get(name, f"{{{name}}}") for name in pieces[1::2]]
+        return "".join(filled)
 
 
 def load_texts(language: str, overrides: Mapping[str, str]) -> Texts:
@@ -118,6 +123,12 @@ def _override_problems(expected: Mapping[str, str], overrides: Mapping[str, str]
                 f"texts: {key!r} must contain {{{name}}}, got {text!r}; without it nobody knows what is meant"
             )
     return problems
+
+
+@lru_cache(maxsize=2048)
+def _pieces(text: str) -> tuple[str, ...]:
+    """Cut a text at its placeholders: what stands between them, and every second one a name."""
+    return tuple(_PLACEHOLDER.split(text))
 
 
 @cache

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import fields
 from functools import lru_cache
+from json.encoder import encode_basestring_ascii
 from typing import Any
 
-from sqlalchemy import Connection, Row, insert, select
+from sqlalchemy import Connection, Dialect, Row, insert, select
 
 from spa.forms.form import (
     CheckTarget,
@@ -22,7 +23,7 @@ from spa.forms.form import (
 )
 from spa.responses.leases import PROBE, asked_from_json
 from spa.responses.outcomes import NO_CONSENT
-from spa.responses.store_schema import answers, submissions
+from spa.responses.store_schema import answers, submissions, to_bytes
 from spa.responses.submission import Missing, Response, Submission
 
 KINDS: dict[str, type[Target]] = {
@@ -35,16 +36,31 @@ KINDS: dict[str, type[Target]] = {
     "explanation": ExplanationTarget,
 }
 KIND_OF = {target_type: kind for kind, target_type in KINDS.items()}
+_NAMES = {target_type: tuple(sorted(each.name for each in fields(target_type))) for target_type in KINDS.values()}
 
 
 def target_to_json(target: Target) -> str:
     """Write a target as canonical JSON."""
-    return json.dumps(_record_of(target), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    target_type = type(target)
+    return _SHAPES[target_type] % tuple([_to_json(getattr(target, name)) for name in _NAMES[target_type]])
 
 
-def _record_of(target: Target) -> dict[str, Any]:
-    own = {"of": _record_of(target.of)} if isinstance(target, ExplanationTarget) else asdict(target)
-    return {"about": KIND_OF[type(target)], **own}
+def _to_json(value: Any) -> str:
+    if isinstance(value, str):
+        return encode_basestring_ascii(value)
+    if type(value) is int:
+        return str(value)
+    if type(value) in KIND_OF:
+        return target_to_json(value)
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=True)
+
+
+def _shape_of(kind: str, names: Sequence[str]) -> str:
+    """Return the JSON of a kind of target with %s for its values; keys are sorted, and "about" comes before all."""
+    return "{" + ",".join([f'"about":"{kind}"', *(f'"{name}":%s' for name in names)]) + "}"
+
+
+_SHAPES = {target_type: _shape_of(kind, _NAMES[target_type]) for kind, target_type in KINDS.items()}
 
 
 @lru_cache(maxsize=16_384)
@@ -62,11 +78,28 @@ def _target_of(record: dict[str, Any]) -> Target:
     return target_type(**record)
 
 
-def save_answers(connection: Connection, visit: int, submission: Submission) -> None:
+def save_answers(connection: Connection, visit: int, given: Sequence[Response | Missing]) -> None:
     """Write the answers of a visit, which is named by its number."""
-    rows = [answer_to_row(answer, submission=visit, place=place) for place, answer in enumerate(submission.answers)]
-    if rows:
-        connection.execute(insert(answers), rows)
+    if not given:
+        return
+    statement, names = _insert_into(connection.dialect)
+    rows = [answer_to_row(answer, submission=visit, place=place) for place, answer in enumerate(given)]
+    if names is None:
+        connection.exec_driver_sql(statement, rows)
+    else:
+        connection.exec_driver_sql(statement, [tuple([row[name] for name in names]) for row in rows])
+
+
+@lru_cache(maxsize=8)
+def _insert_into(dialect: Dialect) -> tuple[str, tuple[str, ...] | None]:
+    """Return the driver's own statement, and the order of its parameters where they have no names.
+
+    A visit has dozens of answers, and all other writing of it together costs no more than
+    SQLAlchemy's processing of their parameters.
+    """
+    compiled = insert(answers).compile(dialect=dialect)
+    names = getattr(compiled, "positiontup", None)
+    return str(compiled), None if names is None else tuple(names)
 
 
 def read_submissions(
@@ -110,17 +143,17 @@ def read_submissions(
 
 
 def answer_to_row(answer: Response | Missing, *, submission: int, place: int) -> dict[str, object]:
-    """Return the row of table ``answers`` that keeps one answer."""
+    """Return the row of table ``answers`` that keeps one answer, as drivers take it."""
     value = answer.value if isinstance(answer, Response) else None
     return {
         "submission": submission,
         "place": place,
         "question_id": answer.question_id,
         "target": target_to_json(answer.target),
-        "raw": answer.raw,
+        "raw": None if answer.raw is None else to_bytes(answer.raw),
         "number": None if isinstance(value, str) else value,
         "choice": value if isinstance(value, str) else None,
-        "missing_reason": answer.reason if isinstance(answer, Missing) else None,
+        "missing_reason": to_bytes(answer.reason) if isinstance(answer, Missing) else None,
     }
 
 

@@ -212,13 +212,13 @@ def _as_number(raw: object, *, unit: str) -> Decimal | None:
     if unit:
         text = text.translate(PERCENT_SIGNS).removesuffix(unit).rstrip()
     # unicodedata.decimal knows the digits of every script and refuses superscripts: "10²" is not 102
-    plain = "".join(str(unicodedata.decimal(character, character)) for character in text)
+    plain = text if text.isascii() else "".join(str(unicodedata.decimal(character, character)) for character in text)
     return Decimal(plain) if PLAIN_NUMBER.fullmatch(plain) else None
 
 
 def _bare(text: str) -> str:
     """Return the text without the marks of writing direction and the white space around it."""
-    return text.translate(DIRECTION_MARKS).strip()
+    return (text if text.isascii() else text.translate(DIRECTION_MARKS)).strip()
 
 
 def _shown(raw: object) -> str:

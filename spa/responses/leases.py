@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Collection
 from dataclasses import asdict, dataclass, fields
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import Connection, Row, Select, bindparam, insert, select
@@ -93,6 +95,10 @@ class Lease:
         return self.seat is None and self.outcome is None
 
 
+_WRITTEN = tuple(field.name for field in fields(Lease) if field.name != "token")
+_INSERT = insert(submissions)  # made once, as it is run for every visit
+
+
 def lease_from_row(row: Row[Any]) -> Lease:
     """Read a row of :func:`select_leases`."""
     return Lease(**lease_facts(row))
@@ -158,28 +164,44 @@ def lease_for_rater(connection: Connection, rater_id: str, assignment_id: str, a
     own = submissions.c.assignment_id == assignment_id, submissions.c.seat == seat
     row = connection.execute(select_leases().where(*own)).first()
     if row is not None:
-        if asked_from_json(row.asked) != asked:
-            what = f"rater {rater_id!r}" if asked.variant is None else f"variant {asked.variant!r} of {rater_id!r}"
-            raise ResponseError(
-                f"{what} has answered {assignment_id} with another model or other settings, and answers of two kinds "
-                "under one name cannot be told apart; undo the change, or give it another id"
-            )
-        return lease_from_row(row)
+        lease = lease_from_row(row)
+        refuse_other_settings(lease, asked)
+        return lease
     if connection.scalar(select(assignments.c.number).where(assignments.c.assignment_id == assignment_id)) is None:
         raise ResponseError(f"no assignment {assignment_id!r} in this store")
-    visit = visit_of_rater(rater_id, assignment_id, asked)
-    source = "rater" if asked.probe is None else PROBE
-    lease = Lease(
-        submission_id=visit,
+    return give(connection, new_lease_for_rater(rater_id, assignment_id, asked))
+
+
+def refuse_other_settings(lease: Lease, asked: Asked) -> None:
+    """Raise a ``ResponseError`` where a rater's lease was made for another way of asking than ``asked``."""
+    if lease.asked == asked:
+        return
+    rater_id = lease.annotator_id
+    what = f"rater {rater_id!r}" if asked.variant is None else f"variant {asked.variant!r} of {rater_id!r}"
+    raise ResponseError(
+        f"{what} has answered {lease.assignment_id} with another model or other settings, and answers of two kinds "
+        "under one name cannot be told apart; undo the change, or give it another id"
+    )
+
+
+def leases_named(connection: Connection, submission_ids: Collection[str]) -> dict[str, Lease]:
+    """Return the leases of these submission ids, by id; those that are not there are left out."""
+    rows = connection.execute(select_leases().where(submissions.c.submission_id.in_(list(submission_ids))))
+    return {row.submission_id: lease_from_row(row) for row in rows}
+
+
+def new_lease_for_rater(rater_id: str, assignment_id: str, asked: Asked) -> Lease:
+    """Return a lease that is to be given to a rater; the database refuses to give the same visit twice."""
+    return Lease(
+        submission_id=visit_of_rater(rater_id, assignment_id, asked),
         assignment_id=assignment_id,
-        seat=seat,
+        seat=f"{RATER}{_seat_name(rater_id, asked)}",
         annotator_id=rater_id,
         annotator_kind="llm",
-        source=source,
+        source="rater" if asked.probe is None else PROBE,
         leased_at=time.time(),
         asked=asked,
     )
-    return give(connection, lease)
 
 
 def visit_of_rater(rater_id: str, assignment_id: str, asked: Asked) -> str:
@@ -198,11 +220,13 @@ def completed_by_raters(connection: Connection) -> set[str]:
     return set(connection.scalars(select(submissions.c.submission_id).where(*done)))
 
 
+@lru_cache(maxsize=256)  # a run's visits are asked in few ways
 def asked_to_json(asked: Asked | None) -> str | None:
     """Write how a rater was asked."""
     return None if asked is None else json.dumps(asdict(asked), sort_keys=True)
 
 
+@lru_cache(maxsize=256)
 def asked_from_json(text: str | None) -> Asked | None:
     """Read what :func:`asked_to_json` wrote."""
     return None if text is None else Asked(**json.loads(text))
@@ -210,6 +234,6 @@ def asked_from_json(text: str | None) -> Asked | None:
 
 def give(connection: Connection, lease: Lease) -> Lease:
     """Write a new visit, as it stands."""
-    facts = {name: getattr(lease, name) for name in (field.name for field in fields(Lease)) if name != "token"}
-    connection.execute(insert(submissions).values({**facts, "asked": asked_to_json(lease.asked)}))
+    facts = {name: getattr(lease, name) for name in _WRITTEN}
+    connection.execute(_INSERT, {**facts, "asked": asked_to_json(lease.asked)})
     return lease

@@ -10,18 +10,18 @@ import os
 import secrets
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from sqlalchemy import Connection, Engine, Select, func, insert, inspect, select
+from sqlalchemy import Connection, Engine, Select, bindparam, func, insert, inspect, select, update
 
 from spa.errors import ResponseError
 from spa.responses import builds, database, leases, sent
 from spa.responses.admission import Arrival, Rules, admit
-from spa.responses.answer_rows import read_submissions
+from spa.responses.answer_rows import read_submissions, save_answers
 from spa.responses.leases import Lease
 from spa.responses.outcomes import COMPLETED
 from spa.responses.sent import Payload
@@ -39,6 +39,32 @@ from spa.study.assignment import Assignment, BlindingKey
 from spa.study.serial import assignment_from_json, key_from_json
 
 CHUNK = 500  # rows written or read at once, so that memory stays flat
+# Statements that are run for every visit of a rater, made once
+_DRAWS = (
+    select(assignments.c.assignment_id, assignments.c.record, blinding.c.record)
+    .join(blinding, blinding.c.assignment_id == assignments.c.assignment_id)
+    .where(assignments.c.assignment_id.in_(bindparam("assignment_ids", expanding=True)))
+)
+_OPEN = (
+    select(submissions.c.number, submissions.c.assignment_id, submissions.c.annotator_id)
+    .where(
+        submissions.c.submission_id == bindparam("visit"),
+        submissions.c.outcome.is_(None),
+        submissions.c.seat.is_not(None),
+    )
+    .with_for_update()
+)
+_COMPLETE = (
+    update(submissions)
+    .where(submissions.c.number == bindparam("of_number"))
+    .values(
+        outcome=COMPLETED,
+        extra=False,
+        completed_at=bindparam("now"),
+        completion_code=bindparam("code"),
+        seconds=bindparam("took"),
+    )
+)
 
 
 class Store(StoreOfPeople):
@@ -178,6 +204,19 @@ class Store(StoreOfPeople):
             record = connection.scalar(select(blinding.c.record).where(blinding.c.assignment_id == assignment_id))
         return key_from_json(self._known(record, assignment_id))
 
+    def draw(self, assignment_id: str) -> tuple[Assignment, BlindingKey]:
+        """Return one assignment with what its labels hide."""
+        found = self.draws([assignment_id]).get(assignment_id)
+        if found is None:
+            raise self._unknown(assignment_id)
+        return found
+
+    def draws(self, assignment_ids: Sequence[str]) -> dict[str, tuple[Assignment, BlindingKey]]:
+        """Return several assignments with what their labels hide, by id; those that are not there are left out."""
+        with self._reading() as connection:
+            rows = connection.execute(_DRAWS, {"assignment_ids": assignment_ids}).all()
+        return {name: (assignment_from_json(record), key_from_json(key)) for name, record, key in rows}
+
     def keys(self) -> Iterator[BlindingKey]:
         """Yield the keys of all assignments."""
         for row in self._stream(select(blinding.c.record).order_by(blinding.c.assignment_id)):
@@ -245,7 +284,14 @@ class Store(StoreOfPeople):
 
     def complete_within(self, connection: Connection, submission: Submission, *, completion_code: str) -> str:
         """Do what :meth:`complete` does inside a :meth:`transaction` of the caller's."""
-        ended = self.finish_within(connection, submission, COMPLETED, completion_code, now=time.time())
+        now = time.time()
+        visit = connection.execute(_OPEN, {"visit": submission.submission_id}).first()
+        if visit is not None and visit[1:] == (submission.assignment_id, submission.annotator_id):
+            save_answers(connection, visit.number, submission.answers)
+            facts = {"now": now, "code": completion_code, "took": submission.seconds}
+            connection.execute(_COMPLETE, {"of_number": visit.number, **facts})
+            return completion_code
+        ended = self.finish_within(connection, submission, COMPLETED, completion_code, now=now)
         return str(ended.completion_code)
 
     def submissions(self) -> Iterator[Submission]:
@@ -325,5 +371,8 @@ class Store(StoreOfPeople):
 
     def _known(self, record: str | None, assignment_id: str) -> str:
         if record is None:
-            raise ResponseError(f"{self.name}: no assignment {assignment_id!r}")
+            raise self._unknown(assignment_id)
         return record
+
+    def _unknown(self, assignment_id: str) -> ResponseError:
+        return ResponseError(f"{self.name}: no assignment {assignment_id!r}")

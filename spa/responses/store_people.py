@@ -314,7 +314,7 @@ class StoreOfPeople:
         if outcome == NO_CONSENT:  # also where consent was given at first and then taken back
             connection.execute(delete(payloads).where(payloads.c.submission_id == submission.submission_id))
         else:
-            save_answers(connection, number or 0, submission)
+            save_answers(connection, number or 0, submission.answers)
         connection.execute(
             update(submissions)
             .where(own)

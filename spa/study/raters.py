@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import sha256
 from itertools import product
 from typing import Annotated, Any, Literal
@@ -85,8 +86,13 @@ class AskedWay:
     @property
     def fingerprint(self) -> str:
         """Hash of everything that may change an answer; repeats, attempts and addresses do not."""
-        kept = self.way.model_dump_json(exclude={"repeats", "attempts"})
-        return sha256(f"{self.rater.model}\n{kept}".encode()).hexdigest()[:16]
+        return _fingerprint(self.rater.model, self.way)
+
+
+@lru_cache(maxsize=1024)  # it is asked for with every visit
+def _fingerprint(model: str, way: Way) -> str:
+    kept = way.model_dump_json(exclude={"repeats", "attempts"})
+    return sha256(f"{model}\n{kept}".encode()).hexdigest()[:16]
 
 
 def asked_ways(rater: Rater) -> tuple[AskedWay, ...]:

@@ -353,8 +353,7 @@ def save_all(store: Store, answers_of_each: Sequence[tuple[Response | Missing, .
     """Save completed submissions in one transaction; one each, as people come, would take most of the test."""
     from sqlalchemy import insert
 
-    from spa.responses.answer_rows import answer_to_row
-    from spa.responses.store_schema import answers
+    from spa.responses.answer_rows import save_answers
     from spa.responses.store_schema import submissions as table
 
     with store._writing() as connection:
@@ -378,6 +377,4 @@ def save_all(store: Store, answers_of_each: Sequence[tuple[Response | Missing, .
             ],
         )
         for number, each in enumerate(answers_of_each, start=1):
-            connection.execute(
-                insert(answers), [answer_to_row(answer, submission=number, place=p) for p, answer in enumerate(each)]
-            )
+            save_answers(connection, number, each)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,8 +23,8 @@ from spa.annotators.raters.endpoint import Reply, Request, read_body
 from spa.annotators.raters.json_replies import UnreadableReply, find_payload
 from spa.annotators.raters.keys import find_key
 from spa.annotators.raters.reading import Turn, settle
-from spa.annotators.raters.run import KIND, RatingSummary, rate_assignments, stop_if_unfinished
-from spa.annotators.raters.visits import Visit
+from spa.annotators.raters.run import RatingSummary, rate_assignments, stop_if_unfinished
+from spa.annotators.raters.visits import KIND, Visit
 from spa.annotators.raters.wording import Message
 from spa.annotators.simulated_endpoint import Faults, Seen, SimulatedModel, create_endpoint
 from spa.annotators.truth import Truth
@@ -74,6 +74,9 @@ class Bench:
     def form(self, assignment_id: str, way: Way | None = None) -> Form:
         """Return the form of an assignment."""
         return self.made[assignment_id][0]
+
+    def expect(self, assignment_ids: Sequence[str]) -> None:
+        """Have every form ready already."""
 
     def endpoint(self, faults: Faults | None = None) -> tuple[str, Seen]:
         """Serve an endpoint until the test ends."""

@@ -24,7 +24,7 @@ from typing import Any
 
 import pytest
 
-from spa.annotators.raters.run import KIND
+from spa.annotators.raters.visits import KIND
 from spa.commands.workspace import open_workspace
 from spa.errors import ResponseError
 from spa.journal import STARTED, Journal

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -78,6 +78,9 @@ class Made:
     def form(self, assignment_id: str, way: Way | None = None) -> Form:
         """Return the form."""
         return hand_made(assignment_id)[0]
+
+    def expect(self, assignment_ids: Sequence[str]) -> None:
+        """Have every form ready already."""
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -48,6 +48,9 @@ class OneForm:
     def form(self, assignment_id: str, way: Way | None = None) -> Form:
         """Return the form."""
         return FORM
+
+    def expect(self, assignment_ids: Sequence[str]) -> None:
+        """Have the form ready already."""
 
 
 def answers(rater: Rater, endpoint: Endpoint, folder: Path) -> tuple[Response | Missing, ...]:

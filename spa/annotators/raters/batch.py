@@ -20,10 +20,10 @@ from spa.annotators.raters.chat import ChatEndpoint
 from spa.annotators.raters.endpoint import Reply, Request, mapping, read_body
 from spa.annotators.raters.prices import Purse
 from spa.annotators.raters.problems import budget_reached
-from spa.annotators.raters.run import KIND as REQUEST
 from spa.annotators.raters.run import Forms, Progress, RatingSummary
 from spa.annotators.raters.talk import Talk
 from spa.annotators.raters.tokens import expected_tokens
+from spa.annotators.raters.visits import KIND as REQUEST
 from spa.annotators.raters.visits import Visit, visits_of
 from spa.annotators.raters.wording import Wording
 from spa.errors import StudyError

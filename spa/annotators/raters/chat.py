@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from spa.annotators.raters.endpoint import Request
@@ -32,6 +33,6 @@ class ChatEndpoint(RemoteEndpoint):
             sent["max_completion_tokens" if self.base_url == OPENAI_URL else "max_tokens"] = most
         return sent
 
-    def body(self, request: Request) -> dict[str, Any]:
-        """Return all that is sent."""
-        return {"messages": request.messages, **self.parameters(request)}
+    def spoken(self, request: Request) -> tuple[str, Sequence[Mapping[str, Any]]]:
+        """Return the messages, and what they are called."""
+        return "messages", request.messages

@@ -8,9 +8,9 @@ from typing import Any
 
 from spa.annotators.raters import probe
 from spa.annotators.raters.prices import Price
-from spa.annotators.raters.run import KIND, Forms
+from spa.annotators.raters.run import Forms
 from spa.annotators.raters.tokens import CHARACTERS_A_TOKEN, answer_tokens, tokens_of
-from spa.annotators.raters.visits import Visit
+from spa.annotators.raters.visits import KIND, Visit
 from spa.annotators.raters.wording import Wording, conversation
 from spa.forms.asks import Ask, asks_of
 from spa.journal import Journal

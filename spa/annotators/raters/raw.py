@@ -8,7 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from spa.annotators.raters.run import KIND
+from spa.annotators.raters.visits import KIND
 from spa.files import written_whole
 from spa.journal import Call, Journal
 from spa.responses.leases import Lease

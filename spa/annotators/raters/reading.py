@@ -54,19 +54,16 @@ def settle(questions: Sequence[Question], calls: Iterable[Call], way: Way) -> Se
 
     A question keeps its first usable answer; what a later reply says about it is not read.
     """
-    settled: dict[str, Response | Missing] = {
-        question.question_id: Missing(
-            question_id=question.question_id, target=question.target, reason="not asked", raw=None
-        )
-        for question in questions
-    }
+    settled: dict[str, Response | Missing] = {}
     turns: list[Turn] = []
     closed = False
     for call in calls:
         if call.outcome not in SPOKEN or call.response is None:
             continue
         reply = read_body(call.response)
-        open_questions = [question for question in questions if isinstance(settled[question.question_id], Missing)]
+        open_questions = [
+            question for question in questions if not isinstance(settled.get(question.question_id), Response)
+        ]
         answers = read_answers(open_questions, reply, way)
         settled.update({answer.question_id: answer for answer in answers})
         missing = tuple(answer for answer in answers if isinstance(answer, Missing))
@@ -74,7 +71,13 @@ def settle(questions: Sequence[Question], calls: Iterable[Call], way: Way) -> Se
         closed = reply.outcome in ("refused", "truncated")
         if way.readout == "logit" and reply.outcome == "answered":
             closed = True  # the probabilities would be the same again
-    return Settled(answers=tuple(settled.values()), turns=tuple(turns), closed=closed)
+    answers = tuple(settled.get(question.question_id) or not_asked(question) for question in questions)
+    return Settled(answers=answers, turns=tuple(turns), closed=closed)
+
+
+def not_asked(question: Question) -> Missing:
+    """Return what stands for a question to which nothing arrived."""
+    return Missing(question_id=question.question_id, target=question.target, reason="not asked", raw=None)
 
 
 def read_answers(questions: Sequence[Question], reply: Reply, way: Way) -> tuple[Response | Missing, ...]:

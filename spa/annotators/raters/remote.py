@@ -7,7 +7,9 @@ import os
 import re
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from hashlib import sha256
 from importlib.metadata import version
@@ -31,7 +33,16 @@ TOP_LOGPROBS = 20  # the most that endpoints give
 QUOTA_CODES = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active")
 MODEL_CODES = ("model_not_found", "invalid_model", "model_not_available")
 SCHEMA_WORDS = re.compile(r"response_format|json_schema|structured output|text\.format", re.IGNORECASE)
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 MARKUP = re.compile(r"<(script|style)\b.*?</\1>|<[^>]*>", re.IGNORECASE | re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """A request as text: what is sent, and the record of it."""
+
+    content: bytes
+    record: str
 
 
 class RemoteEndpoint(ABC):
@@ -53,7 +64,9 @@ class RemoteEndpoint(ABC):
         self.rater = rater
         self.base_url = rater.base_url or OPENAI_URL
         self._key = find_key(rater, self.base_url, os.environ if environment is None else environment)
-        self._versions = {name: version(name) for name in LIBRARIES}
+        versions = {name: version(name) for name in LIBRARIES}
+        self._about = to_json({"base_url": self.shown, "versions": versions})[1:]
+        self._lately: deque[tuple[Request, Written]] = deque(maxlen=max(1, rater.concurrency))
         # Redirects are not followed: a request that is paid for goes where the study says, or nowhere.
         http = openai.DefaultAioHttpClient(trust_env=not is_loopback(self.base_url), follow_redirects=False)
         self.client = openai.AsyncOpenAI(
@@ -82,28 +95,48 @@ class RemoteEndpoint(ABC):
         """Return what is sent beside the messages."""
 
     @abstractmethod
+    def spoken(self, request: Request) -> tuple[str, Sequence[Mapping[str, Any]]]:
+        """Return the messages as they are sent, and what they are called."""
+
     def body(self, request: Request) -> dict[str, Any]:
         """Return all that is sent."""
+        name, messages = self.spoken(request)
+        return {name: messages, **self.parameters(request)}
 
     def record(self, request: Request) -> str:
         """Return the request as JSON for the journal; an image is named by its digest."""
-        record = {
-            "base_url": self.shown,
-            "messages": [without_images(message) for message in request.messages],
-            "parameters": self.parameters(request),
-            "versions": self._versions,
-        }
-        return json.dumps(record, ensure_ascii=True, sort_keys=True)
+        return self._written(request).record
 
     async def ask(self, request: Request) -> Reply:
         """Send one request and return what became of it."""
-        return await self.send(self.body(request))
+        return await self._send(self._written(request).content)
 
     async def send(self, body: Mapping[str, Any]) -> Reply:
         """Send a body and return what became of it."""
+        return await self._send(to_json(body).encode())
+
+    def _written(self, request: Request) -> Written:
+        """Return a request as text, which is made once for the record and for what is sent."""
+        for known, written in self._lately:
+            if known is request:
+                return written
+        name, messages = self.spoken(request)
+        said, parameters = to_json(messages), to_json(self.parameters(request))
+        if name != "messages" or any(isinstance(message["content"], list) for message in messages):
+            shown = to_json([without_images(message) for message in request.messages])
+        else:
+            shown = said
+        written = Written(
+            content=f'{{"{name}":{said},{parameters[1:]}'.encode(),
+            record=f'{{"messages":{shown},"parameters":{parameters},{self._about}',
+        )
+        self._lately.append((request, written))
+        return written
+
+    async def _send(self, content: bytes) -> Reply:
         try:
             # A parsed answer would be lost where it does not fit, after it has been paid for.
-            response = await self.client.post(self.path, cast_to=httpx2.Response, body=body)
+            response = await self.client.post(self.path, cast_to=httpx2.Response, content=content)
             text = response.text
         except openai.APIStatusError as error:
             return self.refused_by_server(error)
@@ -135,6 +168,11 @@ class RemoteEndpoint(ABC):
         if self._key != NO_KEY:
             text = text.replace(self._key, "[key]")
         return text[:cut]
+
+
+def to_json(value: object) -> str:
+    """Write JSON as the client library does: no spaces, letters of every script as they are."""
+    return _ENCODER.encode(value)
 
 
 def outcome_of(error: openai.APIConnectionError) -> str:

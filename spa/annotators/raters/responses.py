@@ -5,7 +5,7 @@ It takes no seed and no stop words; a study that sets a seed with it is refused 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from spa.annotators.raters.endpoint import Request
@@ -38,9 +38,9 @@ class ResponsesEndpoint(RemoteEndpoint):
             sent["max_output_tokens"] = most
         return sent
 
-    def body(self, request: Request) -> dict[str, Any]:
-        """Return all that is sent."""
-        return {"input": [as_input(message) for message in request.messages], **self.parameters(request)}
+    def spoken(self, request: Request) -> tuple[str, Sequence[Mapping[str, Any]]]:
+        """Return the messages as this API takes them, and what they are called."""
+        return "input", [as_input(message) for message in request.messages]
 
 
 def as_input(message: Mapping[str, Any]) -> dict[str, Any]:

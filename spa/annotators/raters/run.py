@@ -12,7 +12,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -24,21 +24,21 @@ from spa.annotators.raters.allowance import Allowance
 from spa.annotators.raters.endpoint import Endpoint, Reply, Request
 from spa.annotators.raters.prices import Purse
 from spa.annotators.raters.problems import LONGEST_WAIT, backoff, budget_reached, is_hopeless, is_transient, told
+from spa.annotators.raters.standing import Standing, standings
 from spa.annotators.raters.talk import Talk
 from spa.annotators.raters.tokens import expected_tokens
-from spa.annotators.raters.visits import Visit, visits_of
+from spa.annotators.raters.visits import KIND, Visit, visits_of
 from spa.annotators.raters.wording import Wording
 from spa.errors import PlatformError
 from spa.forms.asks import asks_of
 from spa.forms.form import Form
-from spa.journal import Journal
+from spa.journal import Call
 from spa.responses.batches import BatchedWriter
-from spa.responses.leases import Lease, lease_for_rater
+from spa.responses.leases import Lease, give
 from spa.responses.store import Store
 from spa.responses.submission import Missing, Response
 from spa.study.raters import AskedWay, Rater, Way
 
-KIND = "llm"  # of call, in the journal
 TRIES = 4  # requests in one run for a turn that the endpoint does not answer
 TRIES_BUSY = 10  # where it says that there are too many
 GIVING_UP = 8  # visits in a row that nobody answered: the endpoint is down
@@ -55,6 +55,9 @@ class Forms(Protocol):
 
     def form(self, assignment_id: str, way: Way | None = None) -> Form:
         """Return the form of an assignment, with what a way of asking adds to it."""
+
+    def expect(self, assignment_ids: Sequence[str]) -> None:
+        """Get ready for the forms of these assignments, which are wanted next."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -194,7 +197,6 @@ class RatingRun:
     ) -> None:
         self._forms = forms
         self._store = forms.store
-        self._journal = Journal(forms.store)
         self._writer = BatchedWriter(forms.store)
         self._wording = wording
         self._endpoint = endpoint
@@ -204,6 +206,7 @@ class RatingRun:
         self._waiting = waiting
         self._in_a_row = 0
         self._stopped = False
+        self._to_give: set[str] = set()  # submission ids of visits whose lease goes with their first call
         self.summary = RatingSummary(rater=rater_id)
 
     async def everything(self, visits: Sequence[Visit], most: int, progress: Progress | None) -> RatingSummary:
@@ -211,21 +214,21 @@ class RatingRun:
         self.summary.visits = len(visits)
         self._allowance = Allowance(most, sleep=self._waiting.sleep)
         self._progress, self._began = progress, time.monotonic()
-        waiting = iter(visits)
+        waiting = standings(self._store, visits, self._forms.expect)
 
-        async def work(queue: Iterator[Visit]) -> None:
-            for visit in queue:
+        async def work(queue: Iterator[Standing]) -> None:
+            for standing in queue:
                 if self._stopped:
                     return
                 whole = False
                 try:
-                    await self._rate(visit)
+                    await self._rate(standing)
                     whole = True
                 finally:  # the others finish what they have asked and paid for, and begin nothing new
                     self._stopped = self._stopped or not whole
                 self._tell()
 
-        with self._stopped_by_hand():
+        with self._stopped_by_hand(), closing(self._writer):
             async with self._endpoint:
                 ends = await asyncio.gather(*(work(waiting) for _ in range(most)), return_exceptions=True)
         for end in ends:
@@ -257,15 +260,16 @@ class RatingRun:
         if self._progress is not None:
             self._progress(self.summary)
 
-    async def _rate(self, visit: Visit) -> None:
+    async def _rate(self, standing: Standing) -> None:
         """Finish one visit, or leave it for a rerun."""
-        rater_id, label = visit.asked.rater.id, visit.label
-        lease = await self._writer.write(lambda c: lease_for_rater(c, rater_id, visit.assignment_id, label))
+        visit, lease = standing.visit, standing.lease
         if lease.completed:
             self.summary.finished_before += 1
             return
+        if not standing.given:
+            self._to_give.add(lease.submission_id)
         form = visit.shown(self._forms.form(visit.assignment_id, visit.asked.way))
-        talk = Talk(asks_of(form, visit.asked.way.conversation), self._journal.calls(KIND, lease.submission_id), visit)
+        talk = Talk(asks_of(form, visit.asked.way.conversation), standing.calls, visit)
         asked_before = talk.is_over  # and not completed, which the last call does as a rule
         while not talk.is_over:
             if self._stopped:
@@ -310,9 +314,15 @@ class RatingRun:
 
     async def _call(self, talk: Talk, request: Request, record: str, lease: Lease, aside: float) -> tuple[Talk, Reply]:
         """Make one request, on record before and after; the last answer of a visit completes it."""
-        key = talk.ask.ask_id
+        key, attempt = talk.ask.ask_id, talk.next_attempt
+
+        def begin(connection: Connection) -> Call:
+            self._give(connection, lease)
+            return journal.begin(connection, KIND, lease.submission_id, key, record, attempt=attempt)
+
         async with self._allowance.place() as place:
-            begun = await self._writer.write(lambda c: journal.begin(c, KIND, lease.submission_id, key, record))
+            begun = await self._writer.write(begin)
+            self._to_give.discard(lease.submission_id)
             reply = place.reply = await self._endpoint.ask(request)
         outcome = talk.outcome_of(begun, reply)
         cost = self._purse.pay(aside, reply)
@@ -330,8 +340,13 @@ class RatingRun:
         self._tell()
         return after, reply
 
+    def _give(self, connection: Connection, lease: Lease) -> None:
+        if lease.submission_id in self._to_give:
+            give(connection, lease)
+
     def _complete(self, connection: Connection, talk: Talk, lease: Lease) -> None:
-        """Store the answers of a visit."""
+        """Store the answers of a visit, which may be one that was asked nothing."""
+        self._give(connection, lease)
         self._store.complete_within(connection, talk.submission(lease), completion_code="rater")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from spa.annotators.raters.endpoint import Reply, Request
-from spa.annotators.raters.reading import Settled, settle
+from spa.annotators.raters.reading import SPOKEN, Settled, settle
 from spa.annotators.raters.visits import Visit
 from spa.annotators.raters.wording import Wording, conversation
 from spa.forms.asks import Ask
@@ -20,6 +20,7 @@ class Talk:
 
     def __init__(self, asks: Sequence[Ask], calls: Sequence[Call], visit: Visit) -> None:
         self.visit = visit
+        self._read: tuple[str, str | None, Settled] | None = None  # of the last call that was tried
         self._asks = tuple(asks)
         self._calls: dict[str, tuple[Call, ...]] = {
             ask.ask_id: tuple(call for call in calls if call.key == ask.ask_id) for ask in asks
@@ -35,6 +36,12 @@ class Talk:
     def ask(self) -> Ask:
         """The first ask that is open."""
         return next(ask for ask in self._asks if not self._is_final(ask))
+
+    @property
+    def next_attempt(self) -> int:
+        """The number of the next call for the first ask that is open."""
+        calls = self._calls[self.ask.ask_id]
+        return calls[-1].attempt + 1 if calls else 1
 
     @property
     def answers(self) -> tuple[Response | Missing, ...]:
@@ -87,17 +94,27 @@ class Talk:
         cut = reply.outcome == "truncated" and self.visit.asked.way.readout == "logit"  # one token was all we wanted
         if reply.outcome != "answered" and not cut:
             return reply.outcome
-        after = self.after(replace(call, outcome="ok", response=reply.body))
-        return "unreadable" if after._settled[call.key].missing else "ok"
+        settled = self._settled_after(replace(call, outcome="ok", response=reply.body))
+        return "unreadable" if settled.missing else "ok"
 
     def after(self, call: Call) -> Talk:
         """Return where the visit stands with one more call."""
-        ask = next(ask for ask in self._asks if ask.ask_id == call.key)
         talk = Talk((), (), self.visit)
         talk._asks = self._asks
         talk._calls = {**self._calls, call.key: (*self._calls[call.key], call)}
-        talk._settled = {**self._settled, call.key: talk._settle(ask)}
+        talk._settled = {**self._settled, call.key: self._settled_after(call)}
         return talk
+
+    def _settled_after(self, call: Call) -> Settled:
+        """Read one more call of an ask; the same response is read once."""
+        spoken = call.outcome in SPOKEN
+        if self._read is not None and spoken and self._read[:2] == (call.key, call.response):
+            return self._read[2]
+        ask = next(ask for ask in self._asks if ask.ask_id == call.key)
+        settled = settle(ask.questions, (*self._calls[call.key], call), self.visit.asked.way)
+        if spoken:
+            self._read = (call.key, call.response, settled)
+        return settled
 
     def _is_final(self, ask: Ask) -> bool:
         return self._settled[ask.ask_id].is_final(self.visit.asked.way.attempts)

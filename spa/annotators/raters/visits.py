@@ -14,6 +14,8 @@ from spa.responses.store import Store
 from spa.responses.submission import Asked
 from spa.study.raters import AskedWay, Way
 
+KIND = "llm"  # of a rater's calls, in the journal
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Visit:
