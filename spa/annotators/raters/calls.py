@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, select
 
-from spa.annotators.raters.run import KIND
+from spa.annotators.raters.visits import KIND
 from spa.responses.leases import PROBE, asked_from_json
 from spa.responses.store import Store
 from spa.responses.store_schema import journal, submissions
