@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from analysis.plan import Plan
+from analysis.preregistration import deviations, frozen_plan, planned
 from analysis.study_facts import StudyFacts, facts_of, plan_of
 from analysis.tables import ANSWERS, AnswerTables, Reading, check_frames
 from spa.commands.workspace import Workspace
@@ -42,4 +44,21 @@ def answers_of(workspace: Workspace) -> StudyAnswers:
         dropped=workspace.outputs.dropped,
         fingerprint=workspace.store.fingerprint,
     )
-    return StudyAnswers(tables=check_frames(frames, Reading()), plan=plan_of(workspace.study), facts=facts)
+    plan = plan_of(workspace.study)
+    facts = replace(facts, preregistration=_preregistered(workspace, plan))
+    return StudyAnswers(tables=check_frames(frames, Reading()), plan=plan, facts=facts)
+
+
+def _preregistered(workspace: Workspace, plan: Plan) -> dict[str, Any] | None:
+    frozen = frozen_plan(workspace.store)
+    if frozen is None:
+        return None
+    wanted = workspace.study.people.annotators
+    content = planned(plan, fingerprint=workspace.store.fingerprint, annotators=wanted)
+    handed_in = sum(visit.completed for visit in workspace.store.visits())
+    return {
+        "frozen_at": frozen.frozen_at,
+        "sha256": frozen.sha256,
+        "submissions": frozen.submissions,
+        "deviations": deviations(frozen, content, annotators=handed_in),
+    }

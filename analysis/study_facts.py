@@ -30,6 +30,7 @@ class StudyFacts:
     currency: str | None = None
     dropped_items: tuple[dict[str, str], ...] = ()  # item_id, rule, evidence
     fingerprint: str | None = None  # of the study as built: file, texts, outputs, images
+    preregistration: dict[str, Any] | None = None  # frozen_at, sha256, submissions, deviations
     pairs: tuple[tuple[str, str], ...] = ()
 
     def reported(self) -> dict[str, Any]:

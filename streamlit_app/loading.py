@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -12,11 +13,13 @@ import streamlit as st
 from analysis.annotator_profiles import AnnotatorProfile, annotator_profiles
 from analysis.plain_text import clean
 from analysis.preference_checks.filtering import SweepRow, consistency_sweep
+from analysis.preregistration import freeze, planned
 from analysis.report.document import Section
 from analysis.report.sections import build_document
 from analysis.report.words import Names
 from analysis.results import analyse
 from analysis.study_answers import StudyAnswers, answers_of
+from analysis.study_facts import plan_of
 from spa.annotators.raters.calls import CallCount, count_calls
 from spa.commands.workspace import Workspace, default_store, open_workspace
 from spa.responses.changes import state_of
@@ -108,3 +111,13 @@ def decide(decision: Decision) -> None:
     place = options().store or default_store(options().path)
     with Store.open(place) as store, store.transaction() as connection:
         add_decision(connection, decision)
+
+
+def freeze_plan() -> None:
+    """Freeze the plan of the study file in the store."""
+    found = workspace()
+    content = planned(
+        plan_of(found.study), fingerprint=found.store.fingerprint, annotators=found.study.people.annotators
+    )
+    with Store.open(options().store or default_store(options().path)) as store:
+        freeze(store, content, now=time.time())

@@ -18,6 +18,7 @@ from analysis.report.headline import headline
 from analysis.report.llm_vs_people import llm_vs_people
 from analysis.report.preference_checks import preference_checks
 from analysis.report.preferences import preferences
+from analysis.report.preregistered import preregistered
 from analysis.report.raters import raters
 from analysis.report.ratings import ratings
 from analysis.report.robustness import robustness
@@ -29,6 +30,7 @@ from analysis.report.words import listed, plural
 SECTIONS: tuple[SectionMaker, ...] = (
     headline,
     asked,
+    preregistered,
     excluded,
     preferences,
     preference_checks,

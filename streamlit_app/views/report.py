@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import io
 import zipfile
+from datetime import UTC, datetime
 
 import streamlit as st
 
+from analysis.heds import datasheets, sheet_files
+from analysis.preregistration import frozen_plan
 from analysis.report import render_report
 from analysis.results import to_json
 from streamlit_app import loading
@@ -20,6 +23,7 @@ def show() -> None:
     st.title("Report")
     titles = {name: section.title for name, section in found.sections.items()}
     chosen = st.multiselect("Sections", list(titles), default=list(titles), format_func=titles.__getitem__)
+    _frozen(state)
     _downloads(state, tuple(name for name in titles if name in chosen))
     show_sections(found.sections, chosen)
 
@@ -27,11 +31,13 @@ def show() -> None:
 def _downloads(state: str, chosen: tuple[str, ...]) -> None:
     files = _files(state, chosen)
     study = loading.workspace().study.id
-    columns = st.columns(4)
+    columns = st.columns(5)
     columns[0].download_button("Report (HTML)", files["report.html"], f"{study}-report.html", "text/html")
-    columns[1].download_button("Tables (CSV, LaTeX)", _zipped(files), f"{study}-tables.zip", "application/zip")
+    tables = {name: text for name, text in files.items() if name.startswith(("tables/", "figures/"))}
+    columns[1].download_button("Tables (CSV, LaTeX)", _zipped(tables), f"{study}-tables.zip", "application/zip")
     columns[2].download_button("Results (JSON)", files["results.json"], f"{study}-results.json", "application/json")
     columns[3].download_button("Report (Markdown)", files["report.md"], f"{study}-report.md", "text/markdown")
+    columns[4].download_button("Datasheet (HEDS 3.0)", _datasheet(state), f"{study}-heds.zip", "application/zip")
 
 
 @st.cache_data(show_spinner="Writing the report\N{HORIZONTAL ELLIPSIS}", max_entries=4)
@@ -40,10 +46,31 @@ def _files(state: str, chosen: tuple[str, ...]) -> dict[str, str]:
     return {**render_report(results, only=chosen), "results.json": to_json(results)}
 
 
+@st.cache_data(show_spinner=False, max_entries=4)
+def _datasheet(state: str) -> bytes:
+    sheets = datasheets(loading.workspace(), loading.analysed(state).results)
+    return _zipped(sheet_files(sheets))
+
+
 def _zipped(files: dict[str, str]) -> bytes:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as folder:
         for name, text in files.items():
-            if name.startswith(("tables/", "figures/")):
-                folder.writestr(name, text)
+            folder.writestr(name, text)
     return packed.getvalue()
+
+
+def _frozen(state: str) -> None:
+    """Say whether the plan was frozen, and let a reviewer freeze it."""
+    store = loading.workspace().store
+    frozen = frozen_plan(store)
+    if frozen is not None:
+        when = datetime.fromtimestamp(frozen.frozen_at, UTC)
+        st.caption(
+            f"Plan frozen on {when:%Y-%m-%d %H:%M} UTC, SHA-256 {frozen.sha256[:16]}; the report lists what deviates."
+        )
+        return
+    st.caption("The analysis plan has not been frozen; `spa freeze` does it before answers are collected.")
+    if loading.options().reviewer is not None and st.button("Freeze the plan now"):
+        loading.freeze_plan()
+        st.rerun()

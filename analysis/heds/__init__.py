@@ -1,0 +1,8 @@
+"""A human-evaluation datasheet (HEDS 3.0) filled in from a study."""
+
+from __future__ import annotations
+
+from analysis.heds.form import Field, read_fields
+from analysis.heds.sheet import Sheet, datasheets, sheet_files, write_sheets
+
+__all__ = ["Field", "Sheet", "datasheets", "read_fields", "sheet_files", "write_sheets"]

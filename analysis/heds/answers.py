@@ -1,0 +1,194 @@
+"""What a study says about itself, as answers to the form's questions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from analysis.heds.form import option
+from analysis.preregistration import frozen_plan
+from spa.commands.workspace import Workspace
+from spa.forms.form import TextBlock
+from spa.responses.decisions import read_decisions
+from spa.responses.outcomes import COMPLETED
+from spa.study.study import Criterion, Study
+
+Answers = dict[tuple[str, int | None], str | bool]  # number of the question, and of a box to tick -> value
+OVERALL = "overall"
+RECRUITED = {
+    "prolific": "Through the platform Prolific.",
+    "mturk": "As workers of an endpoint that speaks the MTurk protocol.",
+    "link": "Through a link to the survey that was handed on.",
+    "simulated": "Not at all: these annotators are simulated.",
+}
+RELATIVE, ABSOLUTE = ("spa", "choice"), ("likert", "continuous", "category")
+FORMS = {"spa": 3, "choice": 3, "likert": 2, "continuous": 2, "category": 7}
+SEEN_AS = {"likert": 1, "category": 1, "choice": 1, "spa": 5, "continuous": 5}
+
+
+def about_study(workspace: Workspace, results: Mapping[str, Any]) -> Answers:
+    """Answer the questions of parts 1, 2, 3 and 5, as far as the study says."""
+    study = workspace.study
+    visits = [visit for visit in workspace.store.visits() if visit.outcome == COMPLETED]
+    sources = list(dict.fromkeys(visit.source for visit in visits))
+    found: Answers = {
+        ("1.1.2", None): f"{study.title} (study {study.id})",
+        ("3.1.1", None): _outputs(workspace),
+        ("3.2.1", None): str(len({visit.annotator_id for visit in visits})),
+        ("3.2.4", None): "Written instructions before the questions; no practice and no training.",
+        ("3.3.1", None): _preregistered(workspace),
+        ("3.3.2", None): "A web form in the annotator's own browser, served by spa-eval.",
+        ("3.3.4.2", None): _shown(workspace),
+    }
+    if study.outputs.kind == "image":
+        found["2.2", 11] = True
+    if study.people.pay is not None and set(sources) - {"simulated"}:
+        found["3.2.2.2", None] = option("3.2.2.2", 1)
+    if sources:
+        found["3.2.3", None] = " ".join(RECRUITED.get(source, f"Through {source}.") for source in sources)
+        found["3.3.7", None] = option("3.3.7", 1)
+        found["3.3.8", None] = "Annotators used devices, places and times of their own; none of it was recorded."
+    if "prolific" in sources or "mturk" in sources:
+        found["5.2", None] = option("5.2", 2)  # the platform's ids of people
+    if study.people.minutes_allowed is not None:
+        found["3.3.5", 3] = True
+    found |= _quality(workspace, results)
+    return found
+
+
+def _preregistered(workspace: Workspace) -> str:
+    frozen = frozen_plan(workspace.store)
+    return option("3.3.1", 1 if frozen is not None and frozen.submissions == 0 else 2)
+
+
+def _outputs(workspace: Workspace) -> str:
+    """Count the different outputs of each system that the drawn forms show."""
+    shown: dict[str, set[tuple[str, int]]] = {}
+    keys = {key.assignment_id: key for key in workspace.store.keys()}
+    for assignment in workspace.store.assignments():
+        for block in assignment.blocks:
+            for output in block.shown:
+                system = keys[assignment.assignment_id].systems[output.label]
+                shown.setdefault(system, set()).add((output.item_id, output.sample))
+    counts = {system: len(outputs) for system, outputs in shown.items()}
+    if len(set(counts.values())) == 1:
+        return f"{next(iter(counts.values()))} (the same number of each system)"
+    return ", ".join(f"{system}: {count}" for system, count in counts.items())
+
+
+def _shown(workspace: Workspace) -> str:
+    """Quote what a form of the study says and asks, without the outputs."""
+    first = next(workspace.store.assignments(), None)
+    if first is None:
+        return ""
+    form = workspace.form(first.assignment_id)
+    words = [block.markdown for page in form.pages for block in page.blocks if isinstance(block, TextBlock)]
+    asked = list(dict.fromkeys(question.text for question in form.questions("people")))
+    return "\n\n".join(["Instructions and texts:", *words, "Questions of one form:", *asked])
+
+
+def _quality(workspace: Workspace, results: Mapping[str, Any]) -> Answers:
+    study, tau = workspace.study, results["settings"]["consistency_tau"]
+    lines = []
+    if study.screening:
+        lines.append("Screening questions; who gives no eligible answer is left out.")
+    if study.attention_checks or (study.likert is not None and study.likert.identical_pairs):
+        allowed = results["settings"]["max_failed_checks"]
+        lines.append(f"Attention checks; who fails more than {allowed} is left out.")
+    if study.spa is not None and study.spa.directions == "both" and tau is not None:
+        lines.append(f"Self-consistency: whose two chances of one pair add up to more than {tau:g} is left out.")
+    with workspace.store.reading() as connection:
+        reviewed = bool(read_decisions(connection))
+    if reviewed:
+        lines.append("Submissions were reviewed by hand; each decision is kept with its reason.")
+    if not lines:
+        return {("3.3.3.1", 7): True}
+    excluded = len({row["annotator_id"] for row in results["exclusions"] if row["assignment_id"] is None})
+    lines.append(f"{excluded} annotators were left out of the analysis.")
+    found: Answers = {("3.3.3.2", None): " ".join(lines), ("3.3.3.1", 4): True}
+    if len(lines) > 1 + reviewed:
+        found["3.3.3.1", 2] = True
+    if reviewed:
+        found["3.3.3.1", 3] = True
+    return found
+
+
+def about_criteria(workspace: Workspace, results: Mapping[str, Any]) -> dict[str, Answers]:
+    """Answer the questions of part 4 for every criterion and way of asking, as far as the study says."""
+    study = workspace.study
+    named = {criterion.id: criterion for criterion in study.criteria}
+    questions = (results.get("study") or {}).get("questions") or ()
+    asked = sorted(questions, key=lambda row: row["criterion"] != OVERALL)
+    found: dict[str, Answers] = {}
+    for row in asked:
+        way, criterion = row["elicitation"], named.get(row["criterion"])
+        found[f"{row['criterion']} ({way})"] = {
+            ("4.2.1", None): option("4.2.1", 2),
+            ("4.2.2", None): option("4.2.2", 2 if way in RELATIVE else 1),
+            ("4.2.3", None): option("4.2.3", 1),
+            ("4.3.1.1", None): OVERALL if criterion is None else criterion.name,
+            ("4.3.3", None): _size(study, way, criterion),
+            ("4.3.4", None): _range(study, way, criterion),
+            ("4.3.5", None): option("4.3.5", SEEN_AS[way]),
+            ("4.3.7", None): row["text"],
+            ("4.3.8", None): option("4.3.8", FORMS[way]),
+            ("4.3.9", None): _aggregated(way, results),
+            ("4.3.10", None): _effect(way),
+            **_agreement(row["criterion"], results),
+        }
+        own = found[f"{row['criterion']} ({way})"]
+        if criterion is not None and criterion.question:
+            own["4.3.2", None] = criterion.question
+        if criterion is not None and criterion.against_source:
+            own["4.1.3", None] = option("4.1.3", 2)
+    return found
+
+
+def _size(study: Study, way: str, criterion: Criterion | None) -> str:
+    if way == "likert" and study.likert is not None:
+        return str(study.likert.points)
+    if way == "choice":
+        return "3" if study.choices is not None and study.choices.ties else "2"
+    if way == "category" and criterion is not None:
+        return str(len(criterion.options))
+    return "101"
+
+
+def _range(study: Study, way: str, criterion: Criterion | None) -> str:
+    if way == "likert" and study.likert is not None:
+        return ", ".join(str(point) for point in range(1, study.likert.points + 1))
+    if way == "choice":
+        return "first, second" + (", tie" if study.choices is not None and study.choices.ties else "")
+    if way == "category" and criterion is not None:
+        return ", ".join(each.text for each in criterion.options)
+    return "0 to 100 in whole numbers" + (" (per cent)" if way == "spa" else "")
+
+
+def _aggregated(way: str, results: Mapping[str, Any]) -> str:
+    settings = results["settings"]
+    corrected = {"holm": "Holm's correction", "bh": "the correction of Benjamini and Hochberg"}[settings["correction"]]
+    told = {
+        "spa": "Both directions of a pair averaged within an annotator; mean over annotators, t-test against 50 %",
+        "choice": "Wins, a tie half, averaged within the unit; mean over units, t-test against 50 %",
+    }
+    means = "Differences of two systems averaged within the unit; mean over units, paired t-test"
+    return f"{told.get(way, means)}, {corrected} at {settings['fwer']:g}; Bradley-Terry strengths beside them."
+
+
+def _effect(way: str) -> str:
+    if way in RELATIVE:
+        return "The mean preference or win rate itself, with its interval; Cohen's d_z beside it."
+    return "Mean difference in points with its interval; Hedges' g and the chance of a higher rating beside it."
+
+
+def _agreement(criterion: str, results: Mapping[str, Any]) -> Answers:
+    """Take alpha of people's ratings at the level that fits the scale."""
+    people = {row["group"] for row in results["groups"] if row["annotator_kind"] != "llm"}
+    for row in results["agreement"]:
+        if row["criterion"] == criterion and row["group"] in people and row["fits_scale"] and row["value"] is not None:
+            ends = f" (interval {row['ci_low']:.3f} to {row['ci_high']:.3f})" if row["ci_low"] is not None else ""
+            return {
+                ("4.3.11.1", None): row["measure"].replace("_", " "),
+                ("4.3.11.2", None): f"{row['value']:.3f}{ends}",
+            }
+    return {}
