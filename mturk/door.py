@@ -7,6 +7,7 @@ once, and what counts is what is handed in at the endpoint and collected from th
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from collections.abc import Iterable
@@ -17,11 +18,13 @@ from fastapi import FastAPI
 from fastapi.responses import HTMLResponse, Response
 
 from mturk import records
-from mturk.endpoints import VARIABLE
+from mturk.endpoints import VARIABLE, choose_endpoint
 from mturk.hit_page import DOOR
 from mturk.receipts import RECEIPT_FIELD, SOURCE, make_receipt
 from mturk.settings import Settings, minutes_allowed, read_settings
+from mturk.sites import fetch_sites
 from spa.annotators.doors import House
+from spa.errors import PlatformError
 from spa.forms.form import Form
 from spa.forms.html import render_notice, render_whole
 from spa.responses.outcomes import COMPLETED, FAILED_CHECKS, Outcome
@@ -32,6 +35,7 @@ SUBMIT_PATH = "/mturk/externalSubmit"
 ENTITY = re.compile(r"[A-Z0-9]{1,64}", re.ASCII)
 WORKER = re.compile(r"A[A-Z0-9]{1,63}", re.ASCII)
 UNKNOWN, FORBIDDEN = 404, 403
+log = logging.getLogger("uvicorn.error")
 
 
 def mount(app: FastAPI, house: House) -> None:
@@ -58,9 +62,7 @@ class HitDoor:
     @property
     def origins(self) -> tuple[str, ...]:
         """Sites that show the form in a frame and take what is handed in."""
-        endpoint = urlsplit(os.environ.get(VARIABLE, "").strip())
-        named = [f"{endpoint.scheme}://{endpoint.netloc}"] if endpoint.netloc else []
-        return tuple(dict.fromkeys((*self.settings.worker_sites, *named, *records.origins(self.house.store))))
+        return tuple(dict.fromkeys((*self.settings.worker_sites, *records.sites(self.house.store), *_named_sites())))
 
     def come_in(
         self,
@@ -75,7 +77,7 @@ class HitDoor:
         hit = records.find_hit(self.house.store, hitId) if ENTITY.fullmatch(hitId) else None
         if hit is None or not ENTITY.fullmatch(assignmentId) or not WORKER.fullmatch(workerId):
             return self.house.notice("hit_unknown", UNKNOWN)
-        if not _is_site(turkSubmitTo, (hit.endpoint, *self.settings.worker_sites)):
+        if not _is_site(turkSubmitTo, (*hit.sites.split(), *self.settings.worker_sites)):
             return self.house.notice("hit_unknown", FORBIDDEN)
         records.note_frame(self.house.store, assignmentId, hit_id=hitId, submit_to=turkSubmitTo)
         return self.house.admit(
@@ -113,6 +115,17 @@ class HitDoor:
 
     def _first_form(self) -> Form:
         return self.house.form(self.house.store.assignment_ids()[0])
+
+
+def _named_sites() -> tuple[str, ...]:
+    """Ask the endpoint that the environment names, so that this server may start before HITs are published."""
+    if not os.environ.get(VARIABLE, "").strip():
+        return ()
+    try:
+        return fetch_sites(choose_endpoint(None))
+    except PlatformError as error:
+        log.warning("%s Until this server starts again, only sites of HITs published by now may show it.", error)
+        return ()
 
 
 def submit_address(submit_to: str) -> str:

@@ -21,6 +21,7 @@ from mturk.once import Deed, Once
 from mturk.questions import question_size, render_question
 from mturk.replies import Reply, call, failed, fetch, pages
 from mturk.settings import Settings, minutes_allowed, minutes_of
+from mturk.sites import fetch_sites
 from spa.errors import PlatformError, StudyError
 from spa.journal import STARTED
 
@@ -50,17 +51,18 @@ class Plan:
     wanted: int  # annotators of the study
     published: int  # places in HITs that were made before
     cost: Estimate  # of the seats
+    origins: tuple[str, ...]  # sites that answers may be posted to
     largest_question: int  # bytes of the largest XML looked at; those of the form where it does not fit
     minutes_allowed: float
 
 
 def origins_of(settings: Settings, endpoint: Endpoint) -> tuple[str, ...]:
-    """Return the sites that answers may be posted to."""
-    return tuple(dict.fromkeys((endpoint.origin, *settings.worker_sites)))
+    """Return the sites that answers may be posted to; the endpoint is asked for its own."""
+    return tuple(dict.fromkeys((endpoint.origin, *settings.worker_sites, *fetch_sites(endpoint))))
 
 
 def make_plan(workspace: Workspace, settings: Settings, endpoint: Endpoint, *, annotators: int | None = None) -> Plan:
-    """Plan the HITs that are still to be made, and price them; nothing is sent.
+    """Plan the HITs that are still to be made, and price them; nothing is made.
 
     Parameters
     ----------
@@ -90,7 +92,8 @@ def make_plan(workspace: Workspace, settings: Settings, endpoint: Endpoint, *, a
             f"run `spa build` with --annotators {needed}"
         )
     published = records.all_hits(workspace.store, endpoint.origin)
-    form, largest = _choose_form(workspace, settings, endpoint, built[:needed], published)
+    origins = origins_of(settings, endpoint)
+    form, largest = _choose_form(workspace, settings, origins, built[:needed], published)
     offered = 0 if form == "html" else sum(_original_size(hit) for hit in published)
     if form == "html":
         made = {hit.key for hit in published}
@@ -109,6 +112,7 @@ def make_plan(workspace: Workspace, settings: Settings, endpoint: Endpoint, *, a
         wanted=wanted,
         published=sum(hit.max_assignments for hit in published),
         cost=cost,
+        origins=origins,
         largest_question=largest,
         minutes_allowed=minutes_allowed(workspace.study, settings, first),
     )
@@ -156,7 +160,7 @@ class Publisher:
         ]
         for entry in opened:
             seat = _seat_of(entry.key)
-            self.once.settle(self._deed(seat, {}), entry)
+            self.once.settle(self._deed(seat, {}, origins_of(self.settings, self.endpoint)), entry)
         return len(opened)
 
     def publish(self, plan: Plan, family: str) -> Iterator[str]:
@@ -166,7 +170,7 @@ class Publisher:
         family_type = ensure_family_type(self.once, self.endpoint, family)
         hit_type = self._hit_type(plan, family_type)
         for seat in plan.seats:
-            answer = self.once.do(self._deed(seat, self._request(plan, seat, hit_type)))
+            answer = self.once.do(self._deed(seat, self._request(plan, seat, hit_type), plan.origins))
             yield str(answer["HIT"]["HITId"])
 
     def _hit_type(self, plan: Plan, family_type: str) -> str:
@@ -190,17 +194,16 @@ class Publisher:
             "HITTypeId": hit_type,
             "MaxAssignments": seat.assignments,
             "LifetimeInSeconds": round(self.settings.lifetime_hours * 3600),
-            "Question": self._question(seat),
+            "Question": self._question(plan, seat),
         }
 
-    def _question(self, seat: Seat) -> str:
+    def _question(self, plan: Plan, seat: Seat) -> str:
         if seat.assignment_id is None:
             return render_question(external_question(str(self.settings.public_url)))
         form = self.workspace.form(seat.assignment_id)
-        question = html_question(form, self.workspace.texts, origins=origins_of(self.settings, self.endpoint))
-        return render_question(question)
+        return render_question(html_question(form, self.workspace.texts, origins=plan.origins))
 
-    def _deed(self, seat: Seat, request: Mapping[str, Any]) -> Deed:
+    def _deed(self, seat: Seat, request: Mapping[str, Any], origins: tuple[str, ...]) -> Deed:
         annotation = f"spa:{self.workspace.study.id}:"
         return Deed(
             scope=self.scope,
@@ -210,7 +213,7 @@ class Publisher:
             find=partial(self._find, annotation),
             annotation=annotation,
             read_refusal=self._read_refusal,
-            keep=partial(self._keep, seat),
+            keep=partial(self._keep, seat, origins),
         )
 
     def _find(self, annotation: str, token: str) -> Mapping[str, Any] | None:
@@ -231,7 +234,7 @@ class Publisher:
                 return found.content
         return None
 
-    def _keep(self, seat: Seat, connection: Connection, answer: Mapping[str, Any]) -> None:
+    def _keep(self, seat: Seat, origins: tuple[str, ...], connection: Connection, answer: Mapping[str, Any]) -> None:
         hit = answer["HIT"]
         reward = parse_money(str(hit["Reward"]))
         most = int(hit["MaxAssignments"])
@@ -243,6 +246,7 @@ class Publisher:
             endpoint=self.endpoint.origin,
             key=_key_of(seat),
             assignment_id=seat.assignment_id,
+            sites=" ".join(origins),
             max_assignments=most,
             reward=format_money(reward),
             fee=format_money(assignment_fee(reward, max_assignments=most, masters=masters, rules=self.settings.fees)),
@@ -261,7 +265,7 @@ def fetch_hit(endpoint: Endpoint, hit_id: str) -> Mapping[str, Any]:
 def _choose_form(
     workspace: Workspace,
     settings: Settings,
-    endpoint: Endpoint,
+    origins: tuple[str, ...],
     assignment_ids: list[str],
     published: tuple[records.Hit, ...],
 ) -> tuple[Literal["html", "external"], int]:
@@ -270,7 +274,6 @@ def _choose_form(
     if settings.form == "external" or (settings.form == "auto" and began == {"external"}):
         return "external", _external_size(settings)
     largest = 0
-    origins = origins_of(settings, endpoint)
     for assignment_id in assignment_ids:
         question = html_question(workspace.form(assignment_id), workspace.texts, origins=origins)
         largest = max(largest, question_size(question))

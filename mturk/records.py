@@ -42,6 +42,7 @@ hits = Table(
     Column("endpoint", String, nullable=False),
     Column("key", String, nullable=False),  # of the journal: which seats of the study this HIT offers
     Column("assignment_id", String),  # the form that stands in the HIT; NULL where the survey server hands forms out
+    Column("sites", Text, nullable=False),  # origins that answers may be posted to, a space between
     Column("max_assignments", Integer, nullable=False),
     Column("reward", String, nullable=False),  # dollars
     Column("fee", String, nullable=False),  # dollars for one assignment
@@ -93,6 +94,7 @@ class Hit:
     endpoint: str
     key: str
     assignment_id: str | None
+    sites: str
     max_assignments: int
     reward: str
     fee: str
@@ -155,10 +157,11 @@ def find_hit(store: Store, hit_id: str) -> Hit | None:
     return None if row is None else Hit(**row._mapping)
 
 
-def origins(store: Store) -> tuple[str, ...]:
-    """Return the endpoints at which HITs of the study were published."""
+def sites(store: Store) -> tuple[str, ...]:
+    """Return the sites at which the HITs of the study are shown and handed in."""
     with store.reading() as connection:
-        return tuple(connection.scalars(select(hits.c.endpoint).distinct().order_by(hits.c.endpoint)))
+        found = connection.scalars(select(hits.c.sites).distinct().order_by(hits.c.sites))
+        return tuple(dict.fromkeys(site for one in found for site in one.split()))
 
 
 def note_frame(store: Store, mturk_assignment_id: str, *, hit_id: str, submit_to: str) -> None:

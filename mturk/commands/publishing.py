@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @study_options
 @click.option("--annotators", type=click.IntRange(min=1), help="How many in all. [default: the study's number]")
 def plan(study: Path, store: str | None, endpoint_url: str | None, annotators: int | None, as_json: bool) -> None:
-    """Say which HITs STUDY would become, who may take them, and what they cost. Nothing is sent."""
+    """Say which HITs STUDY would become, who may take them, and what they cost. Nothing is made."""
     from mturk.publishing import make_plan
 
     with at_desk(study, store, endpoint_url, changes=False) as desk:

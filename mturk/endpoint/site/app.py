@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 
 from mturk.endpoint.moment import Endpoint
 from mturk.endpoint.refusals import Refusal
@@ -16,6 +16,7 @@ from mturk.endpoint.site.pages import send_asset
 from mturk.endpoint.site.room import Room
 from mturk.endpoint.site.settings import SiteSettings
 from mturk.endpoint.site.working import Workroom
+from mturk.sites import ADDRESS, write_sites
 from spa.errors import ResponseError
 
 
@@ -70,6 +71,12 @@ def add_site(app: FastAPI, endpoint: Endpoint, settings: SiteSettings) -> None:
         ("/static/{name}", "GET", _send),
     ):
         app.add_route(path, route, methods=[method])
+    sites = write_sites(settings.site_url, settings.frame_url)
+
+    async def tell_sites(request: Request) -> Response:
+        return JSONResponse(sites)
+
+    app.add_route(ADDRESS, tell_sites, methods=["GET"])
     app.add_middleware(Headed, headers=SITE_HEADERS)
     for error in (HTTPException, Refusal, ResponseError):
         app.add_exception_handler(error, room.failed)
