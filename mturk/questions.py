@@ -18,7 +18,9 @@ LARGEST_QUESTION = 65_535  # bytes of UTF-8, the whole XML
 TALLEST_FRAME = 1_000_000  # pixels
 HEIGHT = re.compile(r"\+?0*[0-9]{1,7}", re.ASCII)
 CROWD_ELEMENT = re.compile(r"<(crowd-[a-z-]+)", re.IGNORECASE)
-SPACE_IN_ADDRESS = re.compile(r"[\s\x00-\x1f]")
+NOT_IN_ADDRESS = re.compile(r"[\s\x00-\x20\x7f\\]")
+HOST = re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+")  # without what browsers would decode or map to another host
+NUMBER_HOST = re.compile(r"(?:.*\.)?(?:0[xX][0-9A-Fa-f]*|[0-9]+)\.?")
 
 
 class QuestionRefused(PlatformError):
@@ -180,8 +182,10 @@ def check_height(height: int) -> None:
 def check_address(url: str) -> None:
     """Refuse an address that a worker's browser would not, or should not, open in a frame."""
     shown = url[:120]
-    if FORBIDDEN.search(url) or SPACE_IN_ADDRESS.search(url):
-        raise QuestionRefused(f"ExternalURL: {shown!r} holds a space or a control character; percent-encode it")
+    if FORBIDDEN.search(url) or NOT_IN_ADDRESS.search(url):
+        raise QuestionRefused(
+            f"ExternalURL: {shown!r} holds a space, a backslash or a control character; percent-encode it"
+        )
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port
@@ -189,10 +193,28 @@ def check_address(url: str) -> None:
         raise QuestionRefused(f"ExternalURL: {shown!r} is no address ({error})") from error
     if parts.scheme not in ("https", "http") or not host:
         raise QuestionRefused(f"ExternalURL: {shown!r}, an address that begins with https:// was wanted")
+    if not HOST.fullmatch(host) or (NUMBER_HOST.fullmatch(host) and not is_address(host)):
+        raise QuestionRefused(
+            f"ExternalURL: the host of {shown!r} is written so that browsers read another; "
+            "write it in plain letters (xn-- for other alphabets) or as a dotted number"
+        )
     if parts.username is not None or parts.password is not None:
         raise QuestionRefused("ExternalURL: carries a user name or a password, which every worker would read")
     if parts.scheme == "http" and not is_loopback(host):
         raise QuestionRefused(f"ExternalURL: {shown!r} is http; https is wanted, except on this machine (127.0.0.1)")
+
+
+def is_address(host: str) -> bool:
+    """Say whether a host is an IP address in its usual form.
+
+    >>> [is_address(host) for host in ("10.0.0.5", "::1", "10.5", "0x7f000001")]
+    [True, True, False, False]
+    """
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
 
 
 def is_loopback(host: str) -> bool:

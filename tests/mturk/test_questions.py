@@ -71,6 +71,9 @@ def test_a_character_that_xml_cannot_hold_is_named(character: str) -> None:
         "http://127.0.0.1:8000/m",
         "http://localhost/",
         "http://[::1]:90/",
+        "https://192.0.2.7/",
+        "https://xn--bcher-kva.example/a?t=%C3%A9&u=é",
+        "https://7.example.org/",
     ],
 )
 def test_an_address_comes_back(url: str) -> None:
@@ -92,6 +95,14 @@ def test_an_address_comes_back(url: str) -> None:
         "https://example.org/a b",
         "https://example.org:99999/",
         "https://[::1/",
+        "https://example.org\\.example.net/",
+        "https://example.org\\@example.net/",
+        "https://%65xample.org/",
+        "https://ｅxample.org/",
+        "https://2130706433/",
+        "https://0x7f.1/",
+        "https://127.1/",
+        "https://example.0x1/",
         "",
     ],
 )
