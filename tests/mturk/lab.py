@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,34 @@ class HandClock:
         return self.now
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Posted:
+    """A form that reached the site."""
+
+    path: str
+    status: int
+    with_cookies: bool
+
+
+class Recorder:
+    """Notes the forms that an application is sent."""
+
+    def __init__(self, app: Any, posted: list[Posted]) -> None:
+        self.app = app
+        self.posted = posted
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Pass the request on and note what was answered."""
+
+        async def noting(message: Any) -> None:
+            if message["type"] == "http.response.start" and scope["method"] == "POST":
+                cookies = any(name == b"cookie" for name, _ in scope["headers"])
+                self.posted.append(Posted(path=scope["path"], status=message["status"], with_cookies=cookies))
+            await send(message)
+
+        await self.app(scope, receive, noting)
+
+
 class Lab:
     """An endpoint with one requester; the site is served where ``site_url`` and ``frame_url`` say."""
 
@@ -56,6 +85,7 @@ class Lab:
         self.endpoint = endpoint
         self.clock = clock
         self.settings = settings
+        self.posted: list[Posted] = []
         self.requester_id = self._new_requester("A lab")
 
     @property
@@ -178,13 +208,14 @@ def open_lab(store: str | Path, *, popups: bool = False) -> Iterator[Lab]:
         settings = SiteSettings(
             site_url=site.address, frame_url=frames.address, place="Lab HITs", popups=popups, clock=clock
         )
+        lab = Lab(endpoint, clock, settings)
         app = TwoDoors(
-            create_site(endpoint, settings),
+            Recorder(create_site(endpoint, settings), lab.posted),
             create_frames(endpoint, settings),
             frame_port=frames.socket.getsockname()[1],
         )
         stack.enter_context(serving(app, (site, frames)))
-        yield Lab(endpoint, clock, settings)
+        yield lab
 
 
 @contextmanager
