@@ -22,12 +22,14 @@ ORDER = (
     "build",
     "preview",
     "serve",
+    "status",
     "rate",
     "simulate",
     "import",
     "export",
     "report",
     "review-explanations",
+    "forget",
     "demo",
 )
 

@@ -22,7 +22,7 @@ from spa.forms.form import (
     Target,
 )
 from spa.responses.leases import PROBE, asked_from_json
-from spa.responses.outcomes import NO_CONSENT
+from spa.responses.outcomes import NO_CONSENT, WITHDRAWN
 from spa.responses.store_schema import answers, submissions, to_bytes
 from spa.responses.submission import Missing, Response, Submission
 
@@ -111,7 +111,7 @@ def read_submissions(
         select(submissions)
         .where(
             submissions.c.completed_at.is_not(None),
-            submissions.c.outcome != NO_CONSENT,  # who did not agree left no answers
+            submissions.c.outcome.not_in((NO_CONSENT, WITHDRAWN)),  # these left no answers
             submissions.c.number > after,
             tried_out if probes else ~tried_out,
         )

@@ -174,6 +174,21 @@ def _sqlite_engine(path: Path, *, read_only: bool, wait: float) -> Engine:
     return engine
 
 
+def scrub(engine: Engine) -> None:
+    """Write SQLite's log into the file and empty it; have PostgreSQL drop its dead rows."""
+    raw = engine.raw_connection()
+    try:
+        if engine.dialect.name == "sqlite":
+            raw.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        elif engine.dialect.name == "postgresql":
+            driver: Any = raw.dbapi_connection
+            driver.autocommit = True
+            raw.cursor().execute("VACUUM")
+            driver.autocommit = False
+    finally:
+        raw.close()
+
+
 def _begin(connection: Connection) -> None:
     options: dict[str, Any] = dict(connection.get_execution_options())
     connection.exec_driver_sql("BEGIN IMMEDIATE" if options.get("writes") else "BEGIN")

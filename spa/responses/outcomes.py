@@ -17,13 +17,20 @@ NO_CONSENT: Outcome = "no_consent"
 FAILED_CHECKS: Outcome = "failed_checks"
 QUOTA_FULL: Outcome = "quota_full"
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
+WITHDRAWN = "withdrawn"  # the answers were deleted on request; nobody is shown this
 
 TIMED_OUT = "timed_out"  # the deadline passed; a late answer takes the place again if it is free
 RETURNED = "returned"  # the person gave the visit back on the platform
 REPLACED = "replaced"  # the same person went on in another visit of the platform
 
+FORGOTTEN = "forgotten "
 CODE_LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"  # none that is mistaken for another
 CODE_LENGTH = 10  # 50 bits
+
+
+def forgotten_name(hashed: str) -> str:
+    """Return what stands for a platform's name of a visit, by its keyed hash, once the person is forgotten."""
+    return FORGOTTEN + hashed
 
 
 def random_code() -> str:

@@ -322,6 +322,11 @@ class Store(StoreOfPeople):
         with self._writing() as connection:
             builds.note(connection, name, value)
 
+    def scrub(self) -> None:
+        """Let the database forget what was deleted: its log and its dead rows still hold it."""
+        with database.told(self.name):
+            database.scrub(self._engine)
+
     # Transactions, for what keeps records of its own beside these
 
     @contextmanager

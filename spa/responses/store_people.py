@@ -16,7 +16,7 @@ from spa.responses.admission import Arrival, Rules
 from spa.responses.answer_rows import save_answers
 from spa.responses.builds import random_token
 from spa.responses.leases import Lease
-from spa.responses.outcomes import COMPLETED, NO_CONSENT, TIMED_OUT, Outcome
+from spa.responses.outcomes import COMPLETED, NO_CONSENT, TIMED_OUT, Outcome, forgotten_name
 from spa.responses.store_schema import payloads, submissions, tokens
 from spa.responses.submission import AnnotatorKind, Submission
 from spa.responses.tokens import add_token, has_token, is_token, note_consent
@@ -36,11 +36,11 @@ class StoreOfPeople:
 
     def annotator_id(self, token: str) -> str:
         """Return the id of the person behind a link: keyed with a secret of this store, so it leads nowhere else."""
-        return self._keyed(token)
+        return self.keyed(token)
 
     def person_id(self, source: str, person: str) -> str:
         """Return the ``annotator_id`` of a platform's person: keyed with a secret of this store."""
-        return self._keyed(f"{source}\x00{person}")
+        return self.keyed(f"{source}\x00{person}")
 
     def new_token(self) -> str:
         """Make and record a token: one person's link."""
@@ -340,9 +340,10 @@ class StoreOfPeople:
     # Looking
 
     def find_visit(self, source: str, external_id: str) -> Visit | None:
-        """Return the visit that a platform calls by this name."""
+        """Return the visit that a platform calls by this name, also where the person was forgotten since."""
         with self.reading() as connection:
-            named = submissions.c.source == source, submissions.c.external_id == external_id
+            names = (external_id, forgotten_name(self.keyed(external_id)))
+            named = submissions.c.source == source, submissions.c.external_id.in_(names)
             row = connection.execute(select_visits(*named)).first()
         return None if row is None else visit_from_row(row)
 
@@ -362,7 +363,8 @@ class StoreOfPeople:
         for row in self.stream(select_visits(*conditions)):
             yield visit_from_row(row)
 
-    def _keyed(self, text: str) -> str:
+    def keyed(self, text: str) -> str:
+        """Return the keyed hash of a name: the same in this store, and nothing to anybody else."""
         secret = self.meta("secret") or ""
         return hmac.new(bytes.fromhex(secret), text.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()[:20]
 

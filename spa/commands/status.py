@@ -1,0 +1,102 @@
+"""``spa status``: how a study with people stands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from spa.responses.status import Line, Status
+
+
+@click.command(epilog="Example: spa status my-study/study.toml")
+@click.argument("study", type=click.Path(path_type=Path))
+@click.option("--store", metavar="PATH|URL", help="The store. [default: STUDY with the suffix .sqlite]")
+@click.option("--codes", is_flag=True, help="Also the completion code of each outcome; whoever sees one can claim pay.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+def status(study: Path, store: str | None, codes: bool, as_json: bool) -> None:
+    """Say how far the people of STUDY are: places, dropouts, outcomes, minutes and hourly pay."""
+    import json
+    import time
+
+    from spa.commands.workspace import open_workspace
+    from spa.responses.status import summarise_visits
+
+    with open_workspace(study, store, read_only=not codes) as workspace:
+        found = summarise_visits(
+            workspace.store.visits(),
+            assignments=workspace.store.count_assignments(),
+            people=workspace.study.people,
+            now=time.time(),
+        )
+        sources = dict.fromkeys(line.source for line in found.lines) or {"link": None}
+        known = {source: workspace.store.outcome_codes(source) for source in sources} if codes else {}
+        title = workspace.study.title
+    if as_json:
+        click.echo(json.dumps(_facts(found) | ({"codes": known} if codes else {}), ensure_ascii=False, indent=2))
+        return
+    click.echo(f"{title}: {found.completed} of {found.places} places done, {found.at_work} at work, {found.free} free")
+    _show_lines(found.lines)
+    for line in _told(found):
+        click.echo(line)
+    for source, each in known.items():
+        click.echo(f"codes for {source}: " + ", ".join(f"{outcome} {code}" for outcome, code in each.items()))
+
+
+def _facts(found: Status) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    money = {name: _text(getattr(found, name)) for name in ("pay", "hourly_pay", "planned_hourly_pay")}
+    return {**asdict(found), **money}
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)
+
+
+def _show_lines(lines: tuple[Line, ...]) -> None:
+    """Print a table with the counts that are not all zero."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    from spa.responses.status import COUNTED
+
+    if not lines:
+        click.echo("Nobody has come yet.")
+        return
+    shown = [name for name in COUNTED if name in ("begun", "completed") or any(getattr(each, name) for each in lines)]
+    grouped = any(line.people_group is not None for line in lines)
+    table = Table(box=box.SIMPLE_HEAD)
+    for title in ("source", *(("group",) if grouped else ())):
+        table.add_column(title)
+    for name in shown:
+        table.add_column(name.replace("_", " "), justify="right")
+    for line in lines:
+        group = [] if not grouped else [_group(line)]
+        table.add_row(line.source, *group, *(str(getattr(line, name)) for name in shown))
+    Console(highlight=False).print(table)
+
+
+def _group(line: Line) -> str:
+    if line.people_group is None:
+        return "-"
+    return line.people_group if line.places is None else f"{line.people_group} ({line.places} places)"
+
+
+def _told(found: Status) -> list[str]:
+    from datetime import datetime
+
+    told = []
+    if found.median_minutes is not None:
+        planned = "" if found.planned_minutes is None else f"; annotators are told {found.planned_minutes:g}"
+        told.append(f"median of {found.median_minutes:.1f} minutes{planned}")
+    if found.hourly_pay is not None:
+        planned = "" if found.planned_hourly_pay is None else f"; {found.planned_hourly_pay} as planned"
+        told.append(f"{found.hourly_pay} {found.currency} an hour at the median{planned}")
+    if found.expected_end is not None and found.completed < found.places:
+        end = datetime.fromtimestamp(found.expected_end).astimezone()
+        told.append(f"at this pace complete by {end:%Y-%m-%d %H:%M %Z}")
+    return told

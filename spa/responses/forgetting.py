@@ -1,0 +1,235 @@
+"""Deleting what says who a person is, on request: names, links, free text, and the answers where these are to go too.
+
+What is left says that somebody came, when, and how it ended; the keyed hash of the person stays, so that
+they are not taken for somebody new. Functions run inside the caller's writing transaction.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, delete, func, or_, select, update
+
+from spa.errors import ResponseError
+from spa.forms.form import ExplanationTarget, Form, TextAnswer
+from spa.responses.answer_rows import target_from_json
+from spa.responses.answers import parse_answer
+from spa.responses.leases import Lease, lease_from_row, lock_leases, select_leases
+from spa.responses.outcomes import FORGOTTEN, WITHDRAWN, forgotten_name
+from spa.responses.store import Store
+from spa.responses.store_schema import answers, decisions, journal, payloads, people, submissions, tokens
+from spa.responses.submission import Response
+
+DELETED = "deleted on request"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account:
+    """What is deleted of one person, and what stays."""
+
+    visits: int
+    platform_names: int  # of the person, and of their visits
+    links: int
+    pages: int  # raw pages that lose free text, or are deleted
+    texts: int  # free texts and unreadable answers that are emptied
+    answers: int  # deleted
+    payments: int  # records of calls to the platform that name the person, which stay as records of money
+    notes: int  # reviewers' decisions on the visits, which stay
+
+
+def forget(
+    store: Store,
+    *,
+    person: str | None,
+    submission: str | None,
+    forms: Callable[[str], Form],
+    with_answers: bool,
+    really: bool,
+) -> Account:
+    """Delete what says who a person is, from the disk too, or only say what that would be.
+
+    Parameters
+    ----------
+    store : Store
+        Of the study.
+    person, submission : str, optional
+        One of them; see :func:`find_person`.
+    forms : callable
+        Assignment id -> its form.
+    with_answers : bool
+        Delete the answers too.
+    really : bool
+        False: nothing is deleted.
+    """
+    with store.transaction() as connection:
+        if connection.dialect.name == "sqlite":
+            connection.exec_driver_sql("PRAGMA secure_delete = ON")  # what is deleted is overwritten
+        lock_leases(connection)
+        names = [] if person is None else [store.annotator_id(person), *_as_visitor(store, connection, person)]
+        visits = find_person(connection, names, person=person, submission=submission)
+        trial = connection.begin_nested()
+        account = forget_person(connection, visits, forms=forms, hashed=store.keyed, with_answers=with_answers)
+        if not really:
+            trial.rollback()
+    if really:
+        store.scrub()
+    return account
+
+
+def _as_visitor(store: Store, connection: Connection, person: str) -> list[str]:
+    """Return the ids that a platform's name is hashed to, for each platform that somebody came from."""
+    sources = connection.scalars(select(people.c.source).distinct())
+    return [store.person_id(source, person) for source in sources]
+
+
+def find_person(
+    connection: Connection, annotator_ids: Collection[str], *, person: str | None, submission: str | None
+) -> list[Lease]:
+    """Return all visits of one person.
+
+    Parameters
+    ----------
+    connection : Connection
+        Inside a transaction.
+    annotator_ids : collection of str
+        Ids that the name given may be hashed to: as a link, or as a person of some platform.
+    person : str, optional
+        The platform's name, a link's token or an ``annotator_id``.
+    submission : str, optional
+        Our own name of a visit, or the platform's.
+
+    Raises
+    ------
+    ResponseError
+        If nobody or several people are called so.
+    """
+    if submission is not None:
+        named = or_(submissions.c.submission_id == submission, submissions.c.external_id == submission)
+    else:
+        known = select(people.c.annotator_id).where(people.c.external_person == person)
+        ids = submissions.c.annotator_id
+        named = or_(ids == person, ids.in_(annotator_ids), ids.in_(known))
+    is_person = submissions.c.annotator_kind != "llm"
+    found = list(connection.scalars(select(submissions.c.annotator_id).distinct().where(named, is_person)))
+    if len(found) != 1:
+        got = "nobody" if not found else f"{len(found)} people"
+        raise ResponseError(
+            f"{person or submission}: wanted one person of this study, got {got}; "
+            "name the platform's id, a link's token, an annotator_id, or a visit with --submission"
+        )
+    own = submissions.c.annotator_id == found[0]
+    return [lease_from_row(row) for row in connection.execute(select_leases().where(own))]
+
+
+def forget_person(
+    connection: Connection,
+    visits: Collection[Lease],
+    *,
+    forms: Callable[[str], Form],
+    hashed: Callable[[str], str],
+    with_answers: bool,
+) -> Account:
+    """Delete what says who a person is, and say what that was.
+
+    Parameters
+    ----------
+    connection : Connection
+        Inside a writing transaction; roll it back for an account without a deletion.
+    visits : collection of Lease
+        What :func:`find_person` found.
+    forms : callable
+        Assignment id -> its form, which says what is free text.
+    hashed : callable
+        A platform's name of a visit -> its keyed hash, by which it is known again.
+    with_answers : bool
+        Delete the answers too; the places go out again.
+    """
+    annotator_id = next(visit.annotator_id for visit in visits)
+    ids = [visit.submission_id for visit in visits]
+    own_visits = submissions.c.submission_id.in_(ids)
+    names = _names(connection, annotator_id, visits)
+    paid = _naming(connection, names)
+    named = connection.execute(
+        update(people)
+        .where(people.c.annotator_id == annotator_id, people.c.external_person.is_not(None))
+        .values(external_person=None)
+    ).rowcount
+    for visit in visits:
+        if visit.external_id is not None and not visit.external_id.startswith(FORGOTTEN):
+            named += 1
+            is_it = submissions.c.submission_id == visit.submission_id
+            forgotten = forgotten_name(hashed(visit.external_id))
+            connection.execute(update(submissions).where(is_it).values(external_id=forgotten))
+    links = connection.execute(delete(tokens).where(tokens.c.submission_id.in_(ids))).rowcount
+    if with_answers:
+        numbers = select(submissions.c.number).where(own_visits)
+        gone = connection.execute(delete(answers).where(answers.c.submission.in_(numbers))).rowcount
+        pages = connection.execute(delete(payloads).where(payloads.c.submission_id.in_(ids))).rowcount
+        texts = 0
+        left = {"outcome": WITHDRAWN, "seat": None, "extra": False, "seconds": None}
+        connection.execute(update(submissions).where(own_visits).values(left))
+    else:
+        gone = 0
+        pages = sum(_clean_pages(connection, visit, forms(visit.assignment_id)) for visit in visits)
+        texts = sum(_clean_answers(connection, visit) for visit in visits)
+    noted = select(func.count()).select_from(decisions).where(decisions.c.submission_id.in_(ids))
+    return Account(
+        visits=len(ids),
+        platform_names=named,
+        links=links,
+        pages=pages,
+        texts=texts,
+        answers=gone,
+        payments=paid,
+        notes=connection.scalar(noted) or 0,
+    )
+
+
+def _names(connection: Connection, annotator_id: str, visits: Collection[Lease]) -> set[str]:
+    known = select(people.c.external_person).where(people.c.annotator_id == annotator_id)
+    return {name for name in (*connection.scalars(known), *(visit.external_id for visit in visits)) if name}
+
+
+def _naming(connection: Connection, names: Collection[str]) -> int:
+    """Count the calls to platforms that name a person."""
+    if not names:
+        return 0
+    calls = connection.execute(select(journal.c.request, journal.c.response).where(journal.c.kind != "llm"))
+    return sum(any(name in (call.request or "") + (call.response or "") for name in names) for call in calls)
+
+
+def _clean_pages(connection: Connection, visit: Lease, form: Form) -> int:
+    """Leave of the raw pages what was chosen or given as a number, and nothing that was written freely."""
+    questions = {question.question_id: question for question in form.questions("people")}
+    sent = select(payloads.c.number, payloads.c.body).where(payloads.c.submission_id == visit.submission_id)
+    cleaned = 0
+    for row in connection.execute(sent).all():
+        fields: Mapping[str, object] = json.loads(row.body)
+        kept = {
+            name: value
+            for name, value in fields.items()
+            if name in questions
+            and not isinstance(questions[name].answer, TextAnswer)
+            and isinstance(parse_answer(questions[name], value), Response)
+        }
+        if kept != fields:
+            cleaned += 1
+            connection.execute(update(payloads).where(payloads.c.number == row.number).values(body=json.dumps(kept)))
+    return cleaned
+
+
+def _clean_answers(connection: Connection, visit: Lease) -> int:
+    """Empty free texts and unreadable answers, whose raw form may hold anything."""
+    number = select(submissions.c.number).where(submissions.c.submission_id == visit.submission_id).scalar_subquery()
+    cleaned = 0
+    for row in connection.execute(select(answers).where(answers.c.submission == number)).all():
+        free = isinstance(target_from_json(row.target), ExplanationTarget)
+        if row.raw is None or not (free or row.missing_reason is not None):
+            continue
+        cleaned += 1
+        is_it = answers.c.submission == row.submission, answers.c.place == row.place
+        emptied = {"raw": None, "number": None, "choice": None, "missing_reason": DELETED}
+        connection.execute(update(answers).where(*is_it).values(emptied))
+    return cleaned

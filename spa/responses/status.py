@@ -1,0 +1,142 @@
+"""How a study with people stands: who is at work, who has gone, how long it takes and what it pays."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Decimal
+from statistics import median
+
+from spa.responses.outcomes import OUTCOMES, REPLACED, WITHDRAWN
+from spa.responses.visits import Visit
+from spa.study.study import People
+
+CENT = Decimal("0.01")
+COUNTED = ("begun", "at_work", "dropped", *OUTCOMES, WITHDRAWN, "extra")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """The visits of one source and quota group, counted; every visit is in exactly one count but ``begun``."""
+
+    source: str
+    people_group: str | None
+    places: int | None  # of the group
+    begun: int
+    at_work: int  # hold a place and have not ended
+    dropped: int  # gave their place up before the end
+    completed: int
+    screened_out: int
+    no_consent: int
+    failed_checks: int
+    quota_full: int
+    withdrawn: int  # answers deleted on request
+    extra: int  # completed when the place was somebody else's
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status:
+    """How a study stands at one moment. Times are in seconds since 1970, money in major units."""
+
+    now: float
+    assignments: int
+    places: int  # to be completed: assignments times people for each
+    completed: int  # places that are done
+    at_work: int
+    free: int
+    lines: tuple[Line, ...]
+    median_minutes: float | None  # of completed visits
+    planned_minutes: float | None
+    pay: Decimal | None
+    currency: str
+    hourly_pay: Decimal | None  # at the median
+    planned_hourly_pay: Decimal | None
+    expected_end: float | None  # at the pace so far; None before the second completed visit
+
+
+def summarise_visits(visits: Iterable[Visit], *, assignments: int, people: People, now: float) -> Status:
+    """Count the visits of people and say when the study will be complete at the pace so far.
+
+    Parameters
+    ----------
+    visits : iterable of Visit
+        All visits of people, without those of raters.
+    assignments : int
+        How many there are.
+    people : People
+        The study's table [people].
+    now : float
+        Seconds since 1970; who is overdue by then counts as dropped.
+
+    Returns
+    -------
+    Status
+        The counts by source and group, medians and pay.
+    """
+    counts: dict[tuple[str, str | None], Counter[str]] = {}
+    minutes: list[float] = []
+    ends: list[float] = []
+    for visit in visits:
+        if visit.release_reason == REPLACED and not visit.finished:
+            continue  # goes on in another visit of the same person
+        line = counts.setdefault((visit.source, visit.people_group), Counter())
+        line["begun"] += 1
+        line[_state(visit, now)] += 1
+        if visit.completed and visit.completed_at is not None:
+            minutes.append((visit.completed_at - visit.leased_at) / 60)
+            if not visit.extra:
+                ends.append(visit.completed_at)
+    in_groups = {group.name: group.places for group in people.groups}
+    lines = tuple(
+        Line(
+            source=source,
+            people_group=group,
+            places=None if group is None else in_groups.get(group),
+            **{name: counted[name] for name in COUNTED},
+        )
+        for (source, group), counted in counts.items()
+    )
+    places = assignments * people.per_assignment
+    done, at_work = sum(line.completed for line in lines), sum(line.at_work for line in lines)
+    typical = median(minutes) if minutes else None
+    return Status(
+        now=now,
+        assignments=assignments,
+        places=places,
+        completed=done,
+        at_work=at_work,
+        free=places - done - at_work,
+        lines=lines,
+        median_minutes=None if typical is None else round(typical, 2),
+        planned_minutes=people.minutes,
+        pay=people.pay,
+        currency=people.currency,
+        hourly_pay=_hourly(people.pay, typical),
+        planned_hourly_pay=_hourly(people.pay, people.minutes),
+        expected_end=_expected_end(sorted(ends), places - done, now),
+    )
+
+
+def _state(visit: Visit, now: float) -> str:
+    if visit.extra:
+        return "extra"
+    if visit.outcome is not None:
+        return visit.outcome
+    overdue = visit.deadline is not None and visit.deadline < now
+    return "dropped" if visit.seat is None or overdue else "at_work"
+
+
+def _hourly(pay: Decimal | None, minutes: float | None) -> Decimal | None:
+    if pay is None or not minutes:
+        return None
+    return (pay * 60 / Decimal(repr(minutes))).quantize(CENT, ROUND_HALF_UP)
+
+
+def _expected_end(ends: list[float], left: int, now: float) -> float | None:
+    """Go on at the pace between the first completed visit and now."""
+    if left == 0:
+        return ends[-1] if ends else None
+    if len(ends) < 2 or now <= ends[0]:
+        return None
+    return now + left * (now - ends[0]) / (len(ends) - 1)

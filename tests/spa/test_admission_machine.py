@@ -1,0 +1,181 @@
+"""Whatever people do in whatever order: no place is given twice, nothing is lost, the least answered goes out first."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, multiple, rule
+
+from spa.responses.admission import NoneLeft, Rules, SecondVisit
+from spa.responses.leases import Lease
+from spa.responses.outcomes import COMPLETED, FAILED_CHECKS, OUTCOMES, RETURNED, SCREENED_OUT, TIMED_OUT
+from spa.responses.store import Store
+from tests.spa.test_store import draws, submission_of
+
+ASSIGNMENTS = 3
+RULES = Rules(per_assignment=2)
+MINUTES = 10.0
+PEOPLE = st.sampled_from(["ada", "bob", "eve", "joe", "kim", "lee", "mia", "ned"])
+
+
+class Coming(RuleBasedStateMachine):
+    """A small study and eight people who come, answer, are late, leave and come back."""
+
+    visits = Bundle("visits")
+
+    @initialize()
+    def build(self) -> None:
+        """Make a store in a folder of its own."""
+        self.folder = tempfile.TemporaryDirectory()
+        self.store = Store.create(Path(self.folder.name) / "study.sqlite")
+        self.store.save_build("fingerprint", draws(ASSIGNMENTS))
+        self.now = 0.0
+        self.sent: dict[str, int] = {}  # pages by visit
+        self.codes: dict[str, str] = {}  # what was acknowledged
+        self.named = 0
+
+    def teardown(self) -> None:
+        """Give the folder back."""
+        if hasattr(self, "store"):
+            self.store.close()
+            self.folder.cleanup()
+
+    @rule(target=visits, person=PEOPLE, again=st.booleans(), passed=st.sampled_from([0.0, 1.0, 400.0, 700.0]))
+    def come(self, person: str, again: bool, passed: float) -> object:
+        """Let a person in under the name of their last visit, or a new one."""
+        self.now += passed
+        self.store.release_overdue(self.now)  # so that what is free is known before somebody comes
+        own = [lease for lease in self.store.visits() if lease.person == person]
+        if own and again:
+            name = str(own[-1].external_id)
+        else:
+            self.named += 1
+            name = f"v{self.named}"
+        seats = self.seats()
+        had = {lease.assignment_id for lease in own}
+        try:
+            lease = self.store.admit(
+                source="panel", person=person, external_id=name, minutes_allowed=MINUTES, rules=RULES, now=self.now
+            )
+        except SecondVisit:
+            assert any(visit.finished for visit in own)
+            return multiple()
+        except NoneLeft:
+            assert all(seats[each] == RULES.per_assignment for each in set(seats) - had)
+            return multiple()
+        open_before = [visit for visit in own if not visit.finished and visit.release_reason != "replaced"]
+        if not own:
+            fewest = min(seats.values())
+            first = next(each for each, people in sorted(seats.items()) if people == fewest)
+            assert lease.assignment_id == first
+        elif again:
+            assert lease.submission_id == own[-1].submission_id
+        elif open_before and open_before[-1].seat is not None:
+            assert lease.assignment_id == open_before[-1].assignment_id
+            self.sent[lease.submission_id] = self.sent.get(open_before[-1].submission_id, 0)
+        self.sent.setdefault(lease.submission_id, len(self.store.payloads(lease.submission_id)))
+        return lease
+
+    @rule(visit=visits)
+    def answer(self, visit: Lease) -> None:
+        """Send a page, also when the time is over."""
+        number = self.sent[visit.submission_id]
+        self.store.save_payload(visit.submission_id, f"p{number}", "{}")
+        self.sent[visit.submission_id] += 1
+
+    @rule(visit=visits, outcome=st.sampled_from([COMPLETED, COMPLETED, SCREENED_OUT, FAILED_CHECKS]))
+    def finish(self, visit: Lease, outcome: object) -> None:
+        """End a visit; the first end counts."""
+        assert outcome in OUTCOMES
+        submission = replace(submission_of(visit), outcome=str(outcome))
+        code = f"code {len(self.codes)}"
+        ended = self.store.finish(submission, outcome, code, rules=RULES, now=self.now)  # type: ignore[arg-type]
+        assert ended.completion_code == self.codes.setdefault(visit.submission_id, code)
+
+    @rule(visit=visits, reason=st.sampled_from([TIMED_OUT, RETURNED]), finished=st.booleans())
+    def release(self, visit: Lease, reason: str, finished: bool) -> None:
+        """Hear of a platform that somebody left."""
+        before = self.seats()[visit.assignment_id]
+        freed = self.store.release(visit.submission_id, reason, now=self.now, finished=finished)
+        taken = before - self.seats()[visit.assignment_id]
+        assert taken in ((0, 1) if freed else (0,))  # an answer that came late may take the place at once
+
+    @rule(visit=visits)
+    def claim(self, visit: Lease) -> None:
+        """Come back to a page that is still open."""
+        lease = self.store.reclaim(visit.submission_id, rules=RULES, now=self.now)
+        if lease.released and lease.release_reason == TIMED_OUT:
+            assert self.seats()[lease.assignment_id] == RULES.per_assignment
+
+    def seats(self) -> Counter[str]:
+        """Return how many people hold a place of each assignment."""
+        held = Counter({f"a{number:05}": 0 for number in range(1, ASSIGNMENTS + 1)})
+        held.update(lease.assignment_id for lease in self.store.leases() if lease.seat is not None)
+        return held
+
+    @invariant()
+    def no_place_is_given_twice(self) -> None:
+        """No seat has two people, and no person has two seats."""
+        if not hasattr(self, "store"):
+            return
+        leases = list(self.store.leases())
+        seated = [(lease.assignment_id, lease.seat) for lease in leases if lease.seat is not None]
+        assert len(seated) == len(set(seated))
+        assert max(self.seats().values()) <= RULES.per_assignment
+        people = [lease.annotator_id for lease in leases if lease.seat is not None]
+        assert len(people) == len(set(people))
+
+    @invariant()
+    def nothing_is_lost(self) -> None:
+        """All pages and all ends are there; what holds no place and was completed is marked."""
+        if not hasattr(self, "store"):
+            return
+        for submission_id, pages in self.sent.items():
+            assert len(self.store.payloads(submission_id)) == pages
+        leases = {lease.submission_id: lease for lease in self.store.leases()}
+        assert {each.submission_id for each in self.store.submissions()} == set(self.codes)
+        for submission_id, code in self.codes.items():
+            lease = leases[submission_id]
+            assert lease.completion_code == code
+            assert lease.extra == (lease.completed and lease.seat is None)
+
+    @invariant()
+    def no_late_answer_stands_beside_a_free_place(self) -> None:
+        """Count an answer that was only late as soon as its assignment has a place."""
+        if not hasattr(self, "store"):
+            return
+        seats = self.seats()
+        for lease in self.store.leases():
+            if lease.extra and lease.release_reason == TIMED_OUT and seats[lease.assignment_id] < RULES.per_assignment:
+                raise AssertionError(f"{lease.submission_id} is extra, and {lease.assignment_id} has a free place")
+
+
+TestComing = Coming.TestCase
+TestComing.settings = settings(max_examples=12, stateful_step_count=30, deadline=None)
+
+
+def test_twenty_at_once_share_no_place_and_spread_evenly(database: str) -> None:
+    """Twenty threads over two connections pools: sixteen people come, finish or are sent away, and come again."""
+    with Store.create(database) as one, Store.open(database) as two, ThreadPoolExecutor(20) as threads:
+        one.save_build("fingerprint", draws(8))
+
+        def go(number: int) -> str:
+            store, person = (one, two)[number % 2], f"person {number % 16}"
+            lease = store.admit(source="panel", person=person, rules=RULES, now=1.0)
+            store.save_payload(lease.submission_id, "p1", str(number))
+            store.finish(submission_of(lease), COMPLETED, f"code {number}", rules=RULES, now=2.0)
+            return f"{person} {lease.assignment_id}"
+
+        went = Counter(threads.map(go, range(48)))
+        assert len(went) == 16
+        leases = list(one.leases())
+        assert Counter(lease.assignment_id for lease in leases) == Counter({f"a{n:05}": 2 for n in range(1, 9)})
+        assert len({(lease.assignment_id, lease.seat) for lease in leases}) == 16
+        assert sum(len(one.payloads(lease.submission_id)) for lease in leases) == 48
+        assert len(list(one.submissions())) == 16

@@ -1,0 +1,121 @@
+"""``spa forget``: what says who a person is leaves the file itself; the rest stays and still adds up."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from spa.annotators.progress import Visit
+from spa.cli import main
+from spa.commands.workspace import Workspace, open_workspace
+from spa.forms.form import TextAnswer
+from spa.journal import Journal
+from spa.responses.export import export_tables
+from spa.responses.leases import Lease
+from spa.responses.outcomes import COMPLETED
+from tests.spa.small_study import STUDY, raw_answer
+from tests.spa.test_server import build
+
+WITH_REASONS = STUDY.replace("against_source = true}", "against_source = true, reason = true}") + "\n[likert]\n"
+SECRETS = ("ada-5f3a2c9e", "visit-77aa", "My name is Ada Lovelace", "from-Lovelace-Street")
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Iterator[Workspace]:
+    path = build(tmp_path, WITH_REASONS.replace("likert.identical_pairs = 1\n", ""))
+    with open_workspace(path) as opened:
+        yield opened
+
+
+def answer_all(workspace: Workspace, person: str, visit: str) -> Lease:
+    """Answer a whole form with a free text on every page that has one, and a text where a number was wanted."""
+    store = workspace.store
+    lease = store.admit(source="panel", person=person, external_id=visit, now=1.0)
+    form = workspace.form(lease.assignment_id)
+    for page in form.pages:
+        fields = {
+            question.question_id: SECRETS[2] if isinstance(question.answer, TextAnswer) else raw_answer(question)
+            for question in page.questions
+        }
+        if page.kind == "comparison":
+            store.save_payload(lease.submission_id, page.page_id, json.dumps({**fields, "note": SECRETS[3]}))
+        store.save_payload(lease.submission_id, page.page_id, json.dumps(fields))
+    visited = Visit.from_payloads(form, lease, store.payloads(lease.submission_id))
+    return store.finish(visited.submission(60.0, COMPLETED), COMPLETED, "C", now=60.0)
+
+
+def forget(workspace: Workspace, *options: str) -> str:
+    result = CliRunner().invoke(main, ["forget", str(Path(workspace.store.name).with_suffix(".toml")), *options])
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def on_disk(workspace: Workspace) -> bytes:
+    name = Path(workspace.store.name)
+    return b"".join(file.read_bytes() for file in name.parent.glob(name.name + "*"))
+
+
+def test_nothing_is_deleted_without_yes(workspace: Workspace) -> None:
+    answer_all(workspace, SECRETS[0], SECRETS[1])
+    before = list(workspace.store.submissions()), list(workspace.store.visits())
+    told = forget(workspace, "--person", SECRETS[0])
+    assert "to be deleted" in told
+    assert told.strip().endswith("say it again with --yes")
+    assert (list(workspace.store.submissions()), list(workspace.store.visits())) == before
+
+
+def test_names_and_free_texts_leave_the_disk_and_the_numbers_stay(workspace: Workspace) -> None:
+    answer_all(workspace, SECRETS[0], SECRETS[1])
+    other = answer_all(workspace, "bob", "visit-88")
+    Journal(workspace.store).begin("panel", "study", "bonus", json.dumps({"person": SECRETS[0]}))
+    before = export_tables(workspace.store)
+    assert all(secret.encode() in on_disk(workspace) for secret in SECRETS)
+    account = json.loads(forget(workspace, "--person", SECRETS[0], "--yes", "--json"))
+    assert (account["visits"], account["platform_names"], account["links"], account["answers"]) == (1, 2, 1, 0)
+    assert account["pages"] > 1
+    assert account["texts"] >= 1
+    assert account["payments"] == 1
+    with workspace.store.transaction() as connection:
+        connection.exec_driver_sql("delete from journal")  # a record of money, which stays
+    workspace.store.scrub()
+    left = on_disk(workspace)
+    assert [secret for secret in SECRETS[:2] if secret.encode() in left] == []
+    assert all(text.encode() in left for text in SECRETS[2:])  # bob's
+    after = export_tables(workspace.store)
+    assert after.preferences.equals(before.preferences)
+    assert after.ratings["score"].equals(before.ratings["score"])
+    visit = workspace.store.find_visit("panel", SECRETS[1])
+    assert visit is not None
+    assert (visit.person, visit.token, visit.completed) == (None, None, True)
+    bob = workspace.store.find_visit("panel", "visit-88")
+    assert bob is not None
+    assert (bob.person, bob.token) == ("bob", other.token)
+    forget(workspace, "--person", bob.annotator_id, "--yes")
+    assert [secret for secret in (*SECRETS, "visit-88") if secret.encode() in on_disk(workspace)] == []
+
+
+def test_with_answers_the_place_goes_out_again(workspace: Workspace) -> None:
+    lease = answer_all(workspace, SECRETS[0], SECRETS[1])
+    account = json.loads(forget(workspace, "--submission", SECRETS[1], "--answers", "--yes", "--json"))
+    assert account["answers"] > 10
+    assert list(workspace.store.submissions()) == []
+    assert workspace.store.payloads(lease.submission_id) == ()
+    assert workspace.store.admit(source="panel", person="eve", now=70.0).assignment_id == lease.assignment_id
+    assert [secret for secret in SECRETS if secret.encode() in on_disk(workspace)] == []
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "said"),
+    [
+        (("--person", "nobody"), 1, "nobody: wanted one person of this study, got nobody; "),
+        ((), 2, "give --person or --submission"),
+    ],
+)
+def test_a_mistake_is_told(workspace: Workspace, options: tuple[str, ...], code: int, said: str) -> None:
+    path = str(Path(workspace.store.name).with_suffix(".toml"))
+    result = CliRunner().invoke(main, ["forget", path, *options])
+    assert (result.exit_code, said in result.output) == (code, True)

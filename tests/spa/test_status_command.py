@@ -1,0 +1,84 @@
+"""``spa status``: every visit is counted once, and minutes, pay and the expected end follow from the times."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+
+from click.testing import CliRunner
+
+from spa.cli import main
+from spa.commands.workspace import open_workspace
+from spa.responses.admission import Rules
+from spa.responses.outcomes import COMPLETED, SCREENED_OUT
+from spa.responses.status import summarise_visits
+from spa.responses.store import Store
+from spa.study.study import People, PeopleGroup
+from tests.spa.small_study import STUDY
+from tests.spa.test_server import build
+from tests.spa.test_store import draws, submission_of
+
+MINUTE = 60.0
+PEOPLE = People(
+    annotators=5,
+    pay=Decimal("3.00"),
+    minutes=15.0,
+    groups=(PeopleGroup(name="women", places=2, parameter="g", values=("w",)),),
+)
+
+
+def test_visits_are_counted_once_and_times_become_minutes_pay_and_an_end(tmp_path: Path) -> None:
+    """Worked by hand: 10 and 20 minutes, so 15 at the median; 3.00 for 15 minutes is 12.00 an hour."""
+    rules = Rules.of(PEOPLE)
+    with Store.create(tmp_path / "s.sqlite") as store:
+        store.save_build("f", draws(5))
+
+        def come(
+            person: str, minute: float, ends: float | None = None, *, outcome: str = COMPLETED, **more: object
+        ) -> None:
+            lease = store.admit(source="panel", person=person, now=minute * MINUTE, rules=rules, **more)  # type: ignore[arg-type]
+            if ends is not None:
+                submission = replace(submission_of(lease), outcome=outcome)
+                store.finish(submission, outcome, "C", now=ends * MINUTE, rules=rules)  # type: ignore[arg-type]
+
+        come("ada", 0, 10, group="women")
+        come("bob", 5, 25)
+        come("eve", 5, 6, outcome=SCREENED_OUT)
+        come("joe", 6, minutes_allowed=10)
+        come("kim", 20, minutes_allowed=60)
+        found = summarise_visits(store.visits(), assignments=5, people=PEOPLE, now=40 * MINUTE)
+        late = summarise_visits(store.visits(), assignments=2, people=PEOPLE, now=400 * MINUTE)
+    assert (found.places, found.completed, found.at_work, found.free) == (5, 2, 1, 2)
+    counted = [(line.people_group, line.places, line.begun, line.completed) for line in found.lines]
+    assert counted == [("women", 2, 1, 1), (None, None, 4, 1)]
+    (_, rest) = found.lines
+    assert (rest.at_work, rest.dropped, rest.screened_out, rest.extra) == (1, 1, 1, 0)
+    assert (found.median_minutes, found.hourly_pay, found.planned_hourly_pay) == (
+        15,
+        Decimal("12.00"),
+        Decimal("12.00"),
+    )
+    assert found.expected_end == (40 + 3 * 30) * MINUTE  # one in the 30 minutes since the first
+    assert (late.free, late.expected_end) == (0, 25 * MINUTE)
+
+
+def test_the_command_tells_it_and_writes_json(tmp_path: Path) -> None:
+    path = build(tmp_path, STUDY.replace("people.annotators = 6", 'people = {annotators = 6, pay = "2.00"}'))
+    empty = CliRunner().invoke(main, ["status", str(path)])
+    assert "0 of 6 places done, 0 at work, 6 free" in empty.output
+    assert "Nobody has come yet." in empty.output
+    with open_workspace(path) as workspace:
+        lease = workspace.store.admit(source="panel", person="ada", now=0.0)
+        workspace.store.finish(submission_of(lease), COMPLETED, "C", now=600.0)
+        codes = workspace.store.outcome_codes("panel")
+    told = CliRunner().invoke(main, ["status", str(path), "--codes"])
+    assert told.exit_code == 0, told.output
+    assert "1 of 6 places done" in told.output
+    assert "median of 10.0 minutes" in told.output
+    assert "12.00 USD an hour at the median" in told.output
+    assert codes["completed"] in told.output
+    facts = json.loads(CliRunner().invoke(main, ["status", str(path), "--json"]).output)
+    assert (facts["completed"], facts["lines"][0]["source"], facts["hourly_pay"]) == (1, "panel", "12.00")
+    assert "codes" not in facts
