@@ -15,6 +15,12 @@ COMMANDS = {  # name -> where it is, in the order of a study's life
     "collect": "prolific.commands.collect:collect",
     "reconcile": "prolific.commands.collect:reconcile",
     "approve": "prolific.commands.approve:approve",
+    "reject": "prolific.commands.reject:reject",
+    "bonus": "prolific.commands.bonus:bonus",
+    "message": "prolific.commands.message:message",
+    "stop": "prolific.commands.stop:stop",
+    "journal": "prolific.commands.journal:journal",
+    "hooks": "prolific.commands.hooks:hooks",
 }
 
 

@@ -1,0 +1,107 @@
+"""``spa prolific bonus``: pay bonuses, each once."""
+
+from __future__ import annotations
+
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from prolific.commands.shared import study_options, yes_option
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from prolific.desk import Desk
+    from prolific.money.bonuses import Bonus
+
+
+@click.command(epilog="Example: spa prolific bonus my-study/study.toml --from bonuses.csv --yes")
+@study_options
+@click.option(
+    "--from",
+    "listed",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="CSV with recipient (a submission or a participant), amount (major units) and reason.",
+)
+@click.option("--completion", is_flag=True, help="For everybody who was paid for all sessions, the study's share.")
+@click.option("--decided", is_flag=True, help="Those that reviewers decided on in the dashboard.")
+@click.option("--cap", metavar="AMOUNT", help="Most that one bonus may be, in major units. [default: the reward]")
+@click.option(
+    "--settle",
+    "said",
+    type=click.Choice(["paid", "unpaid"]),
+    help="What you saw on the platform of a payment that got no answer.",
+)
+@yes_option("Pay")
+def bonus(
+    study: Path,
+    store: str | None,
+    endpoint_url: str | None,
+    listed: Path | None,
+    completion: bool,
+    decided: bool,
+    cap: str | None,
+    said: Literal["paid", "unpaid"] | None,
+    yes: bool,
+) -> None:
+    """Pay bonuses to participants of STUDY: set up, print the price with fees, and with --yes pay.
+
+    A submission gets a bonus for the same reason once, however often the command runs.
+    """
+    from prolific.api.money import cents, money
+    from prolific.collecting import look
+    from prolific.desk import open_desk
+    from prolific.money.bonuses import check_bonuses, completion_bonuses, decided_bonuses, read_bonuses
+    from prolific.money.paying import read_ledger, settle
+
+    if [listed is not None, completion, decided].count(True) != 1:
+        raise click.UsageError("give one of --from, --completion and --decided")
+    with open_desk(study, store, endpoint_url, alone=True) as desk:
+        desk.need_study(1)
+        settle(desk, said)
+        collected = [look(desk, session) for session in desk.created()]
+        if listed is not None:
+            wanted = read_bonuses(listed, collected)
+        else:
+            wanted = completion_bonuses(desk, collected) if completion else decided_bonuses(desk, collected)
+        most = desk.offer.reward if desk.table.bonus_cap is None else cents(desk.table.bonus_cap)
+        if completion:
+            most = max(most, *(one.amount for one in wanted)) if wanted else most
+        check_bonuses(wanted, cap=most if cap is None else _cents(cap), currency=desk.offer.currency)
+        paid = read_ledger(desk).paid
+        new = [one for one in wanted if one.name not in paid]
+        click.echo(f"{len(wanted)} bonuses, {len(wanted) - len(new)} paid already, {len(new)} to pay")
+        for one in new:
+            click.echo(f"  {one.submission_id}: {money(one.amount, desk.offer.currency)} for {one.reason}")
+        for session in sorted({one.session for one in new}):
+            _pay(desk, session, [one for one in new if one.session == session], yes=yes)
+    if new and not yes:
+        click.echo("Nothing was paid. To pay: the same command with --yes")
+
+
+def _pay(desk: Desk, session: int, bonuses: Sequence[Bonus], *, yes: bool) -> None:
+    from prolific.api.money import money
+    from prolific.money.paying import last_payment, pay, set_up, wait_until_seen
+
+    batch = set_up(desk, session, bonuses)
+    say = desk.offer.currency
+    click.echo(
+        f"session {session}: bonuses {money(batch.amount, say)}, fees {money(batch.fees, say)}, taxes "
+        f"{money(batch.vat, say)}, in all {money(batch.total, say)} (Prolific's)"
+    )
+    if not yes:
+        return
+    pay(desk, batch, bonuses)
+    unseen = wait_until_seen(desk, last_payment(desk, batch.batch_id))
+    click.echo(f"  paid: {len(bonuses)}" + (f"; not shown by the platform yet: {unseen}" if unseen else ""))
+
+
+def _cents(text: str) -> int:
+    from prolific.api.money import cents
+
+    try:
+        return cents(Decimal(text))
+    except (InvalidOperation, ValueError) as error:
+        raise click.BadParameter(f"wanted an amount such as 1.50, got {text!r}", param_hint="--cap") from error

@@ -1,0 +1,37 @@
+"""``spa prolific hooks``: have the platform tell the survey server of submissions as they change."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from prolific.commands.shared import study_options
+
+
+@click.command(epilog="Example: spa prolific hooks my-study/study.toml --public-url https://survey.example.org")
+@study_options
+@click.option("--public-url", metavar="URL", help="Where people reach `spa serve`. [default: that of the study file]")
+@click.option("--remove", is_flag=True, help="End the subscriptions.")
+@click.option("--new-secret", is_flag=True, help="Replace the secret that signs all webhooks of the workspace.")
+def hooks(
+    study: Path, store: str | None, endpoint_url: str | None, public_url: str | None, remove: bool, new_secret: bool
+) -> None:
+    """Subscribe the survey server of STUDY to Prolific's webhooks, and confirm it.
+
+    They make places free sooner; `spa prolific collect` finds out the same without them.
+    """
+    from prolific.desk import open_desk
+    from prolific.hooking import check_address, subscribe, unsubscribe
+    from spa.errors import StudyError
+
+    with open_desk(study, store, endpoint_url, alone=True) as desk:
+        address = public_url or desk.table.public_url
+        if address is None:
+            raise StudyError(f"{study}: wanted --public-url or [prolific] public_url, got neither")
+        check_address(address)
+        if remove:
+            click.echo(f"ended: {unsubscribe(desk, address)}")
+            return
+        for one in subscribe(desk, address, new_secret=new_secret):
+            click.echo(f"{one.event_type} -> {one.target_url}")

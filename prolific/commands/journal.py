@@ -1,0 +1,52 @@
+"""``spa prolific journal``: what was sent to the platform, and what came of it."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from pathlib import Path
+
+import click
+
+from prolific.commands.shared import json_option, tell_json
+
+
+@click.command(epilog="Example: spa prolific journal my-study/study.toml --open")
+@click.argument("study", type=click.Path(path_type=Path))
+@click.option("--store", metavar="PATH|URL", help="The store of `spa build`. [default: STUDY with the suffix .sqlite]")
+@click.option("--open", "only_open", is_flag=True, help="Only calls of which nobody knows whether they took effect.")
+@json_option
+def journal(study: Path, store: str | None, only_open: bool, as_json: bool) -> None:
+    """List every call of STUDY that created, changed or paid something on Prolific, with its outcome.
+
+    No token is needed. A call that is "started" got no answer; running its command again settles it.
+    """
+    from prolific.once import KIND
+    from spa.commands.workspace import open_workspace
+    from spa.journal import STARTED, Journal
+
+    with open_workspace(study, store, read_only=True) as workspace:
+        calls = [one for one in Journal(workspace.store).every(KIND) if not only_open or one.outcome == STARTED]
+    if as_json:
+        tell_json(
+            [
+                {
+                    "key": one.key,
+                    "attempt": one.attempt,
+                    "begun_at": one.begun_at,
+                    "outcome": one.outcome,
+                    "request": json.loads(one.request),
+                    "facts": dict(one.facts),
+                    "response": one.response,
+                }
+                for one in calls
+            ]
+        )
+        return
+    for one in calls:
+        begun = datetime.datetime.fromtimestamp(one.begun_at, datetime.UTC).strftime("%Y-%m-%d %H:%M:%S")
+        click.echo(f"{begun}  {one.outcome:<10} {one.key} (attempt {one.attempt})")
+        if one.response:
+            click.echo(f"    {one.response}")
+    if not calls:
+        click.echo("no such calls")

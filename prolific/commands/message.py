@@ -1,0 +1,104 @@
+"""``spa prolific message``: write to participants, or ask them to return a submission."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from prolific.commands.shared import study_options, yes_option
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from prolific.collecting import Collected
+    from prolific.desk import Desk
+
+
+@click.command(
+    epilog='Example: spa prolific message my-study/study.toml --difference timed_out_but_answered --text "..." --yes'
+)
+@study_options
+@click.option("--to", "recipients", metavar="ID", multiple=True, help="A submission or a participant; repeatable.")
+@click.option("--difference", metavar="KIND", help="Everybody whom `reconcile` lists under this kind.")
+@click.option("--decided", is_flag=True, help="The messages that reviewers decided on in the dashboard.")
+@click.option("--text", help="What to write, or with --ask-return the reason.")
+@click.option("--ask-return", is_flag=True, help="Ask to return the submission; only the participant can.")
+@yes_option("Send")
+def message(
+    study: Path,
+    store: str | None,
+    endpoint_url: str | None,
+    recipients: tuple[str, ...],
+    difference: str | None,
+    decided: bool,
+    text: str | None,
+    ask_return: bool,
+    yes: bool,
+) -> None:
+    """Write to participants of STUDY, each the same text once; without --yes say to whom."""
+    from prolific.collecting import look
+    from prolific.desk import open_desk
+    from prolific.writing import ask_return as ask
+    from prolific.writing import send_message
+
+    if decided == bool(recipients or difference) or decided == (text is not None):
+        raise click.UsageError("give --text with --to or --difference, or --decided alone")
+    if ask_return and decided:
+        raise click.UsageError("--ask-return goes with --to or --difference")
+    with open_desk(study, store, endpoint_url, alone=True) as desk:
+        desk.need_study(1)
+        collected = [look(desk, session) for session in desk.created()]
+        wanted = (
+            _decided(desk, collected)
+            if decided
+            else [(session, who, text or "") for session, who in _named(collected, recipients, difference)]
+        )
+        done = 0
+        for session, submission_id, words in wanted:
+            one = next(each for each in collected if each.session == session)
+            record = next(each for each in one.records if each.submission_id == submission_id)
+            if not yes:
+                click.echo(f"{record.participant_id}, submission {submission_id}: {words}")
+            elif ask_return:
+                done += ask(desk, record, words)
+            else:
+                done += send_message(desk, session, [record.participant_id], words)
+    click.echo(f"sent: {done} of {len(wanted)}" if yes else "Nothing was sent. To send: the same command with --yes")
+
+
+def _named(
+    collected: Sequence[Collected], recipients: tuple[str, ...], difference: str | None
+) -> list[tuple[int, str]]:
+    """Return session and submission of those who are named; a person who is named is so by their last submission."""
+    from spa.errors import StudyError
+
+    found: dict[str, tuple[int, str]] = {}
+    unknown = set(recipients)
+    for one in collected:
+        for record in one.records:
+            if record.submission_id in recipients or record.participant_id in recipients:
+                unknown -= {record.submission_id, record.participant_id}
+                found[record.submission_id] = (one.session, record.submission_id)
+        listed = {record.submission_id for record in one.records}
+        for each in one.differences:
+            if each.kind == difference and each.submission_id in listed:
+                found[each.submission_id] = (one.session, each.submission_id)
+    if unknown:
+        raise StudyError(f"--to: {', '.join(sorted(unknown))} did not take part in this study")
+    return list(found.values())
+
+
+def _decided(desk: Desk, collected: Sequence[Collected]) -> list[tuple[int, str, str]]:
+    from prolific.review.decided import decided_by_reviewers
+
+    standing = decided_by_reviewers(desk.store)
+    return [
+        (one.session, visit.external_id, decision.note or "")
+        for one in collected
+        for visit in one.visits
+        if visit.external_id is not None and visit.submission_id in standing
+        for decision in standing[visit.submission_id].messages
+        if any(record.submission_id == visit.external_id for record in one.records)
+    ]

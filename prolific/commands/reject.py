@@ -1,0 +1,58 @@
+"""``spa prolific reject``: propose rejections in a file; carry out those that a person decided on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from prolific.commands.shared import study_options, yes_option
+
+
+@click.command(
+    epilog="Examples: spa prolific reject my-study/study.toml --propose rejections.toml; "
+    "spa prolific reject my-study/study.toml --from rejections.toml --yes"
+)
+@study_options
+@click.option("--propose", type=click.Path(path_type=Path, dir_okay=False), help="Write what could be rejected here.")
+@click.option(
+    "--from", "decided", type=click.Path(path_type=Path, dir_okay=False), help="Reject those marked reject = true."
+)
+@yes_option("Reject, which withholds pay")
+def reject(
+    study: Path, store: str | None, endpoint_url: str | None, propose: Path | None, decided: Path | None, yes: bool
+) -> None:
+    """Reject submissions of STUDY within Prolific's rules: proposed in a file, decided by you, checked, then sent.
+
+    Nobody is rejected for being left out of the analysis. Asking for a return is often enough:
+    spa prolific message --ask-return.
+    """
+    from prolific.collecting import look
+    from prolific.desk import open_desk
+    from prolific.review import rejecting
+    from prolific.review.decided import decided_by_reviewers
+
+    if (propose is None) == (decided is None):
+        raise click.UsageError("give one of --propose and --from")
+    with open_desk(study, store, endpoint_url, alone=True) as desk:
+        desk.need_study(1)
+        known = {
+            submission_id: (session, facts)
+            for session in desk.created()
+            for submission_id, facts in rejecting.gather_facts(desk, look(desk, session)).items()
+        }
+        if propose is not None:
+            found = rejecting.propose([facts for _, facts in known.values()], decided_by_reviewers(desk.store))
+            rejecting.write_proposals(propose, found)
+            click.echo(f"{len(found)} could be rejected: {propose}; decide there, then --from {propose}")
+            return
+        assert decided is not None
+        cases = rejecting.check_cases(decided, rejecting.read_proposals(decided), known)
+        for case in cases:
+            click.echo(f"{case.proposal.submission}: {case.proposal.category}: {case.proposal.message}")
+        if not yes:
+            click.echo(f"Nobody was rejected; {len(cases)} stand the rules. To reject: the same command with --yes")
+            return
+        for case in cases:
+            record = rejecting.reject(desk, case)
+            click.echo(f"  {record.submission_id}: {record.status}")

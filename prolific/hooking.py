@@ -1,0 +1,73 @@
+"""Webhooks subscribed and confirmed, each once; a half-made subscription is taken away and made anew."""
+
+from __future__ import annotations
+
+from prolific.api.problems import ProlificError
+from prolific.api.records import Subscription
+from prolific.desk import Desk
+from prolific.people.events import SUBMISSION_CHANGED
+from prolific.study.body import DOOR
+
+EVENTS = (SUBMISSION_CHANGED, "study.status.change")
+
+
+def hook_address(public_url: str) -> str:
+    """Return where the survey server takes webhooks.
+
+    >>> hook_address("https://survey.example.org/")
+    'https://survey.example.org/prolific/hooks'
+    """
+    return f"{public_url.rstrip('/')}{DOOR}/hooks"
+
+
+def subscribe(desk: Desk, public_url: str, *, new_secret: bool = False) -> tuple[Subscription, ...]:
+    """Have the survey server told of submissions and studies.
+
+    A signing secret is made only where the workspace has none, or where it is asked for: a new one
+    replaces the old for all subscriptions of the workspace.
+    """
+    workspace_id = desk.platform.workspace_of(desk.table.project)
+    if new_secret or not desk.platform.hooks.secrets(workspace_id):
+        desk.platform.hooks.create_secret(workspace_id)
+    address = hook_address(public_url)
+    made = []
+    for event in EVENTS:
+        own = [
+            one
+            for one in desk.platform.hooks.subscriptions(workspace_id)
+            if one.target_url == address and one.event_type == event
+        ]
+        confirmed = [one for one in own if _confirmed(desk, one)]
+        for extra in [one for one in own if one not in confirmed[:1]]:
+            desk.platform.hooks.delete(extra.subscription_id)
+        made.append(confirmed[0] if confirmed else _subscribe(desk, workspace_id, event, address))
+    return tuple(made)
+
+
+def unsubscribe(desk: Desk, public_url: str) -> int:
+    """End the subscriptions of the survey server and return how many these were."""
+    workspace_id = desk.platform.workspace_of(desk.table.project)
+    address = hook_address(public_url)
+    own = [one for one in desk.platform.hooks.subscriptions(workspace_id) if one.target_url == address]
+    for one in own:
+        desk.platform.hooks.delete(one.subscription_id)
+    return len(own)
+
+
+def _subscribe(desk: Desk, workspace_id: str, event: str, address: str) -> Subscription:
+    made = desk.platform.hooks.subscribe(workspace_id, event, address)
+    call = desk.once.journal.begin("prolific", desk.key, f"subscribe {event} {address}", "{}")
+    desk.once.journal.finish(call, "done", subscription_id=made.subscription_id)
+    return made
+
+
+def _confirmed(desk: Desk, one: Subscription) -> bool:
+    """Tell whether a subscription was confirmed by this store: the platform does not say."""
+    facts = desk.once.done(f"subscribe {one.event_type} {one.target_url}")
+    return facts is not None and facts.get("subscription_id") == one.subscription_id and one.enabled
+
+
+def check_address(public_url: str) -> None:
+    """Refuse an address that the platform could not reach."""
+    if not public_url.startswith(("https://", "http://127.0.0.1", "http://localhost")):
+        raise ProlificError(f"webhooks: wanted a public https address, got {public_url}")

@@ -1,0 +1,193 @@
+"""Who is to get which bonus and why: read from a file, from reviewers' decisions, or for having done all sessions.
+
+A bonus is one submission, one amount and one reason; the same submission gets a bonus for the same reason once.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
+from pathlib import Path
+
+from prolific.api.money import cents, money
+from prolific.api.records import PAID, SubmissionRecord
+from prolific.collecting import Collected
+from prolific.desk import Desk
+from prolific.review.decided import decided_by_reviewers
+from spa.errors import StudyError
+
+COLUMNS = ("recipient", "amount", "reason")
+ALL_SESSIONS = "all sessions completed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bonus:
+    """One bonus; the amount in cents."""
+
+    session: int
+    submission_id: str
+    participant_id: str
+    amount: int
+    reason: str
+
+    @property
+    def name(self) -> str:
+        """Return what makes it one bonus."""
+        return f"{self.submission_id} {self.reason}"
+
+
+def read_bonuses(path: Path, collected: Sequence[Collected]) -> tuple[Bonus, ...]:
+    """Read a list of bonuses.
+
+    Parameters
+    ----------
+    path : Path
+        CSV with the columns recipient (a submission or a participant of the study), amount (major units,
+        such as 1.50) and reason.
+    collected : sequence of Collected
+        The sessions' submissions.
+
+    Raises
+    ------
+    StudyError
+        One line a mistake.
+    """
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise StudyError(f"{path}: wanted a CSV file with the columns {', '.join(COLUMNS)}, got {error}") from error
+    rows = csv.DictReader(io.StringIO(text))
+    if rows.fieldnames is None or not set(COLUMNS) <= set(rows.fieldnames):
+        raise StudyError(f"{path}: wanted the columns {', '.join(COLUMNS)}, got {', '.join(rows.fieldnames or ())}")
+    found, problems = [], []
+    for number, row in enumerate(rows, start=2):
+        try:
+            found.append(_bonus(row, collected))
+        except StudyError as error:
+            problems += [f"{path} line {number}: {problem}" for problem in error.problems]
+    if not problems and not found:
+        problems.append(f"{path}: wanted at least one bonus, got a header alone")
+    if problems:
+        raise StudyError(*problems)
+    return tuple(found)
+
+
+def completion_bonuses(desk: Desk, collected: Sequence[Collected]) -> tuple[Bonus, ...]:
+    """Return the bonuses of those who were paid for every session, a share of all their rewards.
+
+    Raises
+    ------
+    StudyError
+        If the study has one session only or no such bonus.
+    """
+    percent, last = desk.table.completion_bonus_percent, desk.offer.sessions
+    if percent is None or last < 2:
+        raise StudyError(
+            f"{desk.file}: wanted [prolific] completion_bonus_percent and [people] sessions of at least 2 for a "
+            "completion bonus"
+        )
+    by_session: dict[int, dict[str, SubmissionRecord]] = {}
+    for one in collected:
+        paid = [record for record in one.records if record.status in PAID and _answered(one, record)]
+        by_session[one.session] = {record.participant_id: record for record in paid}
+    if set(by_session) != set(range(1, last + 1)):
+        return ()
+    found = []
+    for person, record in by_session[last].items():
+        if all(person in by_session[session] for session in range(1, last)):
+            rewards = sum(by_session[session][person].reward or desk.offer.reward for session in by_session)
+            share = (Decimal(rewards) * Decimal(str(percent)) / 100).quantize(Decimal(1), rounding=ROUND_HALF_UP)
+            found.append(
+                Bonus(
+                    session=last,
+                    submission_id=record.submission_id,
+                    participant_id=person,
+                    amount=int(share),
+                    reason=ALL_SESSIONS,
+                )
+            )
+    return tuple(found)
+
+
+def decided_bonuses(desk: Desk, collected: Sequence[Collected]) -> tuple[Bonus, ...]:
+    """Return the bonuses that reviewers decided on in the dashboard."""
+    standing = decided_by_reviewers(desk.store)
+    found = []
+    for one in collected:
+        by_id = {record.submission_id: record for record in one.records}
+        for visit in one.visits:
+            record = by_id.get(visit.external_id or "")
+            if record is None or visit.submission_id not in standing:
+                continue
+            for decision in standing[visit.submission_id].bonuses:
+                if decision.amount is not None:
+                    found.append(
+                        Bonus(
+                            session=one.session,
+                            submission_id=record.submission_id,
+                            participant_id=record.participant_id,
+                            amount=cents(decision.amount),
+                            reason=f"decision {decision.number}: {decision.note}",
+                        )
+                    )
+    return tuple(found)
+
+
+def check_bonuses(bonuses: Iterable[Bonus], *, cap: int, currency: str) -> None:
+    """Refuse amounts that nobody can have meant, and the same bonus twice in one list.
+
+    Raises
+    ------
+    StudyError
+        One line a mistake.
+    """
+    problems, seen = [], set()
+    for one in bonuses:
+        if one.amount > cap:
+            problems.append(
+                f"bonus for {one.submission_id}: {money(one.amount, currency)} is above the cap of "
+                f"{money(cap, currency)}; is it in major units? Raise the cap with --cap if it is meant"
+            )
+        if one.name in seen:
+            problems.append(f"bonus for {one.submission_id}: the reason {one.reason!r} stands twice; give one of them")
+        seen.add(one.name)
+    if problems:
+        raise StudyError(*problems)
+
+
+def _answered(one: Collected, record: SubmissionRecord) -> bool:
+    visit = one.visit(record.submission_id)
+    return visit is not None and visit.completed
+
+
+def _bonus(row: Mapping[str, str | None], collected: Sequence[Collected]) -> Bonus:
+    recipient, reason = (row["recipient"] or "").strip(), " ".join((row["reason"] or "").split())
+    text = (row["amount"] or "").strip()
+    try:
+        amount = cents(Decimal(text))
+    except (InvalidOperation, ValueError) as error:
+        raise StudyError(f"wanted an amount such as 1.50, got {text!r}") from error
+    if amount <= 0:
+        raise StudyError(f"wanted an amount above 0, got {text}")
+    if not reason:
+        raise StudyError("wanted a reason, by which the bonus is paid once, got none")
+    matching = [
+        (one.session, record)
+        for one in collected
+        for record in one.records
+        if recipient in (record.submission_id, record.participant_id)
+    ]
+    if len(matching) != 1:
+        told = "did not take part" if not matching else f"took part {len(matching)} times; name the submission"
+        raise StudyError(f"recipient {recipient!r} {told}")
+    session, record = matching[0]
+    return Bonus(
+        session=session,
+        submission_id=record.submission_id,
+        participant_id=record.participant_id,
+        amount=amount,
+        reason=reason,
+    )

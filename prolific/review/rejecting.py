@@ -1,0 +1,220 @@
+"""Rejections: proposed in a file, decided by a person in that file, checked against the rules, and only then sent."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from prolific.api.problems import Refused, Unanswered, Unreachable
+from prolific.api.records import AWAITING_REVIEW, PAID, REJECTED, SubmissionRecord
+from prolific.codes import session_codes
+from prolific.collecting import Collected
+from prolific.desk import Desk
+from prolific.once import DONE, KIND, NO_EFFECT, REFUSED
+from prolific.review.rules import CATEGORIES, LINES, Facts, mechanical_grounds, problems_of
+from spa.errors import StudyError
+from spa.files import written_whole
+from spa.journal import STARTED
+from spa.responses.decisions import Standing
+
+MESSAGES = {
+    "TOO_QUICKLY": "Thank you for taking part. We could not use your submission: it was finished far faster than the "
+    "texts can be read ({evidence}). If something went wrong on your side, please write to us.",
+    "FAILED_CHECK": "Thank you for taking part. We could not use your submission: the questions that ask for a certain "
+    "answer, to show that the instructions are read, were answered otherwise ({evidence}). Please write to us if you "
+    "see this differently.",
+    "NO_DATA": "Thank you for your interest. We could not find your answers: {evidence}. If you did take part, please "
+    "write to us and tell us when and with which browser, and we shall look again.",
+}
+
+
+class Proposal(BaseModel):
+    """One rejection as it stands in the file."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    submission: str
+    reject: bool
+    category: str
+    message: str
+    evidence: str = ""
+    requirement: str = ""  # the study's words that were not followed, for what a person saw
+    seen: str = ""  # what the person saw
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """A rejection with the records that it is checked against."""
+
+    session: int
+    proposal: Proposal
+    facts: Facts
+
+
+def gather_facts(desk: Desk, collected: Collected) -> dict[str, Facts]:
+    """Return for each submission of a session what a rejection would be checked against."""
+    finished = [one for one in collected.records if one.status == AWAITING_REVIEW or one.status in PAID]
+    times = [one.seconds for one in finished if one.seconds is not None]
+    answered = {one.submission_id: one for one in desk.store.submissions()}
+    study = desk.workspace.study
+    stated = " ".join(text or "" for text in (desk.table.description, study.instructions.text, study.consent.text))
+    return {
+        record.submission_id: Facts(
+            record=record,
+            visit=(visit := collected.visit(record.submission_id)),
+            submission=None if visit is None else answered.get(visit.submission_id),
+            times=times,
+            minutes=desk.offer.minutes,
+            stated=stated,
+            codes=tuple(session_codes(desk.store, collected.session).values()),
+        )
+        for record in collected.records
+    }
+
+
+def propose(facts: Iterable[Facts], decided: Mapping[str, Standing]) -> tuple[Proposal, ...]:
+    """Return what could be rejected: what follows from the records, and what reviewers proposed.
+
+    Every proposal says ``reject = false``; a person sets it.
+    """
+    proposals = []
+    for one in facts:
+        if one.record.status != AWAITING_REVIEW:
+            continue
+        grounds = mechanical_grounds(one)
+        standing = None if one.visit is None else decided.get(one.visit.submission_id)
+        decision = None if standing is None else standing.payment
+        if decision is not None and decision.action == "propose_rejection":
+            proposals.append(
+                Proposal(
+                    submission=one.record.submission_id,
+                    reject=False,
+                    category=decision.rule or (grounds[0].category if grounds else ""),
+                    message=decision.note or "",
+                    evidence="; ".join(ground.evidence for ground in grounds) or f"proposed by {decision.reviewer}",
+                    requirement="",
+                    seen=decision.note or "",
+                )
+            )
+        elif grounds:
+            proposals.append(
+                Proposal(
+                    submission=one.record.submission_id,
+                    reject=False,
+                    category=grounds[0].category,
+                    message=MESSAGES[grounds[0].category].format(evidence=grounds[0].evidence),
+                    evidence=grounds[0].evidence,
+                )
+            )
+    return tuple(proposals)
+
+
+def write_proposals(path: Path, proposals: Sequence[Proposal]) -> None:
+    """Write proposals for a person to decide on; an existing file is not overwritten.
+
+    Raises
+    ------
+    StudyError
+        If there is such a file.
+    """
+    if path.exists():
+        raise StudyError(f"{path}: wanted a file that does not exist yet, got one; it may hold decisions")
+    head = [
+        "# Rejections that could be made. Set reject = true where you decide so, and mend the message.",
+        "# The rules:",
+    ]
+    head += [f"#   {line}" for line in LINES]
+    head += [
+        f"# Categories: {', '.join(CATEGORIES)}",
+        "# LOW_EFFORT and FAILED_INSTRUCTIONS need requirement and seen.",
+        "",
+    ]
+    blocks = []
+    for one in proposals:
+        blocks.append("[[rejections]]")
+        for name, value in one.model_dump().items():
+            blocks.append(f"{name} = {json.dumps(value, ensure_ascii=False)}")
+        blocks.append("")
+    with written_whole(path) as temporary:
+        temporary.write_text("\n".join([*head, *blocks]), encoding="utf-8")
+
+
+def read_proposals(path: Path) -> tuple[Proposal, ...]:
+    """Read the file in which a person has decided; only those with ``reject = true`` are returned.
+
+    Raises
+    ------
+    StudyError
+        One line a mistake.
+    """
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise StudyError(f"{path}: wanted a TOML file with [[rejections]], got {error}") from error
+    entries = content.get("rejections", [])
+    if set(content) - {"rejections"} or not isinstance(entries, list):
+        raise StudyError(f"{path}: wanted [[rejections]] and nothing else, got {', '.join(content)}")
+    found, problems = [], []
+    for number, entry in enumerate(entries, start=1):
+        try:
+            found.append(Proposal.model_validate(entry))
+        except ValidationError as error:
+            for detail in error.errors(include_url=False):
+                place = ".".join(str(step) for step in detail["loc"])
+                problems.append(f"{path}: [[rejections]] {number}, {place}: {detail['msg']}")
+    twice = {one.submission for one in found if [other.submission for other in found].count(one.submission) > 1}
+    problems += [f"{path}: submission {one} stands twice" for one in sorted(twice)]
+    if problems:
+        raise StudyError(*problems)
+    return tuple(one for one in found if one.reject)
+
+
+def check_cases(path: Path, proposals: Sequence[Proposal], known: Mapping[str, tuple[int, Facts]]) -> tuple[Case, ...]:
+    """Check every rejection against the rules and the records as they are now.
+
+    Raises
+    ------
+    StudyError
+        One line for each thing that is not as the rules want it; then none is sent.
+    """
+    cases, problems = [], []
+    for one in proposals:
+        if one.submission not in known:
+            problems.append(f"{path}: {one.submission}: no submission of this study")
+            continue
+        session, facts = known[one.submission]
+        if facts.record.status == REJECTED:
+            continue  # done in a run before
+        found = problems_of(
+            facts, category=one.category, message=one.message, requirement=one.requirement, seen=one.seen
+        )
+        problems += [f"{path}: {one.submission}: {problem}" for problem in found]
+        cases.append(Case(session=session, proposal=one, facts=facts))
+    if problems:
+        raise StudyError(*problems)
+    return tuple(cases)
+
+
+def reject(desk: Desk, case: Case) -> SubmissionRecord:
+    """Reject one submission; the platform ignores a repeat, so that a run that was broken off is safely repeated."""
+    one, key = case.proposal, f"reject {case.proposal.submission}"
+    for call in desk.once.journal.calls(KIND, desk.key, key):
+        if call.outcome == STARTED:
+            desk.once.journal.finish(call, NO_EFFECT)
+    request = {"category": one.category, "message": one.message, "evidence": one.evidence or one.seen}
+    call = desk.once.journal.begin(KIND, desk.key, key, json.dumps(request, sort_keys=True))
+    try:
+        desk.platform.submissions.reject(one.submission, category=one.category, message=one.message)
+    except (Refused, Unreachable) as error:
+        desk.once.journal.finish(call, REFUSED, response=str(error))
+        raise
+    except Unanswered:
+        if desk.platform.submissions.fetch(one.submission).status != REJECTED:
+            raise
+    desk.once.journal.finish(call, DONE)
+    return desk.platform.submissions.fetch(one.submission)

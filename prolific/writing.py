@@ -1,0 +1,72 @@
+"""Messages to participants and requests to return, each sent once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import sha256
+
+from prolific.api.records import RETURNED, SubmissionRecord
+from prolific.desk import Desk
+from prolific.once import Facts, Undecided
+from spa.errors import StudyError
+from spa.journal import Call
+
+LONGEST = 4000  # characters
+
+
+def send_message(desk: Desk, session: int, participant_ids: Sequence[str], body: str) -> int:
+    """Write to participants; who was written the same before is left out. Returns how many were written to.
+
+    Raises
+    ------
+    Undecided
+        If an earlier run was broken off and the platform does not show whether the message went out.
+    """
+    text = body.strip()
+    if not 0 < len(text) <= LONGEST:
+        raise StudyError(f"message: wanted 1 to {LONGEST} characters, got {len(text)}")
+    study_id = desk.need_study(session)
+    sent = 0
+    for person in dict.fromkeys(participant_ids):
+        key = f"message {person} {sha256(text.encode()).hexdigest()[:16]}"
+        if desk.once.done(key) is not None:
+            continue
+
+        def send(person: str = person) -> Facts:
+            desk.platform.submissions.send_message([person], text, study_id)
+            return {}
+
+        def find(call: Call, person: str = person) -> Facts | None:
+            return {"seen": "on the platform"} if _was_sent(desk, person, text) else None
+
+        desk.once.carry_out(key, {"to": person, "body": text}, send=send, find=find)
+        sent += 1
+    return sent
+
+
+def ask_return(desk: Desk, record: SubmissionRecord, reason: str) -> bool:
+    """Ask a participant to return a submission, once; returns whether it was asked now."""
+    if record.return_requested or record.status == RETURNED:
+        return False
+    key = f"ask return {record.submission_id}"
+
+    def send() -> Facts:
+        desk.platform.submissions.request_return(record.submission_id, [reason])
+        return {}
+
+    def find(call: Call) -> Facts | None:
+        return {} if desk.platform.submissions.fetch(record.submission_id).return_requested else None
+
+    known = desk.once.done(key) is not None
+    desk.once.carry_out(key, {"reason": reason}, send=send, find=find)
+    return not known
+
+
+def _was_sent(desk: Desk, person: str, text: str) -> bool:
+    for message in desk.platform.submissions.messages(person):
+        body = message.get("body")
+        if not isinstance(body, str):
+            raise Undecided(f"Prolific: the messages to {person} cannot be read; look there before you write again")
+        if body.strip() == text:
+            return True
+    return False
