@@ -1,0 +1,113 @@
+"""Bonuses: two steps, each once, whatever breaks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.prolific.conftest import Emulator, running
+from tests.prolific.running_study import Running, Visitor, running_study
+
+
+@pytest.fixture(scope="module")
+def paid(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Running, list[Visitor]]]:
+    """A study with three people who were approved."""
+    folder = tmp_path_factory.mktemp("bonuses")
+    with running(folder / "platform.sqlite") as emulator, running_study(folder, emulator, places=3) as study:
+        study_id = study.publish()
+        visitors = [study.complete(study_id) for _ in range(3)]
+        study.spa("approve", yes=True)
+        yield study, visitors
+
+
+def listed(path: Path, *lines: str) -> str:
+    path.write_text("\n".join(["recipient,amount,reason", *lines]) + "\n")
+    return str(path)
+
+
+def paid_times(study: Running, reason_amount: int) -> Counter[str]:
+    return Counter(one["submission_id"] for one in study.emulator.people.payments() if one["cents"] == reason_amount)
+
+
+def test_a_bonus_is_priced_first_and_paid_once_for_a_reason(
+    paid: tuple[Running, list[Visitor]], tmp_path: Path
+) -> None:
+    study, (one, two, _) = paid
+    file = listed(tmp_path / "b.csv", f"{one.submission_id},1.50,good reasons", f"{two.person},1.50,good reasons")
+    told = study.spa("bonus", "--from", file).output
+    assert "bonuses USD 3.00, fees USD 1.00, taxes USD 0.00, in all USD 4.00" in told
+    assert paid_times(study, 150) == {}
+    study.spa("bonus", "--from", file, yes=True)
+    assert paid_times(study, 150) == {one.submission_id: 1, two.submission_id: 1}
+    assert "2 paid already, 0 to pay" in study.spa("bonus", "--from", file, yes=True).output
+    assert paid_times(study, 150) == {one.submission_id: 1, two.submission_id: 1}
+
+
+@pytest.mark.parametrize("fault", ["drop_after_effect", "500_after_effect"])
+def test_a_payment_without_an_answer_is_seen_on_the_platform_and_not_sent_again(
+    paid: tuple[Running, list[Visitor]], tmp_path: Path, fault: str
+) -> None:
+    study, (one, _, three) = paid
+    amount = 40 + len(fault)  # told apart from other tests' payments
+    lines = [f"{who.submission_id},0.{amount},{fault}" for who in (one, three)]
+    file = listed(tmp_path / "b.csv", *lines)
+    study.emulator.people.plan("PayBonusPayments", fault)
+    assert "paid: 2" in study.spa("bonus", "--from", file, yes=True).output
+    study.spa("bonus", "--from", file, yes=True)
+    assert paid_times(study, amount) == {one.submission_id: 1, three.submission_id: 1}
+
+
+def test_a_payment_that_nobody_can_see_waits_for_a_person(
+    paid: tuple[Running, list[Visitor]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The connection drops before any effect: that looks like a payment that is still under way."""
+    monkeypatch.setattr("prolific.money.paying.MOST_POLLS", 2)
+    study, (one, *_) = paid
+    file = listed(tmp_path / "b.csv", f"{one.submission_id},0.31,lost")
+    study.emulator.people.plan("PayBonusPayments", "drop")
+    for _ in range(2):
+        assert "nothing was sent again" in study.spa("bonus", "--from", file, yes=True, code=1).stderr
+    assert len(study.emulator.people.requests("PayBonusPayments")) == len(
+        {one["path"] for one in study.emulator.people.requests("PayBonusPayments")}
+    )
+    assert paid_times(study, 31) == {}
+    study.spa("bonus", "--from", file, "--settle", "unpaid", yes=True)
+    assert paid_times(study, 31) == {one.submission_id: 1}
+
+
+@pytest.mark.parametrize("kind", ["429", "wallet_short"])
+def test_a_payment_that_is_refused_is_made_by_the_next_run(
+    paid: tuple[Running, list[Visitor]], tmp_path: Path, kind: str
+) -> None:
+    study, (one, *_) = paid
+    amount = {"429": 32, "wallet_short": 33}[kind]
+    file = listed(tmp_path / "b.csv", f"{one.submission_id},0.{amount},{kind}")
+    study.emulator.people.plan("PayBonusPayments", kind)
+    study.spa("bonus", "--from", file, yes=True, code=1)
+    assert paid_times(study, amount) == {}
+    study.spa("bonus", "--from", file, yes=True)
+    assert paid_times(study, amount) == {one.submission_id: 1}
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("{id},150,cents for units", "above the cap of USD 2.00"),
+        ("{id},1.505,too fine", "wanted an amount such as 1.50"),
+        ("{id},-1,taking", "above 0"),
+        ("{id},nan,nothing", "wanted an amount"),
+        ("{id},1.00,", "wanted a reason"),
+        ("5ce69ff9b1e73b000146186d,1.00,stranger", "did not take part"),
+    ],
+)
+def test_what_nobody_can_mean_is_refused(
+    paid: tuple[Running, list[Visitor]], tmp_path: Path, line: str, told: str
+) -> None:
+    study, (one, *_) = paid
+    before = len(study.emulator.people.payments())
+    file = listed(tmp_path / "b.csv", line.format(id=one.submission_id))
+    assert told in study.spa("bonus", "--from", file, yes=True, code=1).stderr
+    assert len(study.emulator.people.payments()) == before
