@@ -71,10 +71,12 @@ def make_groups(desk: Desk, workspace_id: str, session: int) -> Groups:
     found = find_groups(desk, workspace_id, session)
     if session > 1 and found.before is None:
         raise ProlificError(f"{desk.file}: session {session} follows session {session - 1}; create that one first")
+    done = None
+    if session < desk.offer.sessions:
+        done = _made(desk, workspace_id, done_group(desk, session), found.done)
     return Groups(
-        family=found.family or _made(desk, workspace_id, family_group(desk)),
-        done=found.done
-        or (_made(desk, workspace_id, done_group(desk, session)) if session < desk.offer.sessions else None),
+        family=_made(desk, workspace_id, family_group(desk), found.family),
+        done=done,
         before=found.before,
         only=found.only,
         excluded=found.excluded,
@@ -187,7 +189,17 @@ def _change_key(session: int) -> str:
     return f"change draft, session {session}"
 
 
-def _made(desk: Desk, workspace_id: str, name: str) -> str:
+def _made(desk: Desk, workspace_id: str, name: str, known: str | None) -> str:
+    key = f"create group {name}"
+    if known is not None:
+        desk.once.acknowledge(key, {"group_id": known})
+        return known
+    if desk.once.done(key) is not None:
+        raise ProlificError(
+            f"Prolific: the participant group {name!r} was made and is gone from the workspace; name another in "
+            "[prolific] group"
+        )
+
     def send() -> Facts:
         return {"group_id": desk.platform.audience.create_group(workspace_id, name)}
 
@@ -195,7 +207,7 @@ def _made(desk: Desk, workspace_id: str, name: str) -> str:
         group = _group(list(desk.platform.audience.groups(workspace_id)), name)
         return None if group is None else {"group_id": group}
 
-    return str(desk.once.carry_out(f"create group {name}", {"name": name}, send=send, find=find)["group_id"])
+    return str(desk.once.carry_out(key, {"name": name}, send=send, find=find)["group_id"])
 
 
 def _group(known: list[tuple[str, str]], name: str) -> str | None:

@@ -52,6 +52,12 @@ class Once:
         calls = self.journal.calls(KIND, self.scope, key)
         return next((call.facts for call in reversed(calls) if call.outcome == DONE), None)
 
+    def acknowledge(self, key: str, facts: Facts) -> None:
+        """Settle earlier calls whose effect was seen on the platform."""
+        for call in self.journal.calls(KIND, self.scope, key):
+            if call.outcome == STARTED:
+                self.journal.finish(call, DONE, **facts)
+
     def carry_out(
         self,
         key: str,

@@ -36,6 +36,7 @@ def publish(
         study_id = desk.need_study(session)
         record = desk.platform.studies.fetch(study_id)
         if not record.draft:
+            record = publish_study(desk, session)  # settles what an earlier run that was broken off left open
             click.echo(f"published already: {record.internal_name}, {record.status}")
             return
         prospect = look_ahead(desk, session, public_url)

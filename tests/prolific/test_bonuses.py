@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.prolific.conftest import Emulator, running
+from tests.prolific.conftest import running
 from tests.prolific.running_study import Running, Visitor, running_study
 
 
 @pytest.fixture(scope="module")
 def paid(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Running, list[Visitor]]]:
-    """A study with three people who were approved."""
+    """Yield a study with three people who were approved."""
     folder = tmp_path_factory.mktemp("bonuses")
     with running(folder / "platform.sqlite") as emulator, running_study(folder, emulator, places=3) as study:
         study_id = study.publish()
