@@ -1,0 +1,64 @@
+"""``spa import``: answers collected with other tools."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from spa.importing.tables import Imported
+    from spa.responses.export import TableFormat
+
+FORMATS = click.Choice(["csv", "parquet", "jsonl"])
+IN = click.Path(path_type=Path)
+
+
+@click.group("import", epilog="Example: spa import potato annotations --map import.toml --out tables")
+def import_() -> None:
+    """Turn answers collected elsewhere into tidy tables, which `spa report` reads.
+
+    People are renamed annotator-1, annotator-2, ... unless --keep-ids.
+    """
+
+
+@import_.command(epilog="Example: spa import potato annotations --map import.toml --out tables")
+@click.argument("folder", type=IN)
+@click.option("--map", "mapping", required=True, type=IN, help="TOML: systems, criteria, skip, llms.")
+@click.option("--out", required=True, type=IN, help="Folder of the tables.")
+@click.option("--format", "format_", type=FORMATS, default="csv", show_default=True)
+@click.option("--keep-ids", is_flag=True, help="Keep the people's names as they are.")
+def potato(folder: Path, mapping: Path, out: Path, format_: TableFormat, keep_ids: bool) -> None:
+    """Read an output FOLDER of POTATO, all its parts and people.
+
+    Attention checks and pages are left aside, and the order in which items were seen is taken from
+    annotation_order.txt.
+    """
+    from spa.importing.mapping import Potato, read_mapping
+    from spa.importing.potato import read_potato
+
+    _write(read_potato(folder, read_mapping(mapping, Potato)), out, format_, keep_ids)
+
+
+@import_.command("csv", epilog="Example: spa import csv results.csv --map import.toml --out tables")
+@click.argument("file", type=IN)
+@click.option("--map", "mapping", required=True, type=IN, help="TOML: annotator, item, keep, [[questions]].")
+@click.option("--out", required=True, type=IN, help="Folder of the tables.")
+@click.option("--format", "format_", type=FORMATS, default="csv", show_default=True)
+@click.option("--keep-ids", is_flag=True, help="Keep the people's names as they are.")
+def csv(file: Path, mapping: Path, out: Path, format_: TableFormat, keep_ids: bool) -> None:
+    """Read a CSV FILE with one row a person (and item) and one column a question."""
+    from spa.importing.mapping import Wide, read_mapping
+    from spa.importing.wide import read_wide
+
+    _write(read_wide(file, read_mapping(mapping, Wide)), out, format_, keep_ids)
+
+
+def _write(imported: Imported, out: Path, format_: TableFormat, keep_ids: bool) -> None:
+    from spa.importing.tables import renamed, write_imported
+
+    for path, rows in write_imported(imported if keep_ids else renamed(imported), out, format=format_).items():
+        click.echo(f"{path}: {rows} rows")
+    for what, count in imported.skipped.items():
+        click.echo(f"left aside: {count} of {what}")

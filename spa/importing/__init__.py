@@ -1,0 +1,1 @@
+"""Answers collected with other tools, as tidy tables."""

@@ -1,0 +1,81 @@
+"""What says how the files of another tool are to be read: ``import.toml``, checked like a study file."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Annotated, Literal, TypeVar
+
+from pydantic import Field, ValidationError
+
+from spa.errors import StudyError
+from spa.study.mistakes import schema_problems
+from spa.study.section import Section, Text
+
+Names = Annotated[tuple[Text, ...], Field(min_length=1)]
+Mapped = TypeVar("Mapped", bound=Section)
+
+
+class LlmFile(Section):
+    """Answers of an LLM beside the people's: one JSON object a line, ``{"id": ..., SYSTEM: {CRITERION: score}}``."""
+
+    id: Text  # the LLM's name
+    file: Text  # relative to the folder imported
+
+
+class Potato(Section):
+    """A folder of POTATO output in which each item shows one text a system and asks the same of each.
+
+    The label of the first system is the criterion's name, those of the others carry ``_2``, ``_3``, ...
+    """
+
+    systems: Names  # in the order of the texts
+    criteria: Names
+    skip: tuple[Text, ...] = ("attention_check_*", "*.html")  # patterns of instance ids that are no items
+    llms: tuple[LlmFile, ...] = ()
+
+
+class Asked(Section):
+    """One column of a table of one row a person (and item): what it asked."""
+
+    column: Text
+    kind: Literal["rating", "preference", "choice"] = "rating"
+    system: Text | None = None  # of a rating
+    system_x: Text | None = None  # of a comparison
+    system_y: Text | None = None
+    criterion: Text = "overall"
+    item: Text | None = None  # where no column names it
+    exposure: int | None = None
+    percent: bool = False  # preferences in 0..100
+    values: dict[str, str] = Field(default_factory=dict)  # words -> numbers, or x, y and tie
+
+
+class Wide(Section):
+    """A CSV with a column a question."""
+
+    annotator: Text  # column
+    item: Text | None = None  # column
+    assignment: Text | None = None  # column
+    seconds: Text | None = None  # column
+    keep: dict[str, tuple[str, ...]] = Field(default_factory=dict)  # column -> values of the rows that are read
+    questions: Annotated[tuple[Asked, ...], Field(min_length=1)]
+
+
+def read_mapping(path: Path, kind: type[Mapped]) -> Mapped:
+    """Read ``import.toml``.
+
+    Raises
+    ------
+    StudyError
+        With every mistake, one line each.
+    """
+    try:
+        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise StudyError(f"{path}: cannot be read ({error.strerror}); --map names the file that says how") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise StudyError(f"{path}: wanted TOML in UTF-8: {error}") from error
+    try:
+        return kind.model_validate(raw)
+    except ValidationError as error:
+        raise StudyError(*schema_problems(str(path), raw, error)) from error

@@ -1,0 +1,120 @@
+"""What an import gives, and how it is written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from spa.errors import ResponseError
+from spa.files import written_whole
+from spa.responses.export import TableFormat, without_formulas
+
+COLUMNS: dict[str, dict[str, Any]] = {
+    "ratings": {
+        "annotator_id": pl.String,
+        "annotator_kind": pl.String,
+        "assignment_id": pl.String,
+        "item_id": pl.String,
+        "system": pl.String,
+        "criterion": pl.String,
+        "score": pl.Float64,
+        "position": pl.Int64,
+        "seconds": pl.Float64,
+        "missing_reason": pl.String,
+    },
+    "preferences": {
+        "annotator_id": pl.String,
+        "annotator_kind": pl.String,
+        "assignment_id": pl.String,
+        "system_x": pl.String,
+        "system_y": pl.String,
+        "preference": pl.Float64,
+        "criterion": pl.String,
+        "exposure": pl.Int64,
+        "missing_reason": pl.String,
+    },
+    "choices": {
+        "annotator_id": pl.String,
+        "annotator_kind": pl.String,
+        "assignment_id": pl.String,
+        "item_id": pl.String,
+        "system_x": pl.String,
+        "system_y": pl.String,
+        "criterion": pl.String,
+        "winner": pl.String,
+        "missing_reason": pl.String,
+    },
+}
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imported:
+    """Rows by table, and what was left aside, by the reason."""
+
+    rows: dict[str, list[Row]]
+    skipped: dict[str, int]
+
+    def frame(self, name: str) -> pl.DataFrame:
+        """Return one table with all its columns, those without a value left out."""
+        columns = COLUMNS[name]
+        frame = pl.DataFrame(
+            [[row.get(column) for column in columns] for row in self.rows[name]], columns, orient="row"
+        )
+        return frame.drop([column for column in frame.columns if frame[column].null_count() == frame.height])
+
+
+def pseudonyms(names: Sequence[str]) -> dict[str, str]:
+    """Give people numbers in the order in which they first occur: nothing leads back to their names.
+
+    >>> pseudonyms(["W2", "W1", "W2"])
+    {'W2': 'annotator-1', 'W1': 'annotator-2'}
+    """
+    return {name: f"annotator-{number}" for number, name in enumerate(dict.fromkeys(names), start=1)}
+
+
+def renamed(imported: Imported) -> Imported:
+    """Return the same with the people's names replaced; LLMs keep theirs."""
+    people = [
+        row["annotator_id"] for rows in imported.rows.values() for row in rows if row["annotator_kind"] == "human"
+    ]
+    names = pseudonyms(people)
+    return Imported(
+        rows={
+            table: [{**row, "annotator_id": names.get(row["annotator_id"], row["annotator_id"])} for row in rows]
+            for table, rows in imported.rows.items()
+        },
+        skipped=imported.skipped,
+    )
+
+
+def write_imported(imported: Imported, folder: Path, *, format: TableFormat) -> dict[Path, int]:
+    """Write each table that has rows, whole or not at all, and return how many rows each file holds.
+
+    Raises
+    ------
+    ResponseError
+        If there is no answer at all.
+    """
+    written = {}
+    for name in COLUMNS:
+        if not imported.rows.get(name):
+            continue
+        frame = imported.frame(name)
+        path = folder / f"{name}.{format}"
+        with written_whole(path) as temporary:
+            if format == "csv":
+                texts = [column for column, dtype in frame.schema.items() if dtype == pl.String]
+                without_formulas(frame, texts).write_csv(temporary)
+            elif format == "parquet":
+                frame.write_parquet(temporary)
+            else:
+                frame.write_ndjson(temporary)
+        written[path] = frame.height
+    if not written:
+        raise ResponseError(f"{folder}: nothing was written, as no answer was found")
+    return written

@@ -1,0 +1,157 @@
+"""Answers of other tools: a real POTATO folder against the published ratings, and what is wrong told in one line."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from click.testing import CliRunner, Result
+
+from spa.cli import main
+
+POTATO = """
+systems = ["gold_reference", "google/flan-t5-xxl", "davinci-instruct-beta", "gpt-3.5-turbo"]
+criteria = ["semantics", "fluency", "simplicity"]
+llms = [{ id = "gpt-4", file = "simplification_evaluation_1_of_4/gpt4_as_annotator/output.jsonl" }]
+"""
+
+
+def run(*arguments: object, code: int = 0) -> Result:
+    done = CliRunner().invoke(main, ["import", *map(str, arguments)])
+    assert done.exit_code == code, done.output
+    return done
+
+
+def test_a_published_potato_folder_gives_the_published_ratings(shared_data: Path, tmp_path: Path) -> None:
+    (tmp_path / "import.toml").write_text(POTATO)
+    folder = shared_data / "sottana" / "potato_simplification"
+    done = run("potato", folder, "--map", tmp_path / "import.toml", "--out", tmp_path, "--keep-ids")
+    assert "left aside: 24 of attention_check_*" in done.output
+    ours = pl.read_csv(tmp_path / "ratings.csv")
+    published = pl.read_csv(shared_data / "sottana" / "simplification_ratings.csv", infer_schema_length=None)
+    assert ours.height == published.height == 4 * 100 * 4 * 3
+    key = ["annotator_id", "item_id", "system", "criterion"]
+    theirs = published.with_columns(pl.col("rater").replace({"gpt4": "gpt-4"}).alias("annotator_id"))
+    joined = ours.join(theirs, on=key, how="left", suffix="_published")
+    assert joined["score_published"].null_count() == 0
+    assert joined.filter(pl.col("score") != pl.col("raw_label")).is_empty()  # the table beside it cuts 4.5 to 4
+    assert ours.filter(pl.col("score") == 4.5)["annotator_id"].unique().to_list() == ["gpt-4"]
+    people = joined.filter(pl.col("annotator_kind") == "human")
+    assert (people["seconds"] == people["seconds_published"]).all()
+    ranks = people.with_columns(pl.col("position_published").rank("dense").over("annotator_id", "session"))
+    assert (ranks["position"] == ranks["position_published"]).all()
+
+
+def potato(folder: Path, **changes: Any) -> Path:
+    """Write a small folder of one person and two items."""
+    person = folder / "part" / "annotation_output" / "W1"
+    person.mkdir(parents=True)
+    label = {"fluency": {"scale_4": "4"}, "fluency_2": {"scale_5": "5"}}
+    instance = {"id": "i1", "label_annotations": label, "behavioral_data": {"time_string": "Time spent: 0d 1h 0m 2s "}}
+    lines = [{**instance, **changes}, {**instance, "id": "attention_check_1"}, {**instance, "id": "i2"}]
+    (person / "annotated_instances.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (person / "annotation_order.txt").write_text("intro.html\ni2\nattention_check_1\ni1\n")
+    (folder / "import.toml").write_text('systems = ["a", "b"]\ncriteria = ["fluency"]\n')
+    return folder
+
+
+def test_people_get_numbers_and_places_are_those_seen(tmp_path: Path) -> None:
+    folder = potato(tmp_path)
+    run("potato", folder, "--map", folder / "import.toml", "--out", tmp_path / "out")
+    rows = pl.read_csv(tmp_path / "out" / "ratings.csv").to_dicts()
+    assert {row["annotator_id"] for row in rows} == {"annotator-1"}
+    assert [(row["item_id"], row["system"], row["score"], row["position"], row["seconds"]) for row in rows] == [
+        ("i1", "a", 4, 2, 3602),
+        ("i1", "b", 5, 2, 3602),
+        ("i2", "a", 4, 1, 3602),
+        ("i2", "b", 5, 1, 3602),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"label_annotations": None}, "line 1: wanted label_annotations, got None"),
+        ({"label_annotations": {"fluency": "4"}}, "line 1, fluency: wanted a chosen value"),
+        ({"label_annotations": {"fluency": {"x": "much"}}}, "line 1, fluency: wanted a number, got 'much'"),
+        ({"label_annotations": {"grammar": {"x": "1"}}}, "label 'grammar' is none of the criteria's"),
+        ({"behavioral_data": {"time_string": "long"}}, "line 1: wanted a time such as"),
+    ],
+)
+def test_what_potato_would_not_write_is_told_with_its_place(changes: dict[str, Any], told: str, tmp_path: Path) -> None:
+    folder = potato(tmp_path, **changes)
+    done = run("potato", folder, "--map", folder / "import.toml", "--out", tmp_path / "out", code=1)
+    assert told in done.output
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_unanswered_question_is_missing_with_its_reason(tmp_path: Path) -> None:
+    folder = potato(tmp_path, label_annotations={"fluency": {"scale_4": "4"}, "fluency_2": {}})
+    run("potato", folder, "--map", folder / "import.toml", "--out", tmp_path / "out", "--format", "parquet")
+    rows = pl.read_parquet(tmp_path / "out" / "ratings.parquet").to_dicts()
+    assert (rows[1]["score"], rows[1]["missing_reason"]) == (None, "empty")
+
+
+WIDE = """
+annotator = "WorkerId"
+item = "Input.id"
+keep = { AssignmentStatus = ["Approved"] }
+questions = [
+  { column = "q1", system = "alpha", criterion = "fluency" },
+  { column = "q2", kind = "preference", system_x = "alpha", system_y = "beta", percent = true, exposure = 3 },
+  { column = "q3", kind = "choice", system_x = "alpha", system_y = "beta", values = { left = "x", right = "y" } },
+]
+"""
+CSV = """WorkerId,Input.id,AssignmentStatus,q1,q2,q3
+A1,i1,Approved,4,70,left
+A2,i1,Rejected,1,0,right
+A3,i2,Approved,,30,tie
+"""
+
+
+def test_a_wide_table_becomes_three_tidy_ones(tmp_path: Path) -> None:
+    (tmp_path / "import.toml").write_text(WIDE)
+    (tmp_path / "results.csv").write_text(CSV)
+    done = run("csv", tmp_path / "results.csv", "--map", tmp_path / "import.toml", "--out", tmp_path / "out")
+    assert "left aside: 1 of AssignmentStatus Rejected" in done.output
+    rated, told, chosen = (
+        pl.read_csv(tmp_path / "out" / f"{name}.csv") for name in ("ratings", "preferences", "choices")
+    )
+    assert rated["score"].to_list() == [4.0, None]
+    assert rated["missing_reason"].to_list() == [None, "empty"]
+    assert (told["preference"].to_list(), told["exposure"].to_list()) == ([0.7, 0.3], [3, 3])
+    assert chosen["winner"].to_list() == ["x", "tie"]
+    assert rated["annotator_id"].to_list() == ["annotator-1", "annotator-2"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("70", "much", "row 2, q2: wanted a number"),
+        ("70", "170", "row 2, q2: wanted a preference from 0 to 1"),
+        ("left", "middle", "row 2, q3: wanted x, y or tie"),
+        ("A1,i1", ",i1", "row 2, q1: wanted who answered"),
+        ("A1,i1", "A1,", "row 2, q1: wanted the item"),
+        ("Input.id", "Input.ID", "wanted a column 'Input.id'"),
+    ],
+)
+def test_a_cell_that_cannot_be_read_is_told_with_its_place(old: str, new: str, told: str, tmp_path: Path) -> None:
+    (tmp_path / "import.toml").write_text(WIDE)
+    (tmp_path / "results.csv").write_text(CSV.replace(old, new, 1))
+    done = run("csv", tmp_path / "results.csv", "--map", tmp_path / "import.toml", "--out", tmp_path / "out", code=1)
+    assert told in done.output
+
+
+def test_a_mapping_that_cannot_be_used_is_told(tmp_path: Path) -> None:
+    folder = potato(tmp_path)
+    (folder / "import.toml").write_text('systems = []\ncriteria = ["fluency"]\nskipp = []\n')
+    done = run("potato", folder, "--map", folder / "import.toml", "--out", tmp_path / "out", code=1)
+    assert "skipp" in done.output
+    shutil.rmtree(folder / "part")
+    (folder / "import.toml").write_text('systems = ["a"]\ncriteria = ["fluency"]\n')
+    done = run("potato", folder, "--map", folder / "import.toml", "--out", tmp_path / "out", code=1)
+    assert "found none; name POTATO's output folder" in done.output
