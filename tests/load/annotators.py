@@ -11,6 +11,7 @@ import asyncio
 import gc
 import json
 import random
+import signal
 import sys
 import time
 from collections import Counter
@@ -85,6 +86,8 @@ async def run(plan: Plan) -> Summary:
     begins = time.monotonic() + plan.warmup
     ends = begins + plan.seconds
     tally = Tally(begins=begins)
+    stopped = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stopped.set)
     log = None if plan.acknowledged is None else plan.acknowledged.open("a", buffering=1, encoding="utf-8")
 
     def note(line: dict[str, str]) -> None:
@@ -107,7 +110,16 @@ async def run(plan: Plan) -> Summary:
                 await whole_form(plan, site(session, plan.url, name), tally, note, chance, ends)
                 session.cookie_jar.clear()
 
-    await asyncio.gather(*(annotator(number) for number in range(plan.annotators)))
+    people = [asyncio.create_task(annotator(number)) for number in range(plan.annotators)]
+    told = asyncio.create_task(stopped.wait())
+    everybody = asyncio.create_task(asyncio.wait(people, return_when=asyncio.FIRST_EXCEPTION))
+    await asyncio.wait([everybody, told], return_when=asyncio.FIRST_COMPLETED)
+    for task in people:
+        if task.done():
+            task.result()  # raises what nobody foresaw
+        task.cancel()
+    told.cancel()
+    await asyncio.wait([everybody, told])
     measured = time.monotonic() - begins
     return summary(plan, tally, measured)
 
