@@ -31,7 +31,8 @@ from fastapi.responses import RedirectResponse, Response
 from spa.annotators.pages import send_notice, to
 from spa.forms.form import Form
 from spa.forms.texts import Texts
-from spa.responses.admission import Refused, Rules, UnknownGroup
+from spa.responses.admission import NoneLeft, QuotaFull, Refused, Rules, UnknownGroup
+from spa.responses.families import Family
 from spa.responses.outcomes import Outcome
 from spa.responses.store import Store
 from spa.responses.submission import AnnotatorKind
@@ -56,6 +57,7 @@ class House:
     clock: Callable[[], float]  # seconds since 1970
     form: Callable[[str], Form]  # assignment_id -> its form
     annotator_kind: AnnotatorKind = "human"
+    family: Family | None = None  # studies that take each person once
     finishers: dict[str, Finish] = field(default_factory=dict)  # source -> what happens at the end
     places: set[str] = field(default_factory=set)  # addresses elsewhere that the end of a visit may lead to
     frames: set[str] = field(default_factory=set)  # sites elsewhere that may show this server in a frame
@@ -85,7 +87,10 @@ class House:
             A redirect to the visit, which shows the page that is due, or how the visit ended; or a page
             that says that all places are taken, that the time is over, or that they took part already.
         """
+        now, new = self.clock(), False
         try:
+            if self.family is not None:
+                new = self.family.enter(source, person, now=now)
             lease = self.store.admit(
                 source=source,
                 person=person,
@@ -95,9 +100,13 @@ class House:
                 minutes_allowed=self.study.people.minutes_allowed if minutes_allowed is None else minutes_allowed,
                 annotator_kind=self.annotator_kind,
                 rules=self.rules,
-                now=self.clock(),
+                now=now,
             )
         except Refused as refusal:
+            if (
+                new and self.family is not None and isinstance(refusal, NoneLeft | QuotaFull)
+            ):  # another study may have a place for them
+                self.family.leave(source, person)
             return self.refuse(refusal)
         return to(f"/a/{lease.token}")
 

@@ -24,6 +24,7 @@ from spa.errors import ResponseError
 from spa.forms.form import Form
 from spa.forms.texts import Texts
 from spa.responses.admission import Refused
+from spa.responses.families import Family
 from spa.responses.store import Store
 from spa.responses.submission import AnnotatorKind
 from spa.study.study import Study
@@ -90,6 +91,7 @@ def create_app(
         clock=clock,
         form=workspace.form,
         annotator_kind=annotator_kind,
+        family=family_of(workspace.study, workspace.store),
     )
     desk = Desk(workspace.store)
     app = FastAPI(
@@ -97,7 +99,7 @@ def create_app(
         docs_url=None,
         redoc_url=None,
         openapi_url=None,
-        lifespan=lambda app: running(desk, workspace.store, clock),
+        lifespan=lambda app: running(desk, house),
     )
     survey = Survey(house, workspace.form, desk, source=source)
     app.router.routes.extend(survey.routes)
@@ -111,13 +113,13 @@ def create_app(
 
 
 @asynccontextmanager
-async def running(desk: Desk, store: Store, clock: Callable[[], float]) -> AsyncIterator[None]:
+async def running(desk: Desk, house: House) -> AsyncIterator[None]:
     """Give up overdue places from time to time while the server runs, and finish what waits at its end."""
 
     async def sweep() -> None:
         while True:
             try:
-                await asyncio.to_thread(lambda: store.release_overdue(clock()))
+                await asyncio.to_thread(lambda: house.store.release_overdue(house.clock()))
             except ResponseError as error:  # a store that is locked for a while; the next sweep finds the same
                 log.error("%s", error)
             await asyncio.sleep(SWEEP)
@@ -130,6 +132,16 @@ async def running(desk: Desk, store: Store, clock: Callable[[], float]) -> Async
         with suppress(asyncio.CancelledError):
             await task
         await asyncio.to_thread(desk.close)
+        if house.family is not None:
+            house.family.close()
+
+
+def family_of(study: Study, store: Store) -> Family | None:
+    """Open the store that the studies of a family share; ``None`` where the study belongs to none."""
+    people = study.people
+    if people.family is None or people.family_store is None:
+        return None
+    return Family(people.family_store, family=people.family, study=f"{study.id} {store.fingerprint[:12]}")
 
 
 def explain_failures(app: FastAPI, house: House) -> None:

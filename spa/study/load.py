@@ -199,6 +199,10 @@ def _read_files(study: Study, folder: Path) -> tuple[Study, list[Finding]]:
             got = f"{shown(str(given))}, {'a directory' if os.path.isdir(file) else 'no such file'}"
             findings.append(find("[outputs] files", "a file", got, "paths are relative to the study file"))
     changes: dict[str, Any] = {"outputs": study.outputs.model_copy(update={"files": files})}
+    family_store = study.people.family_store
+    if family_store is not None and "://" not in family_store:
+        beside = str((folder / family_store).resolve())
+        changes["people"] = study.people.model_copy(update={"family_store": beside})
     for name in ("instructions", "consent"):
         words: Words = getattr(study, name)
         if words.file is None:

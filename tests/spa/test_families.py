@@ -1,0 +1,83 @@
+"""Studies of one family take each person of a platform once, whichever asks first, and know nobody by name."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from fastapi.testclient import TestClient
+
+from spa.annotators.server import create_app
+from spa.errors import ResponseError
+from spa.responses.admission import SecondVisit
+from spa.responses.families import Family
+from tests.spa.small_study import STUDY
+from tests.spa.test_doors import come, mount
+from tests.spa.test_server import Place, build, opened
+
+
+def test_twenty_threads_of_two_studies_share_out_the_people(database: str) -> None:
+    studies = [Family(database, family="stories", study=study) for study in ("one", "two")]
+    with ThreadPoolExecutor(20) as threads:
+
+        def enter(number: int) -> tuple[int, str] | None:
+            try:
+                studies[number % 2].enter("panel", f"person {number // 4}", now=1.0)
+            except SecondVisit:
+                return None
+            return number // 4, studies[number % 2].study
+
+        taken = Counter(threads.map(enter, range(40)))
+    del taken[None]
+    assert sorted(person for person, _ in taken) == list(range(10))  # type: ignore[misc]
+    assert set(taken.values()) == {2}  # the same study lets them in again
+    for study in studies:
+        study.close()
+
+
+def test_another_family_and_another_platform_are_other_people(database: str) -> None:
+    with Family(database, family="stories", study="one") as one, Family(database, family="poems", study="two") as two:
+        assert one.enter("panel", "ada", now=1.0)
+        assert not one.enter("panel", "ada", now=2.0)
+        assert one.enter("other", "ada", now=2.0)
+        assert two.enter("panel", "ada", now=2.0)
+        one.leave("panel", "ada")
+        two.leave("panel", "bob")
+        assert one.enter("panel", "ada", now=3.0)
+
+
+def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
+    with pytest.raises(ResponseError, match=r"family_store: .*none/f.sqlite: cannot be written"):
+        Family(tmp_path / "none" / "f.sqlite", family="stories", study="one")
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> Iterator[list[Place]]:
+    """Return two studies of one family, of one place each."""
+    keys = 'people = {annotators = 1, family = "stories", family_store = "../family.sqlite"}'
+    found = []
+    for name in ("one", "two"):
+        folder = tmp_path / name
+        folder.mkdir()
+        text = STUDY.replace("people.annotators = 6", keys).replace('"small"', f'"{name}"')
+        place = opened(build(folder, text), folder / "answers.sqlite")
+        place.client = TestClient(create_app(place.workspace, doors=[mount]))
+        found.append(place)
+    yield found
+    for place in found:
+        place.workspace.close()
+
+
+def test_whoever_took_part_in_one_study_is_turned_away_by_the_next(places: list[Place], tmp_path: Path) -> None:
+    one, two = places
+    assert come(one, "ada", "v1").status_code == 303
+    refused = come(two, "ada", "v7")
+    assert (refused.status_code, "You have taken part already" in refused.text) == (403, True)
+    assert come(one, "ada", "v1").status_code == 303
+    assert come(one, "bob", "v2").status_code == 410  # no place left here, so that bob may go elsewhere
+    assert come(two, "bob", "v8").status_code == 303
+    held = b"".join(file.read_bytes() for file in tmp_path.glob("family.sqlite*"))
+    assert not any(name in held for name in (b"ada", b"bob"))
