@@ -14,6 +14,7 @@ from prolific.api.records import AWAITING_REVIEW, SubmissionRecord
 from prolific.reconcile import NO_CODES
 from spa.forms.form import CheckTarget
 from spa.responses.outcomes import NO_CONSENT, QUOTA_FULL, SCREENED_OUT
+from spa.responses.review_rules import ReviewRules
 from spa.responses.submission import Response, Submission
 from spa.responses.visits import Visit
 
@@ -59,6 +60,11 @@ class Grounds:
 
     category: str
     evidence: str
+
+
+def review_rules() -> ReviewRules:
+    """Return the rules as the dashboard shows them."""
+    return ReviewRules(platform="Prolific", categories=CATEGORIES, shortest_message=SHORTEST_MESSAGE, lines=LINES)
 
 
 def mechanical_grounds(facts: Facts) -> tuple[Grounds, ...]:
