@@ -90,6 +90,7 @@ def build_form(
 
 
 def _pages(showing: Showing) -> list[Page]:
+    once = showing.phrases.once  # pages for people only are the same on every form
     reading = reading_pages(showing)
     asked = [
         *reading,
@@ -99,10 +100,10 @@ def _pages(showing: Showing) -> list[Page]:
     ]
     _put_checks(showing, asked)
     return [
-        *consent_pages(showing),
-        *screening_pages(showing),
+        *once("consent", lambda: consent_pages(showing)),
+        *once("screening", lambda: screening_pages(showing)),
         instructions_page(showing),
-        confirmation_page(showing),
+        once("confirmation", lambda: confirmation_page(showing)),
         *asked,
     ]
 
@@ -110,10 +111,8 @@ def _pages(showing: Showing) -> list[Page]:
 def _put_checks(showing: Showing, pages: list[Page]) -> None:
     """Put each attention check between two of the pages asked of everybody, or after the only one."""
     gaps = max(1, len(pages) - 1)
-    placed = [
-        (1 + place_by_seed(showing, f"check/{number}", gaps), page)
-        for number, page in enumerate(attention_pages(showing))
-    ]
+    checks = showing.phrases.once("checks", lambda: attention_pages(showing))
+    placed = [(1 + place_by_seed(showing, f"check/{number}", gaps), page) for number, page in enumerate(checks)]
     for gap, page in sorted(placed, key=lambda each: each[0], reverse=True):  # from the back, so that gaps stay put
         pages.insert(gap, page)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from spa.forms import scales
 from spa.forms.form import ChoiceTarget, Exhibit, ExhibitsBlock, Page, PageBlock, PreferenceTarget, Question, TextBlock
-from spa.forms.showing import Showing, overall_first, rows
+from spa.forms.showing import Showing, rows
 from spa.study.assignment import Block, ChoicePair, Comparison, ShownOutput
 from spa.study.study import OVERALL
 
@@ -68,12 +68,12 @@ def choice_pages(showing: Showing) -> list[Page]:
 
 def _rows_of(block: Block, labels: tuple[str, str]) -> list[tuple[ShownOutput, ...]]:
     """Return two labels' outputs row by row; columns stay in label order, whichever direction is asked first."""
-    return [tuple(output for output in row if output.label in labels) for row in rows(block)]
+    return [tuple([output for output in row if output.label in labels]) for row in rows(block)]
 
 
 def _side_by_side(showing: Showing, shown: list[tuple[ShownOutput, ...]]) -> list[PageBlock]:
     """Return rows of outputs under their item text; outputs of different items one label after another."""
-    if all(len({output.item_id for output in row}) == 1 for row in shown):
+    if all([output.item_id == row[0].item_id for row in shown for output in row]):
         return [ExhibitsBlock(heading=showing.item(row[0].item_id), exhibits=_exhibits(showing, row)) for row in shown]
     return [
         ExhibitsBlock(heading=showing.item(output.item_id), exhibits=(showing.output(output),))
@@ -83,7 +83,7 @@ def _side_by_side(showing: Showing, shown: list[tuple[ShownOutput, ...]]) -> lis
 
 
 def _exhibits(showing: Showing, row: tuple[ShownOutput, ...]) -> tuple[Exhibit, ...]:
-    return tuple(showing.output(output) for output in row)
+    return tuple(map(showing.output, row))
 
 
 def _preference_questions(showing: Showing, comparison: Comparison, block: Block) -> list[Question]:
@@ -98,7 +98,7 @@ def _preference_questions(showing: Showing, comparison: Comparison, block: Block
             ),
         )
         for turn, (x, y) in enumerate(comparison.directions)
-        for criterion in overall_first(showing.study.asked("spa"))
+        for criterion in showing.asked("spa")
     ]
 
 
@@ -119,7 +119,7 @@ def _choice_questions(showing: Showing, choice: ChoicePair) -> list[Question]:
                 criterion=criterion,
             ),
         )
-        for criterion in overall_first(showing.study.asked("choices"))
+        for criterion in showing.asked("choices")
     ]
 
 

@@ -11,7 +11,9 @@ _SECTIONS = ("likert", "continuous", "categories", "choices")
 
 def instructions_page(showing: Showing) -> Page:
     """Return the page that everybody reads first; its title is the study's."""
-    markdown = showing.study.instructions.text or preset_instructions(showing)
+    blocks = showing.assignment.blocks
+    seen = "instructions", *((block.exposure, block.labels) for block in blocks)
+    markdown = showing.study.instructions.text or showing.phrases.once(seen, lambda: preset_instructions(showing))
     return Page(
         page_id="",
         kind="instructions",

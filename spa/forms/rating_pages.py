@@ -22,7 +22,7 @@ from spa.forms.form import (
     TextBlock,
 )
 from spa.forms.placing import place_by_seed
-from spa.forms.showing import Showing, overall_first
+from spa.forms.showing import Showing
 from spa.study.assignment import RatedBy, ShownOutput
 from spa.study.study import OVERALL, Continuous, Criterion, Likert, RatingSection, Study
 
@@ -59,7 +59,7 @@ def _group_blocks(showing: Showing, elicitation: RatedBy, group: list[ShownOutpu
     The item text stands above each output: where the second one is read, the first is out of sight.
     """
     study = showing.study
-    criteria = overall_first(study.asked(_TABLES[elicitation]))
+    criteria = showing.asked(_TABLES[elicitation])
     marking = [criterion for criterion in criteria if _marks(study, criterion)]
     plain = [criterion for criterion in criteria if criterion not in marking]
     blocks: list[PageBlock] = []

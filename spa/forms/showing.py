@@ -11,7 +11,7 @@ from spa.forms.phrases import Phrases
 from spa.study.assignment import Assignment, BlindingKey, Block, ShownOutput
 from spa.study.outputs import Output, Outputs
 from spa.study.outputs_reading import cleaned
-from spa.study.study import OVERALL, Criterion, Study
+from spa.study.study import OVERALL, Criterion, Elicitation, Study
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +33,10 @@ class Showing:
     def system(self, label: str) -> str:
         """Return what a system is called on the form."""
         return self.phrases.say("system_label", label=label)
+
+    def asked(self, elicitation: Elicitation) -> tuple[str, ...]:
+        """Return the criteria of an elicitation in the order asked."""
+        return self.phrases.once(("asked", elicitation), lambda: overall_first(self.study.asked(elicitation)))
 
     def criterion(self, criterion_id: str) -> Criterion:
         """Return a criterion of the study."""

@@ -97,7 +97,13 @@ def answer_schema(questions: Iterable[Question]) -> dict[str, Any]:
     Every value that the schema allows is parsed to a ``Response``. All fields are required and
     no others allowed, as strict structured output of chat endpoints wants it.
     """
-    properties = {question.question_id: _schema_of(question.answer) for question in questions}
+    made: dict[int, dict[str, Any]] = {}  # by the identity of an answer, of which a form has few
+    properties = {}
+    for question in questions:
+        answer = question.answer
+        if id(answer) not in made:
+            made[id(answer)] = _schema_of(answer)
+        properties[question.question_id] = made[id(answer)]
     return {
         "type": "object",
         "properties": properties,

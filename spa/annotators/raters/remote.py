@@ -65,6 +65,7 @@ class RemoteEndpoint(ABC):
         self.base_url = rater.base_url or OPENAI_URL
         self._key = find_key(rater, self.base_url, os.environ if environment is None else environment)
         versions = {name: version(name) for name in LIBRARIES}
+        self._address = f"{self.base_url.rstrip('/')}{self.path}"  # whole: the library takes long to join a path to it
         self._about = to_json({"base_url": self.shown, "versions": versions})[1:]
         self._lately: deque[tuple[Request, Written]] = deque(maxlen=max(1, rater.concurrency))
         # Redirects are not followed: a request that is paid for goes where the study says, or nowhere.
@@ -136,7 +137,7 @@ class RemoteEndpoint(ABC):
     async def _send(self, content: bytes) -> Reply:
         try:
             # A parsed answer would be lost where it does not fit, after it has been paid for.
-            response = await self.client.post(self.path, cast_to=httpx2.Response, content=content)
+            response = await self.client.post(self._address, cast_to=httpx2.Response, content=content)
             text = response.text
         except openai.APIStatusError as error:
             return self.refused_by_server(error)
