@@ -143,6 +143,9 @@ def add_participant(
     if unknown:
         raise Refusal(400, {"attributes": [f"no filter asks for {name}" for name in sorted(unknown)]})
     person = participant_id or new_id()
+    c = schema.participants.c
+    if turn.connection.scalar(select(c.id).where(c.id == person)) is not None:
+        raise Refusal(409, "This person has joined already")
     turn.connection.execute(insert(schema.participants).values(id=person, email=email, attributes=dict(attributes)))
     return person
 

@@ -67,12 +67,28 @@ def list_people(turn: Turn, call: Call) -> Answer:
     return Answer(body={"results": [{name: getattr(row, name) for name in names} for row in rows]})
 
 
+@routes.add("SeeStudy", "GET", "/emulator/studies/{id}/state/")
+def see_study(turn: Turn, call: Call) -> Answer:
+    """Show how a study stands, without counting as a request to the API."""
+    row = studies.find(turn, call.path["id"])
+    taken = studies.places_taken(turn, row.id)
+    facts = {"status": row.status, "places_taken": taken, "filters": row.body["filters"]}
+    return Answer(body={**facts, "places": row.body["total_available_places"], "counts": studies.counts(turn, row.id)})
+
+
 @routes.add("TakePlace", "POST", "/emulator/studies/{id}/take/")
 def take(turn: Turn, call: Call) -> Answer:
     """Hold a place for somebody."""
     asked = call.read(TakeBody)
     row = submissions.take(turn, call.path["id"], asked.participant_id, device=asked.device)
     return Answer(status=201, body=_person_view(turn, row))
+
+
+@routes.add("SeeSubmissions", "GET", "/emulator/studies/{id}/submissions/")
+def see_all(turn: Turn, call: Call) -> Answer:
+    """Show all submissions of a study, as their people see them."""
+    rows = submissions.of_study(turn, studies.find(turn, call.path["id"]).id)
+    return Answer(body={"results": [_person_view(turn, row) for row in rows]})
 
 
 @routes.add("SeeSubmission", "GET", "/emulator/submissions/{id}/")
@@ -215,7 +231,11 @@ def _person_view(turn: Turn, row: Row[Any]) -> dict[str, Any]:
         "study_id": row.study_id,
         "study_name": study.body["name"],
         "study_status": study.status,
+        "places": study.body["total_available_places"],
+        "minutes_allowed": study.body["maximum_allowed_time"],
         "status": row.status,
+        "started_at": row.started_at,
+        "completed_at": row.completed_at,
         "study_url": submissions.study_url(turn, row),
         "entered_code": row.entered_code,
         "ends_at": submissions.ends_at(turn, row),

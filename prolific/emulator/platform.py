@@ -55,9 +55,13 @@ class Platform:
         A manual clock stands still until it is put forward. A real one runs, and can be put forward too.
     token : str, optional
         The only token accepted; without it any.
+    project : str, optional
+        The id of the project that a new store begins with; a random one where it is not given.
     """
 
-    def __init__(self, path: Path, *, clock: ClockMode = "real", token: str | None = None) -> None:
+    def __init__(
+        self, path: Path, *, clock: ClockMode = "real", token: str | None = None, project: str | None = None
+    ) -> None:
         self.path = path
         self.clock = clock
         self.token = token
@@ -65,7 +69,7 @@ class Platform:
         self._lock = threading.RLock()
         self._engine = _open(path)
         with self._begin() as connection:
-            _prepare(connection, path)
+            _prepare(connection, path, project or new_id())
 
     @contextmanager
     def turn(self, *, counts: bool = True, wakes: bool = True) -> Iterator[Turn]:
@@ -142,7 +146,7 @@ def save_row(connection: Connection, table: Any, row_id: str, **values: Any) -> 
     connection.execute(update(table).where(table.c.id == row_id).values(**values))
 
 
-def _prepare(connection: Connection, path: Path) -> None:
+def _prepare(connection: Connection, path: Path, project: str) -> None:
     known = connection.execute(text("SELECT name FROM sqlite_master WHERE type = 'table'")).scalars().all()
     if known and "hook_subscriptions" not in known:
         raise PlatformError(
@@ -154,7 +158,7 @@ def _prepare(connection: Connection, path: Path) -> None:
     behaviour = Behaviour().model_dump(mode="json")
     for name, value in {"requests": 0, "ahead": 0.0, "now": time.time(), "behaviour": behaviour}.items():
         save_setting(connection, name, value)
-    workspace, project = new_id(), new_id()
+    workspace = new_id()
     connection.execute(
         insert(schema.workspaces).values(
             id=workspace, title="Emulated workspace", description="", currency="USD", paid_in=PAID_IN

@@ -1,0 +1,84 @@
+"""What a rehearsal would have cost: the platform's bill beside the estimate, and why they differ where they do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import httpx2
+
+from spa.errors import PlatformError
+
+CENT = Decimal("0.01")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bill:
+    """Amounts in cents, with fractions where the platform charges some."""
+
+    currency: str
+    estimate: int | None  # the platform's calculator, before anything was published
+    rewards: Decimal
+    fees: Decimal
+    tax: Decimal
+    bonuses: Decimal  # with their fees and tax
+    places: int
+    paid: int  # people
+
+    @property
+    def total(self) -> Decimal:
+        """Return what rewards cost in all, without bonuses."""
+        return self.rewards + self.fees + self.tax
+
+    @property
+    def difference(self) -> Decimal | None:
+        """Return by how much the bill is above the estimate, in whole cents."""
+        return None if self.estimate is None else (self.total - self.estimate).quantize(Decimal(1))
+
+    @property
+    def explained(self) -> str:
+        """Return why bill and estimate are as they are to one another."""
+        if self.estimate is None:
+            return "there was no estimate to compare it with"
+        if self.difference == 0:
+            return "the bill is the estimate"
+        if self.paid > self.places:
+            return f"{self.paid - self.places} more were paid than places planned: people who came late"
+        if self.paid < self.places:
+            return f"{self.places - self.paid} places were not filled"
+        return "some were paid another amount, as those screened out for a fixed sum"
+
+
+def make_bill(
+    platform_url: str, token: str, study_ids: Iterable[str], *, estimate: int | None, currency: str, places: int
+) -> Bill:
+    """Ask the platform what studies have cost.
+
+    Raises
+    ------
+    PlatformError
+        If it does not say.
+    """
+    parts = {"rewards": Decimal(0), "fees": Decimal(0), "tax": Decimal(0)}
+    bonuses, paid = Decimal(0), 0
+    with httpx2.Client(
+        base_url=platform_url, headers={"Authorization": f"Token {token}"}, timeout=60, trust_env=False
+    ) as client:
+        for study_id in study_ids:
+            cost = _get(client, f"/api/v1/studies/{study_id}/cost/")
+            counts = _get(client, f"/api/v1/studies/{study_id}/submissions/counts/")
+            paid += int(counts["APPROVED"]) + int(counts["PARTIALLY APPROVED"])
+            for name in parts:
+                parts[name] += Decimal(str(cost["rewards"][name]["amount"]))
+                bonuses += Decimal(str(cost["bonuses"][name]["amount"]))
+    return Bill(currency=currency, estimate=estimate, bonuses=bonuses, places=places, paid=paid, **parts)
+
+
+def _get(client: httpx2.Client, path: str) -> Any:
+    for _ in range(5):
+        response = client.get(path)
+        if response.status_code == 200:
+            return response.json()
+    raise PlatformError(f"{path}: wanted the emulated platform's figures, got status {response.status_code}")

@@ -1,0 +1,129 @@
+"""Who comes to a rehearsal: simulated people, most of them as one wishes and some as they are."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+
+from spa.errors import StudyError
+
+Fate = Literal[
+    "completes",
+    "second device",
+    "declines",
+    "screened out",
+    "fails checks",
+    "drops out",
+    "returns",
+    "never opens",
+    "late",
+    "no code",
+    "wrong code",
+    "no answers",
+]
+FATES: tuple[Fate, ...] = get_args(Fate)
+STORIES: Mapping[Fate, str] = {
+    "completes": "answers everything and comes back with the code",
+    "second device": "opens the address a second time, on another device, and goes on there",
+    "declines": "does not consent, and returns the place when asked to",
+    "screened out": "is not among the people asked, and returns the place when asked to",
+    "fails checks": "answers everything, and the attention checks wrongly",
+    "drops out": "leaves halfway and does nothing more; the time runs out",
+    "returns": "leaves halfway and returns the place",
+    "never opens": "takes a place and does not open the study",
+    "late": "answers everything, and enters the code when the time is up",
+    "no code": "answers everything, closes the page, and says that there was no code",
+    "wrong code": "answers everything, and types a wrong code",
+    "no answers": "claims to be done without having answered",
+}
+SHARES: Mapping[Fate, float] = {  # of those who come; whoever is left completes
+    "second device": 0.08,
+    "declines": 0.02,
+    "screened out": 0.05,
+    "fails checks": 0.04,
+    "drops out": 0.06,
+    "returns": 0.04,
+    "never opens": 0.03,
+    "late": 0.0,  # what the platform does with late people is not verified, and they may cost more than planned
+    "no code": 0.03,
+    "wrong code": 0.02,
+    "no answers": 0.02,
+}
+SHORTEST, LONGEST = 0.25, 2.0  # of the estimated time
+SPREAD = 0.35  # sd of the logarithm of the time taken
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Person:
+    """One simulated person; the same number and seed make the same one."""
+
+    number: int
+    participant_id: str
+    fate: Fate
+    patience: float  # share of the way that somebody goes who leaves
+    pace: float  # time taken, as a share of the estimate
+    gap: float  # since the person before came, as a share of the mean
+
+    def rng(self, seed: int) -> np.random.Generator:
+        """Return what draws this person's answers."""
+        return np.random.default_rng([seed, self.number, 1])
+
+
+def person(seed: int, number: int, shares: Mapping[Fate, float]) -> Person:
+    """Draw a person.
+
+    >>> one = person(1, 5, {"late": 1.0})
+    >>> one.fate, one == person(1, 5, {"late": 1.0}), len(one.participant_id)
+    ('late', True, 24)
+    """
+    rng = np.random.default_rng([seed, number, 0])
+    chance, patience, pace, gap = rng.random(), rng.uniform(0.2, 0.8), rng.normal(), rng.exponential()
+    fate: Fate = "completes"
+    for name, share in shares.items():
+        if chance < share:
+            fate = name
+            break
+        chance -= share
+    return Person(
+        number=number,
+        participant_id=hashlib.sha256(f"rehearsal {seed} {number}".encode()).hexdigest()[:24],
+        fate=fate,
+        patience=float(patience),
+        pace=float(np.clip(np.exp(SPREAD * pace), SHORTEST, LONGEST)),
+        gap=float(gap),
+    )
+
+
+def read_shares(given: Mapping[str, float], *, consent: bool, screening: bool, checks: bool) -> dict[Fate, float]:
+    """Return the share of each fate, those given instead of the usual ones.
+
+    Parameters
+    ----------
+    given : mapping
+        Fate -> share, as the user says it.
+    consent, screening, checks : bool
+        Whether the study asks for consent, screens, and has attention checks: else nobody fails them.
+
+    Raises
+    ------
+    StudyError
+        If a fate is unknown, a share is none, or they add up to more than everybody.
+    """
+    known = {name.replace(" ", "-"): name for name in FATES if name != "completes"}
+    unknown = [name for name in given if name not in known]
+    if unknown:
+        raise StudyError(f"--share: wanted one of {', '.join(known)}, got {unknown[0]!r}")
+    impossible: dict[Fate, bool] = {"declines": not consent, "screened out": not screening, "fails checks": not checks}
+    shares: dict[Fate, float] = dict(SHARES)
+    shares.update({known[name]: share for name, share in given.items()})
+    for name, share in shares.items():
+        if not 0 <= share <= 1:
+            raise StudyError(f"--share {name.replace(' ', '-')}: wanted 0 to 1, got {share}")
+    shares = {name: 0.0 if impossible.get(name) else share for name, share in shares.items()}
+    if sum(shares.values()) > 1:
+        raise StudyError(f"--share: wanted shares that add up to 1 at most, got {sum(shares.values()):g}")
+    return shares

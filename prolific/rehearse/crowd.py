@@ -1,0 +1,227 @@
+"""The people of a rehearsal come, work and go, in the order of the platform's clock.
+
+Nothing is remembered but what platform and survey server keep: after a kill the same people are
+drawn again, and whatever they have done already is done.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from prolific.rehearse.cast import Fate, Person, person
+from prolific.rehearse.other_side import Refused
+from prolific.rehearse.stage import Stage
+from prolific.rehearse.visitor import Answering, Landing, walk
+from spa.errors import ResponseError
+
+MINUTE = 60.0
+MOST_TRIES = 20  # people drawn for each place, before a study is taken to be closed to them
+RECRUITING = 3.0  # how long it takes until all places are taken, in times of the estimate
+OPEN = ("RESERVED", "ACTIVE")
+MARGIN = 1.0  # second
+TYPED = "FORGOT1"
+
+Act = Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Casting:
+    """Who comes, and how they answer."""
+
+    seed: int
+    shares: Mapping[Fate, float]
+    answering: Callable[[Person], Answering]
+    in_browser: Callable[[Person, str], str | None] | None = None  # visits in a real browser; returns the code
+    browsers: int = 0  # how many people use one
+
+
+@dataclass(slots=True)
+class Crowd:
+    """The people of one session of a study, until nobody is missing any more."""
+
+    stage: Stage
+    casting: Casting
+    study_id: str
+    minutes: float  # estimated
+    progress: Callable[[int], None]
+    collect: Callable[[], None]  # frees the places of those who left
+    among: tuple[str, ...] | None = None  # only these people may come, each once; None: whoever
+    met: dict[str, Person] = field(default_factory=dict)  # participant id -> who came
+    left_at_the_door: Counter[str] = field(default_factory=Counter)  # study is full there, or here
+    _queue: list[tuple[float, int, Act]] = field(default_factory=list)
+    _order: Iterator[int] = field(default_factory=itertools.count)
+    _number: int = 0
+    _mine: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def play(self) -> None:
+        """Let people come until the study takes nobody in and nobody is at work."""
+        people = self.stage.people
+        self._mine = {one["participant_id"]: one for one in people.submissions(self.study_id)}
+        self._bring_back()
+        if people.study(self.study_id)["status"] == "ACTIVE":
+            self._at(people.now(), self._next)
+        while self._queue:
+            moment, _, act = heapq.heappop(self._queue)
+            wait = moment - people.now()
+            if wait > 0:
+                people.advance(wait)
+            act()
+            self._report()
+        self._report()
+
+    def give_back(self, submission_ids: list[str]) -> None:
+        """Let people return their places who were asked to."""
+        for submission_id in submission_ids:
+            if self.stage.people.see(submission_id)["status"] == "AWAITING REVIEW":
+                self.stage.people.give_back(submission_id)
+
+    def _at(self, moment: float, act: Act) -> None:
+        heapq.heappush(self._queue, (moment, next(self._order), act))
+
+    def _report(self) -> None:
+        self.progress(int(self.stage.people.study(self.study_id)["places_taken"]))
+
+    # Who comes next
+
+    def _bring_back(self) -> None:
+        """Go on with whoever was on the way when an earlier run was broken off."""
+        missing = set(self._mine)
+        for number in range(MOST_TRIES * (len(missing) + 100)):
+            if not missing:
+                return
+            one = person(self.casting.seed, number, self.casting.shares)
+            if one.participant_id in missing:
+                missing.discard(one.participant_id)
+                self._number = number + 1
+                self._go_on(one, self._mine[one.participant_id])
+
+    def _draw(self, number: int) -> Person | None:
+        drawn = person(self.casting.seed, number, self.casting.shares)
+        if self.among is not None and drawn.participant_id not in self.among:
+            limit = MOST_TRIES * (len(self.among) + 100)
+            for later in range(number + 1, limit):
+                drawn = person(self.casting.seed, later, self.casting.shares)
+                if drawn.participant_id in self.among:
+                    return drawn
+            return None
+        return drawn
+
+    def _next(self) -> None:
+        """Let the next person come, where there is a place."""
+        study = self.stage.people.study(self.study_id)
+        if study["status"] != "ACTIVE":
+            return
+        gap = RECRUITING * self.minutes * MINUTE / study["places"]
+        if study["places_taken"] >= study["places"]:
+            if self._queue:  # a place may become free with what happens next
+                self._at(self._queue[0][0] + MARGIN, self._next)
+            return
+        one = self._draw(self._number)
+        if one is None or one.number > MOST_TRIES * (study["places"] + 10):
+            return
+        self._number = one.number + 1
+        if one.participant_id not in self._mine:
+            self._come(one, study)
+        self._at(self.stage.people.now() + one.gap * gap, self._next)
+
+    def _come(self, one: Person, study: Mapping[str, Any]) -> None:
+        from prolific.emulator.audience import fitting
+
+        people = self.stage.people
+        people.join(one.participant_id, fitting(study["filters"]))
+        try:
+            taken = people.take(self.study_id, one.participant_id)
+        except Refused as refusal:
+            self.left_at_the_door[str(refusal).partition("refused")[2]] += 1
+            return
+        self._mine[one.participant_id] = taken
+        self._go_on(one, taken)
+
+    # What each does
+
+    def _go_on(self, one: Person, seen: Mapping[str, Any]) -> None:
+        """Plan what somebody does from where they are."""
+        self.met[one.participant_id] = one
+        submission_id, status = str(seen["id"]), seen["status"]
+        now = self.stage.people.now()
+        if status == "RESERVED" and one.fate == "never opens":
+            self._at(float(seen["ends_at"]) + MARGIN, lambda: None)
+        elif status in OPEN:
+            begun = self.stage.people.open(submission_id)
+            ends_at = float(begun["started_at"]) + one.pace * self.minutes * MINUTE
+            time_is_up = float(begun["ends_at"])
+            self._begin(one, str(begun["study_url"]))
+            if one.fate in ("drops out", "late"):
+                self._at(time_is_up + MARGIN, lambda: self._late(one, submission_id))
+            else:
+                self._at(min(max(ends_at, now), time_is_up - MARGIN), lambda: self._finish(one, submission_id))
+        elif status == "TIMED-OUT" and one.fate == "late":
+            self._late(one, submission_id)
+        elif status == "AWAITING REVIEW" and seen["return_requested"]:
+            self._obey(submission_id)
+
+    def _begin(self, one: Person, url: str) -> None:
+        """Open the study and do some of it."""
+        if one.fate in ("no answers", "never opens"):
+            return
+        if one.fate in ("drops out", "returns", "second device"):
+            self._visit(one, url, share=one.patience)
+        else:
+            self._visit(one, url, share=0.0)
+
+    def _finish(self, one: Person, submission_id: str) -> None:
+        """Do the rest, and say so on the platform."""
+        people = self.stage.people
+        seen = people.see(submission_id)
+        if seen["status"] != "ACTIVE":
+            return
+        if one.fate == "returns":
+            people.give_back(submission_id)
+            return
+        if one.fate == "no answers":
+            people.enter_code(submission_id, None)
+            return
+        code = self._answer_all(one, str(seen["study_url"]))
+        entered = {"no code": None, "wrong code": TYPED}.get(one.fate, code)
+        after = people.enter_code(submission_id, entered)
+        if after["return_requested"] and one.fate in ("declines", "screened out"):
+            self._at(people.now() + MINUTE, lambda: self._obey(submission_id))
+
+    def _late(self, one: Person, submission_id: str) -> None:
+        """Come back when the time is up: those who drop out do not."""
+        people = self.stage.people
+        if one.fate != "late" or people.see(submission_id)["status"] != "TIMED-OUT":
+            return
+        code = self._answer_all(one, str(people.see(submission_id)["study_url"]))
+        try:
+            people.enter_code(submission_id, code)
+        except Refused:
+            self.left_at_the_door["the platform took no late code"] += 1
+
+    def _obey(self, submission_id: str) -> None:
+        if self.stage.people.see(submission_id)["status"] == "AWAITING REVIEW":
+            self.stage.people.give_back(submission_id)
+
+    def _answer_all(self, one: Person, url: str) -> str | None:
+        if self.casting.in_browser is not None and one.number < self.casting.browsers:
+            return self.casting.in_browser(one, url)
+        return self._visit(one, url).code
+
+    def _visit(self, one: Person, url: str, *, share: float = 1.0) -> Landing:
+        """Go to the survey server; where it has no place, look once more after places were freed."""
+        answering = self.casting.answering(one)
+        for last in (False, True):
+            place = walk(url, answering, share=share, decline=one.fate == "declines")
+            if place.status < 400 or last:
+                break
+            self.collect()
+        if place.status >= 400:
+            self.left_at_the_door[f"the survey server said {place.status}"] += 1
+        elif place.form is None and place.code is None:
+            raise ResponseError(f"{place.url}: wanted a page of the form or the way back, got another page")
+        return place

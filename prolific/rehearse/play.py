@@ -1,0 +1,147 @@
+"""A rehearsal from the plan to the bill: what a researcher does, while people come and go."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from prolific.desk import open_desk
+from prolific.emulator.audience import fitting
+from prolific.rehearse.crowd import Casting, Crowd
+from prolific.rehearse.script import Script
+from prolific.rehearse.stage import Stage
+
+ROUNDS = 12  # of replacing those who were asked to return
+CROWD_PER_PLACE = 5  # others on the platform who could take part, so that the count is comfortable
+LEAST_CROWD = 300
+REASON = "There are no complete answers of yours in our survey; please return the submission."
+TWO_BONUSES = 2
+BONUS = "0.50"
+NOT_OF_REHEARSALS = frozenset({"ok"})
+
+
+@dataclass(slots=True)
+class Rehearsal:
+    """What happens, and what is known of it."""
+
+    study: Path
+    out: Path
+    stage: Stage
+    script: Script
+    casting: Casting
+    bonus: bool
+    say: Callable[[str], None]
+    progress: Callable[[int, int], None]
+    crowds: list[Crowd] = field(default_factory=list)
+    accepted: list[dict[str, str]] = field(default_factory=list)  # lines of the checklist that are not as they must be
+    estimates: list[dict[str, Any]] = field(default_factory=list)
+    asked_back: set[str] = field(default_factory=set)
+
+    def play(self) -> None:
+        """Go through all of it; what an earlier run has done is found done."""
+        with open_desk(self.study, None, None) as desk:
+            sessions, minutes = desk.offer.sessions, desk.offer.minutes
+        self.script.run("prolific", "plan", self.study, "--public-url", self.stage.survey_url)
+        came: tuple[str, ...] | None = None
+        for session in range(1, sessions + 1):
+            crowd = self._session(session, minutes, among=came)
+            came = tuple(
+                one["participant_id"]
+                for one in self.stage.people.submissions(crowd.study_id)
+                if one["status"] == "APPROVED"
+            )
+        self._pay_bonuses(sessions)
+        self.say("reconcile, export, report")
+        self.script.run("prolific", "status", self.study)
+        self.script.run("prolific", "reconcile", self.study)
+        self.script.run("export", self.study, "--out", self.out / "tables")
+        self.script.run("report", self.study, "--out", self.out / "report")
+
+    def _session(self, session: int, minutes: float, *, among: tuple[str, ...] | None) -> Crowd:
+        which = ["--session", session] if session > 1 else []
+        self.say(f"session {session}: draft, checklist, publication" if among else "draft, checklist, publication")
+        url = ["--public-url", self.stage.survey_url]
+        self.script.run("prolific", "create", self.study, *url, *which)
+        study_id = str(self.script.read("prolific", "create", self.study, *url, *which)["study_id"])
+        filters = self.stage.people.study(study_id)["filters"]
+        places = int(self.stage.people.study(study_id)["places"])
+        self.stage.people.crowd(max(LEAST_CROWD, CROWD_PER_PLACE * places), fitting(filters))
+        self._publish(url, which)
+        if self.script.offered("prolific", "hooks") and session == 1:
+            self.script.run("prolific", "hooks", self.study, *url)
+        self.say("people come, answer and go")
+        crowd = Crowd(
+            stage=self.stage,
+            casting=self.casting,
+            study_id=study_id,
+            minutes=minutes,
+            progress=lambda taken: self.progress(taken, places),
+            collect=lambda: self._collect(kept=False),
+            among=among,
+        )
+        self.crowds.append(crowd)
+        for _ in range(ROUNDS):
+            crowd.play()
+            self._review(crowd)
+            status = self.stage.people.study(study_id)["status"]
+            if status == "COMPLETED":
+                break
+            if among is not None:  # whoever did not come back is not replaced
+                self.script.run("prolific", "stop", self.study, *which, "--yes")
+            elif status in ("AWAITING REVIEW", "PAUSED"):
+                self.script.run("prolific", "stop", self.study, *which, "--resume")
+        return crowd
+
+    def _publish(self, url: list[str], which: list[object]) -> None:
+        """Go through the checklist, accept what a rehearsal may, and publish."""
+        plan = self.script.read("prolific", "plan", self.study, *url, *which)
+        self.estimates.append(plan["estimate"])
+        accepted = [line for line in plan["checklist"] if line["state"] not in NOT_OF_REHEARSALS]
+        self.accepted += [line for line in accepted if line not in self.accepted]
+        despite = [word for line in accepted for word in ("--despite", line["name"])]
+        self.script.run("prolific", "publish", self.study, *url, *which, *despite, "--yes")
+
+    def _review(self, crowd: Crowd) -> None:
+        """Collect, approve, and ask those to return of whom there are no answers; they do."""
+        self.say("collect, approve, ask to return")
+        self._collect(kept=True)
+        listed = json.loads(self.script.run("prolific", "approve", self.study, "--yes", "--json"))
+        look_at = [one for session in listed for one in session["to_look_at"]]
+        waiting = [
+            one["id"]
+            for one in self.stage.people.submissions(crowd.study_id)
+            if one["id"] in look_at and one["status"] == "AWAITING REVIEW"
+        ]
+        if waiting:
+            self.asked_back.update(waiting)
+            to = [word for one in waiting for word in ("--to", one)]
+            self.script.run("prolific", "message", self.study, *to, "--ask-return", "--text", REASON, "--yes")
+            crowd.give_back(waiting)
+            self._collect(kept=True)
+
+    def _collect(self, *, kept: bool) -> None:
+        self.script.run("prolific", "collect", self.study, kept=kept)
+
+    def _pay_bonuses(self, sessions: int) -> None:
+        """Pay the study's completion bonus, or two small ones to show how it is done."""
+        if not self.bonus:
+            return
+        self.say("bonuses")
+        with open_desk(self.study, None, None) as desk:
+            share = desk.table.completion_bonus_percent
+        if share and sessions > 1:
+            self.script.run("prolific", "bonus", self.study, "--completion", "--yes")
+            return
+        approved = [
+            one["id"] for one in self.stage.people.submissions(self.crowds[-1].study_id) if one["status"] == "APPROVED"
+        ]
+        listed = self.out / "bonuses.csv"
+        with listed.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(["recipient", "amount", "reason"])
+            writer.writerows([[one, BONUS, "rehearsed"] for one in approved[:TWO_BONUSES]])
+        self.script.run("prolific", "bonus", self.study, "--from", listed, "--yes")

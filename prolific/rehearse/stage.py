@@ -1,0 +1,117 @@
+"""Where a rehearsal takes place: the emulated platform and the survey server, each on a port that it keeps."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import uvicorn
+from fastapi import FastAPI
+
+from prolific.emulator.app import create_app as create_platform
+from prolific.emulator.contract import Contract
+from prolific.emulator.courier import delivering
+from prolific.emulator.platform import Platform
+from prolific.people.door import mount_with
+from prolific.rehearse.other_side import OtherSide
+from spa.annotators.doors import House
+from spa.annotators.listening import Listener, listen
+from spa.annotators.server import create_app as create_survey
+from spa.commands.workspace import Workspace, open_workspace
+from spa.errors import PlatformError
+
+TOKEN = "rehearsal"  # any is taken
+START_SECONDS = 30.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """Everything that runs during a rehearsal."""
+
+    platform_url: str
+    survey_url: str
+    people: OtherSide
+    workspace: Workspace
+    environment: Mapping[str, str]
+
+
+@contextmanager
+def emulating(store: Path, port: int, *, project: str, contract: Contract | None) -> Iterator[str]:
+    """Run the emulated platform and yield its address."""
+    platform = Platform(store, clock="manual", project=project)
+    try:
+        with listen("127.0.0.1", port) as listener, delivering(platform):
+            with _served(create_platform(platform, contract), listener):
+                yield listener.address
+    finally:
+        platform.close()
+
+
+@contextmanager
+def staged(study: Path, platform_url: str, port: int) -> Iterator[Stage]:
+    """Run the survey server of a study beside a running platform; its clock is that of the platform."""
+    environment = {"PROLIFIC_API_URL": platform_url, "PROLIFIC_API_TOKEN": TOKEN}
+
+    def door(app: FastAPI, house: House) -> None:
+        mount_with(app, house, environment)
+
+    with ExitStack() as stack:
+        people = stack.enter_context(OtherSide.at(platform_url))
+        workspace = stack.enter_context(open_workspace(study))
+        listener = stack.enter_context(listen("127.0.0.1", port))
+        app = create_survey(
+            workspace, annotator_kind="simulated", doors=[door], public_url=listener.address, clock=people.now
+        )
+        stack.enter_context(_served(app, listener))
+        stack.enter_context(_environment(environment))
+        yield Stage(
+            platform_url=platform_url,
+            survey_url=listener.address,
+            people=people,
+            workspace=workspace,
+            environment=environment,
+        )
+
+
+def free_port() -> int:
+    """Return a port that nobody uses at this moment."""
+    with listen("127.0.0.1", 0) as listener:
+        return int(listener.socket.getsockname()[1])
+
+
+@contextmanager
+def _served(app: FastAPI, listener: Listener) -> Iterator[None]:
+    config = uvicorn.Config(app, log_level="critical", access_log=False, timeout_graceful_shutdown=2)
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener.socket]}, daemon=True)
+    thread.start()
+    deadline = time.monotonic() + START_SECONDS
+    while not server.started:
+        if not thread.is_alive() or time.monotonic() > deadline:
+            raise PlatformError(f"{listener.address}: the server did not start")
+        time.sleep(0.01)
+    try:
+        yield
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+@contextmanager
+def _environment(values: Mapping[str, str]) -> Iterator[None]:
+    """Point commands that run in this process at the emulated platform."""
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
