@@ -57,10 +57,18 @@ class Platform:
         The only token accepted; without it any.
     project : str, optional
         The id of the project that a new store begins with; a random one where it is not given.
+    currency : str
+        That of the workspace that a new store begins with.
     """
 
     def __init__(
-        self, path: Path, *, clock: ClockMode = "real", token: str | None = None, project: str | None = None
+        self,
+        path: Path,
+        *,
+        clock: ClockMode = "real",
+        token: str | None = None,
+        project: str | None = None,
+        currency: str = "USD",
     ) -> None:
         self.path = path
         self.clock = clock
@@ -69,7 +77,7 @@ class Platform:
         self._lock = threading.RLock()
         self._engine = _open(path)
         with self._begin() as connection:
-            _prepare(connection, path, project or new_id())
+            _prepare(connection, path, project or new_id(), currency)
 
     @contextmanager
     def turn(self, *, counts: bool = True, wakes: bool = True) -> Iterator[Turn]:
@@ -146,7 +154,7 @@ def save_row(connection: Connection, table: Any, row_id: str, **values: Any) -> 
     connection.execute(update(table).where(table.c.id == row_id).values(**values))
 
 
-def _prepare(connection: Connection, path: Path, project: str) -> None:
+def _prepare(connection: Connection, path: Path, project: str, currency: str) -> None:
     known = connection.execute(text("SELECT name FROM sqlite_master WHERE type = 'table'")).scalars().all()
     if known and "hook_subscriptions" not in known:
         raise PlatformError(
@@ -161,7 +169,7 @@ def _prepare(connection: Connection, path: Path, project: str) -> None:
     workspace = new_id()
     connection.execute(
         insert(schema.workspaces).values(
-            id=workspace, title="Emulated workspace", description="", currency="USD", paid_in=PAID_IN
+            id=workspace, title="Emulated workspace", description="", currency=currency, paid_in=PAID_IN
         )
     )
     connection.execute(

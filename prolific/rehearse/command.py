@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from spa.commands.workspace import Workspace
 
 STATE = "rehearsal.json"
-FAULTS: tuple[tuple[str, str, dict[str, Any]], ...] = (  # operation, what goes wrong, details: the faults that find most mistakes, at every call that makes or pays
+FAULTS: tuple[
+    tuple[str, str, dict[str, Any]], ...
+] = (  # operation, what goes wrong, details: the faults that find most mistakes, at every call that makes or pays
     ("CreateStudy", "drop_after_effect", {}),
     ("CreateParticipantGroup", "drop_after_effect", {}),
     ("PublishStudy", "500_after_effect", {}),
@@ -118,7 +120,13 @@ def rehearse(
     with ExitStack() as stack:
         contract = None if openapi is None else _contract(openapi)
         platform = stack.enter_context(
-            emulating(out / "platform.sqlite", state["platform_port"], project=copy.project, contract=contract)
+            emulating(
+                out / "platform.sqlite",
+                state["platform_port"],
+                project=copy.project,
+                contract=contract,
+                currency=copy.currency,
+            )
         )
         stage = stack.enter_context(staged(rehearsed, platform, state["survey_port"]))
         if faults and not stage.people.faults():
@@ -203,12 +211,12 @@ def _casting(workspace: Workspace, seed: int, given: Mapping[str, float], browse
     worse_when_higher = {criterion.id for criterion in study.criteria if criterion.lower_is_better}
     truth = truth.model_copy(update={"lower_is_better": truth.lower_is_better | worse_when_higher})
     answering = _answering(workspace, truth, CROWD, seed)
-    in_browser: Callable[[Person, str], str | None] | None = None
+    in_browser: Callable[[Person, str], None] | None = None
     if browsers:
         from prolific.rehearse.browser import visit_in_browser
 
-        def in_browser(one: Person, url: str) -> str | None:
-            return visit_in_browser(url, answering(one), platform)
+        def in_browser(one: Person, submission_id: str) -> None:
+            visit_in_browser(submission_id, answering(one), platform)
 
     return Casting(seed=seed, shares=shares, answering=answering, in_browser=in_browser, browsers=browsers)
 

@@ -36,7 +36,7 @@ class Casting:
     seed: int
     shares: Mapping[Fate, float]
     answering: Callable[[Person], Answering]
-    in_browser: Callable[[Person, str], str | None] | None = None  # visits in a real browser; returns the code
+    in_browser: Callable[[Person, str], None] | None = None  # visit of a submission in a real browser, to its end
     browsers: int = 0  # how many people use one
 
 
@@ -186,7 +186,10 @@ class Crowd:
         if one.fate == "no answers":
             people.enter_code(submission_id, None)
             return
-        code = self._answer_all(one, str(seen["study_url"]))
+        if self.casting.in_browser is not None and one.number < self.casting.browsers and one.fate == "completes":
+            self.casting.in_browser(one, submission_id)
+            return
+        code = self._visit(one, str(seen["study_url"])).code
         entered = {"no code": None, "wrong code": TYPED}.get(one.fate, code)
         after = people.enter_code(submission_id, entered)
         if after["return_requested"] and one.fate in ("declines", "screened out"):
@@ -197,7 +200,7 @@ class Crowd:
         people = self.stage.people
         if one.fate != "late" or people.see(submission_id)["status"] != "TIMED-OUT":
             return
-        code = self._answer_all(one, str(people.see(submission_id)["study_url"]))
+        code = self._visit(one, str(people.see(submission_id)["study_url"])).code
         try:
             people.enter_code(submission_id, code)
         except Refused:
@@ -206,11 +209,6 @@ class Crowd:
     def _obey(self, submission_id: str) -> None:
         if self.stage.people.see(submission_id)["status"] == "AWAITING REVIEW":
             self.stage.people.give_back(submission_id)
-
-    def _answer_all(self, one: Person, url: str) -> str | None:
-        if self.casting.in_browser is not None and one.number < self.casting.browsers:
-            return self.casting.in_browser(one, url)
-        return self._visit(one, url).code
 
     def _visit(self, one: Person, url: str, *, share: float = 1.0) -> Landing:
         """Go to the survey server; where it has no place, look once more after places were freed."""

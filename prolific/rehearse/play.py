@@ -128,7 +128,7 @@ class Rehearsal:
 
     def _pay_bonuses(self, sessions: int) -> None:
         """Pay the study's completion bonus, or two small ones to show how it is done."""
-        if not self.bonus:
+        if not self.bonus or not self.script.offered("prolific", "bonus"):
             return
         self.say("bonuses")
         with open_desk(self.study, None, None) as desk:

@@ -41,9 +41,9 @@ class Stage:
 
 
 @contextmanager
-def emulating(store: Path, port: int, *, project: str, contract: Contract | None) -> Iterator[str]:
+def emulating(store: Path, port: int, *, project: str, currency: str, contract: Contract | None) -> Iterator[str]:
     """Run the emulated platform and yield its address."""
-    platform = Platform(store, clock="manual", project=project)
+    platform = Platform(store, clock="manual", project=project, currency=currency)
     try:
         with listen("127.0.0.1", port) as listener, delivering(platform):
             with _served(create_platform(platform, contract), listener):

@@ -22,6 +22,7 @@ class Copy:
 
     text: str
     project: str
+    currency: str
     filled_in: tuple[str, ...]
 
     @property
@@ -74,7 +75,12 @@ def copy_of(study_path: Path, *, annotators: int | None, seed: int) -> Copy:
     if study.people.minutes is None and "minutes" not in prolific:
         filled_in.append(f"[people] minutes: the study says nothing; rehearsed with {MINUTES:g}")
         people["minutes"] = MINUTES
-    return Copy(text=toml_text(document), project=str(prolific["project"]), filled_in=tuple(filled_in))
+    return Copy(
+        text=toml_text(document),
+        project=str(prolific["project"]),
+        currency=study.people.currency,
+        filled_in=tuple(filled_in),
+    )
 
 
 def _name_files(value: Any, folder: Path) -> None:

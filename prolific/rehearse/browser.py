@@ -1,0 +1,85 @@
+"""One simulated person in a real browser: from the platform's door through the form and back with the code."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from typing import TYPE_CHECKING
+
+from prolific.rehearse.visitor import Answering
+from spa.errors import PlatformError, ResponseError
+from spa.forms.form import ConfirmAnswer, OptionsAnswer, Question
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page as Tab
+
+PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
+MILLISECONDS = 30_000
+MOST_PAGES = 1_000
+
+
+def visit_in_browser(submission_id: str, answering: Answering, platform_url: str) -> None:
+    """Go through the study of a submission as a person does, until the platform has taken the code.
+
+    Parameters
+    ----------
+    submission_id : str
+        Whose visit it is; the platform's page leads to the study and lets the browser be known again.
+    answering : callable
+        Assignment id -> its form, and the answers by question id.
+    platform_url : str
+        Where the emulated platform is.
+
+    Raises
+    ------
+    PlatformError
+        If there is no browser to be used.
+    ResponseError
+        If the form cannot be gone through.
+    """
+    try:
+        from playwright.sync_api import Error, sync_playwright
+    except ModuleNotFoundError as missing:
+        raise PlatformError("--browsers: playwright is not installed; pip install playwright") from missing
+    program = next((found for name in PROGRAMS if (found := shutil.which(name))), None)
+    try:
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+            try:
+                tab = browser.new_page()
+                tab.set_default_timeout(MILLISECONDS)
+                tab.goto(f"{platform_url}/emulator/submissions/{submission_id}/go/")
+                _answer_pages(tab, answering, platform_url)
+            finally:
+                browser.close()
+    except Error as error:
+        raise ResponseError(
+            f"--browsers: the form could not be gone through: {error.message.splitlines()[0]}"
+        ) from error
+
+
+def _answer_pages(tab: Tab, answering: Answering, platform_url: str) -> None:
+    for _ in range(MOST_PAGES):
+        if tab.url.startswith(platform_url):
+            return
+        form_of_page = tab.locator("form[data-assignment]")
+        if not form_of_page.count():
+            raise ResponseError(f"{tab.url}: wanted a page of the form, got {tab.title()!r}")
+        page_id = form_of_page.get_attribute("data-page")
+        form, answers = answering(str(form_of_page.get_attribute("data-assignment")))
+        page = next(page for page in form.pages if page.page_id == page_id)
+        for question in page.questions:
+            _fill(tab, question, answers[question.question_id])
+        tab.locator("form[data-assignment] button.next").last.click()
+        tab.wait_for_url(re.compile(rf"^(?!.*/p/{re.escape(page.page_id)}$)"))
+    raise ResponseError(f"{tab.url}: the form has no end")
+
+
+def _fill(tab: Tab, question: Question, value: str) -> None:
+    name = f'[name="{question.question_id}"]'
+    if isinstance(question.answer, OptionsAnswer):
+        tab.locator(f'input{name}[value="{value}"]').set_checked(True, force=True)
+    elif isinstance(question.answer, ConfirmAnswer):
+        tab.locator(f"input{name}").set_checked(value == "yes", force=True)
+    else:
+        tab.locator(f"input{name}, textarea{name}").first.fill(value, force=True)
