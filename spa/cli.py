@@ -25,6 +25,7 @@ ORDER = (
     "status",
     "rate",
     "simulate",
+    "rehearse",
     "import",
     "export",
     "report",

@@ -183,7 +183,7 @@ def _check(turn: Turn, event_type: str, target: str) -> None:
     if event_type not in EVENT_TYPES:
         raise Refusal(400, {"event_type": [f"{event_type} is not one of {', '.join(EVENT_TYPES)}"]})
     try:
-        check_https(target)
+        check_https(target, loopback=not turn.behaviour.public_https_required)
     except ValueError as error:
         raise Refusal(400, {"target_url": [str(error)]}) from None
 

@@ -14,7 +14,7 @@ from prolific.emulator.ids import moment, new_id
 from prolific.emulator.jobs import later
 from prolific.emulator.platform import Turn, save_row
 from prolific.emulator.refusals import Refusal, not_found
-from prolific.emulator.study_body import OpenStudyBody, StudyBody
+from prolific.emulator.study_body import OpenStudyBody, StudyBody, check_https
 from prolific.emulator.tariff import number
 from prolific.emulator.validation import read_body
 
@@ -52,6 +52,11 @@ def create(turn: Turn, body: Mapping[str, Any]) -> Study:
 
 
 def _kept(turn: Turn, study: StudyBody) -> dict[str, Any]:
+    for url in study.addresses() if turn.behaviour.public_https_required else ():
+        try:
+            check_https(url, loopback=False)
+        except ValueError as error:
+            raise Refusal(400, {"external_study_url": [str(error)]}) from None
     check_filters(turn, [one.model_dump(exclude_none=True) for one in study.filters or []])
     for code in study.completion_codes:
         for action in code.actions:

@@ -1,0 +1,47 @@
+"""The document on the emulated platform says what the emulated platform has."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import get_args
+
+from prolific.emulator import control_routes, site_routes
+from prolific.emulator.behaviour import Behaviour
+from prolific.emulator.faults import Kind
+from prolific.emulator.operations import API_ROUTES, OPERATIONS
+from prolific.rehearse.cast import FATES
+from prolific.rehearse.command import rehearse
+
+TEXT = (Path(__file__).resolve().parents[2] / "docs" / "prolific-emulator.md").read_text()
+
+
+def test_the_table_of_operations_is_that_of_the_routes() -> None:
+    """Every operation has a row with its method and address, and there is no other row."""
+    table = TEXT.partition("<!-- operations: begin -->")[2].partition("<!-- operations: end -->")[0]
+    rows = dict(re.findall(r"^\| `(\w+)` \| `(\w+ [^`]+)` \| [^|]+ \| [^|]*\|$", table, flags=re.M))
+    assert list(rows) == [one.id for one in OPERATIONS]
+    addresses = {(route.operation, f"{route.method} {route.path.removeprefix('/api/v1/')}") for route in API_ROUTES}
+    assert set(rows.items()) <= addresses
+    assert len(rows) >= 50
+
+
+def test_every_switch_and_every_fault_is_explained() -> None:
+    """Names of switches and faults stand in their tables."""
+    shown = set(re.findall(r"`([\w]+)`", TEXT))
+    assert set(Behaviour.model_fields) <= shown
+    assert set(get_args(Kind)) <= shown
+
+
+def test_the_other_side_can_never_be_taken_for_the_api() -> None:
+    """Only the page that takes codes is outside ``/emulator/``; nothing of the other side is under ``/api/``."""
+    paths = {route.path for route in (*control_routes.routes.all, *site_routes.routes.all)}
+    assert {path for path in paths if not path.startswith("/emulator/")} == {"/submissions/complete"}
+    assert all(route.path.startswith("/api/v1/") for route in API_ROUTES)
+
+
+def test_the_command_names_every_fate() -> None:
+    """What people may do can be chosen, and the help says so."""
+    (option,) = [one for one in rehearse.params if one.name == "given"]
+    told = str(getattr(option, "help", ""))
+    assert [one for one in FATES if one != "completes" and one.replace(" ", "-") not in told] == []
