@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
+from uvicorn.supervisors import Multiprocess
 
 from spa.errors import ResponseError
+
+BACKLOG = 2048  # connections that wait while hundreds of people arrive at once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +43,7 @@ def listen(host: str, port: int) -> Iterator[Listener]:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             bound.bind(place)
-            bound.listen()  # whoever is told the address may connect at once and waits until the server runs
+            bound.listen(BACKLOG)  # whoever is told the address may connect at once and waits until the server runs
         except OSError as error:
             raise ResponseError(
                 f"{host}:{port}: cannot listen here ({error.strerror}); choose another --port, or 0 for any free one"
@@ -49,8 +53,26 @@ def listen(host: str, port: int) -> Iterator[Listener]:
         yield Listener(socket=bound, address=f"http://{name}:{bound.getsockname()[1]}")
 
 
-def run(app: FastAPI, listener: Listener) -> None:
+def run(app: FastAPI, listener: Listener, *, own_logs: bool = False) -> None:
     """Serve until interrupted. Requests are not logged: their addresses hold people's tokens."""
-    config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False)
     with suppress(KeyboardInterrupt):
-        uvicorn.Server(config).run(sockets=[listener.socket])
+        uvicorn.Server(_config(app, own_logs=own_logs)).run(sockets=[listener.socket])
+
+
+def run_workers(make_app: Callable[[], FastAPI], listener: Listener, *, workers: int, own_logs: bool = False) -> None:
+    """Serve from several processes until interrupted; one that dies is replaced.
+
+    ``make_app`` is called in each of them, and must be something that can be pickled.
+    """
+    config = _config(make_app, own_logs=own_logs, factory=True, workers=workers)
+    with suppress(KeyboardInterrupt):
+        Multiprocess(config, sockets=[listener.socket]).run()
+
+
+def _config(app: FastAPI | Callable[[], FastAPI], *, own_logs: bool, **more: Any) -> uvicorn.Config:
+    """Return how the server runs; which headers of a proxy are believed is decided by our own guard."""
+    if own_logs:
+        more["log_config"] = None
+    else:
+        more["log_level"] = "warning"
+    return uvicorn.Config(app, access_log=False, server_header=False, proxy_headers=False, backlog=BACKLOG, **more)

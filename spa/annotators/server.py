@@ -15,8 +15,12 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
+from spa.annotators.admin import Admin
 from spa.annotators.desk import Desk
 from spa.annotators.doors import Door, House
+from spa.annotators.guard import Guard, Network
+from spa.annotators.limits import Limits
+from spa.annotators.logs import RequestLog
 from spa.annotators.pages import send_notice
 from spa.annotators.security import SecurityHeaders, content_policy
 from spa.annotators.survey import Survey
@@ -60,6 +64,10 @@ def create_app(
     doors: Iterable[Door] = (),
     public_url: str = "",
     clock: Callable[[], float] = time.time,
+    admin_token: str | None = None,
+    trusted_proxies: tuple[Network, ...] = (),
+    limits: Limits | None = None,
+    log_requests: bool = False,
 ) -> FastAPI:
     """Create the survey server of a study.
 
@@ -77,6 +85,14 @@ def create_app(
         Where people reach this server.
     clock : callable
         Seconds since 1970.
+    admin_token : str, optional
+        Opens ``/admin/status`` and ``/metrics``; without it they are not there.
+    trusted_proxies : sequence of networks
+        Whose ``X-Forwarded-*`` headers are believed.
+    limits : Limits, optional
+        How much one link, and everybody together, may ask for.
+    log_requests : bool
+        Note every request, without whose it is; see :mod:`spa.annotators.logs`.
 
     Returns
     -------
@@ -103,11 +119,22 @@ def create_app(
     )
     survey = Survey(house, workspace.form, desk, source=source)
     app.router.routes.extend(survey.routes)
+    if admin_token is not None:
+        app.router.routes.extend(Admin(house, admin_token).routes)
     if workspace.study.people.completion_url is not None:
         house.may_lead_to(workspace.study.people.completion_url)
     for mount in doors:
         mount(app, house)
+    app.add_middleware(
+        Guard,
+        refuse=lambda name, status: send_notice(workspace.texts, name, status=status),
+        public_url=public_url,
+        trusted_proxies=trusted_proxies,
+        limits=limits,
+    )
     app.add_middleware(SecurityHeaders, policy=content_policy(house.places, frames=house.frames))
+    if log_requests:
+        app.add_middleware(RequestLog)
     explain_failures(app, house)
     return app
 

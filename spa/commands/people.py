@@ -23,7 +23,10 @@ ASSIGNMENT = re.compile(r"a(\d{1,9})", re.ASCII)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; 0.0.0.0 is all of them.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0 takes any free port.")
 @click.option(
-    "--store", metavar="PATH|URL", help="The store of `spa build`; the study file's name with .sqlite if absent."
+    "--store",
+    "--database",
+    metavar="PATH|URL",
+    help="The store of `spa build`; the study file's name with .sqlite if absent. PostgreSQL: postgresql://HOST/NAME.",
 )
 @click.option(
     "--links", type=click.Path(dir_okay=False, path_type=Path), help="Write the personal links here, one a line."
@@ -34,29 +37,75 @@ ASSIGNMENT = re.compile(r"a(\d{1,9})", re.ASCII)
     metavar="URL",
     help="Where people reach this server, for links and platforms; http://HOST:PORT if absent.",
 )
-def serve(study: Path, host: str, port: int, store: str | None, links: Path | None, public_url: str | None) -> None:
+@click.option(
+    "--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Processes; several need PostgreSQL."
+)
+@click.option(
+    "--trusted-proxy",
+    "trusted_proxies",
+    metavar="ADDRESS",
+    multiple=True,
+    help="Believe the X-Forwarded headers of this address or network; may be given several times.",
+)
+@click.option(
+    "--new-visits",
+    type=click.IntRange(min=1),
+    default=3000,
+    show_default=True,
+    help="Most new visits by the open link a minute, of everybody together.",
+)
+@click.option("--log-json", is_flag=True, help="Log requests and errors as JSON, without anything that names a person.")
+def serve(
+    study: Path,
+    host: str,
+    port: int,
+    store: str | None,
+    links: Path | None,
+    public_url: str | None,
+    workers: int,
+    trusted_proxies: tuple[str, ...],
+    new_visits: int,
+    log_json: bool,
+) -> None:
     """Serve the forms of STUDY to people, each saved page by page.
 
     The open link makes a visit for whoever presses its button. A personal link is one person's:
-    it can be opened again, on any device, and shows what was answered so far.
+    it can be opened again, on any device, and shows what was answered so far. With the environment
+    variable SPA_ADMIN_TOKEN set, /admin/status and /metrics answer to `Authorization: Bearer TOKEN`.
     """
-    from spa.annotators.doors import installed_doors
-    from spa.annotators.listening import listen, run
-    from spa.annotators.server import create_app
+    from dataclasses import replace
+
+    from spa.annotators.listening import listen, run, run_workers
+    from spa.commands.serving import Serving, check_workers
     from spa.commands.workspace import open_workspace
 
-    with open_workspace(study, store) as workspace, listen(host, port) as listener:
-        workspace.store.set_meta("served", "yes")  # a store that cannot be written to is told before anybody answers
+    serving = Serving(
+        study=study,
+        store=store,
+        public_url="",
+        trusted_proxies=trusted_proxies,
+        new_visits=new_visits,
+        log_json=log_json,
+    )
+    with listen(host, port) as listener:
         public = (public_url or listener.address).rstrip("/")
-        assignments = workspace.store.count_assignments()
-        click.echo(f"{workspace.study.title}: {assignments} assignments, answers go to {workspace.store.name}")
-        click.echo(f"open link: {public}/")
-        if links is not None:
-            tokens = workspace.store.tokens(personal=True)
-            _write_whole(links, "".join(f"{public}/a/{token}\n" for token in tokens))
-            click.echo(f"personal links: {len(tokens)} in {links}")
-        click.echo("Ctrl-C stops the server; answers stay.")
-        run(create_app(workspace, doors=installed_doors(), public_url=public), listener)
+        serving = replace(serving, public_url=public)
+        with open_workspace(study, store) as workspace:
+            check_workers(workspace, workers)
+            workspace.store.set_meta("served", "yes")  # a store that cannot be written to is told now
+            app = serving.app(workspace)
+            assignments = workspace.store.count_assignments()
+            click.echo(f"{workspace.study.title}: {assignments} assignments, answers go to {workspace.store.name}")
+            click.echo(f"open link: {public}/")
+            if links is not None:
+                tokens = workspace.store.tokens(personal=True)
+                _write_whole(links, "".join(f"{public}/a/{token}\n" for token in tokens))
+                click.echo(f"personal links: {len(tokens)} in {links}")
+            click.echo("Ctrl-C stops the server; answers stay.")
+            if workers == 1:
+                run(app, listener, own_logs=log_json)
+                return
+        run_workers(serving, listener, workers=workers, own_logs=log_json)
 
 
 @click.command(epilog="Example: spa preview my-study/study.toml --page p3")

@@ -62,7 +62,9 @@ def parse_target(target: str | Path) -> Target:
             f"store: wanted a file or an SQLAlchemy URL such as postgresql+psycopg://host/name, got {text!r}"
         ) from None
     if url.get_backend_name() != "sqlite":
-        return Target(path=None, url=text)
+        if url.drivername in ("postgresql", "postgres"):  # the usual spelling; the library would take an older driver
+            url = url.set(drivername="postgresql+psycopg")
+        return Target(path=None, url=url.render_as_string(hide_password=False))
     if url.database in (None, "", ":memory:"):
         raise ResponseError(f"store: wanted an SQLite file, got {text!r}, which is kept in memory only; name a file")
     return Target(path=Path(str(url.database)), url="")
@@ -72,7 +74,7 @@ def open_engine(target: Target, *, read_only: bool, wait: float) -> Engine:
     """Return an engine whose connections are set up; nothing is read yet."""
     if target.path is None:
         try:
-            engine = create_engine(target.url)
+            engine = create_engine(target.url, pool_pre_ping=True)  # a database may be started anew meanwhile
         except (ModuleNotFoundError, NoSuchModuleError) as missing:
             raise ResponseError(
                 f"{target.name}: the driver of this database is not installed ({missing}); "

@@ -134,6 +134,11 @@ class Store(StoreOfPeople):
             )
         return store
 
+    @property
+    def is_file(self) -> bool:
+        """Whether the store is a file, which is one machine's and best one process's."""
+        return self._engine.dialect.name == "sqlite"
+
     def close(self) -> None:
         """Give back the connections; what was acknowledged is on disk already."""
         self._engine.dispose()

@@ -1,0 +1,61 @@
+"""How much of the server one person may use: token buckets, in memory only."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+MINUTE = 60.0  # seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rate:
+    """As many as ``burst`` at once, and ``a_second`` in the long run."""
+
+    burst: float
+    a_second: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What is limited: requests by one link, pages full of pictures included, and new visits, of everybody."""
+
+    requests: Rate = Rate(burst=400, a_second=20)
+    new_visits: Rate = Rate(burst=3000, a_second=50)
+
+    @classmethod
+    def of_new_visits(cls, a_minute: int) -> Limits:
+        """Return the usual limits with another number of new visits."""
+        return cls(new_visits=Rate(burst=a_minute, a_second=a_minute / MINUTE))
+
+
+class Buckets:
+    """One bucket a key, filled at a rate; the keys used last are kept."""
+
+    def __init__(self, rate: Rate, *, clock: Callable[[], float] = time.monotonic, most: int = 20_000) -> None:
+        self.rate = rate
+        self._clock = clock
+        self._most = most
+        self._left: dict[str, tuple[float, float]] = {}  # key -> what was left, when; in the order of use
+
+    def take(self, key: str) -> float:
+        """Take one from a bucket.
+
+        Returns
+        -------
+        float
+            0 where there was one, else the seconds after which there will be.
+        """
+        now = self._clock()
+        left, then = self._left.pop(key, (self.rate.burst, now))
+        left = min(self.rate.burst, left + (now - then) * self.rate.a_second)
+        allowed = left >= 1
+        self._left[key] = (left - allowed, now)
+        if len(self._left) > self._most:
+            del self._left[next(iter(self._left))]
+        return 0.0 if allowed else (1 - left) / self.rate.a_second
+
+    def __len__(self) -> int:
+        """Return how many keys are known."""
+        return len(self._left)

@@ -1,0 +1,70 @@
+"""The application that `spa serve` runs, made in each of its processes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from spa.errors import StudyError
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+    from spa.commands.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Serving:
+    """What was asked for; can be sent to another process."""
+
+    study: Path
+    store: str | None
+    public_url: str
+    trusted_proxies: tuple[str, ...] = ()
+    new_visits: int | None = None  # most a minute
+    log_json: bool = False
+
+    def app(self, workspace: Workspace) -> FastAPI:
+        """Return the application for an open workspace."""
+        from spa.annotators.admin import admin_token
+        from spa.annotators.doors import installed_doors
+        from spa.annotators.guard import parse_networks
+        from spa.annotators.limits import Limits
+        from spa.annotators.logs import log_as_json
+        from spa.annotators.server import create_app
+
+        app = create_app(
+            workspace,
+            doors=installed_doors(),
+            public_url=self.public_url,
+            admin_token=admin_token(),
+            trusted_proxies=parse_networks(self.trusted_proxies),
+            limits=None if self.new_visits is None else Limits.of_new_visits(self.new_visits),
+            log_requests=self.log_json,
+        )
+        if self.log_json:
+            log_as_json()
+        return app
+
+    def __call__(self) -> FastAPI:
+        """Open the workspace, which stays open as long as the process lives, and return the application."""
+        from spa.commands.workspace import open_workspace
+
+        return self.app(open_workspace(self.study, self.store))
+
+
+def check_workers(workspace: Workspace, workers: int) -> None:
+    """Refuse several processes on a database that is one process's.
+
+    Raises
+    ------
+    StudyError
+        If the store is an SQLite file.
+    """
+    if workers > 1 and workspace.store.is_file:
+        raise StudyError(
+            f"--workers {workers}: wanted a database for several processes, got {workspace.store.name}, an SQLite "
+            "file, which one process serves; build into PostgreSQL with `spa build STUDY --store "
+            "postgresql://USER@HOST/NAME` and serve that, or leave --workers out"
+        )
