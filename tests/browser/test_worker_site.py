@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ import httpx2
 import pytest
 
 from spa.annotators.loopback import served
+from tests.browser.worker_browser import accepted, expect, open_browser, open_context, signed_in
 from tests.browser.worker_pages import (
     WITH_FILE_FIELD,
     WITH_HELPER,
@@ -20,70 +20,31 @@ from tests.browser.worker_pages import (
     hostile,
     read_report,
 )
-from tests.conftest import missing_part
 from tests.mturk.lab import Lab, Posted, open_lab
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext, Locator, LocatorAssertions
+    from playwright.sync_api import Browser, BrowserContext
     from playwright.sync_api import Page as Tab
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
-CHROMIUM = "/usr/bin/chromium"
-PHONE: Any = {"width": 390, "height": 844}
-DESK: Any = {"width": 1280, "height": 800}
-
-
-def expect(locator: Locator) -> LocatorAssertions:
-    """Wait for what is asserted: a page that was just asked for may still be on its way."""
-    from playwright.sync_api import expect as eventually
-
-    return eventually(locator)
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    if shutil.which(CHROMIUM) is None:
-        missing_part(f"no browser at {CHROMIUM}")
-    try:
-        from playwright.sync_api import sync_playwright
-    except ModuleNotFoundError:
-        missing_part("playwright is not installed")
-    with sync_playwright() as playwright:
-        arguments = ["--no-sandbox", "--disable-background-networking", "--disable-component-update"]
-        found = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
+    with open_browser() as found:
         yield found
-        found.close()
 
 
 @pytest.fixture
 def context(browser: Browser) -> Iterator[BrowserContext]:
-    made = browser.new_context(viewport=DESK, reduced_motion="reduce")
-    made.set_default_timeout(20_000)
-    yield made
-    made.close()
+    with open_context(browser) as made:
+        yield made
 
 
 @pytest.fixture
 def lab(tmp_path: Path) -> Iterator[Lab]:
     with open_lab(tmp_path / "lab.sqlite") as made:
         yield made
-
-
-def signed_in(context: BrowserContext, lab: Lab, worker_id: str) -> Tab:
-    """Come in by an invitation, as a worker does."""
-    tab = context.new_page()
-    tab.goto(lab.invitation(worker_id))
-    tab.get_by_role("button", name="Sign in").click()
-    expect(tab.get_by_role("heading", name="HITs", exact=True)).to_be_visible()
-    return tab
-
-
-def accepted(tab: Tab, title: str = "Rate a story") -> str:
-    """Find a HIT in the list, accept it and return the assignment's id."""
-    tab.get_by_role("link", name=title).click()
-    tab.get_by_role("button", name="Accept and work").click()
-    expect(tab.get_by_role("link", name="Return")).to_be_visible()
-    return tab.url.rpartition("/")[2]
 
 
 def reported(tab: Tab) -> dict[str, str]:

@@ -16,10 +16,12 @@ import httpx2
 import uvicorn
 
 from mturk.answers import answer_pairs, read_answers
+from mturk.endpoint.app import create_app
+from mturk.endpoint.keys import Issued, issue
 from mturk.endpoint.moment import Endpoint, Moment, Rules
 from mturk.endpoint.operations import OPERATIONS
 from mturk.endpoint.operations.call import Call
-from mturk.endpoint.site.app import create_site
+from mturk.endpoint.site.app import add_site
 from mturk.endpoint.site.frame_pages import SUBMIT_PATH
 from mturk.endpoint.site.frames import create_frames
 from mturk.endpoint.site.sessions import invite
@@ -86,7 +88,12 @@ class Lab:
         self.clock = clock
         self.settings = settings
         self.posted: list[Posted] = []
-        self.requester_id = self._new_requester("A lab")
+        self.key = self._new_key("A lab")
+
+    @property
+    def requester_id(self) -> str:
+        """Return the id of the requester."""
+        return self.key.requester_id
 
     @property
     def site_url(self) -> str:
@@ -145,10 +152,8 @@ class Lab:
             visitor = Visitor(self, client)
             yield visitor if worker_id is None else visitor.sign_in(worker_id)
 
-    def _new_requester(self, name: str) -> str:
-        from mturk.endpoint.keys import issue
-
-        return self.endpoint.call(lambda moment: issue(moment, name, HOST_KEY, budget=1_000_000)).requester_id
+    def _new_key(self, name: str) -> Issued:
+        return self.endpoint.call(lambda moment: issue(moment, name, HOST_KEY, budget=1_000_000))
 
 
 class Visitor:
@@ -197,9 +202,9 @@ def title_of(response: httpx2.Response) -> str:
 
 
 @contextmanager
-def open_lab(store: str | Path, *, popups: bool = False) -> Iterator[Lab]:
-    """Serve a lab's endpoint and site on two free ports while a block runs."""
-    clock = HandClock()
+def open_lab(store: str | Path, *, popups: bool = False, clock: Any = None) -> Iterator[Lab]:
+    """Serve a lab's endpoint and site on two free ports while a block runs; its clock is moved by hand."""
+    clock = clock or HandClock()
     with ExitStack() as stack:
         opened = stack.enter_context(open_store(store, create=True))
         site = stack.enter_context(listen("127.0.0.1", 0))
@@ -209,8 +214,10 @@ def open_lab(store: str | Path, *, popups: bool = False) -> Iterator[Lab]:
             site_url=site.address, frame_url=frames.address, place="Lab HITs", popups=popups, clock=clock
         )
         lab = Lab(endpoint, clock, settings)
+        main = create_app(endpoint, HOST_KEY)  # as served: the protocol and the site on one port
+        add_site(main, endpoint, settings)
         app = TwoDoors(
-            Recorder(create_site(endpoint, settings), lab.posted),
+            Recorder(main, lab.posted),
             create_frames(endpoint, settings),
             frame_port=frames.socket.getsockname()[1],
         )
