@@ -6,7 +6,7 @@ import json
 import time
 from datetime import UTC, datetime
 
-from sqlalchemy import insert, select
+from sqlalchemy import bindparam, insert, select
 
 from mturk.endpoint.assignments import Assignment
 from mturk.endpoint.hits import Hit
@@ -14,15 +14,14 @@ from mturk.endpoint.moment import Moment, new_id
 from mturk.endpoint.schema import deliveries, notifications
 
 VERSION = "2006-05-05"
+SUBSCRIBER = select(notifications.c.destination, notifications.c.event_types).where(
+    notifications.c.hit_type_id == bindparam("name"), notifications.c.active
+)
 
 
 def tell(moment: Moment, event_type: str, hit: Hit, work: Assignment | None = None) -> None:
     """Write an event down for delivery, if the HIT type's notifications are on and name it."""
-    row = moment.connection.execute(
-        select(notifications.c.destination, notifications.c.event_types).where(
-            notifications.c.hit_type_id == hit.hit_type_id, notifications.c.active
-        )
-    ).first()
+    row = moment.connection.execute(SUBSCRIBER, {"name": hit.hit_type_id}).first()
     if row is None or event_type not in json.loads(row.event_types):
         return
     event = {"EventType": event_type, "HITTypeId": hit.hit_type_id, "HITId": hit.hit_id}

@@ -18,7 +18,7 @@ import secrets
 from dataclasses import dataclass
 from pathlib import Path
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, bindparam, insert, select, update
 
 from mturk.endpoint.moment import Moment, new_id
 from mturk.endpoint.schema import access_keys, grants, requesters
@@ -27,6 +27,9 @@ from spa.responses.database import parse_target
 
 VARIABLE = "MTURK_ENDPOINT_KEY"
 HOST_KEY = re.compile(r"[0-9a-f]{64}")
+OWNER = select(access_keys.c.requester_id).where(
+    access_keys.c.access_key_id == bindparam("name"), access_keys.c.revoked_at.is_(None)
+)
 KEY_ID = re.compile(r"SPAK[A-Z0-9]{16}", re.ASCII)
 NAME = re.compile(r"[^\x00-\x1f\x7f\ud800-\udfff]{1,100}")
 
@@ -167,11 +170,7 @@ def known_keys(moment: Moment) -> tuple[KnownKey, ...]:
 
 def owner_of(connection: Connection, access_key_id: str) -> str | None:
     """Return the requester whose key it is; None for one that is unknown or revoked."""
-    return connection.scalar(
-        select(access_keys.c.requester_id).where(
-            access_keys.c.access_key_id == access_key_id, access_keys.c.revoked_at.is_(None)
-        )
-    )
+    return connection.scalar(OWNER, {"name": access_key_id})
 
 
 def grant(moment: Moment, requester_id: str, cents: int, *, note: str) -> None:

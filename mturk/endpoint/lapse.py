@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from heapq import merge
 
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
 
 from mturk.endpoint.assignments import ACCEPTED, abandoned
 from mturk.endpoint.events import tell
@@ -15,6 +15,18 @@ from mturk.endpoint.rows import find_assignment, find_hit, find_type, save_assig
 from mturk.endpoint.schema import assignments, hits
 
 AT_ONCE = 500
+DUE_ASSIGNMENTS = (
+    select(assignments.c.due_at, assignments.c.assignment_id)
+    .where(assignments.c.due_at <= bindparam("now"))
+    .order_by(assignments.c.due_at, assignments.c.number)
+    .limit(AT_ONCE)
+)
+DUE_HITS = (
+    select(hits.c.due_at, hits.c.hit_id)
+    .where(hits.c.due_at <= bindparam("now"))
+    .order_by(hits.c.due_at, hits.c.number)
+    .limit(AT_ONCE)
+)
 
 
 def let_time_pass(moment: Moment) -> None:
@@ -29,24 +41,8 @@ def let_time_pass(moment: Moment) -> None:
 
 def _due(moment: Moment) -> list[tuple[float, str, str]]:
     """Return when, what and its id; of two lists cut off at a length, only what comes before the cut."""
-    works = [
-        (at, "assignment", name)
-        for at, name in moment.connection.execute(
-            select(assignments.c.due_at, assignments.c.assignment_id)
-            .where(assignments.c.due_at <= moment.now)
-            .order_by(assignments.c.due_at, assignments.c.number)
-            .limit(AT_ONCE)
-        )
-    ]
-    finished = [
-        (at, "hit", name)
-        for at, name in moment.connection.execute(
-            select(hits.c.due_at, hits.c.hit_id)
-            .where(hits.c.due_at <= moment.now)
-            .order_by(hits.c.due_at, hits.c.number)
-            .limit(AT_ONCE)
-        )
-    ]
+    works = [(at, "assignment", name) for at, name in moment.connection.execute(DUE_ASSIGNMENTS, {"now": moment.now})]
+    finished = [(at, "hit", name) for at, name in moment.connection.execute(DUE_HITS, {"now": moment.now})]
     cut = min((found[-1][0] for found in (works, finished) if len(found) == AT_ONCE), default=moment.now)
     return [item for item in merge(works, finished) if item[0] <= cut]
 

@@ -77,4 +77,10 @@ def new_id(first: str = "3", length: int = 30) -> str:
     >>> len(new_id("A", 14))
     14
     """
-    return first + "".join(secrets.choice(LETTERS) for _ in range(length - len(first)))
+    missing = length - len(first)
+    number = secrets.randbelow(len(LETTERS) ** missing)  # one call for all letters: asking the system for each is slow
+    letters = []
+    for _ in range(missing):
+        number, place = divmod(number, len(LETTERS))
+        letters.append(LETTERS[place])
+    return first + "".join(letters)

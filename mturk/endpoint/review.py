@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import bindparam, insert, select, update
 
 from mturk.endpoint.assignments import SUBMITTED, Assignment, approved, rejected
 from mturk.endpoint.events import tell
@@ -12,6 +12,15 @@ from mturk.endpoint.money import format_money
 from mturk.endpoint.refusals import absent, refused
 from mturk.endpoint.rows import find_assignment, find_hit, find_type, price, save_assignment, save_hit
 from mturk.endpoint.schema import ledger, requesters
+
+BUDGET = select(requesters.c.granted, requesters.c.spent, requesters.c.held).where(
+    requesters.c.requester_id == bindparam("name")
+)
+SPEND = (
+    update(requesters)
+    .where(requesters.c.requester_id == bindparam("whose"))
+    .values(spent=requesters.c.spent + bindparam("cents"))
+)
 
 
 def approve(
@@ -28,9 +37,7 @@ def approve(
     done = approved(work, feedback=feedback, override=override, now=moment.now)
     kind = find_type(moment, hit.hit_type_id)
     cost = price(moment, kind, hit.maximum)
-    granted, spent = moment.connection.execute(
-        select(requesters.c.granted, requesters.c.spent).where(requesters.c.requester_id == requester_id)
-    ).one()
+    granted, spent, _ = budget_of(moment, requester_id)
     if spent + cost > granted:
         raise short_of_money(f"approving assignment {assignment_id}", cost, granted - spent)
     _finish(moment, work, done, hit, kind, automatic=False)
@@ -85,11 +92,13 @@ def owe(
             at=moment.now if at is None else at,
         )
     )
-    moment.connection.execute(
-        update(requesters)
-        .where(requesters.c.requester_id == work.requester_id)
-        .values(spent=requesters.c.spent + cents + fee)
-    )
+    moment.connection.execute(SPEND, {"whose": work.requester_id, "cents": cents + fee})
+
+
+def budget_of(moment: Moment, requester_id: str) -> tuple[int, int, int]:
+    """Return what a requester was granted, has spent, and what their HITs bind, cents."""
+    granted, spent, held = moment.connection.execute(BUDGET, {"name": requester_id}).one()
+    return granted, spent, held
 
 
 def short_of_money(what: str, wanted: int, there: int) -> Exception:

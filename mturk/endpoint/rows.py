@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import bindparam, insert, select, update
 
 from mturk.endpoint.assignments import Assignment
 from mturk.endpoint.events import tell
@@ -24,6 +24,28 @@ TYPE_FIELDS = tuple(field.name for field in fields(HitType))
 HIT_COLUMNS = tuple(hits.c[name] for name in HIT_FIELDS)
 ASSIGNMENT_COLUMNS = tuple(assignments.c[name] for name in ASSIGNMENT_FIELDS)
 TYPE_COLUMNS = tuple(hit_types.c[name] for name in TYPE_FIELDS)
+
+# Made once: a statement that is put together anew costs more than carrying it out.
+ONE_HIT = select(*HIT_COLUMNS).where(hits.c.hit_id == bindparam("name"))
+ONE_TYPE = select(*TYPE_COLUMNS).where(hit_types.c.hit_type_id == bindparam("name"))
+ONE_ASSIGNMENT = select(*ASSIGNMENT_COLUMNS).where(assignments.c.assignment_id == bindparam("name"))
+NEW_HIT = insert(hits).values({name: bindparam(name) for name in (*HIT_FIELDS, "status", "due_at") if name != "number"})
+NEXT_HIT = (
+    update(hits)
+    .where(hits.c.number == bindparam("row_number"))
+    .values({name: bindparam(name) for name in (*HIT_FIELDS, "status", "due_at") if name not in ("number", "question")})
+)
+NEW_ASSIGNMENT = insert(assignments).values({name: bindparam(name) for name in (*ASSIGNMENT_FIELDS, "due_at")})
+NEXT_ASSIGNMENT = (
+    update(assignments)
+    .where(assignments.c.assignment_id == bindparam("row_name"))
+    .values({name: bindparam(name) for name in (*ASSIGNMENT_FIELDS, "due_at") if name != "assignment_id"})
+)
+HOLD = (
+    update(requesters)
+    .where(requesters.c.requester_id == bindparam("whose"))
+    .values(held=requesters.c.held + bindparam("cents"))
+)
 
 
 def hit_from(row: Sequence[Any]) -> Hit:
@@ -44,7 +66,7 @@ def find_hit(moment: Moment, hit_id: str, *, requester_id: str | None = None) ->
     Refusal
         If there is none, or it is another requester's.
     """
-    row = moment.connection.execute(select(*HIT_COLUMNS).where(hits.c.hit_id == hit_id)).first()
+    row = moment.connection.execute(ONE_HIT, {"name": hit_id}).first()
     if row is None or requester_id not in (None, row.requester_id):
         raise absent("HIT", hit_id)
     return hit_from(row)
@@ -58,7 +80,7 @@ def find_type(moment: Moment, hit_type_id: str, *, requester_id: str | None = No
     Refusal
         If there is none, or it is another requester's.
     """
-    row = moment.connection.execute(select(*TYPE_COLUMNS).where(hit_types.c.hit_type_id == hit_type_id)).first()
+    row = moment.connection.execute(ONE_TYPE, {"name": hit_type_id}).first()
     if row is None or requester_id not in (None, row.requester_id):
         raise absent("HITType", hit_type_id)
     return HitType(**dict(zip(TYPE_FIELDS, row, strict=True)))
@@ -72,8 +94,7 @@ def find_assignment(moment: Moment, assignment_id: str, *, requester_id: str | N
     Refusal
         If there is none, or it is another requester's.
     """
-    query = select(*ASSIGNMENT_COLUMNS).where(assignments.c.assignment_id == assignment_id)
-    row = moment.connection.execute(query).first()
+    row = moment.connection.execute(ONE_ASSIGNMENT, {"name": assignment_id}).first()
     if row is None or requester_id not in (None, row.requester_id):
         raise absent("Assignment", assignment_id)
     return assignment_from(row)
@@ -90,14 +111,20 @@ def held(moment: Moment, hit: Hit, kind: HitType) -> int:
     return hit.payable * price(moment, kind, hit.maximum)
 
 
+def add_hit(moment: Moment, hit: Hit) -> Hit:
+    """Write a new HIT and return it with its number."""
+    values = {name: getattr(hit, name) for name in HIT_FIELDS if name != "number"}
+    made = moment.connection.execute(NEW_HIT, values | {"status": hit.status, "due_at": hit.due_at})
+    return replace(hit, number=int((made.inserted_primary_key or (0,))[0]))
+
+
 def save_hit(moment: Moment, before: Hit, after: Hit, *, kind: HitType, kind_after: HitType | None = None) -> Hit:
     """Write a HIT's next state, hold or free the money that it binds, and tell of what happened."""
     kind_after = kind_after or kind
     difference = held(moment, after, kind_after) - held(moment, before, kind)
-    changed = {name: new for name in HIT_FIELDS if (new := getattr(after, name)) != getattr(before, name)}
-    moment.connection.execute(
-        update(hits).where(hits.c.number == before.number).values(**changed, status=after.status, due_at=after.due_at)
-    )
+    values = {name: getattr(after, name) for name in HIT_FIELDS if name not in ("number", "question")}
+    values |= {"row_number": before.number, "status": after.status, "due_at": after.due_at}
+    moment.connection.execute(NEXT_HIT, values)
     hold(moment, before.requester_id, difference)
     if before.status != after.status == REVIEWABLE:
         tell(moment, "HITReviewable", after)
@@ -113,22 +140,16 @@ def save_hit(moment: Moment, before: Hit, after: Hit, *, kind: HitType, kind_aft
 def add_assignment(moment: Moment, work: Assignment) -> None:
     """Write a new assignment."""
     values = {name: getattr(work, name) for name in ASSIGNMENT_FIELDS}
-    moment.connection.execute(insert(assignments).values(**values, due_at=work.due_at))
+    moment.connection.execute(NEW_ASSIGNMENT, values | {"due_at": work.due_at})
 
 
 def save_assignment(moment: Moment, before: Assignment, after: Assignment) -> None:
     """Write an assignment's next state."""
-    changed = {name: new for name in ASSIGNMENT_FIELDS if (new := getattr(after, name)) != getattr(before, name)}
-    moment.connection.execute(
-        update(assignments)
-        .where(assignments.c.assignment_id == before.assignment_id)
-        .values(**changed, due_at=after.due_at)
-    )
+    values = {name: getattr(after, name) for name in ASSIGNMENT_FIELDS if name != "assignment_id"}
+    moment.connection.execute(NEXT_ASSIGNMENT, values | {"row_name": before.assignment_id, "due_at": after.due_at})
 
 
 def hold(moment: Moment, requester_id: str, cents: int) -> None:
     """Hold more of a requester's budget, or free some."""
     if cents:
-        moment.connection.execute(
-            update(requesters).where(requesters.c.requester_id == requester_id).values(held=requesters.c.held + cents)
-        )
+        moment.connection.execute(HOLD, {"whose": requester_id, "cents": cents})

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import Row, bindparam, func, select
 
 from mturk.endpoint.assignments import APPROVED, REJECTED, SUBMITTED
 from mturk.endpoint.moment import Moment
@@ -16,6 +16,17 @@ from mturk.endpoint.requirements import Action, Held, Locale, Requirement, guard
 from mturk.endpoint.schema import assignments, blocks, qualifications, workers
 from mturk.endpoint.system_types import ADULT, ALL_MASTERS, LOCALE, NUMBER_APPROVED, PERCENT_APPROVED
 
+NOTHING = "[]"  # requirements, as JSON
+ONE_WORKER = select(workers).where(workers.c.worker_id == bindparam("name"), workers.c.closed_at.is_(None))
+BLOCKS = select(blocks.c.requester_id).where(blocks.c.worker_id == bindparam("name"))
+GRANTED = select(qualifications.c.qualification_type_id, qualifications.c.value).where(
+    qualifications.c.worker_id == bindparam("name"), qualifications.c.status == "Granted"
+)
+COUNTS = (
+    select(assignments.c.status, func.count())
+    .where(assignments.c.worker_id == bindparam("name"), assignments.c.status.in_((APPROVED, REJECTED, SUBMITTED)))
+    .group_by(assignments.c.status)
+)
 FEW = 100  # submissions; with fewer a worker's share of approvals shows as 100 %
 
 
@@ -29,39 +40,36 @@ class Worker:
     blocked_by: frozenset[str] = frozenset()  # requesters
 
 
-def find_worker(moment: Moment, worker_id: str) -> Worker:
-    """Return a worker.
+def find_worker(moment: Moment, worker_id: str, *, requirements: str | None = None) -> Worker:
+    """Return a worker; of what they have, nothing is looked up where ``requirements`` ask for nothing.
 
     Raises
     ------
     Refusal
         If there is none, or the host closed their account.
     """
-    row = moment.connection.execute(
-        select(workers).where(workers.c.worker_id == worker_id, workers.c.closed_at.is_(None))
-    ).first()
+    row = moment.connection.execute(ONE_WORKER, {"name": worker_id}).first()
     if row is None:
         raise refused("WorkerDoesNotExist", f"Worker {worker_id} does not exist.")
-    held: dict[str, Held] = {
-        type_id: Held(number=value)
-        for type_id, value in moment.connection.execute(
-            select(qualifications.c.qualification_type_id, qualifications.c.value).where(
-                qualifications.c.worker_id == worker_id, qualifications.c.status == "Granted"
-            )
-        )
-    }
+    held = {} if requirements == NOTHING else _held_by(moment, row)
+    blocked_by = frozenset(moment.connection.scalars(BLOCKS, {"name": worker_id}))
+    return Worker(worker_id=worker_id, name=row.name, held=held, blocked_by=blocked_by)
+
+
+def _held_by(moment: Moment, row: Row[Any]) -> dict[str, Held]:
+    found = moment.connection.execute(GRANTED, {"name": row.worker_id})
+    held: dict[str, Held] = {type_id: Held(number=value) for type_id, value in found}
     if row.country is not None:
         held[LOCALE] = Held(locale=Locale(country=row.country, subdivision=row.subdivision))
     if row.masters:
         held |= {type_id: Held() for type_id in ALL_MASTERS}
     held[ADULT] = Held(number=int(row.adult))
-    approved, rejected, waiting = _counts(moment, worker_id)
+    approved, rejected, waiting = _counts(moment, row.worker_id)
     few = approved + rejected + waiting < FEW or not approved + rejected
     share = 100 if few else round(100 * approved / (approved + rejected))
     held[NUMBER_APPROVED] = Held(number=approved)
     held[PERCENT_APPROVED] = Held(number=share)
-    found = moment.connection.scalars(select(blocks.c.requester_id).where(blocks.c.worker_id == worker_id))
-    return Worker(worker_id=worker_id, name=row.name, held=held, blocked_by=frozenset(found))
+    return held
 
 
 def unmet(worker: Worker, requirements: str | Iterable[Requirement], action: Action) -> tuple[Requirement, ...]:
@@ -83,10 +91,5 @@ def with_held(worker: Worker, type_id: str, held: Held) -> Worker:
 
 
 def _counts(moment: Moment, worker_id: str) -> tuple[int, int, int]:
-    found = moment.connection.execute(
-        select(assignments.c.status, func.count())
-        .where(assignments.c.worker_id == worker_id, assignments.c.status.in_((APPROVED, REJECTED, SUBMITTED)))
-        .group_by(assignments.c.status)
-    )
-    counts = {status: count for status, count in found}
+    counts = {status: count for status, count in moment.connection.execute(COUNTS, {"name": worker_id})}
     return counts.get(APPROVED, 0), counts.get(REJECTED, 0), counts.get(SUBMITTED, 0)

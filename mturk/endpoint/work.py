@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sqlalchemy import func, select
+from sqlalchemy import bindparam, func, select
 
 from mturk.endpoint import assignments as life
 from mturk.endpoint.assignments import ACCEPTED, Assignment
@@ -32,6 +32,13 @@ from mturk.endpoint.schema import assignments, hit_types, hits, requesters
 from mturk.endpoint.standing import Worker, find_worker, may, unmet
 
 MOST_HELD = 25  # assignments that a worker may hold at once
+LAST_TURN = select(func.max(assignments.c.turn)).where(assignments.c.hit_id == bindparam("name"))
+TAKEN = select(assignments.c.hit_id).where(
+    assignments.c.hit_id == bindparam("hit"),
+    assignments.c.worker_id == bindparam("worker"),
+    assignments.c.status.in_((ACCEPTED, *life.KNOWN_TO_REQUESTERS)),
+)
+HOLDING = select(func.count()).where(assignments.c.worker_id == bindparam("worker"), assignments.c.status == ACCEPTED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,9 +110,9 @@ def preview(moment: Moment, worker_id: str, hit_id: str) -> tuple[Hit, HitType]:
     Refusal
         If there is none, or a requirement or block keeps the worker from seeing it.
     """
-    worker = find_worker(moment, worker_id)
     hit = find_hit(moment, hit_id)
     kind = find_type(moment, hit.hit_type_id)
+    worker = find_worker(moment, worker_id, requirements=kind.requirements)
     if hit.status != ASSIGNABLE or not may(worker, hit.requester_id, kind.requirements, "Discover"):
         raise absent("HIT", hit_id)
     _demand(worker, kind, unmet(worker, kind.requirements, "Preview"), "previewed")
@@ -120,9 +127,9 @@ def accept(moment: Moment, worker_id: str, hit_id: str) -> Assignment:
     Refusal
         If the HIT is not open, the worker had an assignment of it, holds too many, or does not qualify.
     """
-    worker = find_worker(moment, worker_id)
     hit = find_hit(moment, hit_id)
     kind = find_type(moment, hit.hit_type_id)
+    worker = find_worker(moment, worker_id, requirements=kind.requirements)
     if not may(worker, hit.requester_id, kind.requirements, "Discover"):
         raise absent("HIT", hit_id)
     _demand(worker, kind, unmet(worker, kind.requirements, "Accept"), "accepted")
@@ -170,7 +177,7 @@ def submit(moment: Moment, worker_id: str, assignment_id: str, answer: str) -> A
     held = find_held(moment, worker_id, assignment_id)
     hit = find_hit(moment, held.hit_id)
     kind = find_type(moment, hit.hit_type_id)
-    last = moment.connection.scalar(select(func.max(assignments.c.turn)).where(assignments.c.hit_id == hit.hit_id))
+    last = moment.connection.scalar(LAST_TURN, {"name": hit.hit_id})
     done = life.submitted(held, answer, turn=(last or 0) + 1, delay=kind.auto_approval_delay, now=moment.now)
     save_assignment(moment, held, done)
     hit = save_hit(moment, hit, with_submission(hit, moment.now), kind=kind)
@@ -205,16 +212,9 @@ def _not_taken(worker_id: str):  # type: ignore[no-untyped-def]
 
 
 def _check_own(moment: Moment, worker_id: str, hit: Hit) -> None:
-    own = select(assignments.c.hit_id, assignments.c.status).where(
-        assignments.c.worker_id == worker_id, assignments.c.status.in_((ACCEPTED, *life.KNOWN_TO_REQUESTERS))
-    )
-    if moment.connection.execute(own.where(assignments.c.hit_id == hit.hit_id)).first() is not None:
+    if moment.connection.execute(TAKEN, {"worker": worker_id, "hit": hit.hit_id}).first() is not None:
         raise refused("AssignmentAlreadyExists", f"Worker {worker_id} has an assignment of HIT {hit.hit_id} already.")
-    holding = moment.connection.scalar(
-        select(func.count())
-        .select_from(assignments)
-        .where(assignments.c.worker_id == worker_id, assignments.c.status == ACCEPTED)
-    )
+    holding = moment.connection.scalar(HOLDING, {"worker": worker_id})
     if (holding or 0) >= MOST_HELD:
         raise refused(
             "ExceedsMaxAssignmentsPerWorker",

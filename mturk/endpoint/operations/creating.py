@@ -7,7 +7,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import insert, select
+from sqlalchemy import bindparam, insert, select
 
 from mturk.endpoint.events import tell
 from mturk.endpoint.hits import Hit, HitType, expiring, extended, retyped
@@ -20,11 +20,16 @@ from mturk.endpoint.operations.tokens import made_before, remember
 from mturk.endpoint.operations.written import write_hit
 from mturk.endpoint.refusals import NOT_SUPPORTED, PREFIX, Refusal, absent, invalid, refused
 from mturk.endpoint.requirements import check_requirements
-from mturk.endpoint.review import short_of_money
-from mturk.endpoint.rows import HIT_FIELDS, TYPE_FIELDS, find_hit, find_type, held, hold, save_hit
-from mturk.endpoint.schema import hit_types, hits, qualification_types, requesters, requirement_types
+from mturk.endpoint.review import budget_of, short_of_money
+from mturk.endpoint.rows import TYPE_FIELDS, add_hit, find_hit, find_type, held, hold, save_hit
+from mturk.endpoint.schema import hit_types, qualification_types, requirement_types
 from mturk.endpoint.system_types import SYSTEM_TYPES
 from mturk.questions import QuestionNotSupported, QuestionRefused, XMLRefused, read_question
+
+SAME_TYPE = select(hit_types.c.hit_type_id).where(
+    hit_types.c.requester_id == bindparam("requester"), hit_types.c.digest == bindparam("sum")
+)
+DELETED_AT = select(hit_types.c.deleted_at).where(hit_types.c.hit_type_id == bindparam("name"))
 
 
 def create_hit_type(call: Call) -> Answer:
@@ -105,9 +110,7 @@ def _create(call: Call, kind: HitType) -> Answer:
     )
     cost = held(call.moment, hit, kind)
     _check_funds(call, cost, "this HIT")
-    values = {name: getattr(hit, name) for name in HIT_FIELDS if name != "number"}
-    made = call.moment.connection.execute(insert(hits).values(**values, status=hit.status, due_at=hit.due_at))
-    hit = replace(hit, number=int((made.inserted_primary_key or (0,))[0]))
+    hit = add_hit(call.moment, hit)
     hold(call.moment, call.requester_id, cost)
     remember(call, "hit", hit.hit_id)
     tell(call.moment, "HITCreated", hit)
@@ -131,8 +134,8 @@ def _type_of(call: Call) -> HitType:
     requirements: list[dict[str, Any]] = given.get("QualificationRequirements", [])
     check_requirements(requirements)
     wanted = HitType(
-        hit_type_id=new_id(),
-        group_id=new_id(),
+        hit_type_id="",
+        group_id="",
         requester_id=call.requester_id,
         title=given["Title"],
         description=given["Description"],
@@ -143,14 +146,11 @@ def _type_of(call: Call) -> HitType:
         requirements=json.dumps(requirements, sort_keys=True),
     )
     digest = _digest(wanted)
-    known = call.moment.connection.scalar(
-        select(hit_types.c.hit_type_id).where(
-            hit_types.c.requester_id == call.requester_id, hit_types.c.digest == digest
-        )
-    )
+    known = call.moment.connection.scalar(SAME_TYPE, {"requester": call.requester_id, "sum": digest})
     if known is not None:
         return _own_type(call, known)
     _check_types_exist(call, requirements)
+    wanted = replace(wanted, hit_type_id=new_id(), group_id=new_id())
     values = {name: getattr(wanted, name) for name in TYPE_FIELDS}
     call.moment.connection.execute(insert(hit_types).values(**values, digest=digest, created_at=call.now))
     asked = sorted({one["QualificationTypeId"] for one in requirements})
@@ -195,10 +195,7 @@ def _check_types_exist(call: Call, requirements: list[dict[str, Any]]) -> None:
 
 def _own_type(call: Call, hit_type_id: str) -> HitType:
     kind = find_type(call.moment, hit_type_id, requester_id=call.requester_id)
-    deleted = call.moment.connection.scalar(
-        select(hit_types.c.deleted_at).where(hit_types.c.hit_type_id == kind.hit_type_id)
-    )
-    if deleted is not None:
+    if call.moment.connection.scalar(DELETED_AT, {"name": kind.hit_type_id}) is not None:
         raise absent("HITType", hit_type_id)
     return kind
 
@@ -206,11 +203,7 @@ def _own_type(call: Call, hit_type_id: str) -> HitType:
 def _check_funds(call: Call, cost: int, what: str) -> None:
     if cost <= 0:
         return
-    granted, spent, bound = call.moment.connection.execute(
-        select(requesters.c.granted, requesters.c.spent, requesters.c.held).where(
-            requesters.c.requester_id == call.requester_id
-        )
-    ).one()
+    granted, spent, bound = budget_of(call.moment, call.requester_id)
     if spent + bound + cost > granted:
         raise short_of_money(what, cost, granted - spent - bound)
 

@@ -10,20 +10,16 @@ from mturk.endpoint.money import bonus_fee, format_money, parse_money
 from mturk.endpoint.operations.call import Answer, Call, one_page
 from mturk.endpoint.operations.tokens import made_before, remember
 from mturk.endpoint.refusals import absent, invalid, refused
-from mturk.endpoint.review import owe, short_of_money
+from mturk.endpoint.review import budget_of, owe, short_of_money
 from mturk.endpoint.rows import find_assignment, find_hit
-from mturk.endpoint.schema import ledger, requesters
+from mturk.endpoint.schema import ledger
 
 ACQUAINTED = 183 * 86_400.0  # seconds; whoever did nothing for a requester in six months gets no bonus
 
 
 def get_balance(call: Call) -> Answer:
     """Return what may be spent yet, and what HITs that are not finished bind."""
-    granted, spent, held = call.moment.connection.execute(
-        select(requesters.c.granted, requesters.c.spent, requesters.c.held).where(
-            requesters.c.requester_id == call.requester_id
-        )
-    ).one()
+    granted, spent, held = budget_of(call.moment, call.requester_id)
     available = granted - spent - held
     return {"AvailableBalance": format_money(max(0, available)), "OnHoldBalance": format_money(held)}
 
@@ -45,11 +41,7 @@ def send_bonus(call: Call) -> Answer:
     if work.submitted_at < call.now - ACQUAINTED:
         raise refused("InvalidAssignmentState", f"Assignment {work.assignment_id} was submitted over six months ago.")
     fee = bonus_fee(cents, rules=moment.rules.fees)
-    granted, spent, held = moment.connection.execute(
-        select(requesters.c.granted, requesters.c.spent, requesters.c.held).where(
-            requesters.c.requester_id == call.requester_id
-        )
-    ).one()
+    granted, spent, held = budget_of(moment, call.requester_id)
     if spent + held + cents + fee > granted:
         raise short_of_money("this bonus", cents + fee, granted - spent - held)
     owe(moment, "bonus", work, cents=cents, fee=fee, reason=given["Reason"])
