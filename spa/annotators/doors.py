@@ -79,7 +79,8 @@ class House:
     ) -> Response:
         """Let a person in whom the platform vouches for, or tell them politely why not.
 
-        Parameters are those of ``Store.admit``; ``minutes_allowed`` is the study's unless it is given.
+        Parameters are those of ``Store.admit``; ``minutes_allowed`` is the study's unless it is given. A visit
+        of the platform's stands by where all places are taken but not all are done.
 
         Returns
         -------
@@ -99,6 +100,7 @@ class House:
                 group=group,
                 minutes_allowed=self.study.people.minutes_allowed if minutes_allowed is None else minutes_allowed,
                 annotator_kind=self.annotator_kind,
+                overbook=external_id is not None,
                 rules=self.rules,
                 now=now,
             )

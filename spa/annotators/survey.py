@@ -41,6 +41,7 @@ from spa.responses.outcomes import (
     SCREENED_OUT,
     TIMED_OUT,
     Outcome,
+    code_source,
     random_code,
 )
 from spa.responses.seats import reclaim
@@ -333,7 +334,7 @@ class Survey:
         elif outcome == COMPLETED and lease.external_id is None:
             code = random_code()  # a person's own
         else:
-            code = outcomes.outcome_codes(connection, lease.source)[outcome]
+            code = outcomes.outcome_codes(connection, code_source(lease.source, lease.session))[outcome]
         submission = visit.submission(now, outcome)
         self.store.finish_within(connection, submission, outcome, code, now=now, rules=self.house.rules)
 

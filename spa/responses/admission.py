@@ -16,8 +16,8 @@ from sqlalchemy import Connection, func, insert, select, update
 from spa.errors import ResponseError
 from spa.responses.builds import random_token
 from spa.responses.leases import Lease, give, lease_of, lease_of_external, leases_of
-from spa.responses.outcomes import REPLACED
-from spa.responses.seats import OF_PEOPLE, deadline, free_seat, least_answered, reclaim, release_overdue
+from spa.responses.outcomes import REPLACED, STANDBY
+from spa.responses.seats import OF_PEOPLE, beside, deadline, free_seat, least_answered, reclaim, release_overdue
 from spa.responses.store_schema import payloads, people, submissions, tokens
 from spa.responses.submission import AnnotatorKind
 from spa.study.study import People
@@ -92,6 +92,7 @@ class Arrival:
     session: int = 1
     group: str | None = None
     minutes_allowed: float | None = None
+    overbook: bool = False  # where all places are taken, stand by for one
 
 
 def admit(connection: Connection, who: Arrival, rules: Rules, *, now: float) -> Lease:
@@ -180,7 +181,7 @@ def _come_back(connection: Connection, visit: Lease, who: Arrival, rules: Rules,
     seat = visit.seat or free_seat(connection, visit.assignment_id, rules.per_assignment)
     gone = {"seat": None, "release_reason": REPLACED, "released_at": visit.released_at or now}
     connection.execute(update(submissions).where(own).values(gone))
-    if seat is None:
+    if seat is None and not visit.standing_by:
         return _new_visit(connection, who, rules, now=now)
     again = replace(
         visit,
@@ -191,7 +192,7 @@ def _come_back(connection: Connection, visit: Lease, who: Arrival, rules: Rules,
         minutes_allowed=who.minutes_allowed,
         deadline=deadline(now, who.minutes_allowed),
         released_at=None,
-        release_reason=None,
+        release_reason=STANDBY if seat is None else None,
     )
     give(connection, again)
     connection.execute(
@@ -227,7 +228,10 @@ def _check_session(earlier: list[Lease], who: Arrival, rules: Rules) -> None:
 
 
 def _new_visit(connection: Connection, who: Arrival, rules: Rules, *, now: float) -> Lease:
-    place = least_answered(connection, who.annotator_id, rules.per_assignment)
+    place: tuple[str, str | None] | None = least_answered(connection, who.annotator_id, rules.per_assignment)
+    if place is None and who.overbook:
+        taken = beside(connection, who.annotator_id)
+        place = None if taken is None else (taken, None)
     if place is None:
         raise NoneLeft("every assignment has been given out; build more of them with `spa build STUDY --annotators N`")
     assignment_id, seat = place
@@ -245,6 +249,7 @@ def _new_visit(connection: Connection, who: Arrival, rules: Rules, *, now: float
         leased_at=now,
         minutes_allowed=who.minutes_allowed,
         deadline=deadline(now, who.minutes_allowed),
+        release_reason=STANDBY if seat is None else None,
         token=token,
     )
     give(connection, lease)

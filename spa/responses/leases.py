@@ -17,7 +17,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, Select, bindparam, insert, select
 
 from spa.errors import ResponseError
-from spa.responses.outcomes import COMPLETED
+from spa.responses.outcomes import COMPLETED, STANDBY
 from spa.responses.prepared import Prepared
 from spa.responses.store_schema import assignments, meta, submissions, tokens
 from spa.responses.submission import AnnotatorKind, Asked
@@ -92,7 +92,12 @@ class Lease:
     @property
     def released(self) -> bool:
         """Whether the place was given up before the visit ended."""
-        return self.seat is None and self.outcome is None
+        return self.seat is None and self.outcome is None and not self.standing_by
+
+    @property
+    def standing_by(self) -> bool:
+        """Whether the visit is open without a place of its own, beside somebody who may not finish."""
+        return self.seat is None and self.outcome is None and self.release_reason == STANDBY
 
 
 _WRITTEN = tuple(field.name for field in fields(Lease) if field.name != "token")

@@ -21,6 +21,7 @@ WITHDRAWN = "withdrawn"  # the answers were deleted on request; nobody is shown 
 
 TIMED_OUT = "timed_out"  # the deadline passed; a late answer takes the place again if it is free
 RETURNED = "returned"  # the person gave the visit back on the platform
+STANDBY = "standby"  # every place was taken: answers an assignment whose holder may not finish
 REPLACED = "replaced"  # the same person went on in another visit of the platform
 
 FORGOTTEN = "forgotten "
@@ -36,6 +37,15 @@ def forgotten_name(hashed: str) -> str:
 def random_code() -> str:
     """Make a code that nobody can guess and that can be typed."""
     return "".join(secrets.choice(CODE_LETTERS) for _ in range(CODE_LENGTH))
+
+
+def code_source(source: str, session: int) -> str:
+    """Return the name under which the codes of a session are kept, so that no two sessions share one.
+
+    >>> code_source("prolific", 1), code_source("prolific", 2)
+    ('prolific', 'prolific session 2')
+    """
+    return source if session == 1 else f"{source} session {session}"
 
 
 def outcome_codes(connection: Connection, source: str) -> dict[Outcome, str]:

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sqlalchemy import Connection, bindparam, func, select, update
+from sqlalchemy import Connection, and_, bindparam, func, or_, select, update
 
 from spa.responses.leases import PERSON, Lease, lease_from_row, lease_of, select_leases
-from spa.responses.outcomes import COMPLETED, TIMED_OUT
+from spa.responses.outcomes import COMPLETED, STANDBY, TIMED_OUT
 from spa.responses.prepared import Prepared
 from spa.responses.store_schema import assignments, submissions
 
@@ -87,8 +87,8 @@ def release(connection: Connection, submission_id: str, reason: str, *, now: flo
     if lease is None or lease.annotator_kind == "llm" or (lease.finished and not finished):
         return False
     if lease.seat is None:
-        if lease.released:  # a person who was late and then left does not come back
-            _set(connection, submission_id, release_reason=reason)
+        if not lease.finished:  # a person who was late and then left does not come back
+            _set(connection, submission_id, release_reason=reason, released_at=lease.released_at or now)
         return False
     _set(connection, submission_id, seat=None, released_at=now, release_reason=reason, extra=lease.completed)
     seat_extra(connection, lease.assignment_id, lease.seat)
@@ -97,7 +97,8 @@ def release(connection: Connection, submission_id: str, reason: str, *, now: flo
 
 def release_overdue(connection: Connection, *, now: float) -> int:
     """Give up the places of all whose deadline has passed, and return how many these were."""
-    overdue = OF_PEOPLE, submissions.c.outcome.is_(None), submissions.c.deadline < now
+    there = or_(OF_PEOPLE, submissions.c.release_reason == STANDBY)
+    overdue = there, submissions.c.outcome.is_(None), submissions.c.deadline < now
     late = list(connection.execute(select(submissions.c.submission_id).where(*overdue)).scalars())
     for submission_id in late:
         release(connection, submission_id, TIMED_OUT, now=now)
@@ -125,17 +126,43 @@ def reclaim(connection: Connection, lease: Lease, per_assignment: int, *, now: f
     return again
 
 
+def beside(connection: Connection, annotator_id: str) -> str | None:
+    """Return an assignment to answer beside its holder where all places are taken; ``None`` where all are done.
+
+    It is the one whose holder is the likeliest to drop out, by the deadline, and nobody stands by yet.
+    """
+    open_ = submissions.c.outcome.is_(None)
+    had = select(submissions.c.assignment_id).where(submissions.c.annotator_id == annotator_id)
+    waited = select(submissions.c.assignment_id).where(open_, submissions.c.release_reason == STANDBY)
+    assignment = submissions.c.assignment_id
+    found: str | None = connection.scalar(
+        select(assignment)
+        .where(OF_PEOPLE, open_, assignment.not_in(had), assignment.not_in(waited))
+        .order_by(submissions.c.deadline.is_(None), submissions.c.deadline, submissions.c.number)
+        .limit(1)
+    )
+    return found
+
+
 def seat_extra(connection: Connection, assignment_id: str, seat: str) -> None:
-    """Give a place that became free to whoever completed this assignment late, if anybody did."""
+    """Give a place that became free to whoever completed this assignment without one, or else stands by."""
+    completed = submissions.c.extra, submissions.c.outcome == COMPLETED
+    standing_by = submissions.c.outcome.is_(None), submissions.c.release_reason == STANDBY
     waiting = (
         submissions.c.assignment_id == assignment_id,
-        submissions.c.extra,
-        submissions.c.outcome == COMPLETED,
-        submissions.c.release_reason == TIMED_OUT,
+        submissions.c.seat.is_(None),
+        submissions.c.release_reason.in_((TIMED_OUT, STANDBY)),
+        or_(and_(*completed), and_(*standing_by)),
     )
-    row = connection.execute(select_leases().where(*waiting).limit(1)).first()
-    if row is not None:
-        _set(connection, lease_from_row(row).submission_id, seat=seat, extra=False)
+    found = select_leases().where(*waiting).order_by(None)
+    row = connection.execute(found.order_by(submissions.c.outcome.is_(None), submissions.c.number).limit(1)).first()
+    if row is None:
+        return
+    lease = lease_from_row(row)
+    if lease.finished:
+        _set(connection, lease.submission_id, seat=seat, extra=False)
+    else:
+        _set(connection, lease.submission_id, seat=seat, release_reason=None)
 
 
 def deadline(now: float, minutes_allowed: float | None) -> float | None:

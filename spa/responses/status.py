@@ -13,7 +13,7 @@ from spa.responses.visits import Visit
 from spa.study.study import People
 
 CENT = Decimal("0.01")
-COUNTED = ("begun", "at_work", "dropped", *OUTCOMES, WITHDRAWN, "extra")
+COUNTED = ("begun", "at_work", "standby", "dropped", *OUTCOMES, WITHDRAWN, "extra")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +25,7 @@ class Line:
     places: int | None  # of the group
     begun: int
     at_work: int  # hold a place and have not ended
+    standby: int  # at work beside the holder of a place
     dropped: int  # gave their place up before the end
     completed: int
     screened_out: int
@@ -124,6 +125,8 @@ def _state(visit: Visit, now: float) -> str:
     if visit.outcome is not None:
         return visit.outcome
     overdue = visit.deadline is not None and visit.deadline < now
+    if visit.standing_by and not overdue:
+        return "standby"
     return "dropped" if visit.seat is None or overdue else "at_work"
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any
 
-from sqlalchemy import Connection, Select, delete, select, update
+from sqlalchemy import Connection, Select, delete, or_, select, update
 
 from spa.errors import ResponseError
 from spa.responses import admission, leases, outcomes, seats
@@ -16,7 +16,7 @@ from spa.responses.admission import Arrival, Rules
 from spa.responses.answer_rows import save_answers
 from spa.responses.builds import random_token
 from spa.responses.leases import Lease
-from spa.responses.outcomes import COMPLETED, NO_CONSENT, TIMED_OUT, Outcome, forgotten_name
+from spa.responses.outcomes import COMPLETED, NO_CONSENT, STANDBY, TIMED_OUT, Outcome, forgotten_name
 from spa.responses.store_schema import payloads, submissions, tokens
 from spa.responses.submission import AnnotatorKind, Submission
 from spa.responses.tokens import add_token, has_token, is_token, note_consent
@@ -75,6 +75,7 @@ class StoreOfPeople:
         group: str | None = None,
         minutes_allowed: float | None = None,
         annotator_kind: AnnotatorKind = "human",
+        overbook: bool = False,
         rules: Rules = EVERYBODY,
     ) -> Lease:
         """Find or make the visit of a platform's person, who is then sent to ``/a/{lease.token}``.
@@ -100,6 +101,10 @@ class StoreOfPeople:
             After these the place is given to somebody else.
         annotator_kind : {"human", "simulated"}
             What the person is recorded as.
+        overbook : bool
+            Where all places are taken but not all done, answer an assignment beside its holder (``standing_by``):
+            the answers take the place if the holder drops out, and are ``extra`` otherwise. For people whom a
+            platform has promised pay, since it may fill a place before we know that somebody has left it.
         rules : Rules
             What the study says about who may come: ``Rules.of(study.people)``.
 
@@ -122,6 +127,7 @@ class StoreOfPeople:
             session=session,
             group=group,
             minutes_allowed=minutes_allowed,
+            overbook=overbook,
         )
         with self.transaction() as connection:
             leases.lock_leases(connection)
@@ -182,6 +188,10 @@ class StoreOfPeople:
             When the person began, in seconds since 1970.
         annotator_kind : {"human", "simulated"}
             What the person is recorded as.
+        overbook : bool
+            Where all places are taken but not all done, answer an assignment beside its holder (``standing_by``):
+            the answers take the place if the holder drops out, and are ``extra`` otherwise. For people whom a
+            platform has promised pay, since it may fill a place before we know that somebody has left it.
         rules : Rules
             What the study says about who may come.
         """
@@ -248,7 +258,8 @@ class StoreOfPeople:
 
     def release_overdue(self, now: float) -> int:
         """Give up the places of all open visits whose deadline has passed, and return how many these were."""
-        overdue = submissions.c.seat.is_not(None), submissions.c.outcome.is_(None), submissions.c.deadline < now
+        there = or_(submissions.c.seat.is_not(None), submissions.c.release_reason == STANDBY)
+        overdue = there, submissions.c.outcome.is_(None), submissions.c.deadline < now
         with self.reading() as connection:  # mostly there are none, and nobody has to wait
             if connection.scalar(select(submissions.c.number).where(*overdue).limit(1)) is None:
                 return 0
@@ -307,7 +318,7 @@ class StoreOfPeople:
                 f"{submission.assignment_id!r} by {submission.annotator_id!r}"
             )
         seat, freed = lease.seat, None
-        if outcome == COMPLETED and lease.release_reason == TIMED_OUT and seat is None:
+        if outcome == COMPLETED and lease.release_reason in (TIMED_OUT, STANDBY) and seat is None:
             seat = seats.free_seat(connection, lease.assignment_id, rules.per_assignment)
         elif outcome != COMPLETED:
             seat, freed = None, lease.seat

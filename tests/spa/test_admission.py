@@ -78,6 +78,40 @@ def test_a_dropout_gives_the_place_back_and_comes_back_while_it_is_free(store: S
     assert come(store, "eve", "v3").assignment_id == "a00002"
 
 
+def test_whoever_a_platform_sends_too_many_stands_by_and_gets_the_first_place_that_is_free(store: Store) -> None:
+    def more(person: str, **keys: Any) -> Lease:
+        return come(store, person, f"v of {person}", overbook=True, minutes_allowed=10, **keys)
+
+    first, second, third = (more(name) for name in ("ada", "bob", "eve"))
+    end(store, second)
+    beside = more("joe", now=1)
+    assert (beside.assignment_id, beside.seat, beside.standing_by, beside.released) == ("a00001", None, True, False)
+    assert more("joe", now=2) == beside
+    waiting = more("kim", now=2)
+    assert waiting.assignment_id == "a00003"
+    with pytest.raises(NoneLeft):
+        more("lee", now=3)
+    assert end(store, waiting).extra
+    assert not end(store, first).extra
+    ended = end(store, beside)
+    assert (ended.extra, ended.release_reason) == (True, "standby")
+    assert store.release_overdue(601) == 1  # eve
+    assert not end(store, waiting).extra
+    assert end(store, third).extra
+
+
+def test_whoever_stands_by_takes_the_place_at_once_and_may_drop_out_too(store: Store) -> None:
+    given = [come(store, name, name, overbook=True, minutes_allowed=5) for name in ("ada", "bob", "eve", "joe", "kim")]
+    store.release(given[0].submission_id, RETURNED, now=1)
+    joe = store.visit(given[3].submission_id)
+    assert joe is not None
+    assert (joe.seat, joe.standing_by, joe.release_reason) == ("person 1", False, None)
+    assert store.release_overdue(301) == 4  # also kim, who had no place
+    kim = store.visit(given[4].submission_id)
+    assert kim is not None
+    assert (kim.released, kim.release_reason) == (True, "timed_out")
+
+
 def test_whoever_gave_a_visit_back_takes_no_place_and_loses_nothing(store: Store) -> None:
     gone = come(store, "ada", "v1", minutes_allowed=10)
     store.release_overdue(601)

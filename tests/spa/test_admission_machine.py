@@ -46,8 +46,14 @@ class Coming(RuleBasedStateMachine):
             self.store.close()
             self.folder.cleanup()
 
-    @rule(target=visits, person=PEOPLE, again=st.booleans(), passed=st.sampled_from([0.0, 1.0, 400.0, 700.0]))
-    def come(self, person: str, again: bool, passed: float) -> object:
+    @rule(
+        target=visits,
+        person=PEOPLE,
+        again=st.booleans(),
+        passed=st.sampled_from([0.0, 1.0, 400.0, 700.0]),
+        more=st.booleans(),
+    )
+    def come(self, person: str, again: bool, passed: float, more: bool) -> object:
         """Let a person in under the name of their last visit, or a new one."""
         self.now += passed
         self.store.release_overdue(self.now)  # so that what is free is known before somebody comes
@@ -61,7 +67,13 @@ class Coming(RuleBasedStateMachine):
         had = {lease.assignment_id for lease in own}
         try:
             lease = self.store.admit(
-                source="panel", person=person, external_id=name, minutes_allowed=MINUTES, rules=RULES, now=self.now
+                source="panel",
+                person=person,
+                external_id=name,
+                minutes_allowed=MINUTES,
+                overbook=more,
+                rules=RULES,
+                now=self.now,
             )
         except SecondVisit:
             assert any(visit.finished for visit in own)
@@ -70,7 +82,10 @@ class Coming(RuleBasedStateMachine):
             assert all(seats[each] == RULES.per_assignment for each in set(seats) - had)
             return multiple()
         open_before = [visit for visit in own if not visit.finished and visit.release_reason != "replaced"]
-        if not own:
+        if lease.standing_by:
+            assert all(seats[each] == RULES.per_assignment for each in set(seats) - had)
+            assert more or open_before
+        elif not own:
             fewest = min(seats.values())
             first = next(each for each, people in sorted(seats.items()) if people == fewest)
             assert lease.assignment_id == first
@@ -160,8 +175,9 @@ class Coming(RuleBasedStateMachine):
             return
         seats = self.seats()
         for lease in self.store.leases():
-            if lease.extra and lease.release_reason == TIMED_OUT and seats[lease.assignment_id] < RULES.per_assignment:
-                raise AssertionError(f"{lease.submission_id} is extra, and {lease.assignment_id} has a free place")
+            waits = (lease.extra and lease.release_reason == TIMED_OUT) or lease.release_reason == "standby"
+            if waits and lease.seat is None and seats[lease.assignment_id] < RULES.per_assignment:
+                raise AssertionError(f"{lease.submission_id} waits, and {lease.assignment_id} has a free place")
 
 
 TestComing = Coming.TestCase

@@ -64,9 +64,11 @@ def test_a_visitor_of_a_platform_answers_and_goes_back_with_the_code_of_the_outc
 
 
 def test_a_door_says_when_all_places_are_taken(place: Place) -> None:
-    for number in range(6):
+    for number in range(12):  # six places, and one more person beside each who holds one
         assert come(place, f"person{number}", f"v{number}").status_code == 303
-    full = come(place, "late", "v9")
+    standing_by = [visit.standing_by for visit in place.workspace.store.visits()]
+    assert standing_by == [False] * 6 + [True] * 6
+    full = come(place, "late", "v99")
     assert full.status_code == 410
     assert "All places are taken" in full.text
     place.workspace.close()

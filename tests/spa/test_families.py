@@ -17,6 +17,7 @@ from spa.responses.families import Family
 from tests.spa.small_study import STUDY
 from tests.spa.test_doors import come, mount
 from tests.spa.test_server import Place, build, opened
+from tests.spa.test_store import submission_of
 
 
 def test_twenty_threads_of_two_studies_share_out_the_people(database: str) -> None:
@@ -77,6 +78,8 @@ def test_whoever_took_part_in_one_study_is_turned_away_by_the_next(places: list[
     refused = come(two, "ada", "v7")
     assert (refused.status_code, "You have taken part already" in refused.text) == (403, True)
     assert come(one, "ada", "v1").status_code == 303
+    (lease,) = one.workspace.store.leases()
+    one.workspace.store.finish(submission_of(lease), "completed", "C", now=2.0)
     assert come(one, "bob", "v2").status_code == 410  # no place left here, so that bob may go elsewhere
     assert come(two, "bob", "v8").status_code == 303
     held = b"".join(file.read_bytes() for file in tmp_path.glob("family.sqlite*"))
