@@ -156,7 +156,7 @@ def report(study: Path | None, store: str | None, out: Path | None, as_json: boo
     click.echo(f"report: {out / 'report.html'}")
 
 
-def _from_study(path: Path, store: str | None) -> tuple[AnswerTables, Plan, StudyFacts]:
+def _from_study(path: Path, store: str | None) -> tuple[AnswerTables, Plan, StudyFacts | None]:
     from analysis.study_answers import answers_of
     from spa.commands.workspace import open_workspace
 

@@ -16,11 +16,11 @@ from spa.responses.export import TABLES, export_tables
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudyAnswers:
-    """Checked tables, the plan of the study file, and what a report says of the study."""
+    """Checked tables, the plan, and what a report says of the study (nothing where the tables are all there is)."""
 
     tables: AnswerTables
     plan: Plan
-    facts: StudyFacts
+    facts: StudyFacts | None
 
 
 def answers_of(workspace: Workspace) -> StudyAnswers:

@@ -10,14 +10,33 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 TOKEN_BYTES = 24
 
 
-@click.command(epilog="Example: spa dashboard my-study/study.toml --reviewer Ana")
-@click.argument("study", type=click.Path(path_type=Path))
+@click.command(
+    epilog="""\b
+Examples:
+  spa dashboard my-study/study.toml --reviewer Ana
+  spa dashboard --tables tables --llm gpt-4
+"""
+)
+@click.argument("study", type=click.Path(path_type=Path), required=False)
+@click.option("--tables", type=click.Path(path_type=Path), help="Show a folder of tidy tables instead of a STUDY.")
+@click.option(
+    "--llm", "llms", multiple=True, metavar="ID", help="An annotator of the tables that is an LLM; repeatable."
+)
 @click.option("--store", metavar="PATH|URL", help="The store. [default: STUDY with the suffix .sqlite]")
 @click.option("--reviewer", metavar="NAME", help="Who decides on submissions; without a name nobody can.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; others than this need it.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8501, show_default=True, help="0 takes any free port.")
 @click.option("--browser/--no-browser", default=False, help="Open the page in this machine's browser.")
-def dashboard(study: Path, store: str | None, reviewer: str | None, host: str, port: int, browser: bool) -> None:
+def dashboard(
+    study: Path | None,
+    tables: Path | None,
+    llms: tuple[str, ...],
+    store: str | None,
+    reviewer: str | None,
+    host: str,
+    port: int,
+    browser: bool,
+) -> None:
     """Show a study in the browser: progress, submissions, systems, annotators, raters, report and plan.
 
     It reads the store of STUDY and pays nobody. Decisions are taken only with --reviewer; they are kept in the
@@ -31,17 +50,31 @@ def dashboard(study: Path, store: str | None, reviewer: str | None, host: str, p
     from spa.commands.workspace import open_workspace
     from spa.errors import SpaError
     from streamlit_app.options import Options, to_environment
+    from streamlit_app.table_files import table_files
 
     if not _installed():
         raise SpaError("spa dashboard: wanted the package streamlit, got none; run pip install 'spa-eval[dashboard]'")
     if reviewer is not None and not reviewer.strip():
         raise click.UsageError("--reviewer: a name is wanted")
-    with open_workspace(study, store, read_only=True) as workspace:  # what cannot be opened is told here, in one line
-        title = workspace.study.title
+    if (study is None) == (tables is None):
+        raise click.UsageError("a STUDY or --tables FOLDER is wanted, one of them")
+    if study is not None:
+        with open_workspace(study, store, read_only=True) as workspace:  # what cannot be opened is told in one line
+            title = workspace.study.title
+    else:
+        assert tables is not None
+        title = f"{', '.join(path.name for path in table_files(tables).values())} in {tables}"
     with listen(host, port) as listener:
         port = listener.socket.getsockname()[1]
     token = None if host in LOOPBACK else secrets.token_urlsafe(TOKEN_BYTES)
-    options = Options(study=str(study), store=store, reviewer=reviewer, token=token)
+    options = Options(
+        study=None if study is None else str(study),
+        tables=None if tables is None else str(tables),
+        llms=llms,
+        store=store,
+        reviewer=reviewer,
+        token=token,
+    )
     link = f"http://{'localhost' if host in LOOPBACK else host}:{port}/" + (f"?token={token}" if token else "")
     click.echo(f"{title}: {link}")
     who = f"{reviewer} decides" if reviewer else "read-only; --reviewer NAME lets you decide"

@@ -6,12 +6,14 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
 from analysis.annotator_profiles import AnnotatorProfile, annotator_profiles
 from analysis.plain_text import clean
+from analysis.plan import Plan
 from analysis.preference_checks.filtering import SweepRow, consistency_sweep
 from analysis.preregistration import freeze, planned
 from analysis.report.document import Section
@@ -20,6 +22,7 @@ from analysis.report.words import Names
 from analysis.results import analyse
 from analysis.study_answers import StudyAnswers, answers_of
 from analysis.study_facts import plan_of
+from analysis.tables import Reading, read_tables
 from spa.annotators.raters.calls import CallCount, count_calls
 from spa.commands.workspace import Workspace, default_store, open_workspace
 from spa.responses.changes import state_of
@@ -27,6 +30,7 @@ from spa.responses.decisions import Decision, add_decision, read_decisions
 from spa.responses.store import Store
 from spa.responses.visits import Visit
 from streamlit_app.options import Options, from_environment
+from streamlit_app.table_files import table_files
 
 Results = dict[str, Any]
 
@@ -56,8 +60,16 @@ def workspace() -> Workspace:
     return open_workspace(options().path, options().store, read_only=True)
 
 
+def has_store() -> bool:
+    """Return whether a study with its store is shown, and not a folder of tables."""
+    return options().study is not None
+
+
 def state() -> str:
-    """Return what the store holds now, as a text that changes with it."""
+    """Return what the store holds now, as a text that changes with it; of tables the times of their files."""
+    if not has_store():
+        files = table_files(Path(options().tables or ""))
+        return "/".join(str(path.stat().st_mtime_ns) for path in files.values())
     with workspace().store.reading() as connection:
         return state_of(connection)
 
@@ -65,7 +77,10 @@ def state() -> str:
 @st.cache_resource(show_spinner="Reading the answers\N{HORIZONTAL ELLIPSIS}", max_entries=2)
 def answers(state: str) -> StudyAnswers:
     """Return all answers; an ``AnalysisError`` where there are none yet."""
-    return answers_of(workspace())
+    if has_store():
+        return answers_of(workspace())
+    tables = read_tables(table_files(Path(options().tables or "")), Reading(llms=options().llms))
+    return StudyAnswers(tables=tables, plan=Plan(seed=0), facts=None)
 
 
 @st.cache_resource(show_spinner="Analysing as planned\N{HORIZONTAL ELLIPSIS}", max_entries=2)
@@ -84,7 +99,9 @@ def profiles(state: str) -> list[AnnotatorProfile]:
 
 @st.cache_resource(show_spinner=False, max_entries=2)
 def rater_calls(state: str) -> list[CallCount]:
-    """Return how the calls to LLMs ended, by rater."""
+    """Return how the calls to LLMs ended, by rater; tables hold none."""
+    if not has_store():
+        return []
     return count_calls(workspace().store)
 
 

@@ -15,6 +15,7 @@ ICON = (  # in the page's tab, drawn here: nothing is fetched from elsewhere
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="3" fill="#0072B2"/>'
     '<path d="M4 12V8M8 12V4M12 12V6" stroke="#fff" stroke-width="2" stroke-linecap="round"/></svg>'
 )
+WITHOUT_STORE = ("Systems", "Annotators", "Raters", "Report")
 PAGES = (
     ("Overview", overview.show, ":material/monitoring:"),
     ("Submissions", submissions.show, ":material/fact_check:"),
@@ -43,14 +44,14 @@ def main() -> None:
         st.error("This dashboard is opened with the link that `spa dashboard` printed; the token in it is missing.")
         return
     style()
+    offered = [page for page in PAGES if loading.has_store() or page[0] in WITHOUT_STORE]
     pages = [
         st.Page(show, title=title, icon=icon, url_path=title.lower(), default=not number)
-        for number, (title, show, icon) in enumerate(PAGES)
+        for number, (title, show, icon) in enumerate(offered)
     ]
     chosen = st.navigation(pages, position="top")
     try:
-        study = loading.workspace().study
-        st.caption(plain(study.title))
+        st.caption(plain(loading.workspace().study.title if loading.has_store() else loading.options().tables))
         chosen.run()
     except SpaError as error:
         st.info(plain(error), icon=":material/info:")

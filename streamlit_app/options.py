@@ -12,12 +12,14 @@ VARIABLE = "SPA_DASHBOARD"  # holds the options as JSON; the application is anot
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """Which study is shown, and who may decide.
+    """What is shown, and who may decide: a study with its store, or a folder of tidy tables.
 
     Without a ``reviewer`` nothing can be decided. With a ``token`` nothing is shown to whom does not bring it.
     """
 
-    study: str
+    study: str | None = None
+    tables: str | None = None
+    llms: tuple[str, ...] = ()  # annotators of the tables that are LLMs
     store: str | None = None
     reviewer: str | None = None
     token: str | None = None
@@ -25,7 +27,14 @@ class Options:
     @property
     def path(self) -> Path:
         """Return the study file."""
+        if self.study is None:
+            raise ValueError("tables are shown, and no study")
         return Path(self.study)
+
+    @property
+    def name(self) -> str:
+        """Return what files that are taken away are called after."""
+        return Path(self.study).parent.name if self.study else Path(self.tables or "").name
 
 
 def to_environment(options: Options) -> dict[str, str]:
@@ -40,4 +49,5 @@ def from_environment() -> Options:
     >>> from_environment().study
     'study.toml'
     """
-    return Options(**json.loads(os.environ[VARIABLE]))
+    given = json.loads(os.environ[VARIABLE])
+    return Options(**{**given, "llms": tuple(given["llms"])})

@@ -56,7 +56,7 @@ def show() -> None:
     frame = _frame(people, rules)
     shown = frame.drop([name for name in frame.columns if frame[name].null_count() == frame.height])
     st.dataframe(shown, hide_index=True, column_config=_config(shown.columns), height=min(600, 38 * (frame.height + 1)))
-    csv_button("Download as CSV", shown, f"{loading.workspace().study.id}-annotators.csv")
+    csv_button("Download as CSV", shown, f"{loading.options().name}-annotators.csv")
     _spread(shown)
 
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import time
+from datetime import UTC, datetime
 
 import streamlit as st
 
-from analysis.alarms import Alarm, find_alarms
+from analysis.alarms import find_alarms
 from spa.errors import AnalysisError
+from spa.responses.status import COUNTED, Status, summarise_visits
 from spa.responses.visits import Visit
 from streamlit_app import loading
-from streamlit_app.queue import NOBODY, Entry
 from streamlit_app.showing import plain
 
 EVERY = 15  # seconds between two looks at the store
+LOW_PAY = {"GBP": 6.0, "USD": 8.0}  # least pay an hour that Prolific allows
+UNKNOWN = "\N{EN DASH}"
 
 
 def show() -> None:
@@ -26,49 +29,76 @@ def show() -> None:
 def _live() -> None:
     state = loading.state()
     visits = loading.visits()
-    wanted = loading.workspace().store.count_assignments()
-    _counts(visits, wanted)
-    for alarm in _alarms(state, visits):
-        (st.error if alarm.severe else st.warning)(plain(alarm.text))
-    _table(visits)
+    found = loading.workspace()
+    status = summarise_visits(
+        visits, assignments=found.store.count_assignments(), people=found.study.people, now=time.time()
+    )
+    _counts(status)
+    _pace(status)
+    _alarms(state, visits, status)
+    _table(status)
     _raters(state)
 
 
-def _counts(visits: list[Visit], wanted: int) -> None:
-    done = sum(visit.completed and not visit.extra for visit in visits)
+def _counts(status: Status) -> None:
+    dropped, extra = (sum(getattr(line, name) for line in status.lines) for name in ("dropped", "extra"))
     shown = {
-        "Handed in": f"{done:,} of {wanted:,}",
-        "Under way": f"{sum(not visit.finished and not visit.released for visit in visits):,}",
-        "Dropped out": f"{sum(visit.released for visit in visits):,}",
-        "Ended early": f"{sum(visit.finished and not visit.completed for visit in visits):,}",
-        "Late, kept apart": f"{sum(visit.extra for visit in visits):,}",
+        "Handed in": f"{status.completed:,} of {status.places:,}",
+        "Under way": f"{status.at_work:,}",
+        "Still free": f"{status.free:,}",
+        "Dropped out": f"{dropped:,}",
+        "Late, kept apart": f"{extra:,}",
     }
+    _metrics(shown)
+    st.progress(min(1.0, status.completed / status.places) if status.places else 0.0)
+
+
+def _pace(status: Status) -> None:
+    end = UNKNOWN if status.expected_end is None else f"{datetime.fromtimestamp(status.expected_end, UTC):%d %b %H:%M}"
+    spent = None if status.pay is None else status.pay * status.completed
+    budget = None if status.pay is None else status.pay * status.places
+    _metrics(
+        {
+            "Median minutes": UNKNOWN if status.median_minutes is None else f"{status.median_minutes:,.1f}",
+            "Planned minutes": UNKNOWN if status.planned_minutes is None else f"{status.planned_minutes:,.1f}",
+            "Pay an hour": UNKNOWN if status.hourly_pay is None else f"{status.hourly_pay:,} {status.currency}",
+            "Pay so far": UNKNOWN if spent is None else f"{spent:,} of {budget:,} {status.currency}",
+            "Expected end (UTC)": end,
+        }
+    )
+
+
+def _metrics(shown: dict[str, str]) -> None:
     for column, (title, value) in zip(st.columns(len(shown)), shown.items(), strict=True):
         column.metric(title, value)
-    st.progress(min(1.0, done / wanted) if wanted else 0.0)
 
 
-def _alarms(state: str, visits: list[Visit]) -> list[Alarm]:
+def _alarms(state: str, visits: list[Visit], status: Status) -> None:
+    low = LOW_PAY.get(status.currency)
+    if low is not None and status.hourly_pay is not None and status.hourly_pay < low:
+        paid = f"At the median this pays {status.hourly_pay} {status.currency} an hour"
+        st.warning(plain(f"{paid}, below {low:.2f}: raise the pay."))
     try:
         results, profiles = loading.analysed(state).results, loading.profiles(state)
     except AnalysisError:
         results, profiles = None, []
-    return find_alarms(results, profiles, visits)
+    for alarm in find_alarms(results, profiles, visits):
+        (st.error if alarm.severe else st.warning)(plain(alarm.text))
 
 
-def _table(visits: list[Visit]) -> None:
-    """Count visits by source, quota group and status."""
-    if not visits:
+def _table(status: Status) -> None:
+    """Show the counts by source and quota group, without those that are all zero."""
+    if not status.lines:
         st.info("Nobody has come yet.")
         return
-    counted: dict[tuple[str, str], Counter[str]] = {}
-    for visit in visits:
-        entry = Entry(visit=visit, standing=NOBODY, profile=None, rules=())
-        counted.setdefault((visit.source, visit.people_group or ""), Counter())[entry.status] += 1
-    statuses = list(dict.fromkeys(status for counts in counted.values() for status in counts))
+    kept = [name for name in COUNTED if name == "begun" or any(getattr(line, name) for line in status.lines)]
     rows = [
-        {"Source": source, "Group": group, **{status: counts[status] for status in statuses}}
-        for (source, group), counts in counted.items()
+        {
+            "Source": line.source,
+            "Group": line.people_group or "",
+            **{name.replace("_", " ").capitalize(): getattr(line, name) for name in kept},
+        }
+        for line in status.lines
     ]
     st.dataframe(rows, hide_index=True)
 

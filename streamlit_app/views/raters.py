@@ -11,7 +11,7 @@ from spa.annotators.raters.calls import CallCount, RaterCall, find_calls
 from streamlit_app import loading
 from streamlit_app.showing import plain, show_sections
 
-SECTIONS = ("raters", "llm_vs_people", "calibration", "explanations")
+SECTIONS = ("raters", "llm-vs-people", "calibration", "explanations")
 PAGE = 100  # calls shown at once
 CALLS, SIDE_BY_SIDE = "Calls and raw answers", "Side by side"
 EVERY = "all outcomes"
@@ -22,6 +22,11 @@ def show() -> None:
     state = loading.state()
     st.title("Raters")
     counted = loading.rater_calls(state)
+    if not loading.has_store():
+        _same_answers(state)
+        if not show_sections(loading.analysed(state).sections, SECTIONS):
+            st.info("No annotator of these tables is an LLM; --llm ID names those that are.")
+        return
     if not counted:
         st.info("No LLM has been asked yet; `spa rate` does that.")
         return

@@ -23,21 +23,23 @@ def show() -> None:
     st.title("Report")
     titles = {name: section.title for name, section in found.sections.items()}
     chosen = st.multiselect("Sections", list(titles), default=list(titles), format_func=titles.__getitem__)
-    _frozen(state)
+    if loading.has_store():
+        _frozen()
     _downloads(state, tuple(name for name in titles if name in chosen))
     show_sections(found.sections, chosen)
 
 
 def _downloads(state: str, chosen: tuple[str, ...]) -> None:
     files = _files(state, chosen)
-    study = loading.workspace().study.id
+    study = loading.options().name
     columns = st.columns(5)
     columns[0].download_button("Report (HTML)", files["report.html"], f"{study}-report.html", "text/html")
     tables = {name: text for name, text in files.items() if name.startswith(("tables/", "figures/"))}
     columns[1].download_button("Tables (CSV, LaTeX)", _zipped(tables), f"{study}-tables.zip", "application/zip")
     columns[2].download_button("Results (JSON)", files["results.json"], f"{study}-results.json", "application/json")
     columns[3].download_button("Report (Markdown)", files["report.md"], f"{study}-report.md", "text/markdown")
-    columns[4].download_button("Datasheet (HEDS 3.0)", _datasheet(state), f"{study}-heds.zip", "application/zip")
+    if loading.has_store():
+        columns[4].download_button("Datasheet (HEDS 3.0)", _datasheet(state), f"{study}-heds.zip", "application/zip")
 
 
 @st.cache_data(show_spinner="Writing the report\N{HORIZONTAL ELLIPSIS}", max_entries=4)
@@ -60,7 +62,7 @@ def _zipped(files: dict[str, str]) -> bytes:
     return packed.getvalue()
 
 
-def _frozen(state: str) -> None:
+def _frozen() -> None:
     """Say whether the plan was frozen, and let a reviewer freeze it."""
     store = loading.workspace().store
     frozen = frozen_plan(store)

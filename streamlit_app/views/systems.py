@@ -16,10 +16,11 @@ from streamlit_app.loading import Analysed
 from streamlit_app.showing import plain, show_figure, show_sections
 
 PARTS = {
-    "Preferences": ("headline", "preferences", "choices"),
+    "Answer": ("answer", "expected", "warnings"),
+    "Preferences": ("preferences", "choices"),
     "Ratings": ("ratings", "shares"),
-    "Strengths": ("strengths", "side_by_side"),
-    "Exposure and checks": ("preference_checks", "robustness", "equivalence"),
+    "Strengths": ("strengths", "comparison"),
+    "Exposure and checks": ("preference-checks", "robustness", "equivalence"),
     "Agreement": ("agreement", "correlations"),
 }
 MATRIX, BOUND, DISAGREE = "All pairs", "Exclusions", "Where they disagree"
@@ -31,17 +32,27 @@ def show() -> None:
     state = loading.state()
     found = loading.analysed(state)
     st.title("Systems")
-    names = [*PARTS, MATRIX, BOUND, DISAGREE]
-    part = st.segmented_control("Part", names, default="Preferences", required=True, label_visibility="collapsed")
+    offered = _offered(found)
+    part = st.segmented_control("Part", offered, default=offered[0], required=True, label_visibility="collapsed")
     if part in PARTS:
-        if not show_sections(found.sections, PARTS[part]):
-            st.info("The study holds nothing of this kind.")
+        show_sections(found.sections, PARTS[part])
     elif part == MATRIX:
         _matrix(found)
     elif part == BOUND:
         _bound(found, state)
     else:
         _disagreements(found)
+
+
+def _offered(found: Analysed) -> list[str]:
+    """Return the parts that have something to show."""
+    results = found.results
+    named = [name for name, ids in PARTS.items() if any(each in found.sections for each in ids)]
+    if results["preferences"] or results["choices"]["pairs"]:
+        named.append(MATRIX)
+    if results["preferences"]:
+        named.append(BOUND)
+    return [*named, DISAGREE] if results["disagreements"] else named
 
 
 def _matrix(found: Analysed) -> None:
@@ -52,9 +63,6 @@ def _matrix(found: Analysed) -> None:
         title: results[key] if key == "preferences" else results[key]["pairs"] for title, (key, _) in sources.items()
     }
     offered = [title for title in sources if rows[title]]
-    if not offered:
-        st.info("Nobody was asked to compare two systems.")
-        return
     columns = st.columns(4)
     title = columns[0].selectbox("Asked as", offered)
     own = rows[title]
@@ -124,9 +132,6 @@ def _disagreements(found: Analysed) -> None:
     """Show a pair on which two ways of asking, or two groups, disagree, with the outputs themselves."""
     rows = found.results["disagreements"]
     names = found.names
-    if not rows:
-        st.success("No two ways of asking and no two groups come to different verdicts about a pair.")
-        return
     pairs = [f"{names.system(row['system_x'])} and {names.system(row['system_y'])}" for row in rows]
     titles = {number: f"{pairs[number]}: {names.criterion(row['criterion'])}" for number, row in enumerate(rows)}
     chosen = rows[st.selectbox("Pair", list(titles), format_func=titles.__getitem__)]
@@ -149,7 +154,8 @@ def _disagreements(found: Analysed) -> None:
         ],
         hide_index=True,
     )
-    _outputs(chosen["system_x"], chosen["system_y"], found)
+    if loading.has_store():
+        _outputs(chosen["system_x"], chosen["system_y"], found)
 
 
 def _outputs(system_x: str, system_y: str, found: Analysed) -> None:

@@ -76,9 +76,9 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @contextmanager
-def started(study: Path, *options: str) -> Iterator[Dashboard]:
+def started(study: Path | None, *options: str) -> Iterator[Dashboard]:
     """Start ``spa dashboard`` as a user does and stop it on leaving."""
-    command = [*SPA, "dashboard", str(study), "--port", "0", *options]
+    command = [*SPA, "dashboard", *([str(study)] if study else []), "--port", "0", *options]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
         assert process.stdout is not None

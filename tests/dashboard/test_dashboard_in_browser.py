@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +13,7 @@ import pytest
 
 from spa.responses.decisions import Decision, read_decisions
 from spa.responses.store import Store
-from tests.dashboard.conftest import HOSTILE, Dashboard, started
+from tests.dashboard.conftest import HOSTILE, SPA, Dashboard, started
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Locator, LocatorAssertions
@@ -43,6 +44,11 @@ def visit(tab: Tab, dashboard: Dashboard, page: str) -> None:
     expect(tab.get_by_role("heading", level=1)).to_be_visible()
 
 
+def choose(tab: Tab, part: str) -> None:
+    """Press a part of the segmented control."""
+    tab.get_by_role("radio", name=part, exact=True).click()
+
+
 def logged(study: Path) -> list[Decision]:
     with Store.open(study.with_suffix(".sqlite"), read_only=True) as store, store.reading() as connection:
         return read_decisions(connection)
@@ -67,7 +73,7 @@ def test_the_overview_counts_what_is_in_the_store(tab: Tab, dashboard: Dashboard
 )
 def test_systems_show_every_part(tab: Tab, dashboard: Dashboard, part: str, seen: str) -> None:
     visit(tab, dashboard, "systems")
-    tab.get_by_role("radio", name=part).or_(tab.get_by_role("button", name=part, exact=True)).first.click()
+    choose(tab, part)
     expect(tab.get_by_text(seen).first).to_be_visible()
     if part != "Exclusions":
         expect(tab.get_by_role("img").first).to_be_visible()
@@ -75,6 +81,7 @@ def test_systems_show_every_part(tab: Tab, dashboard: Dashboard, part: str, seen
 
 def test_names_of_systems_stay_text(tab: Tab, dashboard: Dashboard) -> None:
     visit(tab, dashboard, "systems")
+    choose(tab, "Preferences")
     expect(tab.get_by_text("=Alpha <i>one</i> over Beta").first).to_be_visible()
 
 
@@ -111,9 +118,7 @@ def test_a_download_holds_no_formula(tab: Tab, dashboard: Dashboard, tmp_path: P
 
 def test_a_raw_answer_can_be_read_whole(tab: Tab, dashboard: Dashboard) -> None:
     visit(tab, dashboard, "raters")
-    tab.get_by_role("radio", name="Calls and raw answers").or_(
-        tab.get_by_role("button", name="Calls and raw answers")
-    ).first.click()
+    choose(tab, "Calls and raw answers")
     expect(tab.get_by_text("Choose a row to read what was sent")).to_be_visible()
     tab.locator("[data-testid=stDataFrame]").first.click(position={"x": 16, "y": 52})
     expect(tab.get_by_text("What came back")).to_be_visible()
@@ -173,3 +178,21 @@ def test_another_address_wants_the_token_of_the_link(tab: Tab, watched: Path) ->
         assert "watched" not in tab.locator("body").inner_text()
         tab.goto(running.url)
         expect(tab.get_by_text("10 of 12")).to_be_visible()
+
+
+def test_tables_of_another_tool_are_shown_without_a_store(tab: Tab, shared_data: Path, tmp_path: Path) -> None:
+    from tests.spa.test_importing import POTATO
+
+    (tmp_path / "import.toml").write_text(POTATO)
+    folder = shared_data / "sottana" / "potato_simplification"
+    arguments = ["import", "potato", str(folder), "--map", str(tmp_path / "import.toml"), "--out", str(tmp_path / "t")]
+    subprocess.run([*SPA, *arguments], check=True, capture_output=True)
+    with started(None, "--tables", str(tmp_path / "t")) as running:
+        visit(tab, running, "raters")
+        expect(tab.get_by_text("gpt-4").first).to_be_visible()
+        visit(tab, running, "systems")
+        tab.get_by_role("radio", name="Ratings").or_(
+            tab.get_by_role("button", name="Ratings", exact=True)
+        ).first.click()
+        expect(tab.get_by_text("google/flan-t5-xxl").first).to_be_visible()
+        assert tab.get_by_text("Submissions").count() == 0

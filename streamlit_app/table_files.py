@@ -1,0 +1,32 @@
+"""A folder of tidy tables, as `spa export` and `spa import` write it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from analysis.columns import KNOWN
+from analysis.tables import ANSWERS
+from spa.errors import AnalysisError
+
+SUFFIXES = ("csv", "parquet", "jsonl")
+
+
+def table_files(folder: Path) -> dict[str, Path]:
+    """Return the tables of a folder by their kind.
+
+    Raises
+    ------
+    AnalysisError
+        If there is no table of answers, or one table stands there in two formats.
+    """
+    found: dict[str, Path] = {}
+    for kind in KNOWN:
+        paths = [path for suffix in SUFFIXES if (path := folder / f"{kind}.{suffix}").is_file()]
+        if len(paths) > 1:
+            raise AnalysisError(f"{folder}: wanted one file of {kind}, got {paths[0].name} and {paths[1].name}")
+        if paths:
+            found[kind] = paths[0]
+    if not set(found) & set(ANSWERS):
+        wanted = ", ".join(f"{kind}.csv" for kind in ANSWERS)
+        raise AnalysisError(f"{folder}: wanted at least one of {wanted} (or .parquet, .jsonl), got none")
+    return found
