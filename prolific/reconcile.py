@@ -42,13 +42,14 @@ Kind = Literal[
 ]
 NO_CODES = frozenset({"", "NOCODE"})
 REMEDIES: Mapping[Kind, str] = {
-    "data_without_completion": "wait; if it stays, `spa prolific message` them the address that hands the code in",
+    "data_without_completion": "wait; if it stays, send the address that hands the code in: `spa prolific message "
+    '--difference data_without_completion --text "... {address}"`',
     "completion_without_data": "look into the server's log of that time, write to them; nothing to analyse: let them "
     "finish by their link, ask for a return, or approve with `spa prolific approve --also`",
     "code_claimed_without_answers": "not approved by itself: let them finish by their link, ask for a return "
     "(`spa prolific message --ask-return`), or propose a rejection as NO_DATA",
-    "timed_out_but_answered": "the answers are kept; ask them to enter the code, which brings the submission back; "
-    "else pay by `spa prolific bonus`",
+    "timed_out_but_answered": "the answers are kept; ask them to enter the code, which brings the submission back "
+    '(`spa prolific message --difference timed_out_but_answered --text "... {address}"`), or pay by a bonus',
     "returned_after_answering": "the person took the answers back: kept as extra, left out of the analysis; no payment",
     "rejected_with_answers": "answers are there: was the rejection right? Prolific can undo it on request",
     "screened_out_with_answers": "answers are there: pay the difference by `spa prolific bonus`",

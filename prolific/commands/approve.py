@@ -43,7 +43,7 @@ def approve(
         for session in desk.created():
             queue = sort_out(collect(desk, session), decided, also=also, except_for=except_for)
             number = len(queue.approve)
-            rewards = sum(desk.offer.reward if one.reward is None else one.reward for one in queue.approve)
+            rewards = number * desk.platform.studies.fetch(desk.need_study(session)).reward
             if not as_json:
                 click.echo(
                     f"session {session}: {number} to approve, rewards {money(rewards, desk.offer.currency)} (reserved "

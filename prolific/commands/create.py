@@ -13,9 +13,16 @@ from prolific.commands.shared import json_option, session_option, study_options,
 @study_options
 @session_option
 @click.option("--public-url", metavar="URL", help="Where people reach `spa serve`. [default: that of the study file]")
+@click.option("--try-out", is_flag=True, help="Open the draft to the account's test participants; costs nothing.")
 @json_option
 def create(
-    study: Path, store: str | None, endpoint_url: str | None, session: int, public_url: str | None, as_json: bool
+    study: Path,
+    store: str | None,
+    endpoint_url: str | None,
+    session: int,
+    public_url: str | None,
+    try_out: bool,
+    as_json: bool,
 ) -> None:
     """Make the draft of STUDY on Prolific, or bring it up to the study file; nothing is published.
 
@@ -36,10 +43,15 @@ def create(
         filters = make_filters(desk, workspace_id, groups, session)
         body = make_body(desk, address=address, filters=filters, groups=groups, session=session)
         made, changed = make_draft(desk, body, session)
+        link = desk.platform.studies.try_out(made.study_id) if try_out else None
     if as_json:
-        tell_json({"study_id": made.study_id, "status": made.status, "internal_name": made.internal_name})
+        tell_json(
+            {"study_id": made.study_id, "status": made.status, "internal_name": made.internal_name, "try_out": link}
+        )
         return
     click.echo(
         f"{'made or changed' if changed else 'unchanged'}: {made.internal_name}, {made.status}, id {made.study_id}"
     )
+    if link is not None:
+        click.echo(f"to try it out as a test participant: {link}")
     click.echo(f"Next: spa prolific publish {study}")

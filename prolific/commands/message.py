@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from prolific.collecting import Collected
     from prolific.desk import Desk
 
+ADDRESS = "{address}"
+
 
 @click.command(
     epilog='Example: spa prolific message my-study/study.toml --difference timed_out_but_answered --text "..." --yes'
@@ -23,7 +25,10 @@ if TYPE_CHECKING:
 @click.option("--to", "recipients", metavar="ID", multiple=True, help="A submission or a participant; repeatable.")
 @click.option("--difference", metavar="KIND", help="Everybody whom `reconcile` lists under this kind.")
 @click.option("--decided", is_flag=True, help="The messages that reviewers decided on in the dashboard.")
-@click.option("--text", help="What to write, or with --ask-return the reason.")
+@click.option(
+    "--text",
+    help="What to write, or with --ask-return the reason; {address} becomes where who has answered hands the code in.",
+)
 @click.option("--ask-return", is_flag=True, help="Ask to return the submission; only the participant can.")
 @yes_option("Send")
 def message(
@@ -53,7 +58,10 @@ def message(
         wanted = (
             _decided(desk, collected)
             if decided
-            else [(session, who, text or "") for session, who in _named(collected, recipients, difference)]
+            else [
+                (session, who, _with_address(desk, collected, session, who, text or ""))
+                for session, who in _named(collected, recipients, difference)
+            ]
         )
         done = 0
         for session, submission_id, words in wanted:
@@ -88,6 +96,20 @@ def _named(
     if unknown:
         raise StudyError(f"--to: {', '.join(sorted(unknown))} did not take part in this study")
     return list(found.values())
+
+
+def _with_address(desk: Desk, collected: Sequence[Collected], session: int, submission_id: str, text: str) -> str:
+    """Put in where a person hands the code in, which only those get whose answers are complete here."""
+    from prolific.codes import completion_address, completion_base, session_codes
+    from spa.errors import StudyError
+
+    if ADDRESS not in text:
+        return text
+    visit = next(one for one in collected if one.session == session).visit(submission_id)
+    if visit is None or not visit.completed:
+        raise StudyError(f"--text: {ADDRESS} is for those whose answers are here, got submission {submission_id}")
+    code = session_codes(desk.store, session)["completed"]
+    return text.replace(ADDRESS, completion_address(code, completion_base(desk.access)))
 
 
 def _decided(desk: Desk, collected: Sequence[Collected]) -> list[tuple[int, str, str]]:
