@@ -13,8 +13,9 @@ from typing import Any
 
 from spa.annotators.raters.endpoint import Request
 from spa.annotators.raters.local.endpoint import LocalEndpoint
-from spa.annotators.raters.wording import StudyWording
-from spa.forms.asks import asks_of
+from spa.annotators.raters.reading import Turn
+from spa.annotators.raters.wording import StudyWording, conversation
+from spa.forms.asks import Ask, asks_of
 from spa.forms.form import Answer, Exhibit, ExhibitsBlock, Form, Page, Question, RatingTarget, Segment, TextBlock
 from spa.forms.texts import load_texts
 from spa.study.raters import Rater, asked_ways
@@ -108,6 +109,49 @@ async def ratio(rater: Rater, form: Form) -> tuple[float, float, int]:
     return best["copied"], best["packed"], tokens
 
 
+def pages_of_stories(words: int, pages: int = 4) -> Form:
+    """Return a form with a story of so many words a page and two questions about it."""
+    made = []
+    for number in range(1, pages + 1):
+        (page,) = six_questions(words, FIVE).pages
+        exhibit = Exhibit(
+            exhibit_id=f"e{number}",
+            caption=f"Story {number}",
+            label="A",
+            item_id=f"i{number}",
+            segments=(Segment(text=f"{number}. " + (STORY * (words // 30 + 1))),),
+        )
+        two = (
+            replace(question, question_id=f"q{2 * number + place}") for place, question in enumerate(page.questions[:2])
+        )
+        blocks = (page.blocks[0], ExhibitsBlock(heading=None, exhibits=(exhibit,)), *two)
+        made.append(replace(page, page_id=f"p{number}", blocks=blocks))
+    return Form(assignment_id="a1", title="T", language="en", right_to_left=False, pages=tuple(made))
+
+
+async def pages_ratio(rater: Rater, form: Form) -> tuple[float, float, int]:
+    """Return seconds a conversation page by page, every page read anew and only what is new, and tokens at the end."""
+    way = asked_ways(rater)[0].way
+    wording = StudyWording(load_texts("en", {}))
+    best = {"copied": float("inf"), "packed": float("inf")}
+    async with LocalEndpoint(rater) as endpoint:
+        model: Any = endpoint.running.model
+        tokens = 0
+        for _ in range(ROUNDS):
+            for manner in best:
+                model.manner = manner
+                model._forget()
+                before: list[tuple[Ask, tuple[Turn, ...]]] = []
+                start = time.perf_counter()
+                for page in asks_of(form, "page"):
+                    messages = tuple(conversation(wording, [*before, (page, ())], way))
+                    reply = await endpoint.ask(Request(messages=messages, questions=page.questions, way=way))
+                    before.append((page, (Turn(text=reply.text, missing=()),)))
+                    tokens = reply.prompt_tokens or 0
+                best[manner] = min(best[manner], time.perf_counter() - start)
+    return best["copied"], best["packed"], tokens
+
+
 def figures() -> Iterator[Figure]:
     """Yield the ratio for a short and a long text, six questions each."""
     if find_spec("torch") is None or find_spec("transformers") is None:
@@ -132,6 +176,16 @@ def figures() -> Iterator[Figure]:
                 unit="x",
                 note=f"{size}, {shared / 6 * 1000:.0f} ms a question",
             )
+        talker = Rater(
+            id="bench", model=held, provider="local", conversation="page", answer_format="json", max_tokens=8
+        )
+        anew, shared, tokens = asyncio.run(pages_ratio(talker, pages_of_stories(300)))
+        yield Figure(
+            name="local model, four pages in one conversation: earlier pages known to read anew",
+            value=anew / shared,
+            unit="x",
+            note=f"{parameters / 1e6:.0f} million parameters, {tokens} tokens at the end, 8 written a page",
+        )
 
 
 if __name__ == "__main__":

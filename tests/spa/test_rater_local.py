@@ -16,10 +16,10 @@ import pytest
 from spa.annotators.raters.distribution import offered
 from spa.annotators.raters.endpoint import Reply, Request
 from spa.annotators.raters.local.endpoint import LocalEndpoint
-from spa.annotators.raters.reading import settle
-from spa.annotators.raters.wording import StudyWording
+from spa.annotators.raters.reading import Turn, settle
+from spa.annotators.raters.wording import StudyWording, conversation
 from spa.errors import PlatformError, StudyError
-from spa.forms.asks import asks_of
+from spa.forms.asks import Ask, asks_of
 from spa.forms.form import Form, Question
 from spa.forms.texts import load_texts
 from spa.journal import Call
@@ -178,6 +178,33 @@ def test_texts_are_those_of_generate(models: Path, kind: str, temperature: float
         body = json.loads(reply.body or "")
         assert body["generation"]["seed"] == (5 if temperature else None)
         assert body["usage"]["prompt_tokens"] == given["input_ids"].shape[1]
+
+
+@pytest.mark.parametrize("kind", ["chat", "plain", "vision", "sliding", "encoder"])
+def test_earlier_pages_of_a_conversation_are_not_read_again(models: Path, kind: str) -> None:
+    """Page by page: what is said is what a model says that reads everything anew, and only the new page is read."""
+    one = rater(made(models, kind), max_tokens=12, conversation="page")
+    way = asked_ways(one)[0].way
+    wording = StudyWording(load_texts("en", {}))
+
+    async def talk() -> list[tuple[Request, Reply]]:
+        said: list[tuple[Request, Reply]] = []
+        before: list[tuple[Ask, tuple[Turn, ...]]] = []
+        async with LocalEndpoint(one) as endpoint:
+            for page in asks_of(hand_made()[0], "page"):
+                messages = tuple(conversation(wording, [*before, (page, ())], way))
+                request = Request(messages=messages, questions=page.questions, way=way)
+                reply = await endpoint.ask(request)
+                said.append((request, reply))
+                before.append((page, (Turn(text=reply.text, missing=()),)))
+        return said
+
+    said = asyncio.run(talk())
+    assert len(said) == 3
+    for (_, earlier), (request, reply) in itertools.pairwise(said):
+        assert [fresh.text for fresh in ask(one, [request])] == [reply.text]
+        known = (reply.cached_tokens or 0) / (earlier.prompt_tokens or 1)
+        assert known >= 1 if kind in ("chat", "plain", "vision") else known == 0
 
 
 def test_a_seed_that_is_not_given_is_drawn_and_recorded(models: Path) -> None:
