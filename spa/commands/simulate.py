@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from spa.commands.workspace import Workspace
     from spa.forms.form import Form
     from spa.responses.store import Store
+    from spa.study.study import People
 
 SOURCE = "simulated"
 
@@ -62,7 +63,7 @@ def simulate(
         )
         address = stack.enter_context(serving(workspace)) if url is None else check_url("--url", url)
         check_server(address, workspace.store)
-        tokens = book(workspace.store, annotators)
+        tokens = book(workspace.store, annotators, workspace.study.people)
         bar = stack.enter_context(
             click.progressbar(length=len(tokens), label=f"{len(tokens)} simulated annotators answer", hidden=as_json)
         )
@@ -104,17 +105,20 @@ def check_server(address: str, store: Store) -> None:
         )
 
 
-def book(store: Store, wanted: int | None) -> list[str]:
+def book(store: Store, wanted: int | None, people: People | None = None) -> list[str]:
     """Return links of simulated annotators: those half way first, then new ones up to ``wanted`` in all.
 
     Each is given their assignment here, marked as simulated, so that no server that shares the
     store takes them for people.
     """
+    from spa.responses.admission import Rules
+
+    rules = Rules() if people is None else Rules.of(people)
     places = [lease for lease in store.leases() if lease.annotator_kind != "llm" and lease.seat is not None]
     simulated = [lease for lease in places if lease.annotator_kind == "simulated"]
     half_way = {lease.annotator_id for lease in simulated if not lease.finished}
     tokens = [token for token in store.tokens() if store.annotator_id(token) in half_way] if half_way else []
-    free = store.count_assignments() - len(places)
+    free = store.count_assignments() * rules.per_assignment - len(places)
     new = free if wanted is None else max(wanted - len(simulated), 0)
     if new > free:
         raise ResponseError(
@@ -123,7 +127,7 @@ def book(store: Store, wanted: int | None) -> list[str]:
         )
     for _ in range(new):
         token = store.new_token()
-        store.lease(store.annotator_id(token), source=SOURCE, annotator_kind="simulated", token=token)
+        store.lease(store.annotator_id(token), source=SOURCE, annotator_kind="simulated", token=token, rules=rules)
         tokens.append(token)
     return tokens
 

@@ -7,9 +7,7 @@ goes on when its own work is on disk.
 from __future__ import annotations
 
 import asyncio
-import random
 import threading
-import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -17,17 +15,14 @@ from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection
-from sqlalchemy.exc import DBAPIError
 
-from spa.errors import ResponseError
+from spa.responses.database import again_on_conflict
 from spa.responses.store import Store
 
 T = TypeVar("T")
 Work = Callable[[Connection], Any]
 Waiting = tuple[Work, Future[Any]]
 MOST = 128  # pieces of work in one transaction, so that nobody waits for hundreds of others
-TRIES = 8  # of a transaction that PostgreSQL broke off because two processes waited for one another
-CONFLICTS = ("40001", "40P01")  # its codes for that
 
 
 class _Batches:
@@ -83,14 +78,7 @@ class _Batches:
         self._next()
 
     def _commit(self, batch: list[Work]) -> list[Any]:
-        for attempt in range(1, TRIES):
-            try:
-                return self._commit_once(batch)
-            except ResponseError as error:
-                if not _is_conflict(error):
-                    raise
-                time.sleep(random.uniform(0, 0.01 * attempt))
-        return self._commit_once(batch)
+        return again_on_conflict(lambda: self._commit_once(batch))
 
     def _commit_once(self, batch: list[Work]) -> list[Any]:
         with self._begin() as connection:
@@ -121,12 +109,3 @@ class BatchedReader(_Batches):
     async def read(self, work: Callable[[Connection], T]) -> T:
         """Run ``work`` and return its result."""
         return await self._run(work)
-
-
-def _is_conflict(error: BaseException | None) -> bool:
-    """Say whether PostgreSQL broke a transaction off in favour of another; it may then be run again."""
-    while error is not None:
-        if isinstance(error, DBAPIError) and getattr(error.orig, "sqlstate", None) in CONFLICTS:
-            return True
-        error = error.__cause__
-    return False

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import errno
 import os
+import random
 import secrets
 import sqlite3
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 from sqlalchemy import Connection, Engine, create_engine, event, make_url
@@ -24,6 +26,9 @@ from sqlalchemy.pool import QueuePool
 
 from spa.errors import ResponseError
 
+TRIES = 8  # of a transaction that PostgreSQL broke off because two processes waited for one another
+CONFLICTS = ("40001", "40P01")  # its codes for that
+T = TypeVar("T")
 LOCK_WAIT = 10.0  # seconds that a writer waits for another process
 TELLTALES = (  # of SQLite's message; what was wrong; what to do
     ("locked", "it is locked by another program", "close what else is writing to it and try again"),
@@ -174,6 +179,26 @@ def _sqlite_engine(path: Path, *, read_only: bool, wait: float) -> Engine:
     engine = create_engine("sqlite://", creator=connect, poolclass=QueuePool, pool_size=10, max_overflow=90)
     event.listen(engine, "begin", _begin)
     return engine
+
+
+def again_on_conflict(work: Callable[[], T]) -> T:
+    """Run a transaction, once more where PostgreSQL broke it off in favour of another process's."""
+    for attempt in range(1, TRIES):
+        try:
+            return work()
+        except ResponseError as error:
+            if not _is_conflict(error):
+                raise
+            time.sleep(random.uniform(0, 0.01 * attempt))
+    return work()
+
+
+def _is_conflict(error: BaseException | None) -> bool:
+    while error is not None:
+        if isinstance(error, DBAPIError) and getattr(error.orig, "sqlstate", None) in CONFLICTS:
+            return True
+        error = error.__cause__
+    return False
 
 
 def scrub(engine: Engine) -> None:

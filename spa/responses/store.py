@@ -230,7 +230,13 @@ class Store(StoreOfPeople):
     # Who may answer, and who does
 
     def lease(
-        self, annotator_id: str, *, source: str, annotator_kind: AnnotatorKind, token: str | None = None
+        self,
+        annotator_id: str,
+        *,
+        source: str,
+        annotator_kind: AnnotatorKind,
+        token: str | None = None,
+        rules: Rules | None = None,
     ) -> Lease:
         """Give a person an assignment that no other person has; the same person gets the same again.
 
@@ -246,7 +252,7 @@ class Store(StoreOfPeople):
         who = Arrival(annotator_id=annotator_id, source=source, annotator_kind=annotator_kind, token=token)
         with self._writing() as connection:
             leases.lock_leases(connection)
-            return admit(connection, who, Rules(), now=time.time())
+            return admit(connection, who, rules or Rules(), now=time.time())
 
     def lease_for_rater(self, rater_id: str, assignment_id: str, asked: Asked) -> Lease:
         """Give an LLM rater an assignment, whoever else works on it."""

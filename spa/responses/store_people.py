@@ -6,7 +6,7 @@ import hashlib
 import hmac
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Select, delete, or_, select, update
 
@@ -15,6 +15,7 @@ from spa.responses import admission, leases, outcomes, seats
 from spa.responses.admission import Arrival, Rules
 from spa.responses.answer_rows import save_answers
 from spa.responses.builds import random_token
+from spa.responses.database import again_on_conflict
 from spa.responses.leases import Lease
 from spa.responses.outcomes import COMPLETED, NO_CONSENT, STANDBY, TIMED_OUT, Outcome, forgotten_name
 from spa.responses.store_schema import payloads, submissions, tokens
@@ -23,6 +24,7 @@ from spa.responses.tokens import add_token, has_token, is_token, note_consent
 from spa.responses.visits import Visit, select_visits, visit_from_row
 
 EVERYBODY = Rules()
+T = TypeVar("T")
 
 
 class StoreOfPeople:
@@ -129,9 +131,7 @@ class StoreOfPeople:
             minutes_allowed=minutes_allowed,
             overbook=overbook,
         )
-        with self.transaction() as connection:
-            leases.lock_leases(connection)
-            return admission.admit(connection, arrival, rules, now=now)
+        return self._seating(lambda connection: admission.admit(connection, arrival, rules, now=now))
 
     def admit_link(
         self,
@@ -155,9 +155,7 @@ class StoreOfPeople:
             group=group,
             minutes_allowed=minutes_allowed,
         )
-        with self.transaction() as connection:
-            leases.lock_leases(connection)
-            return admission.admit(connection, arrival, rules, now=now)
+        return self._seating(lambda connection: admission.admit(connection, arrival, rules, now=now))
 
     def take_in_within(
         self,
@@ -220,9 +218,7 @@ class StoreOfPeople:
         QuotaFull
             If the group's places are all held by people at work or done.
         """
-        with self.transaction() as connection:
-            leases.lock_leases(connection)
-            admission.join_group(connection, submission_id, group, rules)
+        self._seating(lambda connection: admission.join_group(connection, submission_id, group, rules))
 
     def consent(self, submission_id: str, *, text_hash: str, now: float) -> None:
         """Note that a person agreed to the text with this SHA-256; the first time counts."""
@@ -252,9 +248,9 @@ class StoreOfPeople:
         bool
             Whether a place became free.
         """
-        with self.transaction() as connection:
-            leases.lock_leases(connection)
-            return seats.release(connection, submission_id, reason, now=now, finished=finished)
+        return self._seating(
+            lambda connection: seats.release(connection, submission_id, reason, now=now, finished=finished)
+        )
 
     def release_overdue(self, now: float) -> int:
         """Give up the places of all open visits whose deadline has passed, and return how many these were."""
@@ -263,18 +259,18 @@ class StoreOfPeople:
         with self.reading() as connection:  # mostly there are none, and nobody has to wait
             if connection.scalar(select(submissions.c.number).where(*overdue).limit(1)) is None:
                 return 0
-        with self.transaction() as connection:
-            leases.lock_leases(connection)
-            return seats.release_overdue(connection, now=now)
+        return self._seating(lambda connection: seats.release_overdue(connection, now=now))
 
     def reclaim(self, submission_id: str, *, now: float, rules: Rules = EVERYBODY) -> Lease:
         """Give a late visit its place back where that is still free; returns the visit as it then stands."""
-        with self.transaction() as connection:
-            leases.lock_leases(connection)
+
+        def claim(connection: Connection) -> Lease:
             lease = self._lease(connection, submission_id)
             if lease.release_reason != TIMED_OUT:
                 return lease
             return seats.reclaim(connection, lease, rules.per_assignment, now=now)
+
+        return self._seating(claim)
 
     # Ending
 
@@ -291,9 +287,9 @@ class StoreOfPeople:
         Lease
             The visit as it ended, with the code of the first call.
         """
-        with self.transaction() as connection:
-            leases.lock_leases(connection)
-            return self.finish_within(connection, submission, outcome, code, now=now, rules=rules)
+        return self._seating(
+            lambda connection: self.finish_within(connection, submission, outcome, code, now=now, rules=rules)
+        )
 
     def finish_within(
         self,
@@ -344,9 +340,7 @@ class StoreOfPeople:
 
     def outcome_codes(self, source: str) -> dict[Outcome, str]:
         """Return the random completion code of each outcome for one source, made once and kept."""
-        with self.transaction() as connection:
-            leases.lock_leases(connection)
-            return outcomes.outcome_codes(connection, source)
+        return self._seating(lambda connection: outcomes.outcome_codes(connection, source))
 
     # Looking
 
@@ -378,6 +372,16 @@ class StoreOfPeople:
         """Return the keyed hash of a name: the same in this store, and nothing to anybody else."""
         secret = self.meta("secret") or ""
         return hmac.new(bytes.fromhex(secret), text.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()[:20]
+
+    def _seating(self, work: Callable[[Connection], T]) -> T:
+        """Run what gives or takes places, one at a time, once more where another process was preferred."""
+
+        def run() -> T:
+            with self.transaction() as connection:
+                leases.lock_leases(connection)
+                return work(connection)
+
+        return again_on_conflict(run)
 
     def _lease(self, connection: Connection, submission_id: str) -> Lease:
         lease = leases.lease_of(connection, submission_id)

@@ -49,6 +49,8 @@ def test_the_form_of_a_line(tmp_path: Path) -> None:
     ]
 
 
+GROUP = '[[people.groups]]\nname = "g"\nparameter = "p"\nvalues = ["v"]\n{}\n'
+SCREENED = '[[screening]]\nid = "s"\nquestion = "?"\noptions = ["Yes", "No"]\neligible = ["Yes"]\n'
 # What a user may write instead, and what the one line about it must say.
 SINGLE_MISTAKES = [
     ({"rest": "[spa]\nexposure = 5.0\n"}, "[spa] exposure: wanted a whole number of at least 1, got 5.0"),
@@ -141,6 +143,30 @@ SINGLE_MISTAKES = [
     ({"rest": SPA + "[people]\npay = -1\n"}, "[people] pay: wanted a decimal number of at least 0, got -1"),
     ({"rest": SPA + '[people]\npay = "NaN"\n'}, '[people] pay: wanted a decimal number of at least 0, got "NaN"'),
     ({"rest": SPA + "[people]\nminutes = inf\n"}, "[people] minutes: wanted a number greater than 0, got Infinity"),
+    ({"rest": SPA + "[people]\nper_assignment = 31\n"}, "per_assignment: wanted at most annotators, got 31 of 30"),
+    ({"rest": SPA + '[people]\nfamily = "f"\n'}, "[people] family: wanted family_store beside it, got none"),
+    (
+        {"rest": SPA + "[people]\nend_after_failed_checks = 1\n"},
+        "end_after_failed_checks: wanted at most the number of [[attention_checks]], got 1, and 0 attention checks",
+    ),
+    ({"rest": SPA + GROUP.format("places = 31")}, "wanted no more places than annotators, got 31 places and"),
+    ({"rest": SPA + GROUP.format('places = 1\nscreening = "s"')}, "[[people.groups]] g: wanted screening or parameter"),
+    (
+        {"rest": SPA + GROUP.format("places = 1").replace("parameter", "screening")},
+        '[[people.groups]] g, screening: wanted the id of a [[screening]] question, got "p"; add that question',
+    ),
+    (
+        {"rest": SPA + 2 * GROUP.format("places = 1").replace('"g"', '"h"', 1)},
+        "[[people.groups]] name: wanted each once",
+    ),
+    (
+        {"rest": SPA + GROUP.format("places = 1") + GROUP.format("places = 1").replace('"g"', '"h"')},
+        '[[people.groups]] values: wanted each value in one group, got "v" in g and h',
+    ),
+    (
+        {"rest": SPA + SCREENED + GROUP.format("places = 1").replace('parameter = "p"', 'screening = "s"')},
+        "[[people.groups]] g, values: wanted one of the eligible answers of s (Yes), got",
+    ),
     ({"rest": SPA + "[texts]\na = 1\n"}, "[texts] a: wanted a text in quotes, got 1"),
     ({"rest": SPA + '[[raters]]\nid = "human"\nmodel = "m"\n'}, '[[raters]] id: wanted another name, got "human"'),
     (
