@@ -7,7 +7,7 @@ demo: $(VENV)/.installed
 	rm -rf demo-out
 	$(BIN)/spa demo --out demo-out
 
-test: $(VENV)/.installed-test
+test: $(VENV)/.installed-test .venv-awscli/bin/aws
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 check: $(VENV)/.installed-check
@@ -44,5 +44,9 @@ $(VENV)/.installed-check: $(VENV)/.installed-test
 	$(BIN)/python -m pip install --quiet --group check
 	touch $@
 
+.venv-awscli/bin/aws:
+	$(PYTHON) -m venv .venv-awscli
+	.venv-awscli/bin/python -m pip install --quiet awscli
+
 clean:
-	rm -rf $(VENV) demo-out dist
+	rm -rf $(VENV) .venv-awscli demo-out dist
