@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spa.annotators.raters.endpoint import mapping
+from spa.annotators.raters.endpoints.endpoint import mapping
 from spa.annotators.raters.wording import Message
 from spa.annotators.simulated import SimulatedAnnotator, Temperament
 from spa.annotators.truth import Truth

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from contextlib import AbstractContextManager
 
-    from spa.annotators.raters.endpoint import Endpoint
+    from spa.annotators.raters.endpoints.endpoint import Endpoint
     from spa.annotators.raters.prices import Purse
-    from spa.annotators.raters.run import Progress, RatingSummary
+    from spa.annotators.raters.summary import Progress, RatingSummary
     from spa.annotators.raters.visits import Visit
     from spa.annotators.simulated import Temperament
     from spa.annotators.truth import Truth
@@ -87,7 +87,7 @@ def rate(
     --likert-reversal and --seed are for --simulate.
     """
     from spa.annotators.raters.prices import load_prices
-    from spa.annotators.raters.run import stop_if_unfinished
+    from spa.annotators.raters.summary import stop_if_unfinished
     from spa.annotators.raters.visits import visits_of
     from spa.annotators.raters.wording import StudyWording
     from spa.commands.rating import (
@@ -181,7 +181,7 @@ def carry_out(
 ) -> RatingSummary:
     """Make the visits, request by request or through batch files."""
     from spa.annotators.raters.batch import rate_in_batches
-    from spa.annotators.raters.chat import ChatEndpoint
+    from spa.annotators.raters.endpoints.chat import ChatEndpoint
     from spa.annotators.raters.run import rate_visits
     from spa.annotators.raters.wording import StudyWording
 
@@ -198,10 +198,10 @@ def open_endpoint(rater: Rater, timeout: float, folder: Path) -> Endpoint:
 
         return LocalEndpoint(rater, base=folder)
     if rater.provider == "responses":
-        from spa.annotators.raters.responses import ResponsesEndpoint
+        from spa.annotators.raters.endpoints.responses import ResponsesEndpoint
 
         return ResponsesEndpoint(rater, timeout=timeout)
-    from spa.annotators.raters.chat import ChatEndpoint
+    from spa.annotators.raters.endpoints.chat import ChatEndpoint
 
     return ChatEndpoint(rater, timeout=timeout)
 

@@ -16,7 +16,7 @@ from spa.errors import StudyError
 
 if TYPE_CHECKING:
     from spa.annotators.raters.prices import PriceTable, Purse
-    from spa.annotators.raters.run import RatingSummary
+    from spa.annotators.raters.summary import RatingSummary
     from spa.annotators.raters.visits import Visit
     from spa.annotators.raters.wording import Wording
     from spa.commands.workspace import Workspace
@@ -127,8 +127,8 @@ def probed(
         If the endpoint does not do what the rater relies on.
     """
     from spa.annotators.raters import probe
-    from spa.annotators.raters.chat import ChatEndpoint
-    from spa.annotators.raters.responses import ResponsesEndpoint
+    from spa.annotators.raters.endpoints.chat import ChatEndpoint
+    from spa.annotators.raters.endpoints.responses import ResponsesEndpoint
     from spa.annotators.simulated_endpoint import MODEL
     from spa.errors import PlatformError
     from spa.journal import Journal

@@ -11,9 +11,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from spa.annotators.raters.endpoint import Request
+from spa.annotators.raters.endpoints.endpoint import Request
 from spa.annotators.raters.local.endpoint import LocalEndpoint
-from spa.annotators.raters.reading import Turn
+from spa.annotators.raters.reading.settling import Turn
 from spa.annotators.raters.wording import StudyWording, conversation
 from spa.forms.asks import Ask, asks_of
 from spa.forms.form import Answer, Exhibit, ExhibitsBlock, Form, Page, Question, RatingTarget, Segment, TextBlock

@@ -18,8 +18,8 @@ from typing import Any
 
 import openai
 
-from spa.annotators.raters.chat import ChatEndpoint
-from spa.annotators.raters.endpoint import Request
+from spa.annotators.raters.endpoints.chat import ChatEndpoint
+from spa.annotators.raters.endpoints.endpoint import Request
 from spa.annotators.raters.run import rate_visits
 from spa.annotators.raters.visits import visits_of
 from spa.annotators.raters.wording import StudyWording

@@ -18,12 +18,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spa.annotators.loopback import served
-from spa.annotators.raters.chat import ChatEndpoint
-from spa.annotators.raters.endpoint import Reply, Request, read_body
-from spa.annotators.raters.json_replies import UnreadableReply, find_payload
-from spa.annotators.raters.keys import find_key
-from spa.annotators.raters.reading import Turn, settle
-from spa.annotators.raters.run import RatingSummary, rate_assignments, stop_if_unfinished
+from spa.annotators.raters.endpoints.chat import ChatEndpoint
+from spa.annotators.raters.endpoints.endpoint import Reply, Request, read_body
+from spa.annotators.raters.endpoints.keys import find_key
+from spa.annotators.raters.reading.json_replies import UnreadableReply, find_payload
+from spa.annotators.raters.reading.settling import Turn, settle
+from spa.annotators.raters.run import rate_assignments
+from spa.annotators.raters.summary import RatingSummary, stop_if_unfinished
 from spa.annotators.raters.visits import KIND, Visit
 from spa.annotators.raters.wording import Message
 from spa.annotators.simulated_endpoint import Faults, Seen, SimulatedModel, create_endpoint

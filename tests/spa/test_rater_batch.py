@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from spa.annotators.raters import batch, batch_files
-from spa.annotators.raters.chat import ChatEndpoint
+from spa.annotators.raters import batch
+from spa.annotators.raters.endpoints import batch_files
+from spa.annotators.raters.endpoints.chat import ChatEndpoint
 from spa.annotators.raters.prices import Price, Purse
-from spa.annotators.raters.run import RatingSummary, stop_if_unfinished
+from spa.annotators.raters.summary import RatingSummary, stop_if_unfinished
 from spa.annotators.raters.visits import visits_of
 from spa.errors import PlatformError, StudyError
 from spa.journal import Journal

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spa.annotators.raters.distribution import (
+from spa.annotators.raters.local.options import OptionTree, Path, SameTokens, option_tree
+from spa.annotators.raters.reading.distribution import (
     Distribution,
     distribution_from_top_logprobs,
     offered,
     value_of,
 )
-from spa.annotators.raters.local.options import OptionTree, Path, SameTokens, option_tree
-from spa.annotators.raters.reading import settle
+from spa.annotators.raters.reading.settling import settle
 from spa.forms.form import Answer, AnswerOption, OptionsAnswer, Question
 from spa.journal import Call
 from spa.responses.submission import Missing, Response

@@ -13,10 +13,10 @@ from time import time
 import numpy as np
 import pytest
 
-from spa.annotators.raters.chat import ChatEndpoint
-from spa.annotators.raters.problems import LONGEST_WAIT, backoff
-from spa.annotators.raters.remote import waiting_time
-from spa.annotators.raters.run import RatingSummary
+from spa.annotators.raters.endpoints.chat import ChatEndpoint
+from spa.annotators.raters.endpoints.problems import LONGEST_WAIT, backoff
+from spa.annotators.raters.endpoints.remote import waiting_time
+from spa.annotators.raters.summary import RatingSummary
 from spa.errors import PlatformError
 from spa.study.raters import Rater
 from tests.spa.rater_bench import rater_bench

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spa.annotators.raters.endpoint import Reply
-from spa.annotators.raters.reading import read_answers
+from spa.annotators.raters.endpoints.endpoint import Reply
+from spa.annotators.raters.reading.settling import read_answers
 from spa.forms.form import (
     AnswerOption,
     ChoiceTarget,

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import pytest
 
-from spa.annotators.raters.endpoint import Reply, Request, read_body
+from spa.annotators.raters.endpoints.endpoint import Reply, Request, read_body
 from spa.annotators.raters.hostile import LINE, with_line
 from spa.annotators.raters.injection import Injection, injection, probes
 from spa.annotators.raters.run import rate_visits

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from spa.annotators.raters.distribution import offered
-from spa.annotators.raters.endpoint import Reply, Request
+from spa.annotators.raters.endpoints.endpoint import Reply, Request
 from spa.annotators.raters.local.endpoint import LocalEndpoint
-from spa.annotators.raters.reading import Turn, settle
+from spa.annotators.raters.reading.distribution import offered
+from spa.annotators.raters.reading.settling import Turn, settle
 from spa.annotators.raters.wording import StudyWording, conversation
 from spa.errors import PlatformError, StudyError
 from spa.forms.asks import Ask, asks_of

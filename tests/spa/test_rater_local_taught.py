@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from spa.annotators.raters.chat import ChatEndpoint
-from spa.annotators.raters.endpoint import Endpoint
+from spa.annotators.raters.endpoints.chat import ChatEndpoint
+from spa.annotators.raters.endpoints.endpoint import Endpoint
 from spa.annotators.raters.local.endpoint import LocalEndpoint
 from spa.annotators.raters.run import rate_assignments
 from spa.annotators.raters.wording import StudyWording

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spa.annotators.raters.endpoint import Reply
+from spa.annotators.raters.endpoints.endpoint import Reply
 from spa.annotators.raters.prices import Price, Purse, load_prices
 from spa.annotators.raters.tokens import tokens_of
 from spa.errors import StudyError

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from spa.annotators.raters import probe
-from spa.annotators.raters.chat import ChatEndpoint
+from spa.annotators.raters.endpoints.chat import ChatEndpoint
+from spa.annotators.raters.endpoints.responses import ResponsesEndpoint
 from spa.annotators.raters.prices import Price, Purse
-from spa.annotators.raters.responses import ResponsesEndpoint
 from spa.commands.workspace import open_workspace
 from spa.errors import PlatformError
 from spa.journal import Journal

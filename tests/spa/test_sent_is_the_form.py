@@ -11,7 +11,7 @@ from typing import Any, get_args
 import pytest
 
 from spa.annotators.loopback import served
-from spa.annotators.raters.chat import ChatEndpoint
+from spa.annotators.raters.endpoints.chat import ChatEndpoint
 from spa.annotators.raters.run import rate_visits
 from spa.annotators.raters.visits import visits_of
 from spa.annotators.raters.wording import StudyWording, put_in_all_ways

@@ -15,12 +15,12 @@ from itertools import groupby
 from typing import Any
 
 from spa import journal
-from spa.annotators.raters.batch_files import ENDED, KIND, BatchFile, BatchFiles, files_of, jsonl
-from spa.annotators.raters.chat import ChatEndpoint
-from spa.annotators.raters.endpoint import Reply, Request, mapping, read_body
-from spa.annotators.raters.prices import Purse
-from spa.annotators.raters.problems import budget_reached
-from spa.annotators.raters.run import Forms, Progress, RatingSummary
+from spa.annotators.raters.endpoints.batch_files import ENDED, KIND, BatchFile, BatchFiles, files_of, jsonl
+from spa.annotators.raters.endpoints.chat import ChatEndpoint
+from spa.annotators.raters.endpoints.endpoint import Reply, Request, mapping, read_body
+from spa.annotators.raters.prices import Purse, budget_reached
+from spa.annotators.raters.run import Forms
+from spa.annotators.raters.summary import Progress, RatingSummary
 from spa.annotators.raters.talk import Talk
 from spa.annotators.raters.tokens import expected_tokens
 from spa.annotators.raters.visits import KIND as REQUEST

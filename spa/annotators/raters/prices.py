@@ -9,8 +9,9 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from spa.annotators.raters.endpoint import Reply
+from spa.annotators.raters.endpoints.endpoint import Reply
 from spa.errors import StudyError
+from spa.study.raters import Rater
 
 TABLE = "prices.toml"  # beside the study file
 MILLION = 1_000_000
@@ -143,3 +144,11 @@ class Purse:
         self.spent += cost
         self.spent_now += cost
         return cost
+
+
+def budget_reached(rater: Rater, purse: Purse) -> str:
+    """Return one line: what is spent, and what to do."""
+    return (
+        f"rater {rater.id!r}: the next request could pass the budget of {purse.budget:g} ({purse.spent:.4f} is spent, "
+        "earlier runs and requests under way included); raise it with --budget, what is answered is kept"
+    )

@@ -12,10 +12,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from spa.annotators.raters.endpoint import Reply, Request, listed, mapping, parts_of, read_body
+from spa.annotators.raters.endpoints.endpoint import Reply, Request, listed, mapping, parts_of, read_body
+from spa.annotators.raters.endpoints.problems import is_hopeless, told
+from spa.annotators.raters.endpoints.remote import RemoteEndpoint
 from spa.annotators.raters.prices import Purse
-from spa.annotators.raters.problems import is_hopeless, told
-from spa.annotators.raters.remote import RemoteEndpoint
 from spa.errors import PlatformError
 from spa.forms.form import AnswerOption, OptionsAnswer, Question, RatingTarget
 from spa.journal import Call, Journal

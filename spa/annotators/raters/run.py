@@ -11,33 +11,31 @@ import gc
 import signal
 import threading
 import time
-from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from sqlalchemy import Connection
 
 from spa import journal
-from spa.annotators.raters.allowance import Allowance
-from spa.annotators.raters.endpoint import Endpoint, Reply, Request
-from spa.annotators.raters.prices import Purse
-from spa.annotators.raters.problems import LONGEST_WAIT, backoff, budget_reached, is_hopeless, is_transient, told
+from spa.annotators.raters.endpoints.allowance import Allowance
+from spa.annotators.raters.endpoints.endpoint import Endpoint, Reply, Request
+from spa.annotators.raters.endpoints.problems import LONGEST_WAIT, backoff, is_hopeless, is_transient, told
+from spa.annotators.raters.prices import Purse, budget_reached
 from spa.annotators.raters.standing import Standing, standings
+from spa.annotators.raters.summary import Progress, RatingSummary
 from spa.annotators.raters.talk import Talk
 from spa.annotators.raters.tokens import expected_tokens
 from spa.annotators.raters.visits import KIND, Visit, visits_of
 from spa.annotators.raters.wording import Wording
-from spa.errors import PlatformError
 from spa.forms.asks import asks_of
 from spa.forms.form import Form
 from spa.journal import Call
 from spa.responses.batches import BatchedWriter
 from spa.responses.leases import Lease, give
 from spa.responses.store import Store
-from spa.responses.submission import Missing, Response
 from spa.study.raters import AskedWay, Rater, Way
 
 TRIES = 4  # requests in one run for a turn that the endpoint does not answer
@@ -45,8 +43,6 @@ TRIES_BUSY = 10  # where it says that there are too many
 GIVING_UP = 8  # visits in a row that nobody answered: the endpoint is down
 
 YOUNG = 20_000  # new objects after which Python looks for cycles among them; its default is 700
-
-Progress = Callable[["RatingSummary"], None]
 
 
 class Forms(Protocol):
@@ -61,49 +57,6 @@ class Forms(Protocol):
 
     def expect(self, assignment_ids: Sequence[str]) -> None:
         """Get ready for the forms of these assignments, which are wanted next."""
-
-
-@dataclass(slots=True, kw_only=True)
-class RatingSummary:
-    """What a run of a rater came to, so far."""
-
-    rater: str
-    visits: int = 0  # assignments, times the ways and repeats in which they are asked
-    finished_before: int = 0
-    finished: int = 0
-    answered: int = 0  # questions
-    missing: Counter[str] = field(default_factory=Counter)  # reason -> questions
-    waiting: int = 0  # visits with requests in a batch file that is under way
-    unfinished: Counter[str] = field(default_factory=Counter)  # outcome -> visits that a rerun asks again
-    outcomes: Counter[str] = field(default_factory=Counter)  # of the requests of this run
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    cost: float | None = None  # of this run; None where no price is known
-    seconds: float = 0.0
-    notes: list[str] = field(default_factory=list)  # what is to be known of the endpoint
-    endpoint: dict[str, Any] = field(default_factory=dict)  # what it was seen to do; see spa.annotators.raters.probe
-    problem: str | None = None  # why the run stopped early, or what the endpoint said last
-
-    @property
-    def requests(self) -> int:
-        """Requests of this run."""
-        return sum(self.outcomes.values())
-
-    def count(self, answers: Sequence[Response | Missing]) -> None:
-        """Count a visit that is finished."""
-        self.finished += 1
-        for answer in answers:
-            if isinstance(answer, Missing):
-                self.missing[answer.reason.partition(", got")[0]] += 1
-            else:
-                self.answered += 1
-
-    def paid(self, outcome: str, reply: Reply, purse: Purse) -> None:
-        """Count a request that is answered and paid."""
-        self.outcomes[outcome] += 1
-        self.prompt_tokens += reply.prompt_tokens or 0
-        self.completion_tokens += reply.completion_tokens or 0
-        self.cost = purse.spent_now if purse.counts else None
 
 
 def rate_assignments(
@@ -366,10 +319,3 @@ def fewer_collections() -> Iterator[None]:
         yield
     finally:
         gc.set_threshold(*before)
-
-
-def stop_if_unfinished(summary: RatingSummary) -> None:
-    """Raise a ``PlatformError`` where visits were left for a rerun."""
-    left = summary.visits - summary.finished - summary.finished_before - summary.waiting
-    if left:
-        raise PlatformError(f"{summary.problem} [{left} of {summary.visits} assignments are not finished]")

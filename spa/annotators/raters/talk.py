@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from spa.annotators.raters.endpoint import Reply, Request
-from spa.annotators.raters.reading import SPOKEN, Settled, settle
+from spa.annotators.raters.endpoints.endpoint import Reply, Request
+from spa.annotators.raters.reading.settling import SPOKEN, Settled, settle
 from spa.annotators.raters.visits import Visit
 from spa.annotators.raters.wording import Wording, conversation
 from spa.forms.asks import Ask

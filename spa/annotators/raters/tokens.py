@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from spa.annotators.raters.endpoint import Request
+from spa.annotators.raters.endpoints.endpoint import Request
 from spa.forms.form import Question
 
 CHARACTERS_A_TOKEN = 4.0  # of scripts written with letters; a Chinese or Japanese character counts as a token

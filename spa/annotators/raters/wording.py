@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
-from spa.annotators.raters.reading import Turn
+from spa.annotators.raters.reading.settling import Turn
 from spa.forms.asks import Ask, asks_of
 from spa.forms.form import Form
 from spa.forms.prompt import answer_format, ask_again, render_ask

@@ -17,8 +17,8 @@ from secrets import randbelow
 from types import TracebackType
 from typing import Any, Self
 
-from spa.annotators.raters.distribution import offered
-from spa.annotators.raters.endpoint import Reply, Request, read_body
+from spa.annotators.raters.endpoints.endpoint import Reply, Request, read_body
+from spa.annotators.raters.endpoints.remote import without_images
 from spa.annotators.raters.local.causal import CausalModel
 from spa.annotators.raters.local.loading import (
     LoadedModel,
@@ -31,7 +31,7 @@ from spa.annotators.raters.local.loading import (
 from spa.annotators.raters.local.options import SameTokens, option_tree
 from spa.annotators.raters.local.prompts import LocalPrompt, image_urls, local_prompt
 from spa.annotators.raters.local.seq2seq import EncoderDecoderModel
-from spa.annotators.raters.remote import without_images
+from spa.annotators.raters.reading.distribution import offered
 from spa.errors import PlatformError
 from spa.study.raters import Rater, Way, asked_ways
 

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from spa.annotators.raters.distribution import Distribution
+from spa.annotators.raters.reading.distribution import Distribution
 
 TAIL = 64  # characters at the end of a prompt that may be cut into other tokens by what follows
 

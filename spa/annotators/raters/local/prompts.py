@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
-from spa.annotators.raters.endpoint import mapping
+from spa.annotators.raters.endpoints.endpoint import mapping
 from spa.annotators.raters.local.loading import LoadedModel
 from spa.errors import PlatformError
 

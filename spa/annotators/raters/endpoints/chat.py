@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from spa.annotators.raters.endpoint import Request
-from spa.annotators.raters.remote import OPENAI_URL, TOP_LOGPROBS, RemoteEndpoint
+from spa.annotators.raters.endpoints.endpoint import Request
+from spa.annotators.raters.endpoints.remote import OPENAI_URL, TOP_LOGPROBS, RemoteEndpoint
 from spa.responses.answers import answer_schema
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from spa.annotators.raters.endpoint import Reply, mapping, parts_of
+from spa.annotators.raters.endpoints.endpoint import Reply, mapping, parts_of
 from spa.forms.form import ConfirmAnswer, NumberAnswer, OptionsAnswer, Question, TextAnswer
 from spa.responses.submission import Missing, Response
 

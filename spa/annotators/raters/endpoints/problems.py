@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from spa.annotators.raters.endpoint import Reply
-from spa.annotators.raters.prices import Purse
+from spa.annotators.raters.endpoints.endpoint import Reply
 from spa.study.raters import Rater
 
 TRANSIENT = ("connection", "dropped", "garbled", "failed", "http_408", "http_409", "http_425", "http_429")
@@ -68,11 +67,3 @@ def told(reply: Reply, rater: Rater, shown: str) -> str:
         case outcome:
             status = outcome.removeprefix("http_")
             return f"{place} answered {status}{said}; run the command again, what is answered is kept"
-
-
-def budget_reached(rater: Rater, purse: Purse) -> str:
-    """Return one line: what is spent, and what to do."""
-    return (
-        f"rater {rater.id!r}: the next request could pass the budget of {purse.budget:g} ({purse.spent:.4f} is spent, "
-        "earlier runs and requests under way included); raise it with --budget, what is answered is kept"
-    )

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from spa.annotators.raters.endpoint import Request
-from spa.annotators.raters.remote import TOP_LOGPROBS, RemoteEndpoint
+from spa.annotators.raters.endpoints.endpoint import Request
+from spa.annotators.raters.endpoints.remote import TOP_LOGPROBS, RemoteEndpoint
 from spa.responses.answers import answer_schema
 
 FEWEST_TOKENS = 16  # the least that the API takes for max_output_tokens

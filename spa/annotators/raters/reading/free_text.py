@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 
-from spa.annotators.raters.json_replies import JSON_START, UnreadableReply, find_payload
+from spa.annotators.raters.reading.json_replies import JSON_START, UnreadableReply, find_payload
 from spa.forms.form import NumberAnswer, OptionsAnswer, Question, TextAnswer
 
 REFUSED = "the model refused to answer"

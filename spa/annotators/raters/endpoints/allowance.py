@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from spa.annotators.raters.endpoint import Reply
+from spa.annotators.raters.endpoints.endpoint import Reply
 
 FEWER = 0.5  # of the requests at once, after a sign of overload
 BELOW = 0.97  # of the rate that was answered, after "too many requests"

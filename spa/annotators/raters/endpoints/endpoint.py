@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any, Protocol, Self
 
-from spa.annotators.raters.hints import Hint
+from spa.annotators.raters.endpoints.hints import Hint
 from spa.forms.form import Question
 from spa.study.raters import Way
 

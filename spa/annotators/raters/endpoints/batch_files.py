@@ -13,10 +13,10 @@ from typing import Any, TypeVar
 
 import openai
 
-from spa.annotators.raters.chat import ChatEndpoint
-from spa.annotators.raters.endpoint import Reply, mapping
-from spa.annotators.raters.problems import told
-from spa.annotators.raters.remote import outcome_of
+from spa.annotators.raters.endpoints.chat import ChatEndpoint
+from spa.annotators.raters.endpoints.endpoint import Reply, mapping
+from spa.annotators.raters.endpoints.problems import told
+from spa.annotators.raters.endpoints.remote import outcome_of
 from spa.errors import PlatformError
 from spa.journal import STARTED, Call, Journal
 

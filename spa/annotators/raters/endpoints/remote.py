@@ -20,9 +20,9 @@ import aiohttp
 import httpx2
 import openai
 
-from spa.annotators.raters.endpoint import Reply, Request, mapping, read_body
-from spa.annotators.raters.hints import hint_of
-from spa.annotators.raters.keys import NO_KEY, find_key, is_loopback, without_password
+from spa.annotators.raters.endpoints.endpoint import Reply, Request, mapping, read_body
+from spa.annotators.raters.endpoints.hints import hint_of
+from spa.annotators.raters.endpoints.keys import NO_KEY, find_key, is_loopback, without_password
 from spa.study.raters import Rater
 
 OPENAI_URL = "https://api.openai.com/v1"

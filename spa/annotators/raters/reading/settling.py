@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from spa.annotators.raters.distribution import read_distributions
-from spa.annotators.raters.endpoint import Reply, read_body
-from spa.annotators.raters.free_text import Unread, read_free_text
-from spa.annotators.raters.json_replies import UnreadableReply, find_payload
+from spa.annotators.raters.endpoints.endpoint import Reply, read_body
+from spa.annotators.raters.reading.distribution import read_distributions
+from spa.annotators.raters.reading.free_text import Unread, read_free_text
+from spa.annotators.raters.reading.json_replies import UnreadableReply, find_payload
 from spa.forms.form import Question
 from spa.journal import Call
 from spa.responses.answers import parse_answer, parse_answers

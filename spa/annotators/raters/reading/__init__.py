@@ -1,0 +1,1 @@
+"""What an LLM said, or thought likely, read as answers."""
