@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from spa.errors import SpaError
+from spa.errors import SpaError, StudyError
 
 GROUP = "spa.commands"
 MOST_TRIES = 4
@@ -29,6 +29,7 @@ class Step:
     output: str
     problem: str | None
     seconds: float
+    hopeless: bool  # it failed for what the study file says, and will fail again
 
 
 class Stuck(SpaError):
@@ -63,9 +64,11 @@ class Script:
                 self.steps.append(step)
             if step.problem is None:
                 return step.output
+            if step.hopeless:
+                break
             if left:
                 time.sleep(PAUSE)
-        raise Stuck(f"{step.command}: failed {MOST_TRIES} times: {step.problem}")
+        raise Stuck(f"{step.command}: {step.problem}")
 
     def read(self, *arguments: object) -> Any:
         """Run a command with ``--json`` and return what it printed."""
@@ -87,13 +90,13 @@ def _find(name: str) -> click.Command:
 
 def _run(words: Sequence[str]) -> Step:
     began = time.monotonic()
-    output, problem = io.StringIO(), None
+    output, problem, hopeless = io.StringIO(), None, False
     command = _find(words[0])
     with redirect_stdout(output), redirect_stderr(output):
         try:
             command.main(args=list(words[1:]), prog_name=f"spa {words[0]}", standalone_mode=False)
         except SpaError as error:
-            problem = "; ".join(error.problems)
+            problem, hopeless = "; ".join(error.problems), isinstance(error, StudyError)
         except click.ClickException as error:
             problem = error.format_message()
         except (click.exceptions.Exit, SystemExit) as error:
@@ -104,4 +107,5 @@ def _run(words: Sequence[str]) -> Step:
         output=output.getvalue(),
         problem=problem,
         seconds=time.monotonic() - began,
+        hopeless=hopeless,
     )

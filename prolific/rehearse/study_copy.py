@@ -14,6 +14,7 @@ from spa.study.load import load_study
 
 DESCRIPTION = "<p>You read texts and say which you prefer.</p>"
 PAY, MINUTES = "2.00", 10.0
+FAMILY_STORE = "family.sqlite"  # beside the copy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +60,8 @@ def copy_of(study_path: Path, *, annotators: int | None, seed: int) -> Copy:
         if study.people.groups:
             raise StudyError(f"{study_path}: [[people.groups]] say how many come; leave --annotators out")
         people["annotators"] = annotators
-    people.pop("family_store", None)  # a rehearsal takes nobody's turn in a real study
+    if "family_store" in people:  # a rehearsal takes nobody's turn in a real study
+        people["family_store"] = FAMILY_STORE
     people.pop("completion_url", None)
     prolific: dict[str, Any] = document.setdefault("prolific", {})
     if annotators is not None:

@@ -1,0 +1,243 @@
+"""A rehearsal: who comes, the copy of the study, and a whole study played through, on bad days and after kills."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sqlite3
+import subprocess
+import sys
+import tomllib
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prolific.rehearse.cast import FATES, SHARES, person, read_shares
+from prolific.rehearse.study_copy import copy_of
+from prolific.rehearse.toml_text import toml_text
+from spa.cli import main
+from spa.errors import StudyError
+from tests.spa.small_study import write_study
+
+STUDY = """
+id = "small"
+title = "A small study"
+seed = 3
+outputs = {files = ["outputs.jsonl"], item_text = "item_text"}
+systems = [{id = "alpha"}, {id = "beta"}, {id = "gamma"}]
+criteria = [{id = "meaning", name = "meaning"}]
+consent.file = "consent.md"
+
+[people]
+annotators = 30
+pay = "2.50"
+minutes = 10
+family_store = "real/family.sqlite"
+family = "all"
+
+[choices]
+outputs = "first"
+comparisons = "chain"
+
+[[screening]]
+id = "native"
+question = "Is English your first language?"
+options = ["Yes", "No"]
+eligible = ["Yes"]
+
+[[attention_checks]]
+id = "colour"
+question = "Choose the word that is a colour."
+options = ["table", "green"]
+expected = "green"
+
+[prolific]
+project = "5f0c1d2e3a4b5c6d7e8f9a0b"
+description = "<p>Read and compare short texts.</p>"
+[prolific.screeners]
+fluent_languages = ["English"]
+approval_rate = 95
+"""
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
+VALUES = st.recursive(
+    st.booleans() | st.integers(-(2**40), 2**40) | st.floats(allow_nan=False, allow_infinity=False) | TEXTS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def written(folder: Path) -> Path:
+    folder.mkdir(exist_ok=True)
+    (folder / "consent.md").write_text("I agree to take part.")
+    return write_study(folder, STUDY)
+
+
+def run(*arguments: object, code: int = 0) -> Any:
+    result = CliRunner().invoke(main, ["rehearse", *map(str, arguments), "--json"], catch_exceptions=False)
+    assert result.exit_code == code, result.output + result.stderr
+    return json.loads(result.stdout) if code == 0 else result.stderr
+
+
+def rows(out: Path, query: str) -> list[tuple[Any, ...]]:
+    with sqlite3.connect(out / "platform.sqlite") as connection:
+        found = connection.execute(query).fetchall()
+    connection.close()
+    return found
+
+
+@given(st.dictionaries(TEXTS, VALUES, max_size=4))
+def test_what_is_written_as_toml_is_read_back(document: dict[str, Any]) -> None:
+    assert tomllib.loads(toml_text(document)) == document
+
+
+def test_people_are_drawn_with_their_shares_and_always_the_same() -> None:
+    """Two thousand people have the fates that were asked for, within four standard errors; the seed decides."""
+    shares = read_shares({"late": 0.1}, consent=True, screening=True, checks=True)
+    drawn = [person(5, number, shares) for number in range(2000)]
+    assert drawn[:50] == [person(5, number, shares) for number in range(50)]
+    assert len({one.participant_id for one in drawn}) == 2000
+    fates = Counter(one.fate for one in drawn)
+    for fate in FATES:
+        share = shares.get(fate, 1 - sum(shares.values()))
+        assert abs(fates[fate] / 2000 - share) <= 4 * (share * (1 - share) / 2000) ** 0.5
+    assert {one.fate for one in (person(6, number, {}) for number in range(20))} == {"completes"}
+
+
+def test_shares_that_cannot_be_are_refused_or_none() -> None:
+    nothing = read_shares({}, consent=False, screening=False, checks=False)
+    assert nothing["declines"] == nothing["screened out"] == nothing["fails checks"] == 0
+    assert nothing["drops out"] == SHARES["drops out"]
+    for given_shares in ({"sleeps": 0.1}, {"late": -0.1}, {"late": 0.9, "drops-out": 0.5}):
+        with pytest.raises(StudyError, match="--share"):
+            read_shares(given_shares, consent=True, screening=True, checks=True)
+
+
+def test_the_copy_leaves_the_study_as_it_is_and_names_its_files(tmp_path: Path) -> None:
+    """Files have their full names, the number is changed, and a real family's store is not touched."""
+    study = written(tmp_path)
+    copy = copy_of(study, annotators=4, seed=1)
+    document = tomllib.loads(copy.text)
+    assert document["outputs"]["files"] == [str(tmp_path / "outputs.jsonl")]
+    assert document["consent"]["file"] == str(tmp_path / "consent.md")
+    assert document["people"]["annotators"] == 4
+    assert document["people"]["family_store"] == "family.sqlite"  # beside the copy
+    assert (copy.project, copy.filled_in) == ("5f0c1d2e3a4b5c6d7e8f9a0b", ())
+    assert study.read_text() == STUDY
+    bare = STUDY.partition("[prolific]")[0].replace('pay = "2.50"', "")
+    study.write_text(bare)
+    assert ["[prolific]" in one or "pay" in one for one in copy_of(study, annotators=None, seed=1).filled_in] == [
+        True,
+        True,
+    ]
+
+
+@pytest.fixture(scope="module")
+def bad_day(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, dict[str, Any]]:
+    folder = tmp_path_factory.mktemp("rehearsed")
+    study, out = written(folder / "study"), folder / "out"
+    shares = [f"--share={name}=0.12" for name in ("drops-out", "returns", "no-answers", "screened-out", "declines")]
+    told = run(study, "--annotators", 8, "--out", out, "--faults", "--seed", 2, *shares, "--share=no-code=0.12")
+    return study, out, told
+
+
+def test_the_bill_is_the_estimate_whatever_people_and_network_do(bad_day: tuple[Path, Path, dict[str, Any]]) -> None:
+    """Eight places at 2.50 and a third are 26.67; all faults happened; one study, each bonus once."""
+    _, out, told = bad_day
+    assert (told["paid"], told["estimate"], told["explained"]) == (8, 2667, "the bill is the estimate")
+    assert float(told["bill"]) == pytest.approx(8 * (250 + 83.33))
+    assert all(one["happened"] for one in told["faults"])
+    assert {one["kind"] for one in told["faults"]} >= {"drop_after_effect", "500_after_effect", "429", "duplicate"}
+    assert rows(out, "SELECT count(*) FROM studies") == [(1,)]
+    assert rows(out, "SELECT submission_id, count(*) FROM bonus_payments GROUP BY 1 HAVING count(*) > 1") == []
+    assert rows(out, "SELECT count(*) FROM bonus_payments") == [(2,)]
+    assert rows(out, "SELECT count(*) FROM submissions WHERE status = 'APPROVED'") == [(8,)]
+
+
+def test_everybody_is_accounted_for(bad_day: tuple[Path, Path, dict[str, Any]]) -> None:
+    """Who came is told by what they did; who left is not in the answers; those are marked as simulated."""
+    _, out, told = bad_day
+    assert sum(one["people"] for one in told["fates"]) == told["came"] > 8
+    paid = sum(
+        int(part.split()[-1])
+        for one in told["fates"]
+        for part in one["platform"].split(", ")
+        if part.startswith("APPROVED")
+    )
+    assert paid == 8
+    results = json.loads((out / "report" / "results.json").read_text())
+    assert {row["group"] for row in results["choices"]["pairs"]} == {"simulated"}
+    page = (out / "rehearsal.html").read_text()
+    assert "nobody was paid" in page
+    assert "26.67" in page
+    assert "spa serve" in page
+
+
+def test_a_rehearsal_that_is_run_again_does_nothing_again(bad_day: tuple[Path, Path, dict[str, Any]]) -> None:
+    study, out, told = bad_day
+    shares = [f"--share={name}=0.12" for name in ("drops-out", "returns", "no-answers", "screened-out", "declines")]
+    asked = "SELECT operation, count(*) FROM requests WHERE method = 'POST' AND operation IN "
+    asked += "('CreateStudy', 'PublishStudy', 'PayBonusPayments', 'BulkApproveSubmissions') GROUP BY 1"
+    before = rows(out, asked)
+    again = run(study, "--annotators", 8, "--out", out, "--faults", "--seed", 2, *shares, "--share=no-code=0.12")
+    assert rows(out, asked) == before
+    assert (again["came"], again["bill"]) == (told["came"], told["bill"])
+    refused = run(study, "--annotators", 9, "--out", out, code=1)
+    assert "other options" in refused
+
+
+def test_late_people_are_paid_and_told(tmp_path: Path) -> None:
+    """Those who enter the code when the time is up may cost more than planned; the bill says why."""
+    told = run(written(tmp_path / "s"), "--annotators", 4, "--out", tmp_path / "o", "--share=late=0.4", "--no-bonus")
+    late = [one for one in told["fates"] if "when the time is up" in one["story"]]
+    assert late
+    assert late[0]["platform"].startswith("APPROVED")
+    assert told["paid"] >= 4
+    assert told["explained"] == (
+        "the bill is the estimate"
+        if told["paid"] == 4
+        else f"{told['paid'] - 4} more were paid than places planned: people who came late"
+    )
+
+
+@pytest.mark.slow
+def test_a_rehearsal_that_is_killed_goes_on(tmp_path: Path) -> None:
+    """Killed at three moments, it ends as one that was not: one study, the bill is the estimate, bonuses once."""
+    study, out = written(tmp_path / "s"), tmp_path / "o"
+    command = [sys.executable, "-c", "from spa.cli import main; main()", "rehearse", str(study), "--annotators", "6"]
+    command += ["--out", str(out), "--json", "--faults"]
+    marks = (
+        "SELECT count(*) FROM studies",
+        "SELECT count(*) >= 3 FROM submissions",
+        "SELECT count(*) FROM bonus_payments",
+    )
+    for mark in marks:
+        program = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while program.poll() is None and not _seen(out, mark):
+            pass
+        assert program.poll() is None, "it was over before it could be killed"
+        program.send_signal(signal.SIGKILL)
+        program.wait()
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert ended.returncode == 0, ended.stderr
+    told = json.loads(ended.stdout)
+    assert (told["paid"], told["explained"]) == (6, "the bill is the estimate")
+    assert rows(out, "SELECT count(*) FROM studies") == [(1,)]
+    assert rows(out, "SELECT count(*) FROM bonus_payments") == [(2,)]
+
+
+def _seen(out: Path, query: str) -> bool:
+    path = out / "platform.sqlite"
+    if not path.exists():
+        return False
+    connection = sqlite3.connect(path, timeout=10)
+    try:
+        return bool(connection.execute(query).fetchone()[0])
+    except sqlite3.OperationalError:  # its tables are being made
+        return False
+    finally:
+        connection.close()
