@@ -115,7 +115,8 @@ def history(moment: Moment, worker_id: str, page: int) -> tuple[tuple[Done, ...]
         .offset((page - 1) * PER_PAGE)
     )
     count = moment.connection.scalar(select(func.count()).select_from(assignments).where(*mine)) or 0
-    return tuple(Done(**row._mapping) for row in rows), pages_of(count)
+    # PostgreSQL adds integers up to a decimal.
+    return tuple(Done(**{**row._mapping, "bonus": int(row.bonus)}) for row in rows), pages_of(count)
 
 
 def sums(moment: Moment, worker_id: str) -> Sums:
