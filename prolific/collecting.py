@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from prolific.api.records import SubmissionRecord
 from prolific.codes import session_codes
-from prolific.desk import SOURCE, Desk
+from prolific.desk import Desk
 from prolific.draft import family_group
+from prolific.made import SOURCE
 from prolific.people.releasing import release_gone
-from prolific.people.verification import FALSE, UNVERIFIED, VERIFIED, ask, claims, last_found, note
+from prolific.people.verification import FALSE, UNVERIFIED, VERIFIED, Claim, ask, last_found, note
 from prolific.reconcile import Difference, reconcile
+from spa.responses.outcomes import forgotten_name
 from spa.responses.visits import Visit
 
 GROUP_CHUNK = 200
@@ -50,7 +52,7 @@ def collect(desk: Desk, session: int) -> Collected:
     records = tuple(desk.platform.submissions.of_study(study_id))
     now = desk.clock()
     overdue = desk.store.release_overdue(now)
-    verified, refuted = _verify(desk, study_id)
+    verified, refuted = _verify(desk, study_id, session)
     released = sum(release_gone(desk.store, record, now=now) for record in records)
     excluded = _exclude(desk, records) if session == 1 else 0
     return _compared(
@@ -72,9 +74,14 @@ def look(desk: Desk, session: int) -> Collected:
 
 
 def _compared(desk: Desk, session: int, records: tuple[SubmissionRecord, ...], **counts: int) -> Collected:
-    visits = tuple(visit for visit in desk.store.visits(SOURCE) if visit.session == session)
+    forgotten = {forgotten_name(desk.store.keyed(one.submission_id)): one.submission_id for one in records}
+    visits = tuple(
+        replace(visit, external_id=forgotten.get(visit.external_id or "", visit.external_id))
+        for visit in desk.store.visits(SOURCE)
+        if visit.session == session
+    )
     found = {
-        visit.external_id: last_found(desk.once.journal, visit.external_id, visit.person)
+        visit.external_id: last_found(desk.store, visit.external_id, visit.annotator_id)
         for visit in visits
         if visit.external_id is not None
     }
@@ -89,18 +96,18 @@ def _compared(desk: Desk, session: int, records: tuple[SubmissionRecord, ...], *
     )
 
 
-def _verify(desk: Desk, study_id: str) -> tuple[int, int]:
+def _verify(desk: Desk, study_id: str, session: int) -> tuple[int, int]:
     """Verify those who came while the platform could not be asked; answers of a false claim do not count."""
     verified = refuted = 0
-    for claim in claims(desk.once.journal).values():
-        if claim.study_id != study_id or last_found(desk.once.journal, claim.submission_id, claim.person) != UNVERIFIED:
+    for visit in [one for one in desk.store.visits(SOURCE) if one.person is not None and one.external_id is not None]:
+        claim = Claim(person=str(visit.person), study_id=study_id, submission_id=str(visit.external_id))
+        if visit.session != session or last_found(desk.store, claim.submission_id, visit.annotator_id) != UNVERIFIED:
             continue
         verdict = ask(desk.platform, claim)
         note(desk.store, claim, verdict)
         verified += verdict.found == VERIFIED
         refuted += verdict.found == FALSE
-        visit = desk.store.find_visit(SOURCE, claim.submission_id)
-        if verdict.found == FALSE and visit is not None and visit.person == claim.person:
+        if verdict.found == FALSE:
             desk.store.release(visit.submission_id, "false_claim", now=desk.clock(), finished=True)
     return verified, refuted
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from prolific.api.access import Access, NoToken, find_access
 from prolific.api.client import Prolific, connect
 from prolific.api.problems import ProlificError
-from prolific.made import study_of
+from prolific.made import SOURCE, study_of
 from prolific.once import Once
 from prolific.study.offer import Offer, offer_of
 from prolific.study.table import ProlificTable, read_table
@@ -25,7 +25,6 @@ from spa.responses.one_run import one_run
 if TYPE_CHECKING:
     from spa.responses.store import Store
 
-SOURCE = "prolific"  # of visits, in the store
 SETTLE_SECONDS = 60.0
 LOCAL_SETTLE_SECONDS = 0.0  # an emulator has done what it will do when the connection ends
 
@@ -131,7 +130,7 @@ def open_desk(
             if not offline:
                 raise
         if alone:
-            stack.enter_context(one_run(workspace.store.name, SOURCE, workspace.store.reading))
+            stack.enter_context(one_run(workspace.store.name, SOURCE, workspace.store.reading, what="bridge"))
         client = None if access is None else stack.enter_context(connect(access, sleep=sleep))
         key = store_key(workspace.store)
         settle = LOCAL_SETTLE_SECONDS if access is not None and access.local else SETTLE_SECONDS

@@ -5,6 +5,8 @@ from __future__ import annotations
 from prolific.once import DONE, KIND
 from spa.journal import Journal
 
+SOURCE = "prolific"  # of visits, in the store
+
 
 def create_key(session: int) -> str:
     """Return the purpose of the call that creates a session's study."""

@@ -17,7 +17,7 @@ from prolific.api.records import (
     TIMED_OUT,
     SubmissionRecord,
 )
-from spa.responses.outcomes import COMPLETED
+from spa.responses.outcomes import COMPLETED, WITHDRAWN
 from spa.responses.visits import Visit
 
 Kind = Literal[
@@ -140,6 +140,8 @@ def _kinds(
     handed_in = record.status == AWAITING_REVIEW or record.status in PAID
     if visit is not None and visit.completed:
         yield from _with_answers(record, visit, codes)
+    elif visit is not None and visit.outcome == WITHDRAWN:
+        return
     elif visit is not None and visit.finished:
         if handed_in and record.code == codes[COMPLETED]:
             yield "code_claimed_without_answers"

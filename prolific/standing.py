@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from statistics import median
 
 from prolific.api.records import AWAITING_REVIEW, PAID
-from prolific.desk import SOURCE, Desk
+from prolific.desk import Desk
+from prolific.made import SOURCE
 from prolific.money.estimate import auto_approval
 
 

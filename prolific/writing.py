@@ -7,6 +7,7 @@ from hashlib import sha256
 
 from prolific.api.records import RETURNED, SubmissionRecord
 from prolific.desk import Desk
+from prolific.made import SOURCE
 from prolific.once import Facts, Undecided
 from spa.errors import StudyError
 from spa.journal import Call
@@ -28,7 +29,8 @@ def send_message(desk: Desk, session: int, participant_ids: Sequence[str], body:
     study_id = desk.need_study(session)
     sent = 0
     for person in dict.fromkeys(participant_ids):
-        key = f"message {person} {sha256(text.encode()).hexdigest()[:16]}"
+        annotator_id = desk.store.person_id(SOURCE, person)
+        key = f"message {annotator_id} {sha256(text.encode()).hexdigest()[:16]}"
         if desk.once.done(key) is not None:
             continue
 
@@ -39,7 +41,7 @@ def send_message(desk: Desk, session: int, participant_ids: Sequence[str], body:
         def find(call: Call, person: str = person) -> Facts | None:
             return {"seen": "on the platform"} if _was_sent(desk, person, text) else None
 
-        desk.once.carry_out(key, {"to": person, "body": text}, send=send, find=find)
+        desk.once.carry_out(key, {"to": annotator_id, "body": text}, send=send, find=find)
         sent += 1
     return sent
 
@@ -48,7 +50,7 @@ def ask_return(desk: Desk, record: SubmissionRecord, reason: str) -> bool:
     """Ask a participant to return a submission, once; returns whether it was asked now."""
     if record.return_requested or record.status == RETURNED:
         return False
-    key = f"ask return {record.submission_id}"
+    key = f"ask return {desk.store.keyed(record.submission_id)}"
 
     def send() -> Facts:
         desk.platform.submissions.request_return(record.submission_id, [reason])

@@ -20,10 +20,10 @@ from prolific.api.access import IDENTIFIER, Access, NoToken, find_access
 from prolific.api.client import Prolific, connect
 from prolific.api.records import REJECTED, RETURNED, TIMED_OUT
 from prolific.codes import completion_address, completion_base, session_codes
-from prolific.desk import SOURCE, store_key
-from prolific.made import session_of
+from prolific.desk import store_key
+from prolific.made import SOURCE, session_of, study_of
 from prolific.people.events import EventDoor
-from prolific.people.verification import FALSE, UNVERIFIED, VERIFIED, Claim, ask, claims, last_found, note
+from prolific.people.verification import FALSE, UNVERIFIED, VERIFIED, Claim, ask, last_found, note
 from prolific.study.body import DOOR, PLACEHOLDERS
 from prolific.study.offer import Offer, offer_of
 from prolific.study.table import read_table
@@ -104,13 +104,14 @@ class Door:
 
     def leave(self, visit: Visit, outcome: Outcome) -> Response:
         """Send the browser back to the platform with the code of the outcome, which is on disk."""
-        if visit.external_id is not None and last_found(self.journal, visit.external_id) == UNVERIFIED:
+        if visit.external_id is not None and last_found(self.house.store, visit.external_id) == UNVERIFIED:
             self._verify_again(visit)
         return self.house.leave(completion_address(session_codes(self.house.store, visit.session)[outcome], self.base))
 
     def _refusal(self, claim: Claim) -> Response | None:
         """Ask the platform, unless it has vouched for this claim before, and say what keeps the visitor out."""
-        if last_found(self.journal, claim.submission_id, claim.person) == VERIFIED:
+        store = self.house.store
+        if last_found(store, claim.submission_id, store.person_id(SOURCE, claim.person)) == VERIFIED:
             return None
         verdict = ask(self.client, claim)
         note(self.house.store, claim, verdict)
@@ -141,6 +142,7 @@ class Door:
         )
 
     def _verify_again(self, visit: Visit) -> None:
-        claim = claims(self.journal, visit.external_id).get(str(visit.external_id))
-        if claim is not None and claim.person == visit.person:
+        study_id = study_of(self.journal, self.key, visit.session)
+        if visit.person is not None and study_id is not None:
+            claim = Claim(person=visit.person, study_id=study_id, submission_id=str(visit.external_id))
             note(self.house.store, claim, ask(self.client, claim))

@@ -70,7 +70,7 @@ class EventDoor:
             raise HTTPException(HTTPStatus.BAD_REQUEST)
         with self._house.store.transaction() as connection:
             seen = self._journal.calls(KIND, SCOPE, event_id)
-            call = None if seen else begin(connection, KIND, SCOPE, event_id, body.decode("utf-8", "backslashreplace"))
+            call = None if seen else begin(connection, KIND, SCOPE, event_id, self._without_names(body))
         if call is not None:
             self._journal.finish(call, self._act(body))
         elif seen[-1].outcome == STARTED:  # taken and not finished, as by a server that was killed
@@ -104,13 +104,16 @@ class EventDoor:
                 log.error("%s", error)
                 raise HTTPException(HTTPStatus.SERVICE_UNAVAILABLE) from error
 
+    def _without_names(self, body: bytes) -> str:
+        """Return what is kept of an event: that it came, and of what; nobody's id."""
+        event = _read(body)
+        kept = {"event_type": event.get("event_type"), "status": event.get("status")}
+        return json.dumps({**kept, "resource": self._house.store.keyed(str(event.get("resource_id", "")))})
+
     def _act(self, body: bytes) -> str:
         """Look at the submission that an event names, and say what came of it."""
-        try:
-            event: Any = json.loads(body)
-        except ValueError:
-            return "unreadable"
-        if not isinstance(event, dict) or event.get("event_type") != SUBMISSION_CHANGED:
+        event = _read(body)
+        if event.get("event_type") != SUBMISSION_CHANGED:
             return "noted"
         submission_id = str(event.get("resource_id", ""))
         if self._client is None or IDENTIFIER.fullmatch(submission_id) is None:
@@ -121,3 +124,12 @@ class EventDoor:
             log.error("%s", error)
             return "left to collect"
         return "released" if release_gone(self._house.store, record, now=self._house.clock()) else "noted"
+
+
+def _read(body: bytes) -> dict[str, Any]:
+    """Return a signed event; one that cannot be read says nothing."""
+    try:
+        event = json.loads(body)
+    except ValueError:
+        return {}
+    return event if isinstance(event, dict) else {}

@@ -9,10 +9,11 @@ from typing import Final, Literal
 from prolific.api.client import Prolific
 from prolific.api.problems import ProlificError, Refused
 from prolific.api.records import SubmissionRecord
+from prolific.made import SOURCE
 from spa.journal import STARTED, Journal, begin, finish
 from spa.responses.store import Store
 
-KIND = "prolific visit"  # in the journal; scope is the platform's submission
+KIND = "prolific visit"  # in the journal; scope is the keyed hash of the platform's submission
 VERIFY = "verify"
 Found = Literal["verified", "unverified", "false"]
 VERIFIED: Final = "verified"
@@ -61,34 +62,24 @@ def ask(client: Prolific | None, claim: Claim) -> Verdict:
 
 
 def note(store: Store, claim: Claim, verdict: Verdict) -> None:
-    """Put on record what the platform said; it is on disk when this returns."""
-    claimed = json.dumps({"person": claim.person, "study_id": claim.study_id}, sort_keys=True)
+    """Put on record what the platform said, without names; it is on disk when this returns."""
+    claimed = json.dumps({"annotator_id": store.person_id(SOURCE, claim.person), "study_id": claim.study_id})
     with store.transaction() as connection:
-        call = begin(connection, KIND, claim.submission_id, VERIFY, claimed)
+        call = begin(connection, KIND, store.keyed(claim.submission_id), VERIFY, claimed)
         finish(connection, call, verdict.found, response=verdict.reason or None, facts={})
 
 
-def last_found(journal: Journal, submission_id: str, person: str | None = None) -> Found | None:
-    """Return what is known of a submission (and of this person's claim to it); ``None`` where nobody came.
+def last_found(store: Store, submission_id: str, annotator_id: str | None = None) -> Found | None:
+    """Return what is known of a submission (and of this annotator's claim to it); ``None`` where nobody came.
 
     What was once verified stays so: the platform's submission does not change hands.
     """
     found: Found | None = None
-    for call in journal.calls(KIND, submission_id, VERIFY):
-        if call.outcome == STARTED or (person is not None and json.loads(call.request).get("person") != person):
+    for call in Journal(store).calls(KIND, store.keyed(submission_id), VERIFY):
+        claimed = json.loads(call.request)["annotator_id"]
+        if call.outcome == STARTED or annotator_id not in (None, claimed):
             continue
         if call.outcome == VERIFIED:
             return VERIFIED
         found = FALSE if call.outcome == FALSE else UNVERIFIED
-    return found
-
-
-def claims(journal: Journal, submission_id: str | None = None) -> dict[str, Claim]:
-    """Return the last claim to each submission that somebody came with, or to one of them."""
-    found: dict[str, Claim] = {}
-    calls = journal.every(KIND) if submission_id is None else journal.calls(KIND, submission_id, VERIFY)
-    for call in calls:
-        if call.key == VERIFY:
-            said = json.loads(call.request)
-            found[call.scope] = Claim(person=said["person"], study_id=said["study_id"], submission_id=call.scope)
     return found

@@ -9,7 +9,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from prolific.desk import SOURCE
+from prolific.made import SOURCE
 from prolific.rehearse.bill import Bill
 from prolific.rehearse.cast import FATES, STORIES
 from prolific.rehearse.play import Rehearsal

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import httpx2
 import pytest
+from click.testing import CliRunner
 
 from prolific.people.signature import signature
 from prolific.people.verification import last_found
+from spa.cli import main
 from spa.journal import Journal
 from tests.prolific.conftest import running
 from tests.prolific.running_study import Running, running_study
@@ -24,7 +26,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Running, s
 
 
 def found(study: Running, submission_id: str) -> str | None:
-    return last_found(Journal(study.workspace.store), submission_id)
+    return last_found(study.workspace.store, submission_id)
 
 
 def address(study: Running, **given: str) -> str:
@@ -207,3 +209,20 @@ def test_subscribing_twice_leaves_one_subscription_of_each_event(study: tuple[Ru
         running.emulator.people.advance(seconds=1)
     assert visit is not None
     assert visit.release_reason == "returned"
+
+
+def test_the_record_of_calls_names_nobody_and_who_is_forgotten_is_no_difference(study: tuple[Running, str]) -> None:
+    running, study_id = study
+    visitor = running.complete(study_id)
+    event = {"event_type": "submission.status.change", "resource_id": visitor.submission_id, "status": "ACTIVE"}
+    assert send(running, {**event, "participant_id": visitor.person}, event_id="names").status_code == 204
+    running.spa("message", "--to", visitor.submission_id, "--text", "Thank you.", yes=True)
+    journal = Journal(running.workspace.store)
+    calls = [call for kind in ("prolific", "prolific visit", "prolific event") for call in journal.every(kind)]
+    assert len(calls) > 4
+    assert [call for call in calls if visitor.person in f"{call.scope} {call.key} {call.request} {call.response}"] == []
+    forgotten = CliRunner().invoke(main, ["forget", str(running.path), "--person", visitor.person, "--yes"])
+    assert forgotten.exit_code == 0, forgotten.output
+    told = running.json("reconcile")[0]["differences"]
+    assert [one for one in told if visitor.submission_id in one["submission_id"]] == []
+    assert visitor.submission_id in running.json("approve")[0]["to_approve"], "and is paid all the same"
