@@ -1,0 +1,20 @@
+"""The rehearsal with a dozen annotators: everything is killed at random, and everything is there once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.mturk.rehearsal import rehearse
+from tests.mturk.studies import STUDY
+from tests.spa.small_study import write_study
+
+
+@pytest.mark.slow
+def test_a_dozen_annotators_are_paid_once_whatever_is_killed(tmp_path: Path) -> None:
+    text = STUDY.replace("ANNOTATORS", "12").replace("[mturk]", '[mturk]\nform = "external"')
+    found = rehearse(write_study(tmp_path, text), annotators=12, kills=3, seed=4)
+    assert found["paid"] == found["estimate"] == "14.40"
+    assert found["endpoint_kills"] >= 1
+    assert found["commands_killed"].get("publish", 0) >= 1
