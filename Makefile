@@ -1,7 +1,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-.PHONY: demo test check fix bench calibrate golden clean
+.PHONY: demo test check docs fix bench calibrate golden clean
 
 demo: $(VENV)/.installed
 	rm -rf demo-out
@@ -16,6 +16,9 @@ check: $(VENV)/.installed-check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -q tests/test_docs.py tests/test_architecture.py
+
+docs: $(VENV)/.installed-docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
 
 fix: $(VENV)/.installed-check
 	$(BIN)/ruff format .
@@ -50,3 +53,10 @@ $(VENV)/.installed-check: $(VENV)/.installed-test
 
 clean:
 	rm -rf $(VENV) .venv-awscli demo-out dist
+
+$(VENV)/.installed-docs: $(VENV)/.installed-test
+	$(BIN)/python -m pip install --quiet --group docs
+	touch $@
+
+clean:
+	rm -rf $(VENV) demo-out dist site
