@@ -42,3 +42,9 @@ def test_every_invariant_in_the_architecture_names_a_test_that_exists() -> None:
     assert len(named) >= 8
     for path, function in named:
         assert f"def {function}(" in (ROOT / path).read_text(), f"{path}::{function}"
+
+
+def test_every_document_has_a_place_in_the_site() -> None:
+    nav = (ROOT / "mkdocs.yml").read_text()
+    documents = [path.name for path in sorted((ROOT / "docs").glob("*.md"))]
+    assert [name for name in documents if not re.search(rf"(- |: ){re.escape(name)}$", nav, flags=re.M)] == []
