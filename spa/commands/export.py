@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import click
 
@@ -22,7 +22,14 @@ if TYPE_CHECKING:
 @click.option(
     "--out", required=True, type=click.Path(file_okay=False, path_type=Path), help="Folder that the tables go to."
 )
-@click.option("--format", "format_", type=click.Choice(["csv", "parquet", "jsonl"]), default="csv", show_default=True)
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["csv", "parquet", "jsonl", "huggingface"]),
+    default="csv",
+    show_default=True,
+    help="huggingface: a dataset folder, Parquet files with a card.",
+)
 @click.option("--incomplete", is_flag=True, help="Also the finished pages of visits that were not completed.")
 @click.option("--raw", is_flag=True, help="Also every call to an LLM, with request and response: calls.jsonl.")
 @click.option("--store", metavar="PATH|URL", help="The store. [default: STUDY with the suffix .sqlite]")
@@ -30,7 +37,7 @@ if TYPE_CHECKING:
 def export(
     study: Path,
     out: Path,
-    format_: TableFormat,
+    format_: TableFormat | Literal["huggingface"],
     incomplete: bool,
     raw: bool,
     store: str | None,
@@ -44,12 +51,16 @@ def export(
     """
     import json
 
+    from spa.responses.dataset_folder import write_dataset
     from spa.responses.export import export_tables, write_tables
 
     with open_workspace(study, store, read_only=True) as workspace:
         tables = export_tables(workspace.store, incomplete=unfinished(workspace) if incomplete else ())
-        paths = write_tables(tables, out, format=format_)
-        rows = {path: getattr(tables, path.stem).height for path in paths}
+        if format_ == "huggingface":
+            rows = write_dataset(tables, out, title=workspace.study.title, language=workspace.study.language)
+        else:
+            paths = write_tables(tables, out, format=format_)
+            rows = {path: getattr(tables, path.stem).height for path in paths}
         if raw:
             from spa.annotators.raters.raw import write_calls
 

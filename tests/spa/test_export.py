@@ -378,3 +378,17 @@ def save_all(store: Store, answers_of_each: Sequence[tuple[Response | Missing, .
         )
         for number, each in enumerate(answers_of_each, start=1):
             save_answers(connection, number, each)
+
+
+def test_a_dataset_folder_names_each_table_that_has_rows(workspace: Workspace, tmp_path: Path) -> None:
+    import yaml
+
+    workspace.store.complete(visit(workspace, "whole")[0], completion_code="C")
+    out = tmp_path / "dataset"
+    arguments = ["export", str(tmp_path / "study.toml"), "--out", str(out), "--format", "huggingface"]
+    assert CliRunner().invoke(main, arguments).exit_code == 0
+    head = yaml.safe_load((out / "README.md").read_text().split("---")[1])
+    assert head["pretty_name"] == "A small study"
+    assert {each["config_name"] for each in head["configs"]} == {"preferences", "ratings", "choices", "annotators"}
+    for each in head["configs"]:
+        assert pl.read_parquet(out / each["data_files"]).height > 0
