@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 from xml.sax.saxutils import quoteattr
 
-from analysis.plain_text import clean
+from analysis.plain_text import clean, shown_name
 
 Value = TypeVar("Value")
 # Okabe & Ito (2008), those with enough contrast on white and on black first.
@@ -67,3 +67,8 @@ def _width(character: str) -> float:
 def cycle(values: Sequence[Value], keys: Sequence[str]) -> list[Value]:
     """Return one value a key, from the start again where there are more keys."""
     return [values[position % len(values)] for position in range(len(keys))]
+
+
+def named(names: Mapping[str, str] | None, key: str) -> str:
+    """Return what a system, group or criterion is called in a figure."""
+    return shown_name((names or {}).get(key, key))

@@ -10,17 +10,29 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from analysis.drawing import COLOURS, DASHES, INK, SCHEMA, SHAPES, cut_text, cycle, to_svg
+from analysis.drawing import COLOURS, DASHES, INK, SCHEMA, SHAPES, cut_text, cycle, named, to_svg
+from analysis.matrices import agreement_matrix, pair_matrix
 from analysis.plain_text import shown_name
+from analysis.rating_bars import rating_bars, rating_counts
 
-__all__ = ["COLOURS", "Axis", "Dot", "Point", "draw", "forest_plot", "lines_plot", "means_plot", "pair_matrix"]
+__all__ = [
+    "COLOURS",
+    "Axis",
+    "Dot",
+    "Point",
+    "agreement_matrix",
+    "draw",
+    "forest_plot",
+    "lines_plot",
+    "means_plot",
+    "pair_matrix",
+    "rating_bars",
+    "rating_counts",
+]
 PLOT_WIDTH = 210  # pixels of the axis
 TEXT_WIDTH = 185  # pixels for number and group at its right
 NUMBER_WIDTH = 76  # of these, for the number and its stars
 LINE = 17  # pixels a dot
-CELL = 62  # pixels of a pair's side in the matrix
-NAME_WIDTH = 130  # pixels for a system's name beside the matrix
-STRONG = 0.22  # from 50 %: the cell is so dark that its text turns light
 GAP = 10  # pixels between the rows of one label and the next label
 
 
@@ -82,16 +94,16 @@ def forest_plot(
     several_exposures = len({row.get("exposure") for row in listed}) > 1
     dots = []
     for row in listed:
-        label = f"{_named(system_names, row['system_x'])} over {_named(system_names, row['system_y'])}"
+        label = f"{named(system_names, row['system_x'])} over {named(system_names, row['system_y'])}"
         if several_exposures:
             label += f" ({row['exposure']} {'output' if row['exposure'] == 1 else 'outputs'} each)"
         share = row.get(value)
         number = "no answers" if share is None else f"{100 * share:.1f}%{row.get('stars') or ''}"
         dots.append(
             Dot(
-                panel=_named(criterion_names, row.get("criterion", "")),
+                panel=named(criterion_names, row.get("criterion", "")),
                 label=label,
-                group=_named(group_names, row["group"]),
+                group=named(group_names, row["group"]),
                 value=_times(share, 100),
                 low=_times(row.get("ci_low"), 100),
                 high=_times(row.get("ci_high"), 100),
@@ -121,9 +133,9 @@ def means_plot(
     listed = [dict(row) for row in rows]
     dots = [
         Dot(
-            panel=_named(criterion_names, row.get("criterion", "")),
-            label=_named(system_names, row["system"]),
-            group=_named(group_names, row["group"]),
+            panel=named(criterion_names, row.get("criterion", "")),
+            label=named(system_names, row["system"]),
+            group=named(group_names, row["group"]),
             value=row.get("mean"),
             low=row.get("ci_low"),
             high=row.get("ci_high"),
@@ -228,128 +240,6 @@ def lines_plot(
     return to_svg(specification, datasets, alternative)
 
 
-def pair_matrix(
-    rows: Iterable[Mapping[str, Any]],
-    *,
-    value: str = "mean",
-    system_names: Mapping[str, str] | None = None,
-    alternative: str = "How often the system of a row is better than that of a column.",
-) -> str:
-    """Draw every pair at once: the share of the row's system over the column's, darker the further from 50 %.
-
-    Parameters
-    ----------
-    rows : iterable of mapping
-        Rows of ``preferences`` or ``choices.pairs`` of one group, criterion and exposure.
-    value : str
-        Key of the share: ``"mean"`` or ``"win_rate"``.
-    system_names : mapping of str to str, optional
-        Names to show instead of ids.
-    alternative : str
-        What a screen reader says in place of the figure.
-
-    Returns
-    -------
-    str
-        An SVG document; empty where there is no pair.
-    """
-    listed = list(rows)
-    order = list(dict.fromkeys(row[side] for row in listed for side in ("system_x", "system_y")))
-    if not order:
-        return ""
-    names = [cut_text(_named(system_names, system), NAME_WIDTH) for system in order]
-    cells = []
-    for row in listed:
-        share = row.get(value)
-        for first, second, shown in (("system_x", "system_y", share), ("system_y", "system_x", _turned(share))):
-            text = "\u2013" if shown is None else f"{100 * shown:.0f}%"
-            cells.append(
-                {
-                    "row": order.index(row[first]),
-                    "column": order.index(row[second]),
-                    "share": shown,
-                    "text": text,
-                    "stars": row.get("stars") or "",
-                    "strong": shown is not None and abs(shown - 0.5) > STRONG,
-                }
-            )
-    return to_svg(_matrix(names), {"cells": cells, "names": _placed(names)}, alternative)
-
-
-def _turned(share: float | None) -> float | None:
-    return None if share is None else 1 - share
-
-
-def _placed(names: Sequence[str]) -> list[dict[str, Any]]:
-    return [{"place": place, "name": name} for place, name in enumerate(names)]
-
-
-def _matrix(names: Sequence[str]) -> dict[str, Any]:
-    """Return the matrix as Vega-Lite, its columns named by number below so that long names fit."""
-    size = len(names)
-    ends = [-0.5, size - 0.5]
-    place, down = (
-        {"type": "quantitative", "axis": None, "scale": {"domain": domain, "nice": False}}
-        for domain in (ends, ends[::-1])
-    )
-    x, y = {"field": "column", **place}, {"field": "row", **down}
-    box = {
-        "x": {"field": "left", **place},
-        "x2": {"field": "right"},
-        "y": {"field": "top", **down},
-        "y2": {"field": "bottom"},
-    }
-    edges = [
-        {"calculate": f"datum.{name} {sign} 0.47", "as": edge}
-        for name, sign, edge in (
-            ("column", "-", "left"),
-            ("column", "+", "right"),
-            ("row", "-", "top"),
-            ("row", "+", "bottom"),
-        )
-    ]
-    shade = {"domain": [0, 0.5, 1], "range": ["#D55E00", "#e8e8e8", "#0072B2"], "clamp": True}
-    data: dict[str, Any] = {"data": {"name": "cells"}}
-    word: dict[str, Any] = {"type": "text", "baseline": "middle", "fontSize": 12}
-    ink = {"condition": {"test": "datum.strong", "value": "#ffffff"}, "value": "#1a1a1a"}
-    layers = [
-        {
-            **data,
-            "transform": [{"filter": "isValid(datum.share)"}, *edges],
-            "mark": {"type": "rect"},
-            "encoding": {**box, "color": {"field": "share", "type": "quantitative", "legend": None, "scale": shade}},
-        },
-        {**data, "mark": word, "encoding": {"x": x, "y": y, "text": {"field": "text"}, "color": ink}},
-        {
-            **data,
-            "mark": {**word, "dy": 13, "fontSize": 10},
-            "encoding": {"x": x, "y": y, "text": {"field": "stars"}, "color": ink},
-        },
-    ]
-    named = {
-        "data": {"name": "names"},
-        "mark": {"type": "text", "align": "right", "baseline": "middle", "color": INK, "fontSize": 12, "limit": 0},
-        "encoding": {"y": {"field": "place", **down}, "x": {"value": NAME_WIDTH}, "text": {"field": "name"}},
-        "width": NAME_WIDTH,
-        "height": CELL * size,
-    }
-    above = {
-        "data": {"name": "names"},
-        "mark": {"type": "text", "align": "left", "baseline": "middle", "color": INK, "fontSize": 12, "angle": 320},
-        "encoding": {"x": {"field": "place", **place}, "y": {"value": NAME_WIDTH / 2}, "text": {"field": "name"}},
-        "width": CELL * size,
-        "height": NAME_WIDTH / 2 + 8,
-    }
-    corner = {"data": {"values": [{}]}, "mark": {"type": "point", "opacity": 0}, "width": NAME_WIDTH, "height": 10}
-    whole = {"layer": layers, "width": CELL * size, "height": CELL * size}
-    return {
-        "$schema": SCHEMA,
-        "vconcat": [{"hconcat": [corner, above], "spacing": 8}, {"hconcat": [named, whole], "spacing": 8}],
-        "spacing": 2,
-        "resolve": {"scale": {"x": "independent", "y": "independent"}},
-    }
-
-
 def _rows(names: Sequence[str]) -> Any:
     import altair as alt
 
@@ -427,10 +317,6 @@ def _places(dots: Sequence[Dot], reference: float | None) -> _Places:
         labels[-1] |= {"bottom": y, "reference": reference}
         y += GAP
     return _Places(labels=labels, lines=lines, height=y)
-
-
-def _named(names: Mapping[str, str] | None, key: str) -> str:
-    return shown_name((names or {}).get(key, key))
 
 
 def _times(value: float | None, factor: float) -> float | None:

@@ -16,6 +16,7 @@ from analysis.plain_text import clean
 from analysis.plan import Plan
 from analysis.preference_checks.filtering import SweepRow, consistency_sweep
 from analysis.preregistration import freeze, planned
+from analysis.rating_bars import RatingCount, rating_counts
 from analysis.report.document import Section
 from analysis.report.sections import build_document
 from analysis.report.words import Names
@@ -95,6 +96,12 @@ def analysed(state: str) -> Analysed:
 def profiles(state: str) -> list[AnnotatorProfile]:
     """Return what each annotator's answers look like."""
     return annotator_profiles(answers(state).tables)
+
+
+@st.cache_resource(show_spinner=False, max_entries=2)
+def spread(state: str) -> list[RatingCount]:
+    """Return how often each system got each rating."""
+    return rating_counts(answers(state).tables)
 
 
 @st.cache_resource(show_spinner=False, max_entries=2)

@@ -9,7 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-from analysis.figures import forest_plot, pair_matrix
+from analysis.figures import agreement_matrix, forest_plot, pair_matrix, rating_bars
 from analysis.report.words import p_value, percent
 from streamlit_app import loading
 from streamlit_app.loading import Analysed
@@ -36,6 +36,10 @@ def show() -> None:
     part = st.segmented_control("Part", offered, default=offered[0], required=True, label_visibility="collapsed")
     if part in PARTS:
         show_sections(found.sections, PARTS[part])
+        if part == "Ratings":
+            _spread(found, state)
+        elif part == "Agreement":
+            _agreement(found)
     elif part == MATRIX:
         _matrix(found)
     elif part == BOUND:
@@ -53,6 +57,35 @@ def _offered(found: Analysed) -> list[str]:
     if results["preferences"]:
         named.append(BOUND)
     return [*named, DISAGREE] if results["disagreements"] else named
+
+
+def _spread(found: Analysed, state: str) -> None:
+    """Show how often each system got each rating."""
+    counts, names = loading.spread(state), found.names
+    if not counts:
+        return
+    st.subheader("How the ratings are spread")
+    group, criterion = _group_and_criterion([(each.group, each.criterion) for each in counts], found)
+    own = [each for each in counts if (each.group, each.criterion) == (group, criterion)]
+    show_figure(rating_bars(own, system_names={each.system: names.system(each.system) for each in own}))
+
+
+def _agreement(found: Analysed) -> None:
+    """Show how far every two annotators agree, where there are few enough to see them."""
+    rows = [row for row in found.results["annotator_pairs"] if row["source"] == "ratings"]
+    if not rows:
+        return
+    st.subheader("Agreement of every two annotators (Krippendorff's alpha)")
+    group, criterion = _group_and_criterion([(row["group"], row["criterion"]) for row in rows], found)
+    show_figure(agreement_matrix(row for row in rows if (row["group"], row["criterion"]) == (group, criterion)))
+
+
+def _group_and_criterion(there: list[tuple[str, str]], found: Analysed) -> tuple[str, str]:
+    left, right = st.columns(2)
+    groups = list(dict.fromkeys(group for group, _ in there))
+    group = left.selectbox("Group", groups, format_func=found.names.group)
+    criteria = list(dict.fromkeys(criterion for own, criterion in there if own == group))
+    return group, right.selectbox("Criterion", criteria, format_func=found.names.criterion)
 
 
 def _matrix(found: Analysed) -> None:

@@ -7,7 +7,19 @@ from xml.etree import ElementTree
 
 import pytest
 
-from analysis.figures import COLOURS, SHAPES, Axis, draw, forest_plot, means_plot
+from analysis.drawing import SHAPES
+from analysis.figures import (
+    COLOURS,
+    Axis,
+    agreement_matrix,
+    draw,
+    forest_plot,
+    means_plot,
+    pair_matrix,
+    rating_bars,
+    rating_counts,
+)
+from tests.analysis.answers import check, ratings
 from tests.analysis.sample_results import ARABIC, CHINESE, HOSTILE, TEMPLATE, full_results, many_results, preference
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -92,3 +104,41 @@ def test_control_characters_do_not_end_the_program():
 
 def test_no_rows_no_figure():
     assert forest_plot([]) == means_plot([]) == draw([], Axis(low=0, high=1, title=""), "") == ""
+
+
+def test_a_matrix_shows_each_pair_from_both_sides():
+    rows = [
+        {"system_x": "x", "system_y": "y", "mean": 0.7, "stars": "**"},
+        {"system_x": "y", "system_y": "z", "mean": None, "stars": None},
+    ]
+    shown = texts(pair_matrix(rows, system_names={"x": HOSTILE}))
+    assert shown.count("70%") == shown.count("30%") == 1
+    assert shown.count("**") == 2
+    assert shown.count("\u2013") == 2
+    assert any(name.startswith(HOSTILE[:5]) for name in shown)
+    assert pair_matrix([]) == ""
+
+
+def test_agreement_stands_on_both_sides_of_the_diagonal():
+    rows = [{"annotator_x": "a", "annotator_y": "b", "krippendorff_alpha": -0.25, "cohen_kappa": 0.5}]
+    assert texts(agreement_matrix(rows)).count("\u22120.25") == 2
+    assert texts(agreement_matrix(rows, value="cohen_kappa")).count("0.50") == 2
+
+
+def test_ratings_are_counted_by_system_and_drawn_around_the_middle():
+    table = ratings([(f"a{n}", "i", "x", score) for n, score in enumerate([1, 3, 5, 5])] + [("a0", "i", "y", 3)])
+    counts = rating_counts(check(ratings=table))
+    assert [(each.system, each.score, each.n, each.share) for each in counts] == [
+        ("x", 1, 1, 0.25),
+        ("x", 3, 1, 0.25),
+        ("x", 5, 2, 0.5),
+        ("y", 3, 1, 1.0),
+    ]
+    shown = texts(rating_bars(counts))
+    assert (shown.count("25%"), shown.count("50%"), shown.count("100%")) == (2, 1, 1)
+    assert rating_bars([]) == ""
+
+
+def test_scores_from_0_to_100_are_no_bars():
+    table = ratings([("a", f"i{n}", "x", n) for n in range(12)])
+    assert rating_counts(check(ratings=table)) == []
