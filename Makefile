@@ -51,12 +51,9 @@ $(VENV)/.installed-check: $(VENV)/.installed-test
 	$(PYTHON) -m venv .venv-awscli
 	.venv-awscli/bin/python -m pip install --quiet awscli
 
-clean:
-	rm -rf $(VENV) .venv-awscli demo-out dist
-
 $(VENV)/.installed-docs: $(VENV)/.installed-test
 	$(BIN)/python -m pip install --quiet --group docs
 	touch $@
 
 clean:
-	rm -rf $(VENV) demo-out dist site
+	rm -rf $(VENV) .venv-awscli demo-out dist site
