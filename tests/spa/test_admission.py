@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -13,7 +12,6 @@ import pytest
 from sqlalchemy import insert
 
 from spa.responses.admission import NoneLeft, QuotaFull, Rules, SecondVisit, WrongSession
-from spa.responses.database import again_on_conflict
 from spa.responses.leases import Lease, lock_leases
 from spa.responses.outcomes import COMPLETED, NO_CONSENT, OUTCOMES, RETURNED, SCREENED_OUT
 from spa.responses.store import Store
@@ -183,26 +181,24 @@ def test_each_outcome_of_each_source_has_a_random_code_of_its_own(store: Store) 
 
 def test_two_processes_that_wait_for_one_another_are_both_served(postgres_url: str) -> None:
     """One holds a visit, by a page of it, and wants to give leases; the other gives leases and wants the visit."""
-    begun, sent = Event(), Event()
+    sent = Event()
     with Store.create(postgres_url) as one, Store.open(postgres_url) as two, ThreadPoolExecutor(1) as other:
         one.save_build("fingerprint", draws(1))
         visit = come(one, "ada", "v1")
 
         def finish_after_a_page() -> None:
             with two.transaction() as connection:
-                two_pages = {"submission_id": visit.submission_id, "page_id": "p1", "body": "{}", "received_at": 1.0}
-                connection.execute(insert(payloads), two_pages)
+                connection.exec_driver_sql("SET LOCAL deadlock_timeout = '60s'")  # so that the other gives way
+                page = {"submission_id": visit.submission_id, "page_id": "p1", "body": "{}", "received_at": 1.0}
+                connection.execute(insert(payloads), page)
                 sent.set()
-                begun.wait(20)
-                time.sleep(0.2)  # so that the other holds the lock of the leases and waits for this visit
+                with two.reading() as looking:  # until the other holds the lock of the leases and waits for this visit
+                    while not looking.exec_driver_sql("SELECT count(*) FROM pg_locks WHERE NOT granted").scalar():
+                        looking.rollback()
                 lock_leases(connection)
 
-        def insist() -> None:
-            again_on_conflict(finish_after_a_page)
-
-        waiting = other.submit(insist)
+        waiting = other.submit(finish_after_a_page)
         assert sent.wait(20)
-        begun.set()
         assert one.release(visit.submission_id, RETURNED, now=2.0)
         waiting.result(timeout=60)
         assert [page.page_id for page in one.payloads(visit.submission_id)] == ["p1"]
