@@ -216,6 +216,21 @@ def test_everything_can_be_done_by_keyboard(browser: Browser, lab: Lab) -> None:
     assert [one["fields"] for one in lab.submissions(hit)] == [{"score": "6"}]
 
 
+def test_the_site_works_without_script(browser: Browser, lab: Lab) -> None:
+    lab.publish()
+    with open_context(browser, java_script_enabled=False) as context:
+        tab = signed_in(context, lab, lab.worker())
+        tab.get_by_label("Search").fill("story")
+        tab.get_by_role("button", name="Show").click()
+        tab.get_by_role("link", name="Rate a story").click()
+        tab.get_by_role("button", name="Accept and work").click()
+        expect(tab.get_by_text("until 20")).to_be_visible()  # a date in place of the countdown
+        expect(tab.get_by_role("link", name="I have submitted")).to_be_visible()
+        tab.get_by_role("link", name="Return", exact=True).click()
+        tab.get_by_role("button", name="Yes, return it").click()
+        expect(tab.get_by_text("The HIT was returned.")).to_be_visible()
+
+
 def press_to(tab: Tab, name: str) -> None:
     """Press Tab until an element with this text has the focus, which must be seen."""
     for _ in range(40):

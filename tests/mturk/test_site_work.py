@@ -190,6 +190,21 @@ def test_what_somebody_else_took_leads_to_the_next(lab: Lab, wanda: Visitor) -> 
     assert title_of(wanda.post(f"/groups/{group}/accept", hit=first)) == "No HIT of this group is left for you"
 
 
+def test_a_button_pressed_twice_takes_one_hit(lab: Lab, wanda: Visitor) -> None:
+    """A browser that lost the reply sends the form again, here and on the page that offers the next."""
+    first, second, third = (lab.publish() for _ in range(3))
+    group = lab.ask("GetHIT", HITId=first)["HIT"]["HITGroupId"]
+    assert wanda.accept(first) == wanda.accept(first)
+    name = wanda.accept(first)
+    wanda.submit(assignmentId=name, q="1")
+    offered = dict(re.findall(r'name="(hit)" value="(\w+)"', wanda.get(f"/work/{name}/done").text))
+    assert offered == {"hit": second}
+    pressed = [wanda.post(f"/groups/{group}/accept", **offered).url.path for _ in range(2)]
+    assert len(set(pressed)) == 1
+    assert lab.ask("GetHIT", HITId=third)["HIT"]["NumberOfAssignmentsAvailable"] == 1
+    assert "did this HIT before" in wanda.post(f"/groups/{group}/accept", hit=first).text
+
+
 def test_a_worker_holds_no_more_than_they_may(lab: Lab, wanda: Visitor) -> None:
     made = [lab.publish() for _ in range(MOST_HELD + 1)]
     for hit in made[:-1]:

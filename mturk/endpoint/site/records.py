@@ -72,6 +72,15 @@ class Record:
     rate: int
 
 
+def held_of(moment: Moment, worker_id: str, hit_id: str) -> str | None:
+    """Return the assignment of a HIT that a worker holds, or None."""
+    return moment.connection.scalar(
+        select(assignments.c.assignment_id).where(
+            assignments.c.hit_id == hit_id, assignments.c.worker_id == worker_id, assignments.c.status == ACCEPTED
+        )
+    )
+
+
 def in_hand(moment: Moment, worker_id: str) -> tuple[tuple[Assignment, HitType], ...]:
     """Return what a worker accepted and has not finished, what is due first at the head."""
     rows = moment.connection.execute(

@@ -15,7 +15,7 @@ from mturk.endpoint.refusals import PREFIX, Refusal
 from mturk.endpoint.rows import find_hit, find_type
 from mturk.endpoint.site.frame_pages import Frame, FrameRefused, frame_for
 from mturk.endpoint.site.listing import ORDERS, find_group, find_groups
-from mturk.endpoint.site.records import in_hand
+from mturk.endpoint.site.records import held_of, in_hand
 from mturk.endpoint.site.room import Answer, Room, Shown, missing, page_number, to
 from mturk.endpoint.site.sessions import Visitor
 from mturk.endpoint.site.texts import Speech
@@ -95,6 +95,8 @@ class Workroom:
         wanted = (await self.room.fields(request)).get("hit", "")
 
         def work(moment: Moment, visitor: Visitor) -> Answer:
+            if (held := held_of(moment, visitor.worker_id, wanted)) is not None:  # the button was pressed twice
+                return to(f"/work/{held}")
             if visitor.in_hand >= MOST_HELD:
                 return self._in_hand(moment, visitor, notice=speech.say("work.full", n=str(MOST_HELD)))
             for name in self._candidates(moment, visitor, group_id, wanted):
@@ -158,10 +160,17 @@ class Workroom:
             kind = find_type(moment, find_hit(moment, held.hit_id).hit_type_id)
             found = find_group(moment, visitor.worker_id, kind.group_id, after=0)
             title, text = _what_became(held, speech)
-            remaining = found[0].available if found and found[0].qualified else 0
+            following = found[1] if found and found[0].qualified else None
             return Shown(
                 template="done.html",
-                context={"kind": kind, "work": held, "title": title, "text": text, "remaining": remaining},
+                context={
+                    "kind": kind,
+                    "work": held,
+                    "title": title,
+                    "text": text,
+                    "following": following,
+                    "remaining": found[0].available if found else 0,
+                },
             )
 
         return await self.room.signed_in(request, work)
