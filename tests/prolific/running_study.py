@@ -75,11 +75,12 @@ class Running:
     workspace: Workspace
     url: str = ""
     environment: dict[str, str] = field(default_factory=dict)
+    store: str | None = None  # where that is not beside the study
 
     def spa(self, *arguments: str, yes: bool = False, code: int | None = 0) -> Result:
         """Run ``spa prolific NAME STUDY ...`` and check how it ended."""
         name, *rest = arguments
-        command = ["prolific", name, str(self.path), *rest, *(["--yes"] if yes else [])]
+        command = ["prolific", name, str(self.path), *rest, *(["--yes"] if yes else []), *_at(self.store)]
         result = CliRunner().invoke(main, command, env=self.environment)
         if code is not None:
             assert result.exit_code == code, f"{command}: {result.output} {result.stderr} {result.exception!r}"
@@ -161,13 +162,20 @@ class Visitor:
 
 @contextmanager
 def running_study(
-    folder: Path, emulator: Emulator, *, places: int = 6, top: str = "", people: str = "", prolific: str = ""
+    folder: Path,
+    emulator: Emulator,
+    *,
+    places: int = 6,
+    top: str = "",
+    people: str = "",
+    prolific: str = "",
+    store: str | None = None,
 ) -> Iterator[Running]:
     """Build a study, serve it, and point the commands at the emulated platform."""
     project = first_project(emulator)
     text = STUDY.format(places=places, top=top, people=people, prolific=prolific, project=project)
     path = write_study(folder, text)
-    built = CliRunner().invoke(main, ["build", str(path)])
+    built = CliRunner().invoke(main, ["build", str(path), *_at(store)])
     assert built.exit_code == 0, built.output + built.stderr
     environment = {"PROLIFIC_API_URL": emulator.url, "PROLIFIC_API_TOKEN": TOKEN}
 
@@ -177,12 +185,21 @@ def running_study(
     def door(app: FastAPI, house: House) -> None:
         mount_with(app, house, environment)
 
-    with open_workspace(path) as workspace:
+    with open_workspace(path, store) as workspace:
         app = create_app(workspace, doors=[door], clock=now)
         with served(app) as url:
             yield Running(
-                path=path, emulator=emulator, workspace=workspace, url=url, environment={**os.environ, **environment}
+                path=path,
+                emulator=emulator,
+                workspace=workspace,
+                url=url,
+                environment={**os.environ, **environment},
+                store=store,
             )
+
+
+def _at(store: str | None) -> list[str]:
+    return [] if store is None else ["--store", store]
 
 
 def first_project(emulator: Emulator) -> str:

@@ -100,7 +100,9 @@ def test_a_false_claim_made_while_the_platform_is_silent_counts_for_nothing(stud
     running.emulator.people.plan("GetSubmission", "500", count=50)
     honest.answer()
     running.emulator.people.do("DELETE", "faults/")
+    honest.hand_in()
     assert running.json("collect")[0]["refuted"] == 1
+    assert honest.submission_id in running.json("approve")[0]["to_look_at"], "and is not approved by itself"
     visit = running.workspace.store.find_visit("prolific", honest.submission_id)
     assert visit is not None
     assert visit.extra, "kept, and left out of the analysis"

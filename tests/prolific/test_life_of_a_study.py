@@ -8,10 +8,10 @@ from tests.prolific.conftest import Emulator
 from tests.prolific.running_study import running_study
 
 
-def test_from_plan_to_approval(tmp_path: Path, fresh_emulator: Emulator) -> None:
+def test_from_plan_to_bonus_on_each_database(tmp_path: Path, fresh_emulator: Emulator, database: str) -> None:
     people = fresh_emulator.people
     people.join(100)
-    with running_study(tmp_path, fresh_emulator, places=3) as running:
+    with running_study(tmp_path, fresh_emulator, places=3, store=database) as running:
         plan = running.json("plan", "--public-url", running.url)
         assert plan["estimate"]["total"] == 800  # three times 2.00 and a third
         study_id = running.create()
@@ -20,12 +20,15 @@ def test_from_plan_to_approval(tmp_path: Path, fresh_emulator: Emulator) -> None
         assert "Nothing was published" in running.spa("publish", "--public-url", running.url).output
         assert people.requests("PublishStudy") == []
         running.publish()
-        for _ in range(3):
-            running.complete(study_id)
+        visitors = [running.complete(study_id) for _ in range(3)]
         assert running.json("reconcile")[0]["differences"] == []
         assert "3 to approve" in running.spa("approve").output
         assert people.requests("BulkApproveSubmissions") == []
         assert running.json("approve", yes=True)[0]["approved"] == 3
+        (tmp_path / "b.csv").write_text(f"recipient,amount,reason\n{visitors[0].person},0.50,good reasons\n")
+        for _ in range(2):
+            running.spa("bonus", "--from", str(tmp_path / "b.csv"), yes=True)
+        assert [one["cents"] for one in people.payments()] == [50]
         (standing,) = running.json("status")
     assert standing["counts"] == {"APPROVED": 3}
     assert standing["visits"] == {"completed": 3}
