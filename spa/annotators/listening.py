@@ -15,6 +15,7 @@ from uvicorn.supervisors import Multiprocess
 from spa.errors import ResponseError
 
 BACKLOG = 2048  # connections that wait while hundreds of people arrive at once
+KEEP_ALIVE = 75  # seconds; longer than a proxy keeps a connection for the next request, or a person thinks about a page
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,4 +76,12 @@ def _config(app: FastAPI | Callable[[], FastAPI], *, own_logs: bool, **more: Any
         more["log_config"] = None
     else:
         more["log_level"] = "warning"
-    return uvicorn.Config(app, access_log=False, server_header=False, proxy_headers=False, backlog=BACKLOG, **more)
+    return uvicorn.Config(
+        app,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        backlog=BACKLOG,
+        timeout_keep_alive=KEEP_ALIVE,
+        **more,
+    )

@@ -63,9 +63,11 @@ def least_answered(connection: Connection, annotator_id: str, per_assignment: in
 _UNTOUCHED = Prepared(  # stops at the first such assignment, while counting all seats takes milliseconds
     select(assignments.c.assignment_id)
     .where(
-        ~select(submissions.c.number)
+        select(func.count())  # looked up row by row; "exists" is joined, in PostgreSQL with all rows to all rows
+        .select_from(submissions)
         .where(submissions.c.assignment_id == assignments.c.assignment_id, OF_PEOPLE)
-        .exists(),
+        .scalar_subquery()
+        == 0,
         assignments.c.assignment_id.not_in(
             select(submissions.c.assignment_id).where(submissions.c.annotator_id == bindparam("annotator"))
         ),

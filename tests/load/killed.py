@@ -22,7 +22,9 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from spa.commands.workspace import open_workspace
+from spa.annotators.listening import Listener, run
+from spa.annotators.server import create_app
+from spa.commands.workspace import Workspace, open_workspace
 from spa.responses.store import Store
 from tests.load.studies import build_load_study
 
@@ -56,12 +58,14 @@ def kill_often(database: str, *, trials: int, annotators: int, seed: int, folder
     acknowledged.touch()
     chance = random.Random(seed)
     begun = time.monotonic()
+    with open_workspace(study, target) as opened:  # read once, and closed before any child is forked
+        serving = opened
     with listening() as (bound, url), annotators_at(url, acknowledged, annotators, seed) as crowd:
         for _ in range(trials):
-            with forked_server(study, target, bound):
+            with forked_server(serving, target, bound):
                 wait_for_answer(url)
                 time.sleep(chance.uniform(*LIVES))
-        with forked_server(study, target, bound):
+        with forked_server(serving, target, bound):
             time.sleep(REST)
             crowd.send_signal(signal.SIGTERM)
             said, _ = crowd.communicate(timeout=START_LIMIT)
@@ -104,12 +108,12 @@ def annotators_at(url: str, acknowledged: Path, annotators: int, seed: int) -> I
 
 
 @contextlib.contextmanager
-def forked_server(study: Path, target: str, bound: socket.socket) -> Iterator[int]:
+def forked_server(serving: Workspace, target: str, bound: socket.socket) -> Iterator[int]:
     """Run a server in a child of this process and kill it at the end of the block."""
     child = os.fork()
     if child == 0:
         try:
-            serve(study, target, bound)
+            serve(serving, target, bound)
         finally:
             os._exit(1)  # never back into the parent's code
     try:
@@ -119,13 +123,11 @@ def forked_server(study: Path, target: str, bound: socket.socket) -> Iterator[in
         os.waitpid(child, 0)
 
 
-def serve(study: Path, target: str, bound: socket.socket) -> None:
-    """Serve as `spa serve` does."""
-    from spa.annotators.listening import Listener, run
-    from spa.annotators.server import create_app
-
-    with open_workspace(study, target) as workspace:
-        run(create_app(workspace), Listener(socket=bound, address=""))
+def serve(serving: Workspace, target: str, bound: socket.socket) -> None:
+    """Serve as `spa serve` does, with a store of this process's own."""
+    with Store.open(target) as store:
+        own = Workspace(study=serving.study, outputs=serving.outputs, texts=serving.texts, store=store)
+        run(create_app(own), Listener(socket=bound, address=""))
 
 
 def wait_for_answer(url: str) -> None:

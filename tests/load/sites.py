@@ -127,9 +127,9 @@ INSTANCE = re.compile(r'<input id="instance_id"[^>]* value="([^"]+)"')
 
 
 class Potato:
-    """POTATO's server: a save, then the request for the next instance, whose answer is its page.
+    """POTATO's server as its own page uses it: a save, the request to go on, and the next page.
 
-    Its page in a browser asks for more than that (its scripts' own requests and a reload); all this is left out.
+    What else its scripts ask for (its tracking of every click, for one) is left out.
     """
 
     def __init__(self, session: aiohttp.ClientSession, url: str, name: str) -> None:
@@ -160,7 +160,12 @@ class Potato:
                 raise Refused(f"save: status {response.status}")
         note({"name": self.name, "instance": self.instance, **answers})
         following = {"action": "next_instance", "instance_id": self.instance}
-        async with self.session.post(f"{self.url}/annotate", json=following) as response:
+        going = {"X-Potato-Navigation": "1"}
+        async with self.session.post(f"{self.url}/annotate", json=following, headers=going) as response:
+            await response.read()
+            if response.status != 200:
+                raise Refused(f"go on: status {response.status}")
+        async with self.session.get(f"{self.url}/") as response:
             self._read(response.status, await response.text("utf-8"))
 
     def _read(self, status: int, text: str) -> None:
