@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from spa.forms.form import CheckTarget, Form, Page, ScreeningTarget
@@ -35,6 +35,7 @@ class Visit:
     form: Form
     lease: Lease
     fields: Mapping[str, Fields]
+    _read: dict[str, tuple[Response | Missing, ...]] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def from_payloads(cls, form: Form, lease: Lease, payloads: Iterable[Payload]) -> Visit:
@@ -43,7 +44,8 @@ class Visit:
 
     def with_fields(self, page: Page, fields: Fields) -> Visit:
         """Return the visit after a page was sent."""
-        return replace(self, fields={**self.fields, page.page_id: fields})
+        read = {page_id: answers for page_id, answers in self._read.items() if page_id != page.page_id}
+        return replace(self, fields={**self.fields, page.page_id: fields}, _read=read)
 
     def page(self, page_id: str) -> Page | None:
         """Return a page of the form by its id."""
@@ -56,7 +58,10 @@ class Visit:
 
     def answers(self, page: Page) -> tuple[Response | Missing, ...]:
         """Return the answers given on a page, missing ones included."""
-        return parse_answers(page.questions, self.fields.get(page.page_id, {}))
+        known = self._read.get(page.page_id)
+        if known is None:
+            known = self._read[page.page_id] = parse_answers(page.questions, self.fields.get(page.page_id, {}))
+        return known
 
     def gaps(self, page: Page) -> dict[str, Gap]:
         """Return the questions of a page that have no usable answer yet."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
@@ -53,6 +54,8 @@ GOING: dict[str | None, Going] = {going: going for going in get_args(Going)}
 Fields = Mapping[str, str]
 NO_PARAMETERS: Mapping[str, str] = MappingProxyType({})
 Found = Visit | Literal["let in", "unknown"]
+MOMENT = 2.0  # seconds
+MOST_JUST_TAKEN = 2_000
 ENDS: dict[str, str] = {  # the texts that each outcome ends with
     COMPLETED: "done",
     SCREENED_OUT: "screened",
@@ -72,6 +75,31 @@ class Taken:
     strange: bool = False  # fields that the page does not have: kept, and told
 
 
+class JustTaken:
+    """Visits whose page was taken a moment ago: the browser follows at once to the next page, which need no look.
+
+    Only where one process serves the study (``kept``): elsewhere another may have taken a page since.
+    """
+
+    def __init__(self, *, kept: bool, clock: Callable[[], float] = time.monotonic) -> None:
+        self._kept = kept
+        self._clock = clock
+        self._visits: dict[str, tuple[float, Visit]] = {}
+
+    def put(self, token: str, visit: Visit) -> None:
+        """Keep a visit for the request that follows."""
+        if self._kept:
+            self._visits.pop(token, None)
+            self._visits[token] = (self._clock(), visit)
+            if len(self._visits) > MOST_JUST_TAKEN:
+                del self._visits[next(iter(self._visits))]
+
+    def pop(self, token: str) -> Visit | None:
+        """Return a visit once, unless it is too old to be relied on."""
+        then, visit = self._visits.pop(token, (0.0, None))
+        return visit if self._clock() - then < MOMENT else None
+
+
 class Survey:
     """The routes of one study."""
 
@@ -84,6 +112,7 @@ class Survey:
         self.form_of = form_of
         self.desk = desk
         self.source = source
+        self._just_taken = JustTaken(kept=house.store.is_file)
 
     @property
     def routes(self) -> list[Route]:
@@ -140,7 +169,7 @@ class Survey:
     async def show_page(self, request: Request) -> Response:
         """Show a page with the answers given there before; a page that lies ahead leads back to the due one."""
         token, page_id = request.path_params["token"], request.path_params["page_id"]
-        visit = await self._visit(token)
+        visit = self._just_taken.pop(token) or await self._visit(token)
         page = visit.page(page_id)
         if page is None:
             raise HTTPException(404)
@@ -155,6 +184,7 @@ class Survey:
         if go is None:
             raise HTTPException(400)
         fields = await read_fields(request)
+        self._just_taken.pop(token)
         if not is_token(token):
             raise HTTPException(404)
         taken = await self.desk.write(lambda connection: self._take(connection, token, page_id, fields, go))
@@ -172,6 +202,7 @@ class Survey:
         if visit.gaps(page):
             return self._render(token, visit, page, pointing=True)
         last = page is visit.form.pages[-1]
+        self._just_taken.put(token, visit)
         return to(f"/a/{token}/p/{(visit.due if last else visit.neighbour(page, 1)).page_id}")
 
     async def show_done(self, request: Request) -> Response:

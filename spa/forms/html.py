@@ -333,6 +333,7 @@ def _environment() -> Environment:
     environment = Environment(
         loader=PackageLoader("spa.forms", "templates"),
         autoescape=True,
+        auto_reload=False,  # else the file of the template is asked about for every page
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

@@ -125,9 +125,12 @@ _OF_TOKEN = Prepared(select_leases().where(tokens.c.token == bindparam("token"))
 _FIELDS = tuple(column.name for column in PLACES)
 
 
+_LOCK = Prepared(select(meta.c.value).where(meta.c.name == "schema").with_for_update())
+
+
 def lock_leases(connection: Connection) -> None:
     """Let one transaction at a time give or take leases; SQLite's has the write lock already."""
-    connection.execute(select(meta.c.value).where(meta.c.name == "schema").with_for_update())
+    _LOCK.rows(connection)
 
 
 def lease_of(connection: Connection, submission_id: str) -> Lease | None:
