@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from fastapi import FastAPI, Request, Response
 
 MODEL = "simulated-rater"
+SAMPLING = ("temperature", "top_p", "seed")
 STEADY = Temperament(noise_sd=0.5, taste_sd=0.05, doubt=0.8, severity_sd=0.1, tie_width=0.1, rounding=5)
 
 
@@ -66,8 +67,11 @@ class SimulatedModel:
         The forms whose prompts are known.
     put : callable
         Form -> each of its asks with the messages that put it, in every way in which it may be put.
-    truth, temperament, seed
-        Who answers; an assignment gets the same answers in whatever order the requests come.
+    truth, temperament
+        Who answers.
+    seed, rater_id
+        What answers are drawn from, with the assignment and how it is asked; see :func:`assignment_rng`. They are the
+        same in whatever order the requests come.
     """
 
     def __init__(
@@ -78,13 +82,17 @@ class SimulatedModel:
         *,
         temperament: Temperament = STEADY,
         seed: int = 0,
+        rater_id: str = MODEL,
     ) -> None:
         self._truth = truth
         self._temperament = temperament
         self._seed = seed
+        self._rater_id = rater_id
         self._openings: dict[str, tuple[Form, BlindingKey]] = {}
+        self._wordings: dict[str, list[Form]] = {}  # assignment -> its forms, which ways of asking add to
         self._asks: dict[tuple[str, str], tuple[str, ...]] = {}
         for form, key in forms:
+            self._wordings.setdefault(form.assignment_id, []).append(form)
             for ask, messages in put(form):
                 said = fingerprint(messages[-1:])
                 self._asks[form.assignment_id, said] = tuple(question.question_id for question in ask.questions)
@@ -101,20 +109,45 @@ class SimulatedModel:
         known = (self._asks[name, one] for one in reversed(said) if (name, one) in self._asks)
         return (*found, next(known))
 
-    def answers(self, form: Form, key: BlindingKey, wanted: Iterable[str]) -> dict[str, object]:
+    def rng(self, form: Form, body: Mapping[str, Any]) -> np.random.Generator:
+        """Return the generator of the annotator who answers a request about a form."""
+        ways = self._wordings[form.assignment_id]
+        wording = next(number for number, one in enumerate(ways) if one is form)
+        asked: dict[str, object] = {name: body[name] for name in SAMPLING if body.get(name) is not None}
+        if asked.get("seed") == self._seed:  # that of the first repeat
+            del asked["seed"]
+        personas = [one.get("content") for one in map(mapping, body["messages"]) if one.get("role") == "system"]
+        others = {"rater": self._rater_id, "wording": wording, "persona": personas}
+        plain = {"rater": MODEL, "wording": 0, "persona": []}
+        asked |= {name: value for name, value in others.items() if value != plain[name]}
+        return assignment_rng(self._seed, form.assignment_id, asked)
+
+    def answers(
+        self, form: Form, key: BlindingKey, wanted: Iterable[str], rng: np.random.Generator
+    ) -> dict[str, object]:
         """Answer the questions named, as JSON values."""
-        annotator = SimulatedAnnotator(
-            self._truth, self._temperament, rng=assignment_rng(self._seed, form.assignment_id)
-        )
+        annotator = SimulatedAnnotator(self._truth, self._temperament, rng=rng)
         answers = annotator.answers(form, key)
         asked = {question.question_id: question for question in form.questions("everybody")}
         return {name: json_value(asked[name], answers[name]) for name in wanted if name in asked}
 
 
-def assignment_rng(seed: int, assignment_id: str) -> np.random.Generator:
-    """Return the generator of the annotator who answers one assignment, whoever comes first."""
-    digest = sha256(assignment_id.encode("utf-8", "surrogatepass")).digest()
-    return np.random.default_rng([seed, int.from_bytes(digest[:8], "big")])
+def assignment_rng(seed: int, assignment_id: str, asked: Mapping[str, object] | None = None) -> np.random.Generator:
+    """Return the generator of the annotator who answers one assignment, whoever comes first.
+
+    Parameters
+    ----------
+    seed : int
+        Of the simulation.
+    assignment_id : str
+        What is answered.
+    asked : mapping, optional
+        What sets this answer apart from the plain first one of the rater ``simulated-rater``: another rater's id, the
+        sampling, persona and added texts of a variant, the seed of a further repeat.
+    """
+    told = [assignment_id, *([json.dumps(asked, sort_keys=True)] if asked else [])]
+    digests = [sha256(one.encode("utf-8", "surrogatepass")).digest() for one in told]
+    return np.random.default_rng([seed, *(int.from_bytes(digest[:8], "big") for digest in digests)])
 
 
 def fingerprint(messages: Sequence[object]) -> str:
@@ -162,7 +195,7 @@ def create_endpoint(model: SimulatedModel, *, faults: Faults | None = None, seen
             return error(400, "this simulated rater knows only the forms that it was started with")
         form, key, asked = found
         seen.by_form[form.assignment_id] = nth = seen.by_form.get(form.assignment_id, 0) + 1
-        answers = model.answers(form, key, wanted_questions(body) or asked)
+        answers = model.answers(form, key, wanted_questions(body) or asked, model.rng(form, body))
         say = json.dumps if wants_json(body, asked) else partial(in_prose, form)
         return completion(body, *spoken(answers, faults, say, first=nth == 1))
 

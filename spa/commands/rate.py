@@ -150,6 +150,7 @@ def refuse_contradictions(options: Mapping[str, Any]) -> None:
 def made_ready(stack: ExitStack, workspace: Workspace, rater: Rater, options: Mapping[str, Any]) -> Rater:
     """Return the rater as the command line changes it; a simulated endpoint is served until the stack is left."""
     from spa.annotators.simulated_endpoint import STEADY
+    from spa.study.raters import asked_ways
 
     base_url = options["base_url"]
     if options["simulate"]:
@@ -163,6 +164,8 @@ def made_ready(stack: ExitStack, workspace: Workspace, rater: Rater, options: Ma
         served = simulated_endpoint(workspace, rater, known, temperament, options["seed"], options["limit"])
         base_url = stack.enter_context(served) + "/v1"
         rater = rater.model_copy(update={"api_key_env": "none"})
+        if rater.seed is None and any(asked.way.repeats > 1 for asked in asked_ways(rater)):
+            rater = rater.model_copy(update={"seed": options["seed"]})  # each repeat then has one of its own
     if base_url is not None:
         rater = rater.model_copy(update={"base_url": check_url("--base-url", base_url)})
     if options["budget"] is not None:
@@ -222,4 +225,5 @@ def simulated_endpoint(
         (workspace.form(name, asked.way), store.key(name)) for name in store.assignment_ids()[:limit] for asked in made
     )
     put = put_in_all_ways(workspace.texts, ways)
-    return served(create_endpoint(SimulatedModel(forms, put, truth, temperament=temperament, seed=seed)))
+    model = SimulatedModel(forms, put, truth, temperament=temperament, seed=seed, rater_id=rater.id)
+    return served(create_endpoint(model))

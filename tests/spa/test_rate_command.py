@@ -110,6 +110,25 @@ def test_a_rater_may_stand_in_a_file_of_its_own(tmp_path: Path) -> None:
     assert "another.toml: model: field required" in spa("rate", study, "--rater", file, code=1).output
 
 
+def test_repeats_of_a_simulated_rater_differ_and_come_again_with_the_seed(tmp_path: Path) -> None:
+    rater = tmp_path / "thrice.toml"
+    rater.write_text('id = "thrice"\nmodel = "simulated-rater"\nrepeats = 3\n')
+    told = []
+    for folder in (tmp_path / "one", tmp_path / "other"):
+        folder.mkdir()
+        study = built_example(folder, annotators=2)
+        assert (
+            json.loads(spa("rate", study, "--rater", rater, "--simulate", "--seed", 5, "--json").output)["finished"]
+            == 6
+        )
+        with open_workspace(study, read_only=True) as workspace:
+            told.append(
+                {one.submission_id: [answer.raw for answer in one.answers] for one in workspace.store.submissions()}
+            )
+    assert told[0] == told[1]
+    assert len({tuple(answers) for answers in told[0].values()}) == 6
+
+
 def test_every_call_can_be_exported_whole(answered: Path, tmp_path: Path) -> None:
     shown = spa("export", answered, "--out", tmp_path, "--raw").output
     calls = [json.loads(line) for line in (tmp_path / "calls.jsonl").read_text(encoding="utf-8").splitlines()]

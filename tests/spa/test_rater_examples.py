@@ -79,16 +79,23 @@ def test_each_runs_through_the_simulated_endpoint(tmp_path: Path, name: str, way
 
 
 def test_free_text_and_json_say_the_same(tmp_path: Path) -> None:
-    """The simulated rater answers alike however it is asked, so that what differs was misread."""
-    study = built_example(tmp_path, annotators=1)
-    for name in ("chhun", "sottana"):
-        spa("rate", study, "--rater", FOLDER / f"{name}.toml", "--simulate", "--json")
-    said = {(row["annotator_id"], row["variant"], row["repeat"]): [] for row in tables_of(study).ratings.to_dicts()}
-    for row in tables_of(study).ratings.to_dicts():
-        said[row["annotator_id"], row["variant"], row["repeat"]].append((row["item_id"], row["system"], row["score"]))
-    plain = [sorted(rows) for (who, variant, _), rows in said.items() if variant in (None, "rating")]
-    assert len(plain) == 4
-    assert all(rows == plain[0] for rows in plain)
+    """The simulated rater says the same in words and as JSON, so that what differs was misread."""
+    ways = {
+        "text": 'conversation = "question"\nanswer_format = "text"\n',
+        "json": 'conversation = "form"\nanswer_format = "json"\n',
+        "schema": 'conversation = "page"\n',
+    }
+    plain = []
+    for name, way in ways.items():
+        (tmp_path / name).mkdir()
+        study = built_example(tmp_path / name, annotators=1)
+        file = tmp_path / f"{name}.toml"
+        file.write_text(f'id = "one"\nmodel = "simulated-rater"\nrepeats = 2\n{way}', encoding="utf-8")
+        spa("rate", study, "--rater", file, "--simulate", "--json")
+        rows = tables_of(study).ratings.to_dicts()
+        plain.append(sorted((row["repeat"], row["item_id"], row["system"], row["score"]) for row in rows))
+    assert len(plain[0]) > 4
+    assert plain[0] == plain[1] == plain[2]
 
 
 def test_a_rater_of_a_file_never_lends_its_name_to_simulated_answers(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -70,7 +71,8 @@ def test_answers_fit_the_schema_and_are_those_of_the_annotator_behind(address: s
         jsonschema.validate(answers, body["response_format"]["json_schema"]["schema"])
         questions = list(form.questions("everybody"))
         assert all(isinstance(answer, Response) for answer in parse_answers(questions, answers))
-        annotator = SimulatedAnnotator(TRUTH, STEADY, rng=assignment_rng(3, form.assignment_id))
+        rng = assignment_rng(3, form.assignment_id, {"persona": ["Answer."]})
+        annotator = SimulatedAnnotator(TRUTH, STEADY, rng=rng)
         wanted = annotator.answers(form, key)
         assert {name: str(value) for name, value in answers.items()} == {name: wanted[name] for name in answers}
         assert list(answers) == [question.question_id for question in questions]
@@ -119,6 +121,20 @@ def test_faults_come_as_ordered_and_then_pass() -> None:
     assert [answer.status_code for answer in answers] == [500, 429, 200]
     assert answers[1].headers["retry-after"] == "3"
     assert answers[1].json()["error"]["code"] == "slow_down"
+
+
+def test_repeats_variants_and_raters_answer_differently_and_each_the_same_again(address: str) -> None:
+    form = FORMS[0][0]
+    ways: list[dict[str, Any]] = [{}, {"seed": 3}, {"seed": 4}, {"temperature": 0.5}]
+    bodies = [{**request(form), **way} for way in ways]
+    bodies.append({**request(form), "messages": [{"role": "system", "content": "A critic."}, opening(form)[1]]})
+    told = [said(httpx2.post(f"{address}/v1/chat/completions", json=body)) for body in bodies]
+    assert told[0] == told[1]  # the seed of the first repeat is that of the simulation
+    assert all(one != other for one, other in itertools.combinations(told[1:], 2))
+    backwards = [said(httpx2.post(f"{address}/v1/chat/completions", json=body)) for body in reversed(bodies)]
+    assert backwards[::-1] == told
+    with served(create_endpoint(SimulatedModel(FORMS, put, TRUTH, seed=3, rater_id="other"))) as elsewhere:
+        assert said(httpx2.post(f"{elsewhere}/v1/chat/completions", json=bodies[0])) != told[0]
 
 
 def test_an_assignment_draws_the_same_numbers_whoever_comes_first() -> None:
