@@ -84,7 +84,7 @@ class Endpoint:
             if fault is not None and fault.kind in BEFORE:
                 raise _planned(fault)
             call = read_call(request, body)
-            with self.platform.turn(counts=False) as turn:
+            with self.platform.turn(counts=False, wakes=False, settles=False) as turn:
                 answer = self._held_to_contract(call, self.route.handler(turn, call))
             if fault is not None and fault.kind == "500_after_effect":
                 raise Refusal(500, "Something went wrong")
@@ -94,7 +94,7 @@ class Endpoint:
             if self.contract is not None and form == "documented":
                 self._check_answer(answer)
         silent = fault is not None and fault.kind in ("drop", "drop_after_effect", "timeout_after_effect")
-        with self.platform.turn(counts=False) as turn:
+        with self.platform.turn(counts=False, settles=False) as turn:
             turn.connection.execute(
                 update(schema.requests)
                 .where(schema.requests.c.number == number)

@@ -78,9 +78,14 @@ class Platform:
         self._engine = _open(path)
         with self._begin() as connection:
             _prepare(connection, path, project or new_id(), currency)
+            self._now, self._ahead = (float(setting(connection, name)) for name in ("now", "ahead"))
+
+    def time(self) -> float:
+        """Return what time it is on the platform, in seconds since 1970."""
+        return self._now if self.clock == "manual" else time.time() + self._ahead
 
     @contextmanager
-    def turn(self, *, counts: bool = True, wakes: bool = True) -> Iterator[Turn]:
+    def turn(self, *, counts: bool = True, wakes: bool = True, settles: bool = True) -> Iterator[Turn]:
         """Yield a turn; all that fell due before it has been done, and its changes are on disk on leaving.
 
         Parameters
@@ -89,13 +94,16 @@ class Platform:
             Whether it is a request to the API, after some of which work that lags is done.
         wakes : bool
             Whether whoever delivers events is to look for new ones.
+        settles : bool
+            Whether what fell due is to be done first.
         """
         from prolific.emulator.due import do_what_is_due
 
         with self._lock:
             with self._begin() as connection:
                 turn = self._turn(connection, counts=counts)
-                do_what_is_due(turn)
+                if settles:
+                    do_what_is_due(turn)
             with self._begin() as connection:
                 yield replace(turn, connection=connection)
         if wakes:
@@ -104,9 +112,15 @@ class Platform:
     def advance(self, seconds: float) -> float:
         """Put the clock forward and do all that falls due on the way; return the new time."""
         with self._lock:
+            now, ahead = self._now, self._ahead
+            if self.clock == "manual":
+                now += seconds
+            else:
+                ahead += seconds
             with self._begin() as connection:
-                name = "now" if self.clock == "manual" else "ahead"
-                save_setting(connection, name, setting(connection, name) + seconds)
+                save_setting(connection, "now", now)
+                save_setting(connection, "ahead", ahead)
+            self._now, self._ahead = now, ahead
             with self.turn(counts=False) as turn:
                 return turn.now
 
@@ -118,9 +132,8 @@ class Platform:
         request = setting(connection, "requests") + (1 if counts else 0)
         if counts:
             save_setting(connection, "requests", request)
-        now = setting(connection, "now") if self.clock == "manual" else time.time() + setting(connection, "ahead")
         behaviour = Behaviour.model_validate(setting(connection, "behaviour"))
-        return Turn(connection=connection, now=now, request=request, behaviour=behaviour)
+        return Turn(connection=connection, now=self.time(), request=request, behaviour=behaviour)
 
     @contextmanager
     def _begin(self) -> Iterator[Connection]:

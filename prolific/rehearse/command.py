@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from spa.annotators.simulated import Temperament
     from spa.annotators.truth import Truth
     from spa.commands.workspace import Workspace
+    from spa.forms.form import Form
 
 STATE = "rehearsal.json"
 FAULTS: tuple[
@@ -119,7 +121,7 @@ def rehearse(
         script.run("build", rehearsed)
     with ExitStack() as stack:
         contract = None if openapi is None else _contract(openapi)
-        platform = stack.enter_context(
+        platform, itself = stack.enter_context(
             emulating(
                 out / "platform.sqlite",
                 state["platform_port"],
@@ -128,7 +130,7 @@ def rehearse(
                 currency=copy.currency,
             )
         )
-        stage = stack.enter_context(staged(rehearsed, platform, state["survey_port"]))
+        stage = stack.enter_context(staged(rehearsed, platform, state["survey_port"], clock=itself.time))
         if faults and not stage.people.faults():
             for operation, kind, details in FAULTS:
                 stage.people.plan_fault(operation, kind, **details)
@@ -236,7 +238,8 @@ def _answering(
             }
         )
 
-        def answer(assignment_id: str) -> tuple[Any, Mapping[str, str]]:
+        @cache
+        def answer(assignment_id: str) -> tuple[Form, Mapping[str, str]]:
             form = workspace.form(assignment_id)
             annotator = SimulatedAnnotator(truth, own, rng=one.rng(seed))
             return form, annotator.answers(form, workspace.store.key(assignment_id))

@@ -214,7 +214,7 @@ class Crowd:
         """Go to the survey server; where it has no place, look once more after places were freed."""
         answering = self.casting.answering(one)
         for last in (False, True):
-            place = walk(url, answering, share=share, decline=one.fate == "declines")
+            place = walk(self.stage.browser, url, answering, share=share, decline=one.fate == "declines")
             if place.status < 400 or last:
                 break
             self.collect()

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import httpx2
 import uvicorn
 from fastapi import FastAPI
 
@@ -27,6 +28,7 @@ from spa.errors import PlatformError
 
 TOKEN = "rehearsal"  # any is taken
 START_SECONDS = 30.0
+SECONDS = 60.0  # for an answer of the survey server
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,24 +38,27 @@ class Stage:
     platform_url: str
     survey_url: str
     people: OtherSide
+    browser: httpx2.Client  # that all people use in turn
     workspace: Workspace
     environment: Mapping[str, str]
 
 
 @contextmanager
-def emulating(store: Path, port: int, *, project: str, currency: str, contract: Contract | None) -> Iterator[str]:
-    """Run the emulated platform and yield its address."""
+def emulating(
+    store: Path, port: int, *, project: str, currency: str, contract: Contract | None
+) -> Iterator[tuple[str, Platform]]:
+    """Run the emulated platform; yield its address and itself."""
     platform = Platform(store, clock="manual", project=project, currency=currency)
     try:
         with listen("127.0.0.1", port) as listener, delivering(platform):
             with _served(create_platform(platform, contract), listener):
-                yield listener.address
+                yield listener.address, platform
     finally:
         platform.close()
 
 
 @contextmanager
-def staged(study: Path, platform_url: str, port: int) -> Iterator[Stage]:
+def staged(study: Path, platform_url: str, port: int, *, clock: Callable[[], float]) -> Iterator[Stage]:
     """Run the survey server of a study beside a running platform; its clock is that of the platform."""
     environment = {"PROLIFIC_API_URL": platform_url, "PROLIFIC_API_TOKEN": TOKEN}
 
@@ -62,10 +67,11 @@ def staged(study: Path, platform_url: str, port: int) -> Iterator[Stage]:
 
     with ExitStack() as stack:
         people = stack.enter_context(OtherSide.at(platform_url))
+        browser = stack.enter_context(httpx2.Client(timeout=SECONDS, trust_env=False))
         workspace = stack.enter_context(open_workspace(study))
         listener = stack.enter_context(listen("127.0.0.1", port))
         app = create_survey(
-            workspace, annotator_kind="simulated", doors=[door], public_url=listener.address, clock=people.now
+            workspace, annotator_kind="simulated", doors=[door], public_url=listener.address, clock=clock
         )
         stack.enter_context(_served(app, listener))
         stack.enter_context(_environment(environment))
@@ -73,6 +79,7 @@ def staged(study: Path, platform_url: str, port: int) -> Iterator[Stage]:
             platform_url=platform_url,
             survey_url=listener.address,
             people=people,
+            browser=browser,
             workspace=workspace,
             environment=environment,
         )

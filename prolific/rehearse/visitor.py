@@ -14,7 +14,6 @@ from spa.annotators.visits import fill_in
 from spa.errors import ResponseError
 from spa.forms.form import Form
 
-SECONDS = 60.0
 MOST_REDIRECTS = 10
 MOST_STEPS = 3  # requests a page, before a server that leads in circles is given up
 Answering = Callable[[str], tuple[Form, Mapping[str, str]]]
@@ -30,11 +29,15 @@ class Landing:
     code: str | None = None
 
 
-def walk(url: str, answering: Answering, *, share: float = 1.0, decline: bool = False) -> Landing:
+def walk(
+    client: httpx2.Client, url: str, answering: Answering, *, share: float = 1.0, decline: bool = False
+) -> Landing:
     """Open an address and answer page after page.
 
     Parameters
     ----------
+    client : httpx2.Client
+        The connection; whatever it knows of an earlier person is forgotten.
     url : str
         As the platform gave it; opening it again goes on where the person left off.
     answering : callable
@@ -54,9 +57,9 @@ def walk(url: str, answering: Answering, *, share: float = 1.0, decline: bool = 
     ResponseError
         If the server fails, refuses an answer, or serves fields that are not the form's questions.
     """
+    client.cookies.clear()
     try:
-        with httpx2.Client(timeout=SECONDS, trust_env=False) as client:
-            return _walk(client, url, answering, share=share, decline=decline)
+        return _walk(client, url, answering, share=share, decline=decline)
     except httpx2.HTTPError as error:
         raise ResponseError(f"{urlsplit(url).netloc}: wanted the survey server, got {type(error).__name__}") from error
 
