@@ -9,7 +9,14 @@ from pathlib import Path
 
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 from sqlalchemy import func, select
 
 from mturk.endpoint.assignments import ABANDONED, ACCEPTED, APPROVED, REJECTED, RETURNED, SUBMITTED
@@ -188,5 +195,5 @@ class Life(RuleBasedStateMachine):
         assert known.held == held
 
 
-TestLife = Life.TestCase
-TestLife.settings = settings(max_examples=15, stateful_step_count=40, deadline=None)
+def test_the_counters_add_up_whatever_happens() -> None:
+    run_state_machine_as_test(Life, settings=settings(max_examples=15, stateful_step_count=40, deadline=None))
