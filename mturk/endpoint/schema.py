@@ -141,7 +141,8 @@ hits = Table(
     Column("disposed_at", Float),
     Column("status", String, nullable=False),  # as the columns above make it
     Column("due_at", Float, index=True),  # when time will change it: expiry or disposal
-    Index("hits_listed", "requester_id", "status", "number"),
+    Index("hits_listed", "requester_id", "number"),
+    Index("hits_in_state", "requester_id", "status", "number"),
     Index("hits_offered", "hit_type_id", "status", "number"),
 )
 
@@ -167,6 +168,7 @@ assignments = Table(
     Column("due_at", Float, index=True),  # when time will change it: deadline or automatic approval
     Index("assignments_listed", "hit_id", "turn"),
     Index("assignments_of_worker", "worker_id", "status"),
+    Index("assignments_of_both", "hit_id", "worker_id", "status"),  # not the worker's whole past at each accept
     Index(
         "one_a_worker",
         "hit_id",
@@ -259,7 +261,7 @@ blocks = Table(
     metadata,
     Column("number", Integer, primary_key=True),
     Column("requester_id", ForeignKey("requesters.requester_id"), nullable=False),
-    Column("worker_id", ForeignKey("workers.worker_id"), nullable=False),
+    Column("worker_id", ForeignKey("workers.worker_id"), nullable=False, index=True),
     Column("reason", Text, nullable=False),
     Column("at", Float, nullable=False),
     UniqueConstraint("requester_id", "worker_id"),

@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import Row, Select, select
 
 from mturk.endpoint.assignments import KNOWN_TO_REQUESTERS
-from mturk.endpoint.hits import DISPOSED, REVIEWABLE, REVIEWING, HitType
+from mturk.endpoint.hits import DISPOSED, REVIEWABLE, HitType
 from mturk.endpoint.operations.call import Answer, Call, one_page
 from mturk.endpoint.operations.written import write_assignment, write_hit
 from mturk.endpoint.refusals import absent
@@ -79,10 +79,9 @@ def list_assignments(call: Call) -> Answer:
 
 
 def _own(call: Call) -> Select[Any]:
-    statuses = ("Assignable", "Unassignable", REVIEWABLE, REVIEWING)
     return select(hits.c.number.label("place"), *HIT_COLUMNS).where(
         hits.c.requester_id == call.requester_id,
-        hits.c.status.in_(statuses),
+        hits.c.status != DISPOSED,
         hits.c.created_at <= call.visible_until,
     )
 
