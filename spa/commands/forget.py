@@ -67,12 +67,12 @@ def _told(account: Account, done: bool) -> list[str]:
         "free texts and unreadable answers": account.texts,
         "answers": account.answers,
     }
-    told = [f"{account.visits} visits of one person; {'deleted' if done else 'to be deleted'}:"]
-    told += [f"  {count} {name}" for name, count in what.items()]
+    told = [f"visits of this person: {account.visits}; {'deleted' if done else 'to be deleted'}:"]
+    told += [f"  {name}: {count}" for name, count in what.items()]
     if account.payments:
-        told.append(f"{account.payments} records of calls to the platform name the person and stay: they are of money")
+        told.append(f"calls to the platform that name the person: {account.payments}; they stay as records of money")
     if account.notes:
-        told.append(f"{account.notes} decisions of reviewers on these visits stay")
+        told.append(f"decisions of reviewers on these visits: {account.notes}; they stay")
     told.append("Tables, reports and copies made before are not touched; delete what they hold yourself.")
     if not done:
         told.append("Nothing has been deleted yet: say it again with --yes")

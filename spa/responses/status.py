@@ -73,8 +73,12 @@ def summarise_visits(visits: Iterable[Visit], *, assignments: int, people: Peopl
     Returns
     -------
     Status
-        The counts by source and group, medians and pay.
+        The counts by source and group, medians and pay; simulated annotators are timed only where nobody
+        else came.
     """
+    visits = list(visits)
+    timed = {visit.annotator_kind for visit in visits}
+    timed = {"human"} if "human" in timed else timed
     counts: dict[tuple[str, str | None], Counter[str]] = {}
     minutes: list[float] = []
     ends: list[float] = []
@@ -84,7 +88,7 @@ def summarise_visits(visits: Iterable[Visit], *, assignments: int, people: Peopl
         line = counts.setdefault((visit.source, visit.people_group), Counter())
         line["begun"] += 1
         line[_state(visit, now)] += 1
-        if visit.completed and visit.completed_at is not None:
+        if visit.completed and visit.completed_at is not None and visit.annotator_kind in timed:
             minutes.append((visit.completed_at - visit.leased_at) / 60)
             if not visit.extra:
                 ends.append(visit.completed_at)

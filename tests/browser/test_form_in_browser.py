@@ -192,6 +192,26 @@ def go_to(tab: Tab, made: HandMade, address: str, page_id: str) -> None:
     tab.wait_for_url(f"**/p/{page_id}")
 
 
+def test_whoever_declines_is_thanked_and_cannot_slip_back_in(context: BrowserContext, tmp_path: Path) -> None:
+    form = small_form()
+    made = HandMade(tmp_path, replace(form, pages=(replace(form.pages[0], kind="consent"), *form.pages[1:])))
+    tab, said = watched(context)
+    with made.store, served(create_app(made)) as url:
+        address = f"{url}/a/{made.store.tokens()[0]}"
+        tab.goto(address)
+        tab.locator("#q1").set_checked(True)  # agreed at first
+        tab.locator('button[formaction$="go=decline"]').click()
+        tab.wait_for_url("**/done")
+        expect(tab.locator("h1")).to_have_text("Thank you for your interest")
+        code = made.store.outcome_codes("link")["no_consent"]
+        expect(tab.locator("code[data-end-code]")).to_have_text(code)
+        tab.goto(f"{address}/p/p1")
+        tab.wait_for_url("**/done")
+        (lease,) = made.store.leases()
+        assert (lease.outcome, made.store.payloads(lease.submission_id)) == ("no_consent", ())
+    assert said == []
+
+
 def test_an_untouched_slider_is_no_answer_and_the_gap_is_framed_listed_and_focused(
     context: BrowserContext, survey: tuple[HandMade, str]
 ) -> None:

@@ -44,6 +44,7 @@ def test_visits_are_counted_once_and_times_become_minutes_pay_and_an_end(tmp_pat
                 store.finish(submission, outcome, "C", now=ends * MINUTE, rules=rules)  # type: ignore[arg-type]
 
         come("ada", 0, 10, group="women")
+        come("robot", 0, 1, annotator_kind="simulated", outcome=SCREENED_OUT)
         come("bob", 5, 25)
         come("eve", 5, 6, outcome=SCREENED_OUT)
         come("joe", 6, minutes_allowed=10)
@@ -52,9 +53,9 @@ def test_visits_are_counted_once_and_times_become_minutes_pay_and_an_end(tmp_pat
         late = summarise_visits(store.visits(), assignments=2, people=PEOPLE, now=400 * MINUTE)
     assert (found.places, found.completed, found.at_work, found.free) == (5, 2, 1, 2)
     counted = [(line.people_group, line.places, line.begun, line.completed) for line in found.lines]
-    assert counted == [("women", 2, 1, 1), (None, None, 4, 1)]
+    assert counted == [("women", 2, 1, 1), (None, None, 5, 1)]
     (_, rest) = found.lines
-    assert (rest.at_work, rest.dropped, rest.screened_out, rest.extra) == (1, 1, 1, 0)
+    assert (rest.at_work, rest.dropped, rest.screened_out, rest.extra) == (1, 1, 2, 0)
     assert (found.median_minutes, found.hourly_pay, found.planned_hourly_pay) == (
         15,
         Decimal("12.00"),
