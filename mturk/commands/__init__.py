@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from keyword import iskeyword
 
 import click
 
@@ -21,6 +22,7 @@ COMMANDS: dict[str, str] = {  # name -> module of this package that brings it, i
     "export": "collecting",
     "dispose": "collecting",
     "journal": "collecting",
+    "import": "importing",
     "serve": "serve",
     "invite": "invite",
     "workers": "workers",
@@ -42,7 +44,8 @@ class CommandsByName(click.Group):
         module = COMMANDS.get(cmd_name)
         if module is None:
             return None
-        command: click.Command = getattr(import_module(f"mturk.commands.{module}"), cmd_name.replace("-", "_"))
+        attribute = f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name.replace("-", "_")
+        command: click.Command = getattr(import_module(f"mturk.commands.{module}"), attribute)
         return command
 
 
