@@ -13,7 +13,7 @@ from analysis import correlate
 from tests.golden.__main__ import account, figures, told
 from tests.golden.compare import RELATIVE, WHY_PLAIN, Block, compare, leaves
 from tests.golden.hanna import Hanna
-from tests.golden.papers import as_markdown, compare_with_papers
+from tests.golden.papers import PAGES, compare_with_papers, with_tables
 
 
 @pytest.fixture(scope="module")
@@ -77,5 +77,6 @@ def test_printed_values_agree_but_those_that_are_known_not_to(shared_data: Path)
     rows = compare_with_papers(figures(shared_data))
     assert [line for row in rows for line in row.unexpected] == []
     assert sum(len(row.known) for row in rows) == 7
-    page = (Path(__file__).resolve().parents[1] / "docs" / "reproductions.md").read_text()
-    assert as_markdown(rows) in page, "paste the table of python -m tests.golden --papers"
+    for name, paper in PAGES.items():
+        page = (Path(__file__).resolve().parents[1] / "docs" / name).read_text()
+        assert page == with_tables(page, rows, paper), f"{name}: run python -m tests.golden --papers --pages docs"

@@ -114,6 +114,24 @@ def _together(one: Row, other: Row) -> Row:
     )
 
 
+BEGIN, END = "<!-- made by: python -m tests.golden --papers --pages docs -->", "<!-- end -->"
+PAGES = {  # page of the documentation -> how its paper is named in printed.toml begins; None: all papers
+    "reproductions.md": None,
+    "reproduction-spa.md": "Ethayarajh",
+    "reproduction-chiang-lee.md": "Chiang",
+    "reproduction-hanna.md": "Chhun",
+    "reproduction-sottana.md": "Sottana",
+}
+
+
+def with_tables(text: str, rows: Sequence[Row], paper: str | None) -> str:
+    """Return a page with the tables of its paper between the two marks."""
+    own = [row for row in rows if paper is None or row.paper.startswith(paper)]
+    before, _, rest = text.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    return f"{before}{BEGIN}\n\n{as_markdown(own)}\n\n{END}{after}"
+
+
 def as_markdown(rows: Sequence[Row]) -> str:
     """Write the table of docs/reproductions.md.
 
@@ -121,13 +139,15 @@ def as_markdown(rows: Sequence[Row]) -> str:
     >>> as_markdown([row]).splitlines()[2]
     '| P | Table 1 | 2 decimals | 3 of 4 |'
     """
-    lines = ["| paper | printed | at | agree |", "|---|---|---|---|"]
+    lines: list[str] = []
     compared = [row for row in rows if row.why is None]
-    lines += [f"| {row.paper} | {row.source} | {row.digits} | {row.agreeing} of {row.values} |" for row in compared]
-    total, agreeing = sum(row.values for row in compared), sum(row.agreeing for row in compared)
-    lines += [f"| all | | | {agreeing} of {total} |", ""]
-    lines += ["| not computed | printed | values | why |", "|---|---|---|---|"]
-    for row in rows:
-        if row.why is not None:
-            lines.append(f"| {row.paper} | {row.source} | {row.values or 'not counted'} | {row.why} |")
+    if compared:
+        lines += ["| paper | printed | at | agree |", "|---|---|---|---|"]
+        lines += [f"| {row.paper} | {row.source} | {row.digits} | {row.agreeing} of {row.values} |" for row in compared]
+        total, agreeing = sum(row.values for row in compared), sum(row.agreeing for row in compared)
+        lines += [f"| all | | | {agreeing} of {total} |", ""]
+    left_out = [row for row in rows if row.why is not None]
+    if left_out:
+        lines += ["| not computed | printed | values | why |", "|---|---|---|---|"]
+        lines += [f"| {row.paper} | {row.source} | {row.values or 'not counted'} | {row.why} |" for row in left_out]
     return "\n".join(lines)
