@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated
 from urllib.parse import parse_qsl
 
 from fastapi import Depends, HTTPException, Request
 
 LARGEST_BODY = 1_000_000  # bytes; the longest page of answers has a few thousand
+SLOWEST_BODY = 60.0  # seconds within which a body must have arrived
 MOST_FIELDS = 2_000
 FORM_TYPE = "application/x-www-form-urlencoded"
 
@@ -18,16 +20,20 @@ async def read_fields(request: Request) -> dict[str, str]:
     Raises
     ------
     HTTPException
-        413 for a body beyond the limit, 415 for another content type, 400 for what is not UTF-8, too many
-        fields, or a field sent twice (no form of ours has one).
+        413 for a body beyond the limit, 408 for one that does not arrive, 415 for another content type, 400
+        for what is not UTF-8, too many fields, or a field sent twice (no form of ours has one).
     """
     if request.headers.get("content-type", FORM_TYPE).partition(";")[0].strip().lower() != FORM_TYPE:
         raise HTTPException(415)
     body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > LARGEST_BODY:
-            raise HTTPException(413)
+    try:
+        async with asyncio.timeout(SLOWEST_BODY):
+            async for chunk in request.stream():
+                body += chunk
+                if len(body) > LARGEST_BODY:
+                    raise HTTPException(413)
+    except TimeoutError:
+        raise HTTPException(408) from None
     try:
         pairs = parse_qsl(body.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=MOST_FIELDS)
     except ValueError as error:
