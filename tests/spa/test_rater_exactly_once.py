@@ -30,6 +30,7 @@ from spa.errors import ResponseError
 from spa.journal import STARTED, Journal
 from spa.responses.one_run import one_run
 from spa.responses.store import Store
+from spa.responses.submission import Response
 from tests.conftest import missing_part
 from tests.spa.rehearsed import built_example, spa
 from tests.spa.scripted_server import Asked, Said, Served, http, middle, scripted
@@ -164,3 +165,23 @@ def test_postgresql_lets_one_run_of_a_rater_go_on(postgres_url: str) -> None:
                 pass
         with one_run(store.name, "judge", store.reading):
             pass
+
+
+def test_a_rater_answers_in_postgresql_and_goes_on_where_it_stopped(postgres_url: str, tmp_path: Path) -> None:
+    study = built_example(tmp_path, annotators=3)
+    spa("build", study, "--store", postgres_url)
+    rate = ("rate", study, "--store", postgres_url, "--simulate", "--json")
+    first = json.loads(spa(*rate, "--limit", 1).output)
+    rest, again = (json.loads(spa(*rate).output) for _ in range(2))
+    seen = [(told["finished"], told["finished_before"], told["requests"]) for told in (first, rest, again)]
+    assert seen[1:] == [(rest["visits"] - 1, 1, rest["visits"] - 1), (0, rest["visits"], 0)]
+    with open_workspace(study, postgres_url, read_only=True) as workspace:
+        submissions = list(workspace.store.submissions())
+        asked = {name: list(workspace.form(name).questions("everybody")) for name in workspace.store.assignment_ids()}
+    assert [one.assignment_id for one in submissions] == list(asked)
+    for one in submissions:
+        questions = asked[one.assignment_id]
+        assert [(answer.question_id, answer.target) for answer in one.answers] == [
+            (question.question_id, question.target) for question in questions
+        ]
+        assert all(isinstance(answer, Response) for answer in one.answers)

@@ -300,12 +300,14 @@ with Store.open(sys.argv[1]) as store:
 
 
 def test_what_was_acknowledged_survives_a_kill(database: str) -> None:
-    """Five processes are killed in the midst of writing; the next one finds all that they had acknowledged."""
+    """Five processes (more on a slow machine) are killed while writing; the next finds all that they acknowledged."""
     with Store.create(database) as store:
         store.save_build("fingerprint", draws(1))
     chance = random.Random(5)
     acknowledged: list[tuple[str, str]] = []
-    for trial in range(5):
+    for trial in range(50):
+        if trial >= 5 and len(acknowledged) > 20:
+            break
         writer = subprocess.Popen(
             [sys.executable, "-c", WRITER, database, f"r{trial}"], stdout=subprocess.PIPE, text=True
         )
