@@ -24,8 +24,9 @@ class Bill:
     fees: Decimal
     tax: Decimal
     bonuses: Decimal  # with their fees and tax
-    places: int
-    paid: int  # people
+    studies: int  # one a session
+    places: int  # of all studies
+    paid: int  # submissions
 
     @property
     def total(self) -> Decimal:
@@ -38,11 +39,16 @@ class Bill:
         return None if self.estimate is None else (self.total - self.estimate).quantize(Decimal(1))
 
     @property
+    def as_estimated(self) -> bool:
+        """Whether the bill is the estimate, which is rounded to whole cents once a study."""
+        return self.paid == self.places and self.difference is not None and abs(self.difference) < self.studies
+
+    @property
     def explained(self) -> str:
         """Return why bill and estimate are as they are to one another."""
         if self.estimate is None:
             return "there was no estimate to compare it with"
-        if self.difference == 0:
+        if self.as_estimated:
             return "the bill is the estimate"
         if self.paid > self.places:
             return f"{self.paid - self.places} more were paid than places planned: people who came late"
@@ -62,18 +68,20 @@ def make_bill(
         If it does not say.
     """
     parts = {"rewards": Decimal(0), "fees": Decimal(0), "tax": Decimal(0)}
-    bonuses, paid = Decimal(0), 0
+    bonuses, paid, asked = Decimal(0), 0, list(study_ids)
     with httpx2.Client(
         base_url=platform_url, headers={"Authorization": f"Token {token}"}, timeout=60, trust_env=False
     ) as client:
-        for study_id in study_ids:
+        for study_id in asked:
             cost = _get(client, f"/api/v1/studies/{study_id}/cost/")
             counts = _get(client, f"/api/v1/studies/{study_id}/submissions/counts/")
             paid += int(counts["APPROVED"]) + int(counts["PARTIALLY APPROVED"])
             for name in parts:
                 parts[name] += Decimal(str(cost["rewards"][name]["amount"]))
                 bonuses += Decimal(str(cost["bonuses"][name]["amount"]))
-    return Bill(currency=currency, estimate=estimate, bonuses=bonuses, places=places, paid=paid, **parts)
+    return Bill(
+        currency=currency, estimate=estimate, bonuses=bonuses, places=places, paid=paid, studies=len(asked), **parts
+    )
 
 
 def _get(client: httpx2.Client, path: str) -> Any:

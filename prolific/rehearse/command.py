@@ -164,7 +164,7 @@ def rehearse(
     if as_json:
         click.echo(json.dumps(_summary(content), indent=2, ensure_ascii=False, default=str))
         return
-    click.echo(f"{content['came']} people came, {bill.paid} were paid; {bill.explained}")
+    click.echo(f"{content['came']} people came, {bill.paid} submissions were paid; {bill.explained}")
     click.echo(
         f"  estimate {_money(estimate['total'])}, bill {_money(bill.total)} {bill.currency}, bonuses "
         f"{_money(bill.bonuses)}"

@@ -15,8 +15,6 @@ from prolific.rehearse.cast import FATES, STORIES
 from prolific.rehearse.play import Rehearsal
 from spa.files import written_whole
 
-DRAFT_TWICE = ("CreateStudy", "PayBonusPayments")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToDo:
@@ -114,7 +112,7 @@ def _fates(rehearsal: Rehearsal, submissions: Sequence[dict[str, Any]]) -> list[
             outcome = "nothing" if visit is None else (visit.outcome or ("left" if visit.released else "open"))
             here[outcome + (", extra" if visit is not None and visit.extra else "")] += 1
         there = Counter(str(one["status"]) for one in own)
-        rows.append({"story": STORIES[fate], "people": len(own), "platform": _told(there), "store": _told(here)})
+        rows.append({"story": STORIES[fate], "submissions": len(own), "platform": _told(there), "store": _told(here)})
     return rows
 
 

@@ -161,7 +161,7 @@ def test_the_bill_is_the_estimate_whatever_people_and_network_do(bad_day: tuple[
 def test_everybody_is_accounted_for(bad_day: tuple[Path, Path, dict[str, Any]]) -> None:
     """Who came is told by what they did; who left is not in the answers; those are marked as simulated."""
     _, out, told = bad_day
-    assert sum(one["people"] for one in told["fates"]) == told["came"] > 8
+    assert sum(one["submissions"] for one in told["fates"]) == told["came"] > 8
     paid = sum(
         int(part.split()[-1])
         for one in told["fates"]
