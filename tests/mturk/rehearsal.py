@@ -2,7 +2,7 @@
 
 Run by hand with a study of your own::
 
-    python -m tests.mturk.rehearsal study.toml --annotators 90 --kills 20 --seed 1
+    python -m tests.mturk.rehearsal study.toml --annotators 90 --kills 20 --seed 1 --browsers 6
 
 Annotators sign in at the worker site by their invitations, accept, answer page by page and hand in, over HTTP as a
 browser would. At the end each HIT, answer and payment must be there once, and the ledger equal the estimate.
@@ -41,6 +41,7 @@ from spa.annotators.served_html import read_page
 from spa.annotators.visits import fill_in
 from spa.commands.workspace import open_workspace
 from spa.forms.form import Form
+from tests.mturk.rehearsal_browsers import take_part_in_browsers
 from tests.mturk.studies import answers_to
 
 PATIENCE = 60.0  # seconds that an annotator keeps reloading before giving up
@@ -325,8 +326,11 @@ class Annotator:
         time.sleep(0.2)
 
 
-def answer_all(lab: Lab, form_of: Callable[[str], Form], *, threads: int, kills: int) -> list[str]:
-    """Let everybody take part while servers are killed and a collector is killed at work."""
+def answer_all(lab: Lab, form_of: Callable[[str], Form], *, threads: int, kills: int, browsers: int = 0) -> list[str]:
+    """Let everybody take part while servers are killed and a collector is killed at work.
+
+    The first ``browsers`` of them work in real browsers, two at a time, beside the others.
+    """
     over = threading.Event()
 
     def unrest() -> None:
@@ -346,23 +350,27 @@ def answer_all(lab: Lab, form_of: Callable[[str], Form], *, threads: int, kills:
     for one in helpers:
         one.start()
     try:
-        with ThreadPoolExecutor(threads) as pool:
-            links = [one["link"] for one in lab.invitations]
-            return list(pool.map(lambda link: Annotator(lab, link, form_of).take_part(), links))
+        links = [one["link"] for one in lab.invitations]
+        with ThreadPoolExecutor(threads + 1) as pool:
+            seen = pool.submit(take_part_in_browsers, lab.site_url, links[:browsers], form_of) if browsers else None
+            done = list(pool.map(lambda link: Annotator(lab, link, form_of).take_part(), links[browsers:]))
+            return [*(seen.result() if seen else []), *done]
     finally:
         over.set()
         for one in helpers:
             one.join()
 
 
-def rehearse(study: Path, *, annotators: int, kills: int, seed: int, threads: int = 6) -> dict[str, Any]:
+def rehearse(
+    study: Path, *, annotators: int, kills: int, seed: int, threads: int = 6, browsers: int = 0
+) -> dict[str, Any]:
     """Go through a study's whole life and check that everything is there once."""
     with open_lab(study, annotators=annotators, seed=seed) as lab:
         estimate = lab.bridge("plan", "--annotators", str(annotators))
         lab.bridge_killed("publish", "--annotators", str(annotators), "--yes", kills=kills // 4 + 1)
         lab.survey.start()
         with open_workspace(study) as workspace:
-            done = answer_all(lab, workspace.form, threads=threads, kills=kills)
+            done = answer_all(lab, workspace.form, threads=threads, kills=kills, browsers=browsers)
         lab.bridge_killed("collect", kills=1)
         lab.bridge_killed("approve", "--yes", kills=kills // 4 + 1)
         bonus = ["--amount", "0.50", "--reason", "Thank you for the care.", "--yes"]
@@ -417,13 +425,21 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=6)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, default=6)
+    parser.add_argument("--browsers", type=int, default=0, help="how many of the annotators work in real browsers")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         study = Path(folder) / "study.toml"
         shutil.copytree(given.study.parent, folder, dirs_exist_ok=True)
         shutil.copy(given.study, study)
         began = time.monotonic()
-        found = rehearse(study, annotators=given.annotators, kills=given.kills, seed=given.seed, threads=given.threads)
+        found = rehearse(
+            study,
+            annotators=given.annotators,
+            kills=given.kills,
+            seed=given.seed,
+            threads=given.threads,
+            browsers=given.browsers,
+        )
         sys.stdout.write(json.dumps({**found, "seconds": round(time.monotonic() - began)}, indent=2) + "\n")
 
 
