@@ -163,7 +163,8 @@ class Survey:
         token = request.path_params["token"]
         visit = await self._visit(token, request.query_params)
         if visit.lease.released:  # the page that is open in a browser may still be sent, and is kept
-            return self.house.notice("expired", HTTPStatus.GONE)
+            late = visit.lease.release_reason == TIMED_OUT
+            return self.house.notice("expired" if late else "left", HTTPStatus.GONE)
         return to(self._due_address(token, visit))
 
     async def show_page(self, request: Request) -> Response:

@@ -187,10 +187,14 @@ def _facts(overview: Overview) -> list[tuple[str, str]]:
         ("annotators", str(people.annotators)),
     ]
     if overview.cost is not None and overview.hourly_pay is not None:
-        cost = f"{overview.cost:,} {people.currency} = {people.annotators} x {people.pay}, without a platform's fee"
+        times = f" x {people.sessions} sessions" if people.sessions > 1 else ""
+        product = f"{people.annotators}{times} x {people.pay}"
+        cost = f"{overview.cost:,} {people.currency} = {product}, without a platform's fee"
         facts += [("cost", cost), ("pay an hour", f"{overview.hourly_pay:,} {people.currency}")]
     else:
         facts.append(("cost", "unknown: [people] pay is not set"))
+    if people.groups:
+        facts.append(("groups", ", ".join(f"{group.name} ({group.places} places)" for group in people.groups)))
     if study.raters:
         facts.append(("raters", ", ".join(f"{rater.id} ({rater.model})" for rater in study.raters)))
     return facts

@@ -72,3 +72,18 @@ def test_a_door_says_when_all_places_are_taken(place: Place) -> None:
     assert full.status_code == 410
     assert "All places are taken" in full.text
     place.workspace.close()
+
+
+def test_whoever_left_on_the_platform_is_told_so_and_what_is_still_sent_is_kept(place: Place) -> None:
+    store = place.workspace.store
+    link = come(place, "ada", "v1").headers["location"]
+    (lease,) = store.leases()
+    store.release(lease.submission_id, "returned", now=1.0)
+    gone = place.client.get(link)
+    assert (gone.status_code, "You have left this study" in gone.text) == (410, True)
+    page = place.workspace.form(lease.assignment_id).pages[0]
+    assert place.send(link.removeprefix("/a/"), page).status_code == 303
+    assert len(store.payloads(lease.submission_id)) == 1
+    assert store.visit(lease.submission_id).seat is None  # type: ignore[union-attr]
+    assert come(place, "ada", "v1").status_code == 303  # the platform sends them again
+    assert place.client.get(link).status_code == 200

@@ -12,13 +12,17 @@ from click.testing import CliRunner
 from spa.annotators.progress import Visit
 from spa.cli import main
 from spa.commands.workspace import Workspace, open_workspace
-from spa.forms.form import TextAnswer
+from spa.forms.form import Form, TextAnswer
 from spa.journal import Journal
+from spa.responses.admission import SecondVisit
 from spa.responses.export import export_tables
+from spa.responses.forgetting import forget as forget_visitor
 from spa.responses.leases import Lease
 from spa.responses.outcomes import COMPLETED
+from spa.responses.store import Store
 from tests.spa.small_study import STUDY, raw_answer
 from tests.spa.test_server import build
+from tests.spa.test_store import draws, submission_of
 
 WITH_REASONS = STUDY.replace("against_source = true}", "against_source = true, reason = true}") + "\n[likert]\n"
 SECRETS = ("ada-5f3a2c9e", "visit-77aa", "My name is Ada Lovelace", "from-Lovelace-Street")
@@ -119,3 +123,22 @@ def test_a_mistake_is_told(workspace: Workspace, options: tuple[str, ...], code:
     path = str(Path(workspace.store.name).with_suffix(".toml"))
     result = CliRunner().invoke(main, ["forget", path, *options])
     assert (result.exit_code, said in result.output) == (code, True)
+
+
+def test_on_both_databases_the_answers_go_and_the_person_is_known_again(database: str) -> None:
+    def no_form(assignment_id: str) -> Form:
+        raise AssertionError(assignment_id)
+
+    with Store.create(database) as store:
+        store.save_build("fingerprint", draws(1))
+        lease = store.admit(source="panel", person="ada", external_id="v1", now=1.0)
+        store.save_payload(lease.submission_id, "p1", "{}")
+        store.finish(submission_of(lease), COMPLETED, "C", now=2.0)
+        account = forget_visitor(store, person="ada", submission=None, forms=no_form, with_answers=True, really=True)
+        assert (account.visits, account.platform_names, account.pages) == (1, 2, 1)
+        visit = store.find_visit("panel", "v1")
+        assert visit is not None
+        assert (visit.person, visit.outcome, visit.seat, visit.pages) == (None, "withdrawn", None, 0)
+        assert list(store.submissions()) == []
+        with pytest.raises(SecondVisit):
+            store.admit(source="panel", person="ada", external_id="v2", now=3.0)
