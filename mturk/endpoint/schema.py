@@ -143,7 +143,7 @@ hits = Table(
     Column("due_at", Float, index=True),  # when time will change it: expiry or disposal
     Index("hits_listed", "requester_id", "number"),
     Index("hits_in_state", "requester_id", "status", "number"),
-    Index("hits_offered", "hit_type_id", "status", "number"),
+    Index("hits_open", "status", "hit_type_id", "number", "hit_id", "expires_at"),  # lists are made from it alone
 )
 
 assignments = Table(

@@ -18,8 +18,6 @@ from mturk.endpoint.requirements import Requirement
 from mturk.endpoint.review import approve_by_time
 from mturk.endpoint.rows import (
     HIT_COLUMNS,
-    TYPE_COLUMNS,
-    TYPE_FIELDS,
     add_assignment,
     find_assignment,
     find_hit,
@@ -57,34 +55,29 @@ class Offer:
 def offers(moment: Moment, worker_id: str) -> Iterator[Offer]:
     """Yield the groups that a worker can see, the newest first."""
     worker = find_worker(moment, worker_id)
-    own = _not_taken(worker_id)
-    found = moment.connection.execute(
+    names = dict(moment.connection.execute(select(requesters.c.requester_id, requesters.c.name)).all())
+    groups = moment.connection.execute(
         select(
-            *TYPE_COLUMNS,
-            requesters.c.name,
-            func.count(hits.c.number),
-            func.min(hits.c.number),
-            func.max(hits.c.expires_at),
+            hits.c.hit_type_id,
+            func.count().label("open"),
+            func.min(hits.c.number).label("first"),
+            func.max(hits.c.expires_at).label("expiry"),
         )
-        .join(hits, hits.c.hit_type_id == hit_types.c.hit_type_id)
-        .join(requesters, requesters.c.requester_id == hit_types.c.requester_id)
-        .where(hits.c.status == ASSIGNABLE, own)
-        .group_by(*TYPE_COLUMNS, requesters.c.name)
+        .where(hits.c.status == ASSIGNABLE, _not_taken(worker_id))
+        .group_by(hits.c.hit_type_id)
         .order_by(func.max(hits.c.number).desc())
     ).all()
-    width = len(TYPE_FIELDS)
-    for row in found:
-        kind = HitType(**dict(zip(TYPE_FIELDS, row[:width], strict=True)))
+    for group in groups:
+        kind = find_type(moment, group.hit_type_id)
         if not may(worker, kind.requester_id, kind.requirements, "Discover"):
             continue
-        requester, count, number, expiry = row[width:]
-        first = moment.connection.scalar(select(hits.c.hit_id).where(hits.c.number == number))
+        first = moment.connection.scalar(select(hits.c.hit_id).where(hits.c.number == group.first))
         yield Offer(
             kind=kind,
-            requester=requester,
-            count=count,
+            requester=names[kind.requester_id],
+            count=group.open,
             first_hit_id=str(first),
-            last_expiry=expiry,
+            last_expiry=group.expiry,
             to_preview=unmet(worker, kind.requirements, "Preview"),
             to_accept=unmet(worker, kind.requirements, "Accept"),
         )
