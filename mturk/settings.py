@@ -149,7 +149,7 @@ def _told(file: Path, detail: Any) -> str:
     if detail["type"] == "extra_forbidden":
         known = ", ".join(Settings.model_fields)
         return f"{where}: no such key; known: {known}"
-    wanted = str(detail["msg"]).removeprefix("Value error, ")
-    if not detail["loc"]:
-        return f"{where}: {wanted}"
+    wanted = str(detail["msg"])
+    if detail["type"] == "value_error":  # one of our own: it says what was wrong with the table as a whole
+        return f"{where}: {wanted.removeprefix('Value error, ')}"
     return f"{where}: {wanted[:1].lower()}{wanted[1:]}, got {shown(detail['input'])}"

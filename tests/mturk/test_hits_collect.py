@@ -1,0 +1,140 @@
+"""What annotators send is collected once and trusted in nothing."""
+
+from __future__ import annotations
+
+import json
+
+import polars as pl
+import pytest
+from click.testing import CliRunner
+
+from mturk import records
+from mturk.answers import ANSWERS_NAMESPACE, render_answers
+from spa.cli import main
+from tests.mturk.studies import Bench, answers_to
+
+BOMB = (
+    '<!DOCTYPE a [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">]>'
+    f'<QuestionFormAnswers xmlns="{ANSWERS_NAMESPACE}"><Answer><QuestionIdentifier>q1</QuestionIdentifier>'
+    "<FreeText>&b;</FreeText></Answer></QuestionFormAnswers>"
+)
+ENTITY = BOMB.replace('"aaaaaaaaaa"', 'SYSTEM "file:///etc/passwd"')
+
+
+def hand_in(bench: Bench, hit_id: str, answer: str) -> str:
+    """Let a worker hand in XML of their own making."""
+    worker = bench.emulator.workers(1, country="US")[0]
+    assignment = bench.emulator.accept(worker, hit_id)
+    bench.emulator.do("submit", worker_id=worker, assignment_id=assignment, answer=answer)
+    return assignment
+
+
+def problem_of(bench: Bench, assignment: str) -> str | None:
+    with bench.open() as workspace:
+        work = records.find_work(workspace.store, assignment)
+        assert work is not None
+        return work.problem
+
+
+@pytest.mark.parametrize("answer", [BOMB, ENTITY, "not XML", "<QuestionFormAnswers/>"])
+def test_a_hostile_answer_is_kept_as_missing_and_not_approved_unseen(bench: Bench, answer: str) -> None:
+    bench.run("publish", "--yes")
+    assignment = hand_in(bench, bench.hits()[0]["HITId"], answer)
+    assert bench.told("collect")["problems"] == 1
+    assert problem_of(bench, assignment)
+    told = bench.told("approve", "--yes")
+    assert (told["approved"], list(told["left"])) == (0, [assignment])
+    with bench.open() as workspace:
+        work = records.find_work(workspace.store, assignment)
+        assert work is not None
+        assert work.answer == answer
+        [visit] = workspace.store.visits("mturk")
+        assert workspace.store.payloads(visit.submission_id)[0].body == answer
+
+
+def test_answers_out_of_range_are_missing_with_their_reasons(bench: Bench) -> None:
+    bench.run("publish", "--yes")
+    hits = [hit["HITId"] for hit in bench.hits()]
+    fields = dict(answers_to(bench.form_of(hits[0])))
+    number = next(name for name, value in fields.items() if value == "70")
+    wrong = render_answers([*({**fields, number: "7000"}).items(), ("note", "=HYPERLINK()")])
+    assignment = hand_in(bench, hits[0], wrong)
+    other = hand_in(bench, hits[1], render_answers([*answers_to(bench.form_of(hits[1])).items(), ("extra", "1")]))
+    assert bench.told("collect")["problems"] == 2
+    assert "wanted a whole number from 0 to 100, got '7000'" in str(problem_of(bench, assignment))
+    assert "fields that the form does not have" in str(problem_of(bench, other))
+    CliRunner().invoke(main, ["export", str(bench.study), "--out", str(bench.study.parent / "tables")])
+    rows = pl.read_csv(bench.study.parent / "tables" / "preferences.csv")
+    assert rows["preference"].null_count() == 1
+    assert bench.told("approve", "--assignment", assignment, "--yes")["approved"] == 1  # by hand, whatever it holds
+
+
+def test_a_run_broken_off_while_collecting_loses_and_doubles_nothing(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench.run("publish", "--yes")
+    workers = bench.emulator.workers(3, country="US")
+    for hit, worker in zip(bench.hits(), workers, strict=True):
+        bench.answer(hit["HITId"], worker)
+    from mturk import collecting
+
+    real = collecting.exclude
+    calls = []
+
+    def dying(*arguments: object) -> None:
+        calls.append(arguments)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        real(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(collecting, "exclude", dying)
+    assert bench.run_any("collect") != 0
+    assert bench.told("collect") | {"hits": 0} == bench.told("collect") | {"hits": 0, "new": 1, "excluded": 2}
+    with bench.open() as workspace:
+        assert len(list(workspace.store.submissions())) == 3
+        assert all(work.excluded for work in records.all_works(workspace.store, bench.emulator.url))
+
+
+def test_whoever_took_part_sees_no_other_hit_of_the_family(bench: Bench) -> None:
+    bench.run("publish", "--yes")
+    worker = bench.emulator.workers(1, country="US")[0]
+    bench.answer(bench.hits()[0]["HITId"], worker)
+    assert len(bench.emulator.do("offers", worker_id=worker)["offers"]) == 1  # one group, not collected yet
+    bench.run("collect")
+    assert bench.emulator.do("offers", worker_id=worker)["offers"] == []
+
+
+def test_one_who_was_quicker_than_the_exclusion_is_kept_and_told(bench: Bench) -> None:
+    bench.run("publish", "--yes")
+    worker = bench.emulator.workers(1, country="US")[0]
+    done = [bench.answer(hit["HITId"], worker) for hit in bench.hits()[:2]]
+    assert bench.told("collect")["problems"] == 1
+    told = [problem_of(bench, one) for one in done]
+    assert sum(one is not None and "handed in another HIT" in one for one in told) == 1
+
+
+def test_reviews_at_the_endpoint_are_seen(bench: Bench) -> None:
+    """Approved by itself, rejected by hand and taken back: the store follows."""
+    bench.run("publish", "--yes")
+    workers = bench.emulator.workers(2, country="US")
+    done = [bench.answer(hit["HITId"], worker) for hit, worker in zip(bench.hits(), workers, strict=False)]
+    bench.run("collect")
+    assert "name each submission" in bench.run("reject", "--reason", "Every answer is the same.", code=1).stderr
+    assert "10 to 1024 characters" in bench.run("reject", "--assignment", done[0], "--reason", "bad", code=1).stderr
+    rejected = ("reject", "--assignment", done[0], "--reason", "Every answer is the same.", "--yes")
+    assert bench.told(*rejected)["rejected"] == 1
+    assert bench.told(*rejected)["rejected"] == 0
+    assert "add --override" in bench.run("approve", "--assignment", done[0], "--yes", code=1).stderr
+    assert bench.told("approve", "--assignment", done[0], "--override", "--yes")["approved"] == 1
+    assert "cannot be taken back" in bench.run(*rejected, code=1).stderr
+    bench.emulator.advance(169 * 3600)
+    assert bench.told("collect")["changed"] >= 1
+    assert bench.told("status")["collected"] == {"Approved": 2}
+
+
+def test_one_command_of_the_bridge_runs_at_a_time(bench: Bench) -> None:
+    from spa.responses.one_run import one_run
+
+    with bench.open() as workspace, one_run(workspace.store.name, "mturk", what="bridge"):
+        assert "is running on this store already" in bench.run("publish", "--yes", code=1).stderr
+    assert json.loads(bench.run("publish", "--yes", "--json").stdout)["made"]
