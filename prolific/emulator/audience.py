@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -12,7 +13,7 @@ from sqlalchemy import insert, select
 
 from prolific.emulator import schema
 from prolific.emulator.ids import new_id
-from prolific.emulator.platform import Turn
+from prolific.emulator.platform import Turn, save_setting, setting
 from prolific.emulator.refusals import Refusal
 
 STUDY_LISTS = ("previous_studies_allowlist", "previous_studies_blocklist")
@@ -38,6 +39,51 @@ def catalogue() -> dict[str, dict[str, Any]]:
     return known
 
 
+def offered(turn: Turn) -> dict[str, dict[str, Any]]:
+    """Return the filters of the catalogue with what was added to them."""
+    return {**catalogue(), **(setting(turn.connection, "filters") or {})}
+
+
+def add_filter(turn: Turn, names: Sequence[str], choices: Sequence[str], lowest: Any, highest: Any) -> list[str]:
+    """See that a property can be asked for, and return what had to be added.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Titles or ids that it may have; the last is the title of a new one.
+    choices : sequence of str
+        Names of choices that must be there; none for a range.
+    lowest, highest
+        Ends of a new range.
+    """
+    known = offered(turn)
+    wanted = {name.casefold() for name in names}
+    found = next(
+        (one for one in known.values() if {one["filter_id"].casefold(), one["title"].casefold()} & wanted), None
+    )
+    added = []
+    if found is None:
+        filter_id = re.sub(r"[^a-z0-9]+", "-", names[-1].casefold()).strip("-")
+        found = {"filter_id": filter_id, "description": "", "title": names[-1], "question": names[-1]}
+        if choices:
+            found |= {"type": "select", "data_type": "ChoiceID", "choices": {}}
+        else:
+            ends = {"min": 0 if lowest is None else lowest, "max": 10_000 if highest is None else highest}
+            found |= {"type": "range", "data_type": "date" if isinstance(ends["min"], str) else "float", **ends}
+        added.append(names[-1])
+    if found["type"] == "select":
+        present = {name.casefold() for name in found["choices"].values()}
+        missing = [name for name in choices if name.casefold() not in present]
+        start = len(found["choices"])
+        more = {str(start + number): name for number, name in enumerate(missing)}
+        found = {**found, "choices": {**found["choices"], **more}}
+        added += [f"{found['title']}: {name}" for name in missing]
+    if added:
+        own = setting(turn.connection, "filters") or {}
+        save_setting(turn.connection, "filters", {**own, found["filter_id"]: found})
+    return added
+
+
 def check_filters(turn: Turn, filters: Filters) -> None:
     """Refuse filters and choices that do not exist.
 
@@ -53,7 +99,7 @@ def check_filters(turn: Turn, filters: Filters) -> None:
 
 def _problem(turn: Turn, one: Mapping[str, Any]) -> str | None:
     filter_id, chosen = one["filter_id"], one.get("selected_values")
-    known = catalogue().get(filter_id)
+    known = offered(turn).get(filter_id)
     if known is None:
         return f"Filter with id {filter_id} does not exist"
     if (known["type"] == "select") != (chosen is not None):
@@ -63,14 +109,14 @@ def _problem(turn: Turn, one: Mapping[str, Any]) -> str | None:
     if not chosen:
         return f"{filter_id}: wanted one selected value or more"
     if filter_id in GROUP_LISTS:
-        offered = {row.id for row in turn.connection.execute(select(schema.groups.c.id)) if row.id}
+        selectable = {row.id for row in turn.connection.execute(select(schema.groups.c.id)) if row.id}
     elif filter_id in STUDY_LISTS:
-        offered = set(turn.connection.scalars(select(schema.studies.c.id)))
+        selectable = set(turn.connection.scalars(select(schema.studies.c.id)))
     elif filter_id in PERSON_LISTS:
-        offered = set(turn.connection.scalars(select(schema.participants.c.id)))
+        selectable = set(turn.connection.scalars(select(schema.participants.c.id)))
     else:
-        offered = set(known["choices"])
-    unknown = [value for value in chosen if value not in offered]
+        selectable = set(known["choices"])
+    unknown = [value for value in chosen if value not in selectable]
     return f"{filter_id}: {', '.join(unknown)} cannot be selected" if unknown else None
 
 
@@ -139,7 +185,7 @@ def add_participant(
     turn: Turn, attributes: Mapping[str, Any], *, email: str | None = None, participant_id: str | None = None
 ) -> str:
     """Let somebody join the platform and return their id."""
-    unknown = set(attributes) - set(catalogue())
+    unknown = set(attributes) - set(offered(turn))
     if unknown:
         raise Refusal(400, {"attributes": [f"no filter asks for {name}" for name in sorted(unknown)]})
     person = participant_id or new_id()

@@ -10,7 +10,7 @@ from sqlalchemy import Row, select
 
 from prolific.emulator import groups, schema
 from prolific.emulator.account_routes import find_workspace
-from prolific.emulator.audience import COUNTED_FROM, catalogue, check_filters, eligible
+from prolific.emulator.audience import COUNTED_FROM, check_filters, eligible, offered
 from prolific.emulator.calls import Answer, Call, Routes, page_of
 from prolific.emulator.platform import Turn, save_row, save_setting, setting
 from prolific.emulator.refusals import Refusal
@@ -68,7 +68,7 @@ def list_filters(turn: Turn, call: Call) -> Answer:
         },
     }
     found = []
-    for number, one in enumerate(catalogue().values()):
+    for number, one in enumerate(offered(turn).values()):
         if tag is not None and tag not in one.get("tags", []):
             continue
         shown = {name: value for name, value in one.items() if name != "tags"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import Field, StrictStr
+from pydantic import Field, StrictFloat, StrictInt, StrictStr
 from sqlalchemy import Row, delete, insert, select
 
 from prolific.emulator import audience, faults, schema, studies, submissions, wallet
@@ -26,6 +26,15 @@ class PeopleBody(Body):
     count: Annotated[int, Field(ge=1, le=100_000)] = 1
     attributes: dict[str, Any] = Field(default_factory=dict)
     id: PersonId | None = None
+
+
+class FilterBody(Body):
+    """A property that people can be asked for."""
+
+    names: Annotated[list[StrictStr], Field(min_length=1)]
+    choices: list[StrictStr] = Field(default_factory=list)
+    lowest: StrictInt | StrictFloat | StrictStr | None = None
+    highest: StrictInt | StrictFloat | StrictStr | None = None
 
 
 class TakeBody(Body):
@@ -65,6 +74,14 @@ def list_people(turn: Turn, call: Call) -> Answer:
     rows = turn.connection.execute(select(schema.participants).order_by(schema.participants.c.number)).all()
     names = ("id", "email", "attributes")
     return Answer(body={"results": [{name: getattr(row, name) for name in names} for row in rows]})
+
+
+@routes.add("OfferFilter", "POST", "/emulator/filters/")
+def offer_filter(turn: Turn, call: Call) -> Answer:
+    """See that a property can be asked for, and say what had to be added."""
+    asked = call.read(FilterBody)
+    added = audience.add_filter(turn, asked.names, asked.choices, asked.lowest, asked.highest)
+    return Answer(body={"added": added})
 
 
 @routes.add("SeeStudy", "GET", "/emulator/studies/{id}/state/")

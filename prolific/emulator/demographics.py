@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import select
 
 from prolific.emulator import schema, submissions
-from prolific.emulator.audience import catalogue
+from prolific.emulator.audience import offered
 from prolific.emulator.ids import moment
 from prolific.emulator.platform import Turn
 
@@ -20,7 +20,7 @@ HEAD = ("Submission id", "Participant id", "Status", "Started at", "Completed at
 
 def as_csv(turn: Turn, study_id: str, names: Sequence[str] | None) -> str:
     """Return one row a submission, with what people said about themselves."""
-    known = catalogue()
+    known = offered(turn)
     asked = [name for name in names or USUAL if name in known]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -66,6 +66,11 @@ class OtherSide:
         except Refused as refusal:
             if "joined already" not in str(refusal):
                 raise
+
+    def offer(self, names: Sequence[str], choices: Sequence[str], lowest: Any, highest: Any) -> list[str]:
+        """See that people can be asked for a property, and return what had to be added to the platform for it."""
+        body = {"names": list(names), "choices": list(choices), "lowest": lowest, "highest": highest}
+        return list(self._do("POST", "filters/", body)["added"])
 
     def crowd(self, wanted: int, attributes: Mapping[str, Any]) -> None:
         """Let so many others be on the platform who could take part, and do not."""

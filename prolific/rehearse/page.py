@@ -70,6 +70,9 @@ def left_to_do(rehearsal: Rehearsal, *, original: Path, filled_in: Sequence[str]
         if filled_in
         else ToDo(told="See that [prolific] project is the project that is to pay.")
     )
+    if rehearsal.invented:
+        told = ", ".join(rehearsal.invented)
+        found.append(ToDo(told=f"See that Prolific knows these names; the emulation had to be told them: {told}."))
     found += [
         ToDo(told=f"The checklist was not content: {line['name']}: {line['told']}.") for line in rehearsal.accepted
     ]

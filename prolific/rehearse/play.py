@@ -14,6 +14,7 @@ from prolific.emulator.audience import fitting
 from prolific.rehearse.crowd import Casting, Crowd
 from prolific.rehearse.script import Script
 from prolific.rehearse.stage import Stage
+from prolific.study.screening import wanted_filters
 
 ROUNDS = 12  # of replacing those who were asked to return
 CROWD_PER_PLACE = 5  # others on the platform who could take part, so that the count is comfortable
@@ -39,12 +40,15 @@ class Rehearsal:
     crowds: list[Crowd] = field(default_factory=list)
     accepted: list[dict[str, str]] = field(default_factory=list)  # lines of the checklist that are not as they must be
     estimates: list[dict[str, Any]] = field(default_factory=list)
+    invented: list[str] = field(default_factory=list)  # properties of people that the emulated platform did not know
     asked_back: set[str] = field(default_factory=set)
 
     def play(self) -> None:
         """Go through all of it; what an earlier run has done is found done."""
         with open_desk(self.study, None, None) as desk:
             sessions, minutes = desk.offer.sessions, desk.offer.minutes
+            for one in wanted_filters(desk.table):
+                self.invented += self.stage.people.offer(one.names, one.choices, one.lowest, one.highest)
         self.script.run("prolific", "plan", self.study, "--public-url", self.stage.survey_url)
         came: tuple[str, ...] | None = None
         for session in range(1, sessions + 1):

@@ -14,12 +14,13 @@ from spa.study.load import load_study
 
 DESCRIPTION = "<p>You read texts and say which you prefer.</p>"
 PAY, MINUTES = "2.00", 10.0
+ELSEWHERE = ("only_groups", "exclude_groups", "exclude_studies")  # things that are on the real platform only
 FAMILY_STORE = "family.sqlite"  # beside the copy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Copy:
-    """What is rehearsed, and what was filled in because the study file does not say it."""
+    """What is rehearsed, and how it is not what the study file says: filled in, or left out."""
 
     text: str
     project: str
@@ -69,6 +70,11 @@ def copy_of(study_path: Path, *, annotators: int | None, seed: int) -> Copy:
     if not prolific:
         filled_in.append("[prolific]: there is no such table; it needs project and description at least")
         prolific["description"] = DESCRIPTION
+    left_out = [name for name in ELSEWHERE if prolific.pop(name, None)]
+    if left_out:
+        filled_in.append(
+            f"[prolific] {', '.join(left_out)}: not rehearsed, for the emulated platform has no such groups and studies"
+        )
     if "project" not in prolific:
         prolific["project"] = hashlib.sha256(f"project {seed}".encode()).hexdigest()[:24]
     if study.people.pay is None and "reward" not in prolific:

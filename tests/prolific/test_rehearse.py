@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
+import time
 import tomllib
 from collections import Counter
 from pathlib import Path
@@ -22,6 +24,7 @@ from prolific.rehearse.study_copy import copy_of
 from prolific.rehearse.toml_text import toml_text
 from spa.cli import main
 from spa.errors import StudyError
+from tests.conftest import missing_part
 from tests.spa.small_study import write_study
 
 STUDY = """
@@ -59,9 +62,13 @@ expected = "green"
 [prolific]
 project = "5f0c1d2e3a4b5c6d7e8f9a0b"
 description = "<p>Read and compare short texts.</p>"
+exclude_studies = ["5f0c1d2e3a4b5c6d7e8f9a0c"]
 [prolific.screeners]
-fluent_languages = ["English"]
+fluent_languages = ["English", "Frisian"]
 approval_rate = 95
+[[prolific.filters]]
+name = "Hours of reading a week"
+lowest = 2
 """
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 VALUES = st.recursive(
@@ -126,7 +133,9 @@ def test_the_copy_leaves_the_study_as_it_is_and_names_its_files(tmp_path: Path) 
     assert document["consent"]["file"] == str(tmp_path / "consent.md")
     assert document["people"]["annotators"] == 4
     assert document["people"]["family_store"] == "family.sqlite"  # beside the copy
-    assert (copy.project, copy.filled_in) == ("5f0c1d2e3a4b5c6d7e8f9a0b", ())
+    assert copy.project == "5f0c1d2e3a4b5c6d7e8f9a0b"
+    assert "exclude_studies" not in document["prolific"]
+    assert ["exclude_studies" in one for one in copy.filled_in] == [True]
     assert study.read_text() == STUDY
     bare = STUDY.partition("[prolific]")[0].replace('pay = "2.50"', "")
     study.write_text(bare)
@@ -175,6 +184,7 @@ def test_everybody_is_accounted_for(bad_day: tuple[Path, Path, dict[str, Any]]) 
     assert "nobody was paid" in page
     assert "26.67" in page
     assert "spa serve" in page
+    assert "Fluent languages: Frisian, Hours of reading a week" in page
 
 
 def test_a_rehearsal_that_is_run_again_does_nothing_again(bad_day: tuple[Path, Path, dict[str, Any]]) -> None:
@@ -204,6 +214,23 @@ def test_late_people_are_paid_and_told(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.browser
+@pytest.mark.xdist_group("browser")
+def test_somebody_in_a_real_browser_comes_back_with_the_code(tmp_path: Path) -> None:
+    """The browser goes from the platform's door through the form and hands the code in by itself."""
+    if shutil.which("chromium") is None:
+        missing_part("chromium is not installed (Debian: apt-get install chromium)")
+    pytest.importorskip("playwright")
+    everybody = ["--share=second-device=0", "--share=drops-out=0"]
+    told = run(
+        written(tmp_path / "s"), "--annotators", 1, "--out", tmp_path / "o", "--browsers", 1, "--no-bonus", *everybody
+    )
+    assert (told["paid"], told["came"]) == (1, 1)
+    (code,) = rows(tmp_path / "o", "SELECT entered_code FROM submissions")[0]
+    assert code not in (None, "NOCODE")
+    assert rows(tmp_path / "o", "SELECT status FROM submissions") == [("APPROVED",)]
+
+
 @pytest.mark.slow
 def test_a_rehearsal_that_is_killed_goes_on(tmp_path: Path) -> None:
     """Killed at three moments, it ends as one that was not: one study, the bill is the estimate, bonuses once."""
@@ -218,7 +245,7 @@ def test_a_rehearsal_that_is_killed_goes_on(tmp_path: Path) -> None:
     for mark in marks:
         program = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         while program.poll() is None and not _seen(out, mark):
-            pass
+            time.sleep(0.02)
         assert program.poll() is None, "it was over before it could be killed"
         program.send_signal(signal.SIGKILL)
         program.wait()
