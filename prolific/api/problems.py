@@ -26,12 +26,15 @@ class Refused(ProlificError):
         The HTTP status.
     body : str
         What arrived, verbatim.
+    wait : float
+        Seconds that the platform asks to wait for.
     """
 
-    def __init__(self, problem: str, *, status: int, body: str = "") -> None:
+    def __init__(self, problem: str, *, status: int, body: str = "", wait: float = 0.0) -> None:
         super().__init__(problem)
         self.status = status
         self.body = body
+        self.wait = wait
 
     @property
     def missing(self) -> bool:

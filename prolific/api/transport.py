@@ -25,7 +25,8 @@ from prolific.api.problems import ProlificError, Refused, Unanswered, Unreachabl
 
 Repeat = Literal["always", "refused", "never"]  # try again after anything, after a 429 only, not at all
 TRIES = 6
-LONGEST_PAUSE = 30.0  # seconds
+LONGEST_PAUSE = 30.0  # seconds, of our own choice
+LONGEST_WAIT = 120.0  # seconds, where the platform asks for it
 MOST_PAGES = 10_000
 MOST_BYTES = 64 * 2**20
 
@@ -129,18 +130,22 @@ class Transport:
         repeat = repeat or ("always" if method == "GET" else "refused")
         tries = 1 if repeat == "never" else self._tries
         for number in range(1, tries + 1):
+            least = 0.0
             try:
                 return self._once(method, path, body, query)
             except Refused as error:
                 if error.status != HTTPStatus.TOO_MANY_REQUESTS or number == tries:
                     raise
+                least = error.wait
             except Unreachable:
                 if number == tries:
                     raise
             except Unanswered:
                 if repeat != "always" or number == tries:
                     raise
-            self._sleep(self._rng.uniform(0.5, 1.0) * min(LONGEST_PAUSE, 0.5 * 2**number))
+            self._sleep(
+                max(min(least, LONGEST_WAIT), self._rng.uniform(0.5, 1.0) * min(LONGEST_PAUSE, 0.5 * 2**number))
+            )
         raise AssertionError("the last try returns or raises")
 
     def pages(self, path: str, query: Mapping[str, str | int] | None = None) -> Iterator[dict[str, Any]]:
@@ -192,7 +197,9 @@ class Transport:
         if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
             raise Unanswered(f"{place}: {told(status, text)}; nobody knows whether it took effect")
         if status >= HTTPStatus.BAD_REQUEST:
-            raise Refused(f"{place}: {told(status, text)}{_remedy(status)}", status=status, body=text)
+            raise Refused(
+                f"{place}: {told(status, text)}{_remedy(status)}", status=status, body=text, wait=_asked_wait(response)
+            )
         if status >= HTTPStatus.MULTIPLE_CHOICES or len(response.content) > MOST_BYTES:
             raise Unanswered(f"{place}: wanted an answer of the API, got HTTP {status}; is the address right?")
         value = None
@@ -219,6 +226,12 @@ def _next(record: Mapping[str, Any]) -> str | None:
     following = links.get("next") if isinstance(links, dict) else None
     link = following.get("href") if isinstance(following, dict) else None
     return link if isinstance(link, str) and link else None
+
+
+def _asked_wait(response: httpx2.Response) -> float:
+    """Return how many seconds an answer asks to wait for; a date, or nothing, asks for none."""
+    asked = response.headers.get("retry-after", "")
+    return float(asked) if asked.isascii() and asked.isdigit() else 0.0
 
 
 def _remedy(status: int) -> str:

@@ -17,13 +17,13 @@ from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, Response
 
 from prolific.api.access import IDENTIFIER, Access, NoToken, find_access
-from prolific.api.client import Prolific, connect
+from prolific.api.client import connect
 from prolific.api.records import REJECTED, RETURNED, TIMED_OUT
 from prolific.codes import completion_address, completion_base, session_codes
 from prolific.desk import store_key
 from prolific.made import SOURCE, session_of, study_of
 from prolific.people.events import EventDoor
-from prolific.people.verification import FALSE, UNVERIFIED, VERIFIED, Claim, ask, last_found, note
+from prolific.people.verification import FALSE, UNVERIFIED, VERIFIED, Asking, Claim, last_found, note
 from prolific.study.body import DOOR, PLACEHOLDERS
 from prolific.study.offer import Offer, offer_of
 from prolific.study.table import read_table
@@ -33,7 +33,7 @@ from spa.responses.outcomes import Outcome
 from spa.responses.visits import Visit
 
 log = logging.getLogger("uvicorn.error")
-SECONDS = 8.0  # a visitor waits for the platform so long at most, twice
+SECONDS = 5.0  # a visitor waits for the platform so long at most, twice
 TRIES = 2
 GONE_AWAY = frozenset({RETURNED, REJECTED})
 
@@ -57,7 +57,7 @@ def mount_with(app: FastAPI, house: House, environment: Mapping[str, str]) -> No
     client = None if access is None else connect(access, timeout=SECONDS, tries=TRIES)
     door = Door(
         house=house,
-        client=client,
+        asking=Asking(client, house.clock),
         offer=offer_of(house.study, table, file="study file"),
         base=completion_base(access),
         journal=Journal(house.store),
@@ -76,7 +76,7 @@ class Door:
     """The routes of participants."""
 
     house: House
-    client: Prolific | None
+    asking: Asking
     offer: Offer
     base: str  # where a code is handed in
     journal: Journal
@@ -100,7 +100,7 @@ class Door:
 
     def report_health(self) -> Response:
         """Say whether visitors can be verified."""
-        return JSONResponse({"status": "ok", "verifies": self.client is not None})
+        return JSONResponse({"status": "ok", "verifies": self.asking.client is not None})
 
     def leave(self, visit: Visit, outcome: Outcome) -> Response:
         """Send the browser back to the platform with the code of the outcome, which is on disk."""
@@ -113,7 +113,7 @@ class Door:
         store = self.house.store
         if last_found(store, claim.submission_id, store.person_id(SOURCE, claim.person)) == VERIFIED:
             return None
-        verdict = ask(self.client, claim)
+        verdict = self.asking.ask(claim)
         note(self.house.store, claim, verdict)
         if verdict.found == FALSE:
             log.warning("submission %s: not let in: %s", claim.submission_id, verdict.reason)
@@ -145,4 +145,4 @@ class Door:
         study_id = study_of(self.journal, self.key, visit.session)
         if visit.person is not None and study_id is not None:
             claim = Claim(person=visit.person, study_id=study_id, submission_id=str(visit.external_id))
-            note(self.house.store, claim, ask(self.client, claim))
+            note(self.house.store, claim, self.asking.ask(claim))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -19,6 +20,7 @@ Found = Literal["verified", "unverified", "false"]
 VERIFIED: Final = "verified"
 UNVERIFIED: Final = "unverified"
 FALSE: Final = "false"
+LEFT_ALONE_SECONDS = 15.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +39,32 @@ class Verdict:
     found: Found
     reason: str = ""
     record: SubmissionRecord | None = None
+
+
+class Asking:
+    """Asks the platform, and after a failure leaves it alone for a while: a visitor is not kept waiting for it.
+
+    Parameters
+    ----------
+    client : Prolific or None
+        The platform, where there is a token.
+    clock : callable
+        Seconds since 1970.
+    """
+
+    def __init__(self, client: Prolific | None, clock: Callable[[], float]) -> None:
+        self.client = client
+        self._clock = clock
+        self._again_at = float("-inf")
+
+    def ask(self, claim: Claim) -> Verdict:
+        """Ask whether a claim is true, unless the platform failed to say a moment ago."""
+        if self._clock() < self._again_at:
+            return Verdict(found=UNVERIFIED, reason="Prolific did not answer a moment ago")
+        verdict = ask(self.client, claim)
+        if verdict.found == UNVERIFIED:
+            self._again_at = self._clock() + LEFT_ALONE_SECONDS
+        return verdict
 
 
 def ask(client: Prolific | None, claim: Claim) -> Verdict:

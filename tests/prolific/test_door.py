@@ -82,9 +82,12 @@ def test_while_the_platform_is_silent_people_are_let_in_and_verified_later(study
     running, study_id = study
     honest = running.arrive(study_id)
     running.emulator.people.plan("GetSubmission", "500", count=50)
+    asked = len(running.emulator.people.requests("GetSubmission"))
     honest.answer()
     running.emulator.people.do("DELETE", "faults/")
+    running.emulator.people.advance(seconds=20)  # for so long the platform is left alone
     assert found(running, honest.submission_id) == "unverified"
+    assert len(running.emulator.people.requests("GetSubmission")) == asked + 2, "nobody waits for it again and again"
     honest.hand_in()
     assert running.json("collect")[0]["verified"] == 1
     assert found(running, honest.submission_id) == "verified"
@@ -101,6 +104,7 @@ def test_a_false_claim_made_while_the_platform_is_silent_counts_for_nothing(stud
     running.emulator.people.plan("GetSubmission", "500", count=50)
     honest.answer()
     running.emulator.people.do("DELETE", "faults/")
+    running.emulator.people.advance(seconds=20)  # for so long the platform is left alone
     honest.hand_in()
     assert running.json("collect")[0]["refuted"] == 1
     assert honest.submission_id in running.json("approve")[0]["to_look_at"], "and is not approved by itself"

@@ -53,6 +53,14 @@ def test_what_creates_is_tried_again_after_a_429_which_had_no_effect() -> None:
         assert len(served.asked) == 2
 
 
+def test_a_wait_that_the_platform_asks_for_is_kept() -> None:
+    pauses: list[float] = []
+    busy = http("busy", status=429, Retry_After="17")
+    with scripted(after([busy], STUDY_ROW)) as served, client(served, pauses) as prolific:
+        prolific.studies.fetch(STUDY)
+    assert pauses == [17.0]
+
+
 @pytest.mark.parametrize("fault", [DROPPED, http("oops", status=502), http("busy", status=429)])
 def test_a_payment_is_sent_once_whatever_happens(fault: Said) -> None:
     with scripted(after([fault], {})) as served, client(served) as prolific:
