@@ -15,7 +15,7 @@ from prolific.api.access import Access, NoToken, find_access
 from prolific.api.client import Prolific, connect
 from prolific.api.problems import ProlificError
 from prolific.made import SOURCE, study_of
-from prolific.once import Once
+from prolific.once import Once, silent
 from prolific.study.offer import Offer, offer_of
 from prolific.study.table import ProlificTable, read_table
 from spa.commands.workspace import Workspace, open_workspace
@@ -95,6 +95,7 @@ def open_desk(
     environment: Mapping[str, str] | None = None,
     clock: Callable[[], float] = time.time,
     sleep: Callable[[float], None] = time.sleep,
+    tell: Callable[[str], None] = silent,
 ) -> Iterator[Desk]:
     """Open a study for the commands of this bridge.
 
@@ -112,6 +113,8 @@ def open_desk(
         Whether a missing token is no error.
     environment, clock, sleep
         Where the token is, and what time it is.
+    tell : callable
+        Told in a line what is waited for.
 
     Raises
     ------
@@ -134,7 +137,7 @@ def open_desk(
         client = None if access is None else stack.enter_context(connect(access, sleep=sleep))
         key = store_key(workspace.store)
         settle = LOCAL_SETTLE_SECONDS if access is not None and access.local else SETTLE_SECONDS
-        once = Once(journal=Journal(workspace.store), scope=key, clock=clock, sleep=sleep, settle=settle)
+        once = Once(journal=Journal(workspace.store), scope=key, clock=clock, sleep=sleep, settle=settle, tell=tell)
         yield Desk(
             file=file,
             workspace=workspace,

@@ -21,6 +21,10 @@ NO_EFFECT = "no effect"  # looked at afterwards
 Facts = Mapping[str, Any]
 
 
+def silent(text: str) -> None:
+    """Tell nobody."""
+
+
 class Undecided(ProlificError):
     """Looking at the platform does not tell whether a call took effect; a person must say."""
 
@@ -39,6 +43,8 @@ class Once:
         Seconds since 1970, and a wait of so many seconds.
     settle : float
         Seconds after which a call that got no answer shows its effect, if it has one.
+    tell : callable
+        Told in a line what is waited for.
     """
 
     journal: Journal
@@ -46,6 +52,7 @@ class Once:
     clock: Callable[[], float]
     sleep: Callable[[float], None]
     settle: float
+    tell: Callable[[str], None] = silent  # what a person who waits is told
 
     def done(self, key: str) -> Facts | None:
         """Return what is known of a call that took effect; ``None`` where it has not been seen to."""
@@ -112,6 +119,7 @@ class Once:
                 continue
             wait = call.begun_at + self.settle - self.clock()
             if wait > 0:
+                self.tell(f"an earlier call got no answer ({key}); looking at the platform in {wait:.0f} seconds")
                 self.sleep(min(wait, self.settle))
             facts = find(call)
             self.journal.finish(call, NO_EFFECT if facts is None else DONE, **(facts or {}))

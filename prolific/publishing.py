@@ -115,7 +115,9 @@ def _achieved(action: Transition, study: StudyRecord) -> bool:
 
 def wait_until_published(desk: Desk, study_id: str) -> StudyRecord:
     """Look at a study until the platform has finished publishing it."""
-    for _ in range(MOST_POLLS):
+    for number in range(MOST_POLLS):
+        if number == 1:
+            desk.once.tell("Prolific is publishing it; waiting")
         study = desk.platform.studies.fetch(study_id)
         if study.status != PUBLISHING:
             return study

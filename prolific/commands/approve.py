@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from prolific.commands.shared import json_option, study_options, tell_json, yes_option
+from prolific.commands.shared import announce, json_option, study_options, tell_json, yes_option
+
+if TYPE_CHECKING:
+    from prolific.desk import Desk
+    from prolific.review.approving import Queue
 
 
 @click.command(epilog="Example: spa prolific approve my-study/study.toml --yes")
@@ -33,11 +39,11 @@ def approve(
     from prolific.api.money import money
     from prolific.collecting import collect
     from prolific.desk import open_desk
-    from prolific.review.approving import approve_all, sort_out
+    from prolific.review.approving import sort_out
     from prolific.review.decided import decided_by_reviewers
 
     told = []
-    with open_desk(study, store, endpoint_url, alone=True) as desk:
+    with open_desk(study, store, endpoint_url, alone=True, tell=announce) as desk:
         desk.need_study(1)
         decided = decided_by_reviewers(desk.store)
         for session in desk.created():
@@ -51,7 +57,7 @@ def approve(
                 )
                 for record, reason in queue.look_at:
                     click.echo(f"  {record.submission_id} of {record.participant_id}: {reason}")
-            done, waiting = (0, ()) if not yes or not number else approve_all(desk, session, queue.approve)
+            done, waiting = (0, ()) if not yes or not number else _approve(desk, session, queue, hidden=as_json)
             told.append(
                 {
                     "session": session,
@@ -68,3 +74,13 @@ def approve(
         tell_json(told)
     elif not yes:
         click.echo("Nobody was approved. To approve: the same command with --yes")
+
+
+def _approve(desk: Desk, session: int, queue: Queue, *, hidden: bool) -> tuple[int, tuple[str, ...]]:
+    """Approve with a bar that fills as the platform does it."""
+    from prolific.review.approving import approve_all
+
+    if hidden:
+        return approve_all(desk, session, queue.approve)
+    with click.progressbar(length=len(queue.approve), label="approving", file=sys.stderr) as bar:
+        return approve_all(desk, session, queue.approve, lambda done: bar.update(done - bar.pos))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from prolific.commands.shared import study_options, yes_option
+from prolific.commands.shared import announce, study_options, yes_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,7 +58,7 @@ def bonus(
 
     if [listed is not None, completion, decided].count(True) != 1:
         raise click.UsageError("give one of --from, --completion and --decided")
-    with open_desk(study, store, endpoint_url, alone=True) as desk:
+    with open_desk(study, store, endpoint_url, alone=True, tell=announce) as desk:
         desk.need_study(1)
         settle(desk, said)
         collected = [look(desk, session) for session in desk.created()]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from prolific.commands.shared import json_option, session_option, study_options, tell_json
+from prolific.commands.shared import announce, json_option, session_option, study_options, tell_json
 
 
 @click.command(epilog="Example: spa prolific create my-study/study.toml --public-url https://survey.example.org")
@@ -32,7 +32,7 @@ def create(
     from prolific.draft import make_body, make_draft, make_filters, make_groups
     from spa.errors import StudyError
 
-    with open_desk(study, store, endpoint_url, alone=True) as desk:
+    with open_desk(study, store, endpoint_url, alone=True, tell=announce) as desk:
         address = public_url or desk.table.public_url
         if address is None:
             raise StudyError(f"{study}: wanted --public-url or [prolific] public_url, got neither")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from prolific.commands.shared import study_options, yes_option
+from prolific.commands.shared import announce, study_options, yes_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,7 +52,7 @@ def message(
         raise click.UsageError("give --text with --to or --difference, or --decided alone")
     if ask_return and decided:
         raise click.UsageError("--ask-return goes with --to or --difference")
-    with open_desk(study, store, endpoint_url, alone=True) as desk:
+    with open_desk(study, store, endpoint_url, alone=True, tell=announce) as desk:
         desk.need_study(1)
         collected = [look(desk, session) for session in desk.created()]
         wanted = (

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from prolific.commands.shared import session_option, study_options, tell, tell_checklist, yes_option
+from prolific.commands.shared import announce, session_option, study_options, tell, tell_checklist, yes_option
 
 
 @click.command(epilog="Example: spa prolific publish my-study/study.toml --yes")
@@ -32,7 +32,7 @@ def publish(
     from prolific.prospect import look_ahead
     from prolific.publishing import check_ready, publish_study
 
-    with open_desk(study, store, endpoint_url, alone=True) as desk:
+    with open_desk(study, store, endpoint_url, alone=True, tell=announce) as desk:
         study_id = desk.need_study(session)
         record = desk.platform.studies.fetch(study_id)
         if not record.draft:

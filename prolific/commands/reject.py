@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from prolific.commands.shared import study_options, yes_option
+from prolific.commands.shared import announce, study_options, yes_option
 
 
 @click.command(
@@ -34,7 +34,7 @@ def reject(
 
     if (propose is None) == (decided is None):
         raise click.UsageError("give one of --propose and --from")
-    with open_desk(study, store, endpoint_url, alone=True) as desk:
+    with open_desk(study, store, endpoint_url, alone=True, tell=announce) as desk:
         desk.need_study(1)
         known = {
             submission_id: (session, facts)

@@ -50,6 +50,11 @@ def yes_option(what: str) -> Callable[[Command], Command]:
     return click.option("--yes", is_flag=True, help=f"{what}; without it nothing is done.")
 
 
+def announce(text: str) -> None:
+    """Say what is waited for, beside the output."""
+    click.echo(text, err=True)
+
+
 def tell_json(value: Any) -> None:
     """Print a value as JSON."""
     click.echo(json.dumps(value, indent=2, default=str))

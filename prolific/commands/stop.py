@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from prolific.commands.shared import session_option, study_options, yes_option
+from prolific.commands.shared import announce, session_option, study_options, yes_option
 
 
 @click.command(epilog="Example: spa prolific stop my-study/study.toml --pause")
@@ -24,7 +24,7 @@ def stop(
 
     if pause and resume:
         raise click.UsageError("give one of --pause and --resume")
-    with open_desk(study, store, endpoint_url, alone=True) as desk:
+    with open_desk(study, store, endpoint_url, alone=True, tell=announce) as desk:
         if not (pause or resume or yes):
             click.echo("Nothing was stopped. A stop is for good: --yes to stop, --pause for now")
             return

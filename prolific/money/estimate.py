@@ -6,11 +6,11 @@ import datetime
 from dataclasses import dataclass
 
 from prolific.api.client import Prolific
-from prolific.api.money import money
+from prolific.api.money import cents, money
 from prolific.api.problems import ProlificError
 from prolific.api.records import Balance, PayRates
 from prolific.study.offer import Offer
-from prolific.study.table import ProlificTable
+from prolific.study.table import Code, Codes, ProlificTable
 
 AUTO_APPROVAL_DAYS = 21  # an unreviewed submission is then approved by the platform
 OFFLINE_RATES = {  # an hour, of 2026; the platform's own rates are asked for where it can be reached
@@ -33,6 +33,7 @@ class Estimate:
     why_offline: str | None
     completion_bonus: int  # to participants, without fees; part of no other amount
     completion_bonus_total: int | None
+    screened_out: int  # to participants, without fees, where those screened out are paid; part of no other amount
     hourly: float
     rates: PayRates | None
     rates_from_platform: bool
@@ -85,6 +86,7 @@ def make_estimate(
         why_offline=None if from_platform else (why_offline or problem or "there is no token"),
         completion_bonus=bonus,
         completion_bonus_total=None if total is None else round(total * bonus / rewards),
+        screened_out=offer.sessions * sum(_paid_out(code) for code in _codes(table)),
         hourly=offer.hourly,
         rates=rates or OFFLINE_RATES.get(offer.currency),
         rates_from_platform=rates is not None,
@@ -123,11 +125,21 @@ def estimate_lines(estimate: Estimate, offer: Offer) -> list[str]:
         lines.append(
             f"completion bonus: at most {money(estimate.completion_bonus, say)} to participants, fees on top{whole}"
         )
+    if estimate.screened_out:
+        lines.append(f"who is screened out: at most {money(estimate.screened_out, say)} to them, fees on top")
     lines.append(_hourly_line(estimate, offer))
     if estimate.balance is not None:
         lines.append(f"available balance: {money(estimate.balance.available, estimate.balance.currency)}")
     lines.append(f"automatic approval of who submits today and is not reviewed: {estimate.auto_approval.isoformat()}")
     return lines
+
+
+def _codes(table: ProlificTable) -> list[Code]:
+    return [getattr(table.codes, outcome) for outcome in Codes.model_fields]
+
+
+def _paid_out(code: Code) -> int:
+    return 0 if code.reward is None or code.slots is None else cents(code.reward) * code.slots
 
 
 def _hourly_line(estimate: Estimate, offer: Offer) -> str:

@@ -130,7 +130,9 @@ def pay(desk: Desk, batch: BonusBatch, bonuses: Sequence[Bonus]) -> None:
 def wait_until_seen(desk: Desk, call: Call) -> int:
     """Look until the platform shows all bonuses of a payment, for a while; return how many it does not show."""
     missing: Iterable[str] = ()
-    for _ in range(MOST_POLLS):
+    for number in range(MOST_POLLS):
+        if number == 1:
+            desk.once.tell("Prolific pays by and by; waiting until the bonuses can be seen")
         missing = _missing(desk, call)
         if not missing:
             return 0

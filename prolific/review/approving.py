@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from prolific.api.problems import ProlificError
@@ -76,10 +76,13 @@ def sort_out(
     return Queue(approve=tuple(approve), look_at=tuple(look_at))
 
 
-def approve_all(desk: Desk, session: int, records: Iterable[SubmissionRecord]) -> tuple[int, tuple[str, ...]]:
+def approve_all(
+    desk: Desk, session: int, records: Iterable[SubmissionRecord], progress: Callable[[int], None] | None = None
+) -> tuple[int, tuple[str, ...]]:
     """Approve submissions and wait until the platform has done it.
 
     Asking twice pays once: the platform ignores a repeat, and only those that still wait are asked for.
+    ``progress`` is told how many are approved, as often as the platform is looked at.
 
     Returns
     -------
@@ -106,6 +109,8 @@ def approve_all(desk: Desk, session: int, records: Iterable[SubmissionRecord]) -
         now = {one.submission_id: one.status for one in desk.platform.submissions.of_study(study_id)}
         waiting = {one for one in wanted if now.get(one) == AWAITING_REVIEW}
         done = sum(now.get(one) in PAID for one in wanted)
+        if progress is not None:
+            progress(done)
         if not waiting:
             break
         desk.sleep(desk.poll_seconds)

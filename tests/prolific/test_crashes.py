@@ -117,7 +117,9 @@ def test_one_study_and_one_group_however_often_creating_and_publishing_die(
     api = study.emulator.api
     listed = api.get("/api/v1/studies/").json()["results"]
     assert [one["status"] for one in listed if one["internal_name"] == name] == ["ACTIVE"]
-    groups = api.get("/api/v1/participant-groups/", params={"workspace_id": workspace(study.emulator)}).json()
+    groups = api.get(
+        "/api/v1/participant-groups/", params={"workspace_id": workspace(study.emulator), "page_size": 1000}
+    ).json()
     own = Counter(one["name"] for one in groups["results"] if one["name"].startswith(name[:-2]))
     assert set(own.values()) == {1}
     assert len(own) == 2  # of the family, and of those who completed session 1

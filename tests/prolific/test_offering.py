@@ -148,6 +148,7 @@ def test_two_sessions_with_a_completion_bonus(two_sessions: Running) -> None:
     study.path.write_text(study.path.read_text().replace("annotators = 4", "annotators = 2"))
     plan = study.json("plan", "--public-url", study.url)["estimate"]
     assert (plan["rewards"], plan["completion_bonus"]) == (800, 80)
+    assert plan["screened_out"] == 2 * 3 * 15
     assert plan["total"] == 2 * 533 or plan["total"] == 2 * 534
     first = study.publish()
     loyal, leaver = study.complete(first), study.complete(first)
