@@ -27,6 +27,10 @@ fix: $(VENV)/.installed-check
 bench: $(VENV)/.installed-test
 	env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE $(BIN)/python -m tests.benchmarks
 
+soak: $(VENV)/.installed-test
+	$(BIN)/python -m tests.load.killed --database sqlite --trials 1000
+	$(BIN)/python -m tests.load.killed --database postgresql --trials 1000
+
 calibrate: $(VENV)/.installed-test
 	$(BIN)/python -m tests.calibration --out docs/calibration.md
 

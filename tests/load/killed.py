@@ -28,7 +28,9 @@ from spa.commands.workspace import Workspace, open_workspace
 from spa.responses.store import Store
 from tests.load.studies import build_load_study
 
-LIVES = (0.05, 0.45)  # seconds that a server lives once it answers, at least and at most
+MOST_WORK = 6000  # bytes of acknowledgements, some forty pages, after which a server is killed at the latest
+MOST_WAIT = 30.0  # seconds that this may take on the busiest machine
+AFTER = 0.02  # seconds that it may live on, so that a kill falls anywhere between two acknowledgements
 PAGES = 2  # rated in a form, so that many forms are completed between two kills
 REST = 3.0  # seconds that the last server lives, so that everybody who waits is served
 START_LIMIT = 60.0  # seconds within which a server must answer on the busiest machine
@@ -53,7 +55,7 @@ class Toll:
 def kill_often(database: str, *, trials: int, annotators: int, seed: int, folder: Path) -> Toll:
     """Build a study into ``database`` ("sqlite" or the URL of an empty one), run the trials, compare."""
     target = str(folder / "study.sqlite") if database == "sqlite" else database
-    study = build_load_study(folder, target, assignments=100 + 20 * trials, pages=PAGES)
+    study = build_load_study(folder, target, assignments=200 + 30 * trials, pages=PAGES)
     acknowledged = folder / "acknowledged.jsonl"
     acknowledged.touch()
     chance = random.Random(seed)
@@ -64,8 +66,10 @@ def kill_often(database: str, *, trials: int, annotators: int, seed: int, folder
         for _ in range(trials):
             with forked_server(serving, target, bound):
                 wait_for_answer(url)
-                time.sleep(chance.uniform(*LIVES))
+                wait_for_work(acknowledged, chance.randrange(MOST_WORK))
+                time.sleep(chance.uniform(0, AFTER))
         with forked_server(serving, target, bound):
+            wait_for_answer(url)
             time.sleep(REST)
             crowd.send_signal(signal.SIGTERM)
             said, _ = crowd.communicate(timeout=START_LIMIT)
@@ -140,6 +144,14 @@ def wait_for_answer(url: str) -> None:
             if b" 200 " in asking.recv(100):
                 return
     raise AssertionError(f"{url}: no answer within {START_LIMIT} s")
+
+
+def wait_for_work(acknowledged: Path, growth: int) -> None:
+    """Wait until annotators have noted so many bytes more of what was acknowledged to them."""
+    wanted = acknowledged.stat().st_size + growth
+    deadline = time.monotonic() + MOST_WAIT
+    while acknowledged.stat().st_size < wanted and time.monotonic() < deadline:
+        time.sleep(0.002)
 
 
 def compare(target: str, acknowledged: Path) -> tuple[int, int, int, int, int]:

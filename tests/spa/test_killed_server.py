@@ -18,6 +18,6 @@ def test_kills_under_load_lose_no_acknowledged_page(database: str, tmp_path: Pat
     kept_in = database if "://" in database else "sqlite"
     toll = kill_often(kept_in, trials=TRIALS, annotators=24, seed=5, folder=folder)
     assert toll.broken_requests > TRIALS  # the kills came while people were sending
-    assert toll.pages > 3 * TRIALS
-    assert toll.forms > TRIALS / 2
+    assert toll.pages > 5 * TRIALS
+    assert toll.forms > TRIALS
     assert (toll.lost_pages, toll.lost_forms, toll.changed, toll.intact) == (0, 0, 0, True)
