@@ -1,0 +1,147 @@
+"""Axe finds nothing serious on any kind of page that people meet: desktop, phone, dark, right to left."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import httpx2
+import pytest
+from click.testing import CliRunner
+from fastapi import FastAPI
+from fastapi.responses import Response
+
+from spa.annotators.doors import House
+from spa.annotators.loopback import served
+from spa.annotators.server import create_app
+from spa.cli import main
+from spa.commands.workspace import open_workspace
+from tests.conftest import missing_part
+from tests.spa.small_study import STUDY, raw_answer, write_study
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+pytestmark = pytest.mark.browser
+CHROMIUM = "/usr/bin/chromium"
+SERIOUS = {"serious", "critical"}
+NOTICES = ("expired", "busy")  # all of them are one template
+EVERYTHING = """
+consent = {text = "## What this is\\n\\nYou rate short texts. [More](https://example.org)."}
+continuous = {criteria = ["fluent"], overall = false}
+categories = {criteria = ["errors"]}
+
+[[criteria]]
+id = "fluent"
+name = "fluent language"
+
+[[criteria]]
+id = "errors"
+name = "having few errors"
+question = "How many errors are in this text?"
+options = [{ text = "0", score = 2 }, { text = "1", score = 1 }, { text = "2 or more", score = 0 }]
+"""
+
+
+def whole_study(language: str) -> str:
+    """Return a study that asks in every way there is."""
+    text = STUDY.replace('criteria = [{id = "meaning", name = "meaning", against_source = true}]\n', "")
+    text = text.replace("likert.identical_pairs = 1\n", 'likert = {criteria = ["meaning"], identical_pairs = 1}\n')
+    meaning = '[[criteria]]\nid = "meaning"\nname = "meaning"\nagainst_source = true\n'
+    before, _, after = text.partition("[spa]")
+    scales, _, criteria = EVERYTHING.partition("[[criteria]]")
+    spa = '[spa]\ncriteria = ["meaning"]'
+    return f'language = "{language}"\n{before}{scales}\n{meaning}\n[[criteria]]{criteria}\n{spa}{after}'
+
+
+def mount(app: FastAPI, house: House) -> None:
+    """Show any notice on demand."""
+
+    @app.get("/notice/{name}", response_model=None)
+    def show(name: str) -> Response:
+        return house.notice(name, link="/")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    if shutil.which(CHROMIUM) is None:
+        missing_part(f"no browser at {CHROMIUM}")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+@pytest.mark.parametrize(
+    ("language", "name", "settings"),
+    [
+        ("en", "desktop", {"viewport": {"width": 1280, "height": 900}}),
+        ("ar", "phone-dark", {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark"}),
+    ],
+)
+def test_axe_finds_nothing_serious(
+    browser: Browser, tmp_path: Path, language: str, name: str, settings: dict[str, Any]
+) -> None:
+    try:
+        from axe_playwright_python.sync_playwright import Axe
+    except ModuleNotFoundError:
+        missing_part("axe-playwright-python is not installed")
+    path = write_study(tmp_path, whole_study(language))
+    built = CliRunner().invoke(main, ["build", str(path)])
+    assert built.exit_code == 0, built.output
+    found: list[tuple[str, str, str]] = []
+    seen: list[str] = []
+    with open_workspace(path) as workspace, served(create_app(workspace, doors=[mount])) as url:
+        context = browser.new_context(**settings, reduced_motion="reduce")
+        context.set_default_timeout(30_000)
+        tab = context.new_page()
+
+        def look(what: str) -> None:
+            seen.append(what)
+            assert tab.locator("h1").first.is_visible()
+            for one in Axe().run(tab).response["violations"]:
+                if one["impact"] in SERIOUS:
+                    found.append((what, one["id"], one["nodes"][0]["html"][:120]))
+            if os.environ.get("SPA_SCREENSHOTS"):
+                tab.screenshot(path=f"{os.environ['SPA_SCREENSHOTS']}/{name}-{what}.png", full_page=True)
+
+        tab.goto(url)
+        look("start")
+        for notice in NOTICES:
+            tab.goto(f"{url}/notice/{notice}")
+            look(notice)
+        tab.goto(f"{url}/a/nobody")
+        look("unknown")
+        answering, screened, declining = workspace.store.tokens()[:3]
+        form = workspace.form(workspace.store.admit_link(answering, now=0).assignment_id)
+        for page in form.pages:
+            tab.goto(f"{url}/a/{answering}/p/{page.page_id}")
+            if page.kind not in seen:
+                look(page.kind)
+                if page.questions:
+                    tab.locator("button.next").click()
+                    tab.locator(".gaps").wait_for()
+                    look(f"{page.kind}-gaps")
+            fields = {question.question_id: raw_answer(question) for question in page.questions}
+            httpx2.post(f"{url}/a/{answering}/p/{page.page_id}", data=fields, trust_env=False)
+        tab.goto(f"{url}/a/{answering}/done")
+        look("done")
+        for token, how in ((screened, ""), (declining, "?go=decline")):
+            other = workspace.form(workspace.store.admit_link(token, now=0).assignment_id)
+            for page in other.pages[:2]:
+                fields = {question.question_id: raw_answer(question) for question in page.questions}
+                if page.kind == "screening":
+                    fields = dict.fromkeys(fields, "No")
+                httpx2.post(f"{url}/a/{token}/p/{page.page_id}{how}", data=fields, trust_env=False)
+            tab.goto(f"{url}/a/{token}/done")
+            look("declined" if how else "screened")
+        context.close()
+    assert found == []
+    kinds = {page.kind for page in form.pages}
+    assert {"consent", "screening", "instructions", "reading", "comparison", "rating", "choice"} <= kinds
+    assert len(seen) > 15
