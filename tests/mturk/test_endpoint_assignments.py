@@ -89,6 +89,7 @@ def test_a_rejection_is_taken_back_within_thirty_days(own: Emulator) -> None:
         own.client.approve_assignment(AssignmentId=late, OverrideRejection=True)
     found = own.client.get_assignment(AssignmentId=work)["Assignment"]
     assert (found["AssignmentStatus"], found["RequesterFeedback"]) == ("Approved", "blank")
+    assert own.get(found["HITId"])["NumberOfAssignmentsCompleted"] == 1
     paid = [entry["assignment_id"] for entry in own.control.get("ledger").json()["entries"]]
     assert paid.count(work) == 1
     assert late not in paid

@@ -49,6 +49,7 @@ class Life(RuleBasedStateMachine):
         self.endpoint = Endpoint(store, clock=self.clock, rules=Rules(fees="mturk"))
         self.hits: list[str] = []
         self.held: list[tuple[str, str]] = []  # worker and assignment, whatever became of it
+        self.done: list[tuple[str, str]] = []  # those that were submitted
         self.bonuses = 0
 
     def teardown(self) -> None:
@@ -108,6 +109,7 @@ class Life(RuleBasedStateMachine):
                 self.endpoint.call(lambda moment: hand_back(moment, worker_id, name))
             else:
                 self.endpoint.call(lambda moment: submit(moment, worker_id, name, "<x/>"))
+                self.done.append((worker_id, name))
         except Refusal:
             return
 
@@ -115,10 +117,12 @@ class Life(RuleBasedStateMachine):
     @rule(which=st.integers(0, 40), how=st.sampled_from(["approve", "reject", "override", "bonus"]))
     def review(self, which: int, how: str) -> None:
         """Let the requester decide, where that is allowed."""
-        worker_id, name = self.held[-1 - which % len(self.held)]
+        pool = self.done or self.held
+        worker_id, name = pool[-1 - which % len(pool)]
         if how == "approve":
             self.ask("ApproveAssignment", AssignmentId=name)
         elif how == "override":
+            self.ask("RejectAssignment", AssignmentId=name, RequesterFeedback="no")
             self.ask("ApproveAssignment", AssignmentId=name, OverrideRejection=True)
         elif how == "reject":
             self.ask("RejectAssignment", AssignmentId=name, RequesterFeedback="no")
