@@ -42,6 +42,7 @@ def dashboard(
     It reads the store of STUDY and pays nobody. Decisions are taken only with --reviewer; they are kept in the
     store, and a platform's own commands carry them out. On another address than loopback a token is part of the link.
     """
+    import json
     import os
     import secrets
     import sys
@@ -82,8 +83,7 @@ def dashboard(
     if browser:
         click.launch(link)
     sys.stdout.flush()
-    script = str(Path(__file__).with_name("main.py"))
-    arguments = [sys.executable, "-m", "streamlit", "run", script, *_settings(host, port)]
+    arguments = [sys.executable, "-m", "streamlit_app.serving", json.dumps(_settings(host, port))]
     os.execve(sys.executable, arguments, {**os.environ, **to_environment(options)})
 
 
@@ -93,20 +93,19 @@ def _installed() -> bool:
     return find_spec("streamlit") is not None
 
 
-def _settings(host: str, port: int) -> list[str]:
-    chosen = {
+def _settings(host: str, port: int) -> dict[str, object]:
+    return {
         "server.address": host,
-        "server.port": str(port),
-        "server.headless": "true",
+        "server.port": port,
+        "server.headless": True,
         "server.fileWatcherType": "none",
-        "server.enableStaticServing": "false",
-        "server.enableXsrfProtection": "true",
-        "server.enableCORS": "true",
-        "browser.gatherUsageStats": "false",
+        "server.enableStaticServing": False,
+        "server.enableXsrfProtection": True,
+        "server.enableCORS": True,
+        "browser.gatherUsageStats": False,
         "client.toolbarMode": "minimal",
         "client.showErrorDetails": "none",
-        "client.disableDataExport": "true",  # its CSV would hold cells that a spreadsheet runs; ours do not
-        "logger.level": "warning",
+        "client.disableDataExport": True,  # its CSV would hold cells that a spreadsheet runs; ours do not
+        "logger.level": "error",
         "theme.primaryColor": "#1f78b4",
     }
-    return [f"--{name}={value}" for name, value in chosen.items()]

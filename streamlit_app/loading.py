@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
@@ -18,7 +18,7 @@ from analysis.preference_checks.filtering import SweepRow, consistency_sweep
 from analysis.preregistration import freeze, planned
 from analysis.rating_bars import RatingCount, rating_counts
 from analysis.report.document import Section
-from analysis.report.sections import build_document
+from analysis.report.sections import SECTIONS
 from analysis.report.words import Names
 from analysis.results import analyse
 from analysis.study_answers import StudyAnswers, answers_of
@@ -38,10 +38,9 @@ Results = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Analysed:
-    """What the analysis says of the answers, and the report's sections by id."""
+    """What the analysis says of the answers."""
 
     results: Results
-    sections: dict[str, Section]
 
     @property
     def names(self) -> Names:
@@ -88,8 +87,19 @@ def answers(state: str) -> StudyAnswers:
 def analysed(state: str) -> Analysed:
     """Return the results of the plan."""
     found = answers(state)
-    results = clean(analyse(found.tables, found.plan, study=found.facts))
-    return Analysed(results=results, sections={section.id: section for section in build_document(results).sections})
+    return Analysed(results=clean(analyse(found.tables, found.plan, study=found.facts)))
+
+
+@st.cache_resource(show_spinner="Writing\N{HORIZONTAL ELLIPSIS}", max_entries=60)
+def section(state: str, name: str) -> Section | None:
+    """Return one section of the report; ``None`` where there is nothing to say. Only what is looked at is written."""
+    return SECTIONS[name](analysed(state).results)
+
+
+def sections(state: str, names: Iterable[str]) -> dict[str, Section]:
+    """Return those of some sections that there are, by id."""
+    made = {name: section(state, name) for name in names}
+    return {name: found for name, found in made.items() if found is not None}
 
 
 @st.cache_resource(show_spinner=False, max_entries=2)

@@ -29,13 +29,12 @@ def plain(text: object) -> str:
     return SPECIAL.sub(r"\\\1", " ".join(str(text).split()))
 
 
-def show_sections(sections: dict[str, Section], ids: Sequence[str]) -> bool:
+def show_sections(sections: Mapping[str, Section]) -> bool:
     """Show sections of the report under their titles and return whether there was any."""
-    found = [sections[name] for name in ids if name in sections]
-    for section in found:
+    for section in sections.values():
         st.subheader(plain(section.title), anchor=section.id)
         show_blocks(section.blocks, legends((section,)))
-    return bool(found)
+    return bool(sections)
 
 
 def show_blocks(blocks: Sequence[Block], notes: Mapping[str, tuple[str, ...]]) -> None:

@@ -27,38 +27,38 @@ from analysis.report.side_by_side import side_by_side
 from analysis.report.strengths import strengths
 from analysis.report.words import listed, plural
 
-SECTIONS: tuple[SectionMaker, ...] = (
-    headline,
-    asked,
-    preregistered,
-    excluded,
-    preferences,
-    preference_checks,
-    ratings,
-    shares,
-    choices,
-    robustness,
-    equivalence,
-    strengths,
-    agreement,
-    side_by_side,
-    correlations,
-    raters,
-    llm_vs_people,
-    explanations,
-    calibration,
-    expected,
-    warnings,
-    glossary,
-    settings,
-    cite,
-)
+SECTIONS: dict[str, SectionMaker] = {  # by id, in the order of the report
+    "answer": headline,
+    "asked": asked,
+    "preregistration": preregistered,
+    "excluded": excluded,
+    "preferences": preferences,
+    "preference-checks": preference_checks,
+    "ratings": ratings,
+    "shares": shares,
+    "choices": choices,
+    "robustness": robustness,
+    "equivalence": equivalence,
+    "strengths": strengths,
+    "agreement": agreement,
+    "comparison": side_by_side,
+    "correlations": correlations,
+    "raters": raters,
+    "llm-vs-people": llm_vs_people,
+    "explanations": explanations,
+    "calibration": calibration,
+    "expected": expected,
+    "warnings": warnings,
+    "terms": glossary,
+    "settings": settings,
+    "cite": cite,
+}
 
 
 def build_document(results: Results) -> Document:
     """Make the whole report from a results.json."""
     study = results.get("study") or {}
-    made = (make(results) for make in SECTIONS)
+    made = (make(results) for make in SECTIONS.values())
     files = [shown_name(name) for name, _ in input_files(results)]
     return Document(
         title=" ".join(str(study.get("title") or listed(files) or "Report without a study").split()),

@@ -24,7 +24,7 @@ def show() -> None:
     counted = loading.rater_calls(state)
     if not loading.has_store():
         _same_answers(state)
-        if not show_sections(loading.analysed(state).sections, SECTIONS):
+        if not show_sections(loading.sections(state, SECTIONS)):
             st.info("No annotator of these tables is an LLM; --llm ID names those that are.")
         return
     if not counted:
@@ -37,7 +37,7 @@ def show() -> None:
         return
     st.dataframe([_tally(each) for each in counted], hide_index=True)
     _same_answers(state)
-    show_sections(loading.analysed(state).sections, SECTIONS)
+    show_sections(loading.sections(state, SECTIONS))
 
 
 def _tally(each: CallCount) -> dict[str, object]:

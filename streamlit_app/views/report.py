@@ -11,6 +11,7 @@ import streamlit as st
 from analysis.heds import datasheets, sheet_files
 from analysis.preregistration import frozen_plan
 from analysis.report import render_report
+from analysis.report.sections import SECTIONS
 from analysis.results import to_json
 from streamlit_app import loading
 from streamlit_app.showing import show_sections
@@ -19,14 +20,14 @@ from streamlit_app.showing import show_sections
 def show() -> None:
     """Draw the page."""
     state = loading.state()
-    found = loading.analysed(state)
     st.title("Report")
-    titles = {name: section.title for name, section in found.sections.items()}
+    found = loading.sections(state, SECTIONS)
+    titles = {name: section.title for name, section in found.items()}
     chosen = st.multiselect("Sections", list(titles), default=list(titles), format_func=titles.__getitem__)
     if loading.has_store():
         _frozen()
     _downloads(state, tuple(name for name in titles if name in chosen))
-    show_sections(found.sections, chosen)
+    show_sections({name: found[name] for name in titles if name in chosen})
 
 
 def _downloads(state: str, chosen: tuple[str, ...]) -> None:

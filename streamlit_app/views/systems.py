@@ -32,10 +32,10 @@ def show() -> None:
     state = loading.state()
     found = loading.analysed(state)
     st.title("Systems")
-    offered = _offered(found)
+    offered = _offered(found, state)
     part = st.segmented_control("Part", offered, default=offered[0], required=True, label_visibility="collapsed")
     if part in PARTS:
-        show_sections(found.sections, PARTS[part])
+        show_sections(loading.sections(state, PARTS[part]))
         if part == "Ratings":
             _spread(found, state)
         elif part == "Agreement":
@@ -48,10 +48,18 @@ def show() -> None:
         _disagreements(found)
 
 
-def _offered(found: Analysed) -> list[str]:
+def _offered(found: Analysed, state: str) -> list[str]:
     """Return the parts that have something to show."""
     results = found.results
-    named = [name for name, ids in PARTS.items() if any(each in found.sections for each in ids)]
+    holds = {
+        "Answer": True,
+        "Preferences": bool(results["preferences"] or results["choices"]["pairs"]),
+        "Ratings": bool(results["ratings"]["means"]),
+        "Strengths": bool(results["bradley_terry"]),
+        "Exposure and checks": bool(loading.sections(state, PARTS["Exposure and checks"])),
+        "Agreement": bool(results["agreement"] or results["correlations"]),
+    }
+    named = [name for name in PARTS if holds[name]]
     if results["preferences"] or results["choices"]["pairs"]:
         named.append(MATRIX)
     if results["preferences"]:

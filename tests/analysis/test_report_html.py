@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from analysis.report import render_report
+from analysis.report.sections import SECTIONS
 from tests.analysis.read_page import Page, read_page
 from tests.analysis.sample_results import (
     HOSTILE,
@@ -169,3 +170,10 @@ def test_control_characters_and_lone_surrogates_are_replaced():
         text.encode("utf-8")
         assert not set(text) & set("\x00\x1b\u202e")
     assert "a\ufffd" in files["report.html"]
+
+
+def test_every_section_goes_by_the_id_under_which_it_is_made():
+    results = full_results()
+    for name, make in SECTIONS.items():
+        section = make(results)
+        assert section is None or section.id == name
