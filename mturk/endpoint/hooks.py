@@ -95,7 +95,7 @@ def sign(secret: str, body: bytes, at: int) -> str:
     """Return the signature header of an event.
 
     >>> sign("secret", b"{}", 7)[:9]
-    't=7,v1=03'
+    't=7,v1=76'
     """
     digest = hmac.new(secret.encode(), f"{at}.".encode() + body, hashlib.sha256).hexdigest()
     return f"t={at},v1={digest}"

@@ -95,15 +95,17 @@ def started(study: Path | None, *options: str) -> Iterator[Dashboard]:
             process.stdout.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Return Debian's Chromium."""
+    """Return Debian's Chromium; closed with the module, as its event loop would stand in the way of other tests."""
     if not Path(CHROMIUM).exists():
         missing_part("Chromium is not installed (Debian: apt-get install chromium)")
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        yield playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
 
 
 @pytest.fixture
@@ -112,7 +114,7 @@ def copied(watched: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(watched.parent, tmp_path / "copied")) / watched.name
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def dashboard(watched: Path) -> Iterator[Dashboard]:
     """Return a dashboard that only reads."""
     with started(watched) as running:
