@@ -218,7 +218,7 @@ def test_what_is_too_large_or_no_form_is_refused_in_words(lab: Lab) -> None:
 
 
 def test_hostile_words_of_requesters_stay_words(lab: Lab) -> None:
-    evil = "<script>alert(1)</script>\"'{{7*7}}"
+    evil = "<script>alert(1)</script>\"'{{1234*4321}}"
     lab.publish(title=evil, Description=evil, Keywords=evil)
     worker = lab.worker()
     with lab.visitor(worker) as visitor:
@@ -230,7 +230,7 @@ def test_hostile_words_of_requesters_stay_words(lab: Lab) -> None:
         for path in ("/hits", f"/hits?q={evil}", "/history", "/messages", f"/work/{name}/done"):
             page = visitor.get(path).text
             assert "<script>alert" not in page
-            assert "49" not in page.replace("7*7", "")
+            assert str(1234 * 4321) not in page
             assert "alert(1)" in page
 
 

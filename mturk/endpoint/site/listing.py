@@ -180,5 +180,6 @@ def _values(asked: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _matches(offer: Offer, words: list[str]) -> bool:
     kind = offer.kind
-    text = "\n".join((kind.title, kind.keywords, kind.description, offer.requester, kind.group_id)).casefold()
-    return all(word in text for word in words)
+    text = "\n".join((kind.title, kind.keywords, kind.description, offer.requester)).casefold()
+    group = kind.group_id.casefold()  # found whole only: parts of it are in nobody's mind
+    return all(word in text or word == group for word in words)
