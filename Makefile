@@ -1,7 +1,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-.PHONY: demo test check docs fix bench calibrate golden clean
+.PHONY: demo test test-failed check docs fix bench calibrate golden clean
 
 demo: $(VENV)/.installed
 	rm -rf demo-out
@@ -9,6 +9,9 @@ demo: $(VENV)/.installed
 
 test: $(VENV)/.installed-test .venv-awscli/bin/aws
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+test-failed: $(VENV)/.installed-test
+	$(BIN)/python -m pytest --last-failed --last-failed-no-failures none
 
 check: $(VENV)/.installed-check
 	$(BIN)/ruff format --check .
