@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -126,7 +126,7 @@ def rater_calls(state: str) -> list[CallCount]:
 def under_bounds(state: str, taus: Sequence[Decimal | None]) -> list[SweepRow]:
     """Return the tests of preferences under other bounds on the sum of two directions."""
     found = answers(state)
-    return consistency_sweep(found.tables, replace(found.plan), taus=taus, study=found.facts)
+    return consistency_sweep(found.tables, found.plan, taus=taus, study=found.facts)
 
 
 def visits() -> list[Visit]:
