@@ -152,8 +152,10 @@ class Lab:
 
         return dict(until(attempt, f"spa mturk {name}"))
 
-    def bridge_killed(self, name: str, *arguments: str, kills: int, longest: float = 4.0) -> dict[str, Any]:
-        """Run a command of the bridge, killed at random moments, until one run comes to its end."""
+    def bridge_killed(
+        self, name: str, *arguments: str, kills: int, between: tuple[float, float] = (0.8, 4.0)
+    ) -> dict[str, Any]:
+        """Run a command of the bridge, killed at random moments ``between`` seconds, until one comes to its end."""
         for _ in range(kills):
             running = subprocess.Popen(
                 command("mturk", name, str(self.study), *arguments, "--json"),
@@ -162,7 +164,7 @@ class Lab:
                 env=self.environment,
             )
             try:
-                running.wait(timeout=self.rng.uniform(0.8, longest))
+                running.wait(timeout=self.rng.uniform(*between))
             except subprocess.TimeoutExpired:
                 running.send_signal(signal.SIGKILL)
                 running.wait()
@@ -366,8 +368,11 @@ def rehearse(
 ) -> dict[str, Any]:
     """Go through a study's whole life and check that everything is there once."""
     with open_lab(study, annotators=annotators, seed=seed) as lab:
+        began = time.monotonic()
         estimate = lab.bridge("plan", "--annotators", str(annotators))
-        lab.bridge_killed("publish", "--annotators", str(annotators), "--yes", kills=kills // 4 + 1)
+        start = time.monotonic() - began  # what a command takes to start on this machine, whatever it then does
+        publish = ["publish", "--annotators", str(annotators), "--yes"]
+        lab.bridge_killed(*publish, kills=kills // 4 + 1, between=(0.7 * start, 1.2 * start))
         lab.survey.start()
         with open_workspace(study) as workspace:
             done = answer_all(lab, workspace.form, threads=threads, kills=kills, browsers=browsers)
