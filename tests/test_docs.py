@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shlex
+import tomllib
+from collections.abc import Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
 
+from tests.parsed_commands import examples, mistake_in
+from tests.shell_lines import programs, shell_commands, spoken_of
+
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
-def commands_in(text: str) -> set[str]:
-    """Return the names after ``spa`` in the console blocks of a document."""
-    blocks = re.findall(r"^```(?:console|bash|sh)\n(.*?)^```", text, flags=re.M | re.S)
-    return {name for block in blocks for name in re.findall(r"(?:^|\$ )spa ([a-z][a-z-]*)", block, flags=re.M)}
+def is_spa(words: Sequence[str]) -> bool:
+    return words[0] == "spa"
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
@@ -26,9 +31,72 @@ def test_links_within_the_repository_lead_somewhere(document: Path) -> None:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
-def test_every_command_shown_exists(document: Path) -> None:
-    registered = {point.name for point in entry_points(group="spa.commands")}
-    assert commands_in(document.read_text()) <= registered
+def test_every_command_shown_can_be_typed(document: Path) -> None:
+    """Sub-commands, options, arguments and choices; ``tests/test_guides.py`` runs them."""
+    shown = [(command, words[1:]) for command in shell_commands(document) for words in command.parts if is_spa(words)]
+    assert [f"{command} ({wrong})" for command, words in shown if (wrong := mistake_in(words))] == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_every_command_in_a_sentence_exists(document: Path) -> None:
+    named = [programs(text)[0] for text in spoken_of(document)]
+    assert [(words, wrong) for words in named if (wrong := mistake_in(words[1:], named_only=True))] == []
+
+
+def test_commands_of_services_and_containers_can_be_typed() -> None:
+    found = []
+    for document in DOCUMENTS:
+        found += re.findall(r"^ExecStart=\S*/(spa .*)$", document.read_text(), flags=re.M)
+        found += [shlex.join(json.loads(words)) for words in re.findall(r"^CMD (\[.*\])$", document.read_text(), re.M)]
+    assert len(found) >= 2
+    assert [(text, wrong) for text in found if (wrong := mistake_in(programs(text)[0][1:]))] == []
+
+
+def test_the_examples_of_all_help_texts_can_be_typed() -> None:
+    shown = list(examples())
+    assert len(shown) >= 60
+    assert [(words, wrong) for words in shown if (wrong := mistake_in(words[1:]) if is_spa(words) else "not spa")] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("spa publish", "spa: No such command 'publish'."),
+        ("spa prolific publsh study.toml", "spa prolific: No such command 'publsh'."),
+        ("spa check study.toml --all", "spa check: No such option '--all'."),
+        ("spa import potato --map import.toml --out tables", "spa import potato: Missing argument 'FOLDER'."),
+        ("spa check study.toml other.toml", "spa check: Got unexpected extra argument (other.toml)"),
+        (
+            "spa serve study.toml --port web",
+            "spa serve: Invalid value for '--port': 'web' is not a valid integer range.",
+        ),
+        ("spa simulate study.toml --likert-reversal one", "spa: Option '--likert-reversal' requires 2 arguments."),
+    ],
+)
+def test_what_cannot_be_typed_is_seen(text: str, wrong: str) -> None:
+    assert mistake_in(programs(text)[0][1:]) == wrong
+
+
+def test_a_shell_block_is_read_as_a_shell_reads_it(tmp_path: Path) -> None:
+    document = tmp_path / "guide.md"
+    document.write_text(
+        "```console\n$ spa build s.toml \\\n    --seed 3   # again\n72 assignments\n$ A=1 spa status 'a b' | cat > x\n"
+        + "```\n`spa\ncheck` says\n```sh\n# first\nspa init a && spa check a\n```\n```toml\n$ spa no\n```\n"
+    )
+    found = shell_commands(document)
+    assert [(command.line, command.parts) for command in found] == [
+        (2, (("spa", "build", "s.toml", "--seed", "3"),)),
+        (5, (("spa", "status", "a b"), ("cat",))),
+        (11, (("spa", "init", "a"), ("spa", "check", "a"))),
+    ]
+    assert found[0].text == "spa build s.toml --seed 3"
+    assert spoken_of(document) == ["spa check"]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_every_extra_that_is_to_be_installed_exists(document: Path) -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert set(re.findall(r"spa-eval\[(\w+)\]", document.read_text())) <= set(extras)
 
 
 def test_the_readme_names_every_command() -> None:
