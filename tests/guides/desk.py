@@ -1,0 +1,153 @@
+"""Somebody who reads a guide and types its commands in an empty folder."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from prolific.rehearse.toml_text import toml_text
+from spa.cli import main
+from tests.guides.servers import Server, free_port, server_name, start
+from tests.shell_lines import Command, fenced, programs, shell_commands
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@dataclass
+class Desk:
+    """A folder, what is exported in the terminal, and the servers that run in other terminals.
+
+    Attributes
+    ----------
+    addresses : dict
+        What the guide calls a server (an address in the documents' own words) -> the command that is this server.
+        While it runs, the address of its process is typed instead.
+    instead : dict
+        What is typed instead of other words of the guide.
+    """
+
+    folder: Path
+    environment: dict[str, str]
+    addresses: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    instead: Mapping[str, str] = field(default_factory=dict)
+    servers: list[Server] = field(default_factory=list)
+    printed: dict[str, str] = field(default_factory=dict)  # text of a command -> what it printed
+
+    def type(self, text: str) -> str:
+        """Type one command as it is written; it must succeed. Return what it printed."""
+        words = programs(text)
+        typed = self.translated(text)
+        name = server_name(words[0][1:]) if words[0][0] == "spa" else None
+        if words[0][0] == "export":
+            self._export(programs(typed)[0][1:])
+            printed = ""
+        elif name is not None:
+            printed = self._serve(text, name)
+        elif words[0][0] == "spa" and len(words) == 1 and ">" not in text:
+            printed = self.spa(*programs(typed)[0][1:])
+        else:
+            printed = self._shell(typed)
+        self.printed[text] = printed
+        return printed
+
+    def spa(self, *words: object) -> str:
+        """Run a command of ours, which must succeed, and return what it printed."""
+        arguments = [str(word) for word in words]
+        done = CliRunner().invoke(main, arguments, env=self.environment, catch_exceptions=False)
+        assert done.exit_code == 0, f"spa {' '.join(arguments)}: exit code {done.exit_code}: {done.output}"
+        return done.stdout
+
+    def translated(self, text: str) -> str:
+        """Return the words with the servers of this machine, and what is typed instead."""
+        for old, new in self.instead.items():
+            text = text.replace(old, new)
+        for address, name in self.addresses.items():
+            running = self.server(name)
+            if running is not None:
+                text = text.replace(address, running.url)
+        return text
+
+    def server(self, name: tuple[str, ...]) -> Server | None:
+        """Return the server of this name that was started last."""
+        return next((server for server in reversed(self.servers) if server.name == name), None)
+
+    def write(self, name: str, text: str) -> Path:
+        """Write a file into the folder."""
+        (self.folder / name).write_text(text, encoding="utf-8")
+        return self.folder / name
+
+    def _serve(self, text: str, name: tuple[str, ...]) -> str:
+        for earlier in [server for server in self.servers if server.name == name]:  # Ctrl-C, then the next one
+            earlier.stop()
+            self.servers.remove(earlier)
+        port = free_port()
+        typed = self.translated(text)
+        for address in [address for address, meant in self.addresses.items() if meant == name]:
+            typed = typed.replace(address, f"http://127.0.0.1:{port}")
+        log = self.folder / f"{'-'.join(name)}-{port}.log"
+        server = start(programs(typed)[0][1:], port=port, environment=self.environment, log=log)
+        self.servers.append(server)
+        return server.said()
+
+    def _export(self, words: Iterable[str]) -> None:
+        """Set variables; ``...`` stands for what the reader was given, and must be there already."""
+        for word in words:
+            name, _, value = word.partition("=")
+            if value == "...":
+                assert name in self.environment, f"nobody was given {name}"
+            else:
+                self.environment[name] = value
+
+    def _shell(self, text: str) -> str:
+        done = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", text], env=self.environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, f"{text}: exit code {done.returncode}: {done.stdout}{done.stderr}"
+        return done.stdout
+
+
+@contextmanager
+def sitting(folder: Path, **more: Mapping[str, object]) -> Iterator[Desk]:
+    """Yield a desk in a folder, and stop the servers that were started at it."""
+    own = {name: value for name, value in os.environ.items() if not re.match("PROLIFIC_|AWS_|MTURK_|SPA_", name)}
+    own["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{own.get('PATH', '')}"
+    with pytest.MonkeyPatch.context() as patched:
+        patched.chdir(folder)
+        desk = Desk(folder=folder, environment=own, **more)  # type: ignore[arg-type]
+        try:
+            yield desk
+        finally:
+            for server in desk.servers:
+                server.stop()
+
+
+def guide(name: str) -> Path:
+    """Return a document of the how-to guides."""
+    return ROOT / name if name == "README.md" else ROOT / "docs" / name
+
+
+def commands(name: str) -> list[Command]:
+    """Return the commands of a guide in order."""
+    return shell_commands(guide(name))
+
+
+def table(name: str, having: str) -> str:
+    """Return the one TOML block of a guide in which these words stand."""
+    (found,) = [block for block in fenced(guide(name), "toml") if having in block]
+    return found
+
+
+def put_into(study: Path, block: str) -> None:
+    """Write tables of a guide into a study file, in place of those of the same name."""
+    document = tomllib.loads(study.read_text(encoding="utf-8")) | tomllib.loads(block)
+    study.write_text(toml_text(document), encoding="utf-8")
