@@ -13,7 +13,7 @@ from typing import Any
 from analysis.drawing import COLOURS, DASHES, INK, SCHEMA, SHAPES, cut_text, cycle, named, to_svg
 from analysis.matrices import agreement_matrix, pair_matrix
 from analysis.plain_text import shown_name
-from analysis.rating_bars import rating_bars, rating_counts
+from analysis.rating_bars import rating_bars
 
 __all__ = [
     "COLOURS",
@@ -27,7 +27,6 @@ __all__ = [
     "means_plot",
     "pair_matrix",
     "rating_bars",
-    "rating_counts",
 ]
 PLOT_WIDTH = 210  # pixels of the axis
 TEXT_WIDTH = 185  # pixels for number and group at its right

@@ -3,68 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from typing import Any
 
-import polars as pl
-
 from analysis.drawing import INK, SCHEMA, cut_text, named, to_svg
-from analysis.tables import AnswerTables
 
 WIDTH = 330  # pixels of the bars
 BAR = 22  # pixels
 ROW = 46  # pixels of a bar with its name
-MOST_SCORES = 11  # different scores; ratings from 0 to 100 are no bars
+NAMED = 0.07  # share from which there is room for its number
 COLOURS = ("#D55E00", "#F2C9A8", "#DDDDDD", "#A9CBE3", "#0072B2")  # from the lowest step to the highest
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RatingCount:
-    """How often a system got a score; ``share`` is of all its scores of that criterion, in one group."""
-
-    group: str
-    criterion: str
-    system: str
-    score: float
-    n: int
-    share: float
-
-
-def rating_counts(tables: AnswerTables) -> list[RatingCount]:
-    """Count the usable ratings of every group, criterion, system and score, exclusions not applied.
-
-    Returns
-    -------
-    list of RatingCount
-        In the order in which groups, criteria and systems first appear, scores ascending; criteria with more than
-        eleven different scores are left out.
-    """
-    if tables.ratings is None:
-        return []
-    names = ["group", "criterion", "system"]
-    rows = tables.ratings.filter(pl.col("value").is_not_null()).select(pl.col(names).cast(pl.String), "value")
-    several = rows.group_by("criterion").agg(pl.col("value").n_unique().alias("scores"))
-    rows = rows.join(several.filter(pl.col("scores") <= MOST_SCORES), on="criterion", how="semi", maintain_order="left")
-    counts = rows.group_by(*names, "value", maintain_order=True).agg(n=pl.len())
-    counts = counts.with_columns(share=pl.col("n") / pl.col("n").sum().over(names))
-    first = {key: number for number, key in enumerate(dict.fromkeys(counts.select(names).iter_rows()))}
-    listed = [
-        RatingCount(
-            group=row["group"],
-            criterion=row["criterion"],
-            system=row["system"],
-            score=row["value"],
-            n=row["n"],
-            share=row["share"],
-        )
-        for row in counts.to_dicts()
-    ]
-    return sorted(listed, key=lambda each: (first[each.group, each.criterion, each.system], each.score))
-
-
 def rating_bars(
-    counts: Sequence[RatingCount],
+    counts: Iterable[Mapping[str, Any]],
     *,
+    scores: Iterable[float] = (),
     system_names: Mapping[str, str] | None = None,
     alternative: str = "How often each system got each rating; the table beside this figure holds the same numbers.",
 ) -> str:
@@ -72,8 +25,11 @@ def rating_bars(
 
     Parameters
     ----------
-    counts : sequence of RatingCount
-        Of one group and criterion.
+    counts : iterable of mapping
+        Rows of ``rating_counts`` of a results.json, of one group and criterion.
+    scores : iterable of float
+        Scores of the scale, so that figures of several groups have the same middle and colours; those that were
+        given are taken in any case.
     system_names : mapping of str to str, optional
         Names to show instead of ids.
     alternative : str
@@ -84,35 +40,35 @@ def rating_bars(
     str
         An SVG document; empty where there is no rating.
     """
-    if not counts:
+    listed = list(counts)
+    if not listed:
         return ""
-    scores = sorted({each.score for each in counts})
-    systems = list(dict.fromkeys(each.system for each in counts))
-    middle = (scores[0] + scores[-1]) / 2
+    scale = sorted({*scores, *(row["score"] for row in listed)})
+    systems = list(dict.fromkeys(row["system"] for row in listed))
+    middle = (scale[0] + scale[-1]) / 2
     bars: list[dict[str, Any]] = []
     for row, system in enumerate(systems):
-        own = [each for each in counts if each.system == system]
-        bars += _bar(own, scores, middle, row)
+        bars += _bar([each for each in listed if each["system"] == system], scale, middle, row)
     ends = [bar[side] for bar in bars for side in ("low", "high")]
     labels = [{"row": row, "name": cut_text(named(system_names, system), WIDTH)} for row, system in enumerate(systems)]
     drawing = _drawing(len(systems), min(*ends, 0.0), max(*ends, 0.0))
-    return to_svg(drawing, {"bars": bars, "labels": labels, "key": _key(scores)}, alternative)
+    return to_svg(drawing, {"bars": bars, "labels": labels, "key": _key(scale)}, alternative)
 
 
-def _bar(own: Iterable[RatingCount], scores: Sequence[float], middle: float, row: int) -> list[dict[str, Any]]:
+def _bar(own: Iterable[Mapping[str, Any]], scores: Sequence[float], middle: float, row: int) -> list[dict[str, Any]]:
     """Place the parts of one bar around the middle; a middle step lies half on each side."""
-    listed = sorted(own, key=lambda each: each.score)
-    below = sum(each.share * (1 if each.score < middle else 0.5 if each.score == middle else 0) for each in listed)
+    listed = sorted(own, key=lambda each: float(each["score"]))
+    below = sum(each["share"] * _part_below(each["score"], middle) for each in listed)
     low, parts = -below, []
     for each in listed:
-        high = low + each.share
-        text = f"{100 * each.share:.0f}%" if each.share >= 0.07 else ""
-        shade = _colour(scores.index(each.score), len(scores))
+        high = low + each["share"]
+        text = f"{100 * each['share']:.0f}%" if each["share"] >= NAMED else ""
+        shade = _colour(scores.index(each["score"]), len(scores))
         ink = "#ffffff" if shade in (COLOURS[0], COLOURS[-1]) else "#1a1a1a"
         middle_of = (low + high) / 2
         parts.append(
             {
-                **asdict(each),
+                **each,
                 "row": row,
                 "low": low,
                 "high": high,
@@ -124,6 +80,12 @@ def _bar(own: Iterable[RatingCount], scores: Sequence[float], middle: float, row
         )
         low = high
     return parts
+
+
+def _part_below(score: float, middle: float) -> float:
+    if score == middle:
+        return 0.5
+    return 1.0 if score < middle else 0.0
 
 
 def _colour(place: int, steps: int) -> str:

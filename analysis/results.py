@@ -48,6 +48,7 @@ from analysis.ranking.replicates import unit_names
 from analysis.ranking.sources import RankingSources, rank_systems
 from analysis.rater_table import rater_table
 from analysis.rating_checks.rows import OtherTests
+from analysis.rating_counts import rating_counts
 from analysis.ratings import (
     RatingMean,
     RatingTest,
@@ -129,6 +130,7 @@ def analyse(tables: AnswerTables, plan: Plan, *, study: StudyFacts | None = None
         "preference_directions": _rows(directions),
         **checks.as_dicts(),
         "ratings": {"means": _rows(means), **tested_otherwise.rating_rows(rating_tests, _rows(rating_tests))},
+        "rating_counts": rating_counts(kept.get("ratings"), orders.get("ratings")),
         "category_shares": category_shares(kept.get("ratings"), orders.get("ratings"), study),
         "choices": {"pairs": tested_otherwise.choice_rows(choice_tests, _rows(choice_tests))},
         "families": _rows(families),

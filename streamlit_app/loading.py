@@ -16,7 +16,6 @@ from analysis.plain_text import clean
 from analysis.plan import Plan
 from analysis.preference_checks.filtering import SweepRow, consistency_sweep
 from analysis.preregistration import freeze, planned
-from analysis.rating_bars import RatingCount, rating_counts
 from analysis.report.document import Section
 from analysis.report.sections import SECTIONS
 from analysis.report.words import Names
@@ -106,12 +105,6 @@ def sections(state: str, names: Iterable[str]) -> dict[str, Section]:
 def profiles(state: str) -> list[AnnotatorProfile]:
     """Return what each annotator's answers look like."""
     return annotator_profiles(answers(state).tables)
-
-
-@st.cache_resource(show_spinner=False, max_entries=2)
-def spread(state: str) -> list[RatingCount]:
-    """Return how often each system got each rating."""
-    return rating_counts(answers(state).tables)
 
 
 @st.cache_resource(show_spinner=False, max_entries=2)

@@ -18,10 +18,12 @@ from analysis.report.document import (
     build_table,
 )
 from analysis.report.findings import OVERALL, confidence_words
+from analysis.report.plots import agreement_figure
 from analysis.report.words import Names, cell, count, interval, listed, number, percent, sentence, slug
 
 FEW_UNITS = 30
 FEW_RATERS = 6
+MOST_MATRICES = 8  # drawn; the table after them has every pair
 ALPHA = "krippendorff_alpha_"
 JUDGED: dict[str, tuple[str, str, tuple[str, dict[str, tuple[str, str]]]]] = {
     "preferences": ("stated preferences", "pairs of systems at one exposure", ("with distances", {})),
@@ -81,7 +83,9 @@ def agreement(results: Results) -> Section | None:
             blocks += [Heading(text=sentence(names.criterion(criterion))), table] if several else [table]
     blocks += _judgements(results, names, everything)
     if pairs:
-        blocks.append(Fold(summary="Every two raters compared", blocks=(_pairs(names, pairs),)))
+        blocks.append(
+            Fold(summary="Every two raters compared", blocks=(*_matrices(names, pairs), _pairs(names, pairs)))
+        )
     return Section(id="agreement", title="Do the raters agree?", blocks=tuple(blocks))
 
 
@@ -206,6 +210,22 @@ def _value(row: dict[str, Any] | None) -> Cell:
     return cell(
         number(row["value"]), detail=interval(row["ci_low"], row["ci_high"]) if row["ci_low"] is not None else ""
     )
+
+
+def _matrices(names: Names, pairs: Sequence[dict[str, Any]]) -> list[Block]:
+    """Draw the agreement of every two raters where three or more can be compared, overall ratings first."""
+    parts: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for row in pairs:
+        parts.setdefault((row["group"], row["criterion"]), []).append(row)
+    shown = [
+        (place, rows)
+        for place, rows in sorted(parts.items(), key=lambda part: part[0][1] != OVERALL)
+        if len(rows) > 1 and any(row["krippendorff_alpha"] is not None for row in rows)
+    ]
+    return [
+        agreement_figure(rows, names, f"agreement-{slug(group)}-{slug(criterion)}")
+        for (group, criterion), rows in shown[:MOST_MATRICES]
+    ]
 
 
 def _pairs(names: Names, rows: Sequence[dict[str, Any]]) -> Table:

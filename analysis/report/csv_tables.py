@@ -31,6 +31,7 @@ PLAIN = (
     "comparisons_of_correlations",
     "expected",
     "raters",
+    "rating_counts",
     "category_shares",
 )
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet runs a cell that begins so

@@ -6,7 +6,15 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from analysis.figures import COLOURS, Point, forest_plot, lines_plot, means_plot
+from analysis.figures import (
+    COLOURS,
+    Point,
+    agreement_matrix,
+    forest_plot,
+    lines_plot,
+    means_plot,
+    rating_bars,
+)
 from analysis.report.document import Figure, Fold
 from analysis.report.findings import KIND_ORDER, SHARES
 from analysis.report.words import Names, sentence, slug, stars
@@ -14,6 +22,7 @@ from analysis.report.words import Names, sentence, slug, stars
 LONG_FIGURE = 60  # dots; a longer figure is opened when wanted
 MOST_GROUPS = len(COLOURS)  # groups that colour and shape can tell apart
 BESIDE = "the table before this figure holds the same numbers"
+BESIDE_AFTER = "the table after this figure holds the same numbers"
 WHAT = {
     "preferences": "Mean chance that the first system of a pair is better",
     "choices": "Share of choices that the first system of a pair won",
@@ -56,6 +65,30 @@ def means_figure(rows: Rows, names: Names, criterion: str, several: bool) -> Fig
         f"The axis shows only the part of the scale that is used.{left_out}"
     )
     return _figure(f"ratings-{slug(criterion)}" if several else "ratings", svg, caption, len(drawn))
+
+
+def spread_figure(rows: Rows, names: Names, scores: Sequence[float], name: str) -> Figure:
+    """Return the bars of how often each system got each score, of one group and criterion."""
+    svg = rating_bars(
+        rows,
+        scores=scores,
+        system_names={row["system"]: names.system(row["system"]) for row in rows},
+        alternative=f"How often each system got each score; {BESIDE_AFTER}.",
+    )
+    caption = (
+        f"{sentence(names.group(rows[0]['group']))}: how often each system got each score. What lies below the middle "
+        "of the scale goes to the left of the line, what lies above to the right, the middle itself half to each side."
+    )
+    return Figure(name=name, svg=INNER_ROLES.sub("", svg), caption=caption, alternative=BESIDE_AFTER)
+
+
+def agreement_figure(rows: Rows, names: Names, name: str) -> Figure:
+    """Return the matrix of how far every two raters agree, of one group and criterion."""
+    svg = agreement_matrix(rows, alternative=f"Krippendorff\u2019s alpha of every two raters; {BESIDE_AFTER}.")
+    of = f"{sentence(names.group(rows[0]['group']))}, {names.criterion(rows[0]['criterion'])}"
+    what = "Krippendorff\u2019s alpha of every two raters over the outputs that both rated"
+    caption = f"{of}: {what}; the darker, the more they agree."
+    return Figure(name=name, svg=INNER_ROLES.sub("", svg), caption=caption, alternative=BESIDE_AFTER)
 
 
 def superiority_figure(rows: Rows, names: Names) -> Figure | Fold:

@@ -19,6 +19,7 @@ from analysis.report.families import correction_name
 from analysis.report.findings import OVERALL, confidence_words
 from analysis.report.plots import means_figure
 from analysis.report.preferences import STARS, level_words
+from analysis.report.spread import spread
 from analysis.report.words import (
     MINUS,
     Names,
@@ -63,6 +64,7 @@ def ratings(results: Results) -> Section | None:
             part += [
                 _means(results, names, own_means, criterion, several),
                 means_figure(own_means, names, criterion, several),
+                *spread(results, names, criterion, several),
             ]
         if own_pairs:
             part.append(_pairs(results, names, own_pairs, criterion, several))

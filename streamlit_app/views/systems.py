@@ -37,7 +37,7 @@ def show() -> None:
     if part in PARTS:
         show_sections(loading.sections(state, PARTS[part]))
         if part == "Ratings":
-            _spread(found, state)
+            _spread(found)
         elif part == "Agreement":
             _agreement(found)
     elif part == MATRIX:
@@ -67,15 +67,17 @@ def _offered(found: Analysed, state: str) -> list[str]:
     return [*named, DISAGREE] if results["disagreements"] else named
 
 
-def _spread(found: Analysed, state: str) -> None:
-    """Show how often each system got each rating."""
-    counts, names = loading.spread(state), found.names
+def _spread(found: Analysed) -> None:
+    """Show how often each system got each score, of one group and criterion."""
+    counts, names = found.results["rating_counts"], found.names
     if not counts:
         return
     st.subheader("How the ratings are spread")
-    group, criterion = _group_and_criterion([(each.group, each.criterion) for each in counts], found)
-    own = [each for each in counts if (each.group, each.criterion) == (group, criterion)]
-    show_figure(rating_bars(own, system_names={each.system: names.system(each.system) for each in own}))
+    group, criterion = _group_and_criterion([(row["group"], row["criterion"]) for row in counts], found)
+    rated = [row for row in counts if row["criterion"] == criterion]
+    own = [row for row in rated if row["group"] == group]
+    systems = {row["system"]: names.system(row["system"]) for row in own}
+    show_figure(rating_bars(own, scores=[row["score"] for row in rated], system_names=systems))
 
 
 def _agreement(found: Analysed) -> None:

@@ -17,9 +17,7 @@ from analysis.figures import (
     means_plot,
     pair_matrix,
     rating_bars,
-    rating_counts,
 )
-from tests.analysis.answers import check, ratings
 from tests.analysis.sample_results import ARABIC, CHINESE, HOSTILE, TEMPLATE, full_results, many_results, preference
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -125,20 +123,16 @@ def test_agreement_stands_on_both_sides_of_the_diagonal():
     assert texts(agreement_matrix(rows, value="cohen_kappa")).count("0.50") == 2
 
 
-def test_ratings_are_counted_by_system_and_drawn_around_the_middle():
-    table = ratings([(f"a{n}", "i", "x", score) for n, score in enumerate([1, 3, 5, 5])] + [("a0", "i", "y", 3)])
-    counts = rating_counts(check(ratings=table))
-    assert [(each.system, each.score, each.n, each.share) for each in counts] == [
-        ("x", 1, 1, 0.25),
-        ("x", 3, 1, 0.25),
-        ("x", 5, 2, 0.5),
-        ("y", 3, 1, 1.0),
-    ]
-    shown = texts(rating_bars(counts))
+def test_ratings_lie_around_the_middle_of_the_scale():
+    shares = {1: 0.25, 3: 0.25, 5: 0.5}
+    counts = [{"system": "x", "score": score, "n": 4 * share, "share": share} for score, share in shares.items()]
+    shown = texts(rating_bars([*counts, {"system": "y", "score": 3, "n": 1, "share": 1.0}]))
     assert (shown.count("25%"), shown.count("50%"), shown.count("100%")) == (2, 1, 1)
     assert rating_bars([]) == ""
 
 
-def test_scores_from_0_to_100_are_no_bars():
-    table = ratings([("a", f"i{n}", "x", n) for n in range(12)])
-    assert rating_counts(check(ratings=table)) == []
+def test_a_group_that_gave_part_of_the_scale_is_drawn_on_the_whole_of_it():
+    counts = [{"system": "x", "score": 4, "n": 1, "share": 1.0}]
+    alone, within = texts(rating_bars(counts)), texts(rating_bars(counts, scores=[1, 2, 3, 4, 5]))
+    assert [label for label in alone if label in "12345"] == ["4"]
+    assert [label for label in within if label in "12345"] == ["1", "2", "3", "4", "5"]

@@ -1,0 +1,63 @@
+"""How the ratings of one criterion are spread: bars of each group, and the same as a table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from analysis.report.document import Block, Cell, Column, Fold, Results, Table, build_table
+from analysis.report.findings import KIND_ORDER
+from analysis.report.plots import spread_figure
+from analysis.report.words import Names, cell, count, number, percent, plural, slug
+
+MOST_FIGURES = 6  # groups that are drawn, people first; the table has all
+
+Row = dict[str, Any]
+
+
+def spread(results: Results, names: Names, criterion: str, several: bool) -> list[Block]:
+    """Return what a reader opens to see how often each score was given; nothing where the scale is continuous."""
+    rows: list[Row] = [row for row in results.get("rating_counts") or () if row["criterion"] == criterion]
+    if not rows:
+        return []
+    scores = sorted({row["score"] for row in rows})
+    groups = sorted(dict.fromkeys(row["group"] for row in rows), key=lambda group: KIND_ORDER.get(names.kind(group), 2))
+    figures = [
+        spread_figure(
+            [row for row in rows if row["group"] == group],
+            names,
+            scores,
+            f"spread-{slug(criterion)}-{slug(group)}" if several else f"spread-{slug(group)}",
+        )
+        for group in groups[:MOST_FIGURES]
+    ]
+    table = _table(rows, names, scores, criterion, several)
+    drawn = "" if len(groups) <= MOST_FIGURES else f", {MOST_FIGURES} of {plural(len(groups), 'group')} drawn"
+    return [Fold(summary=f"How the ratings are spread{drawn}", blocks=(*figures, table))]
+
+
+def _table(rows: list[Row], names: Names, scores: list[float], criterion: str, several: bool) -> Table:
+    columns = [Column(title="System"), Column(title="Group")]
+    columns += [Column(title=f"{score:g}", explanation="share of the ratings", numeric=True) for score in scores]
+    columns.append(Column(title="Ratings", numeric=True))
+    found = {(row["group"], row["system"], row["score"]): row for row in rows}
+    places = dict.fromkeys((row["group"], row["system"], row["n_ratings"]) for row in rows)
+    cells = [
+        [
+            cell(names.system(system)),
+            cell(names.group(group)),
+            *(_share(found.get((group, system, score))) for score in scores),
+            cell(count(n)),
+        ]
+        for group, system, n in places
+    ]
+    caption = "How often each score was given"
+    return build_table(
+        f"rating_counts-{slug(criterion)}" if several else "rating_counts",
+        f"{caption}: {names.criterion(criterion)}" if several else caption,
+        columns,
+        cells,
+    )
+
+
+def _share(row: Row | None) -> Cell:
+    return cell(percent(0.0)) if row is None else cell(percent(row["share"]), detail=number(row["n"], 0))
