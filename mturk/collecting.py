@@ -28,6 +28,12 @@ if TYPE_CHECKING:
 
 SUBMITTED, APPROVED, REJECTED = "Submitted", "Approved", "Rejected"
 STATUSES = [SUBMITTED, APPROVED, REJECTED]
+# Doubts about who handed in, or how often, which the answers do not show
+TWICE = "the same annotator handed in another HIT of this study before"
+NO_VISIT = "handed in without a visit to the survey server"
+ANOTHER = "handed in by another annotator than the one who visited the survey server"
+NO_RECEIPT = "the form is finished, but what was handed in is not its receipt"
+DOUBTS = (TWICE, NO_VISIT, ANOTHER, NO_RECEIPT)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -105,8 +111,8 @@ class Collector:
             annotator_id, submission_id, problem = self._find_finished(connection, assignment)
         else:
             annotator_id, submission_id, problem = self._take_form(connection, hit.assignment_id, assignment)
-        if problem is None and records.has_worked(connection, annotator_id, hit.endpoint):
-            problem = "the same annotator handed in another HIT of this study before"
+        if records.has_worked(connection, annotator_id, hit.endpoint):
+            problem = TWICE if problem is None else f"{TWICE}; {problem}"
         records.add_work(
             connection,
             mturk_assignment_id=assignment["AssignmentId"],
@@ -164,15 +170,15 @@ class Collector:
         annotator_id = self.store.person_id(SOURCE, str(assignment["WorkerId"]))
         visit = self.store.find_lease_within(connection, SOURCE, str(assignment["AssignmentId"]))
         if visit is None:
-            return annotator_id, None, "handed in without a visit to the survey server"
+            return annotator_id, None, NO_VISIT
         if visit.annotator_id != annotator_id:
-            return annotator_id, None, "handed in by another annotator than the one who visited the survey server"
+            return annotator_id, None, ANOTHER
         if visit.outcome is None:
             return annotator_id, visit.submission_id, "handed in with the form not finished"
         if visit.outcome != COMPLETED:
             return annotator_id, visit.submission_id, str(visit.outcome).replace("_", " ")
         if _receipt(str(assignment.get("Answer", ""))) != make_receipt(self.store, visit.submission_id):
-            return annotator_id, visit.submission_id, "the form is finished, but what was handed in is not its receipt"
+            return annotator_id, visit.submission_id, NO_RECEIPT
         return annotator_id, visit.submission_id, None
 
     def _exclude(self, assignments: Iterable[Mapping[str, Any]]) -> int:

@@ -28,6 +28,7 @@ class Message:
 
     subject: str
     text: str
+    name: str | None = None  # of what is sent once whatever it says; else the content is its name
 
     def __post_init__(self) -> None:
         for name, value, most in (("subject", self.subject, LONGEST_SUBJECT), ("text", self.text, LONGEST_TEXT)):
@@ -36,8 +37,8 @@ class Message:
 
     @property
     def mark(self) -> str:
-        """A name of the message by its content."""
-        return sha256(json.dumps([self.subject, self.text]).encode()).hexdigest()[:16]
+        """What makes it one message."""
+        return self.name or sha256(json.dumps([self.subject, self.text]).encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +106,12 @@ def send(once: Once, endpoint: Endpoint, message: Message, works: Sequence[recor
         unknown=len(waiting) - len(open_to),
         failed=not_reached,
     )
+
+
+def has_reached(once: Once, endpoint: Endpoint, message: Message, work: records.Work) -> bool:
+    """Say whether a message is known to have gone to whoever handed something in."""
+    reached, _ = _reached(once, f"{MESSAGES} {endpoint.origin}", message)
+    return work.annotator_id in reached
 
 
 def _reached(once: Once, scope: str, message: Message) -> tuple[set[str], set[str]]:

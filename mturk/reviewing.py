@@ -11,18 +11,19 @@ from typing import Any
 from sqlalchemy import Connection
 
 from mturk import records
-from mturk.collecting import APPROVED, REJECTED, SUBMITTED
+from mturk.collecting import APPROVED, DOUBTS, REJECTED, SUBMITTED
 from mturk.endpoints import Endpoint
 from mturk.once import Deed, Once
 from mturk.replies import fetch
+from mturk.review_rules import LONGEST_REASON, OVERRIDE_DAYS, SHORTEST_REASON
 from spa.errors import PlatformError
+from spa.responses.carrying_out import is_approved, reason_to_look
+from spa.responses.decisions import Standing
 from spa.responses.store import Store
 
 REVIEWS = "reviews"  # scope of the journal
-OVERRIDE_DAYS = 30  # after submission, in which a rejection can be taken back
 DAY = 86_400.0  # seconds
-LONGEST_REASON = 1024  # characters that the annotator reads
-SHORTEST_REASON = 10  # characters; a rejection stays with an annotator for good, and "bad" explains nothing
+IS_REJECTED = "a reviewer approved it, but it is rejected; take that back with --assignment and --override"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +31,8 @@ class Due:
     """What approving costs, in dollars."""
 
     works: tuple[records.Work, ...]
-    left: tuple[records.Work, ...]  # not approved: there is a problem with each
+    vouched_for: tuple[records.Work, ...]  # of these: with a problem, but a reviewer approved them
+    left: tuple[tuple[records.Work, str], ...]  # not approved, and why somebody must look
     rewards: Decimal
     fees: Decimal
 
@@ -40,8 +42,57 @@ class Due:
         return self.rewards + self.fees
 
 
-def to_approve(store: Store, endpoint: Endpoint, named: Sequence[str], *, override: bool, now: float) -> Due:
-    """Find what is to be approved and what that costs.
+def to_approve(
+    store: Store,
+    endpoint: Endpoint,
+    decided: Mapping[str, Standing],
+    *,
+    also: Iterable[str] = (),
+    except_for: Iterable[str] = (),
+) -> Due:
+    """Find what is to be approved of all that waits for review, and what that costs.
+
+    Parameters
+    ----------
+    store : Store
+        Where the submissions were collected.
+    endpoint : Endpoint
+        Where they were handed in.
+    decided : mapping
+        Our visit -> what reviewers decided about it.
+    also, except_for : iterable of str
+        The endpoint's ids of submissions to approve or to leave alone, whatever is known of them.
+
+    Raises
+    ------
+    PlatformError
+        If one of those named is not known, or one to approve does not wait for review.
+    """
+    also = {_checked(store, one, SUBMITTED, 0.0).mturk_assignment_id for one in also}
+    except_for = {known(store, one).mturk_assignment_id for one in except_for}
+    chosen: list[records.Work] = []
+    left: list[tuple[records.Work, str]] = []
+    for work in records.all_works(store, endpoint.origin, statuses=[SUBMITTED, REJECTED]):
+        if work.mturk_assignment_id in except_for:
+            continue
+        standing = decided.get(work.submission_id or "")
+        if work.status == REJECTED:
+            if is_approved(standing):
+                left.append((work, IS_REJECTED))
+            continue
+        reason = _reason_to_look(work, standing)
+        if reason is None or work.mturk_assignment_id in also:
+            chosen.append(work)
+        else:
+            left.append((work, reason))
+    vouched_for = [
+        work for work in chosen if work.problem is not None and is_approved(decided.get(work.submission_id or ""))
+    ]
+    return _due(store, endpoint, chosen, left, vouched_for)
+
+
+def named_to_approve(store: Store, endpoint: Endpoint, named: Sequence[str], *, override: bool, now: float) -> Due:
+    """Find what those named cost to approve, whatever is known of them or was decided.
 
     Parameters
     ----------
@@ -50,7 +101,7 @@ def to_approve(store: Store, endpoint: Endpoint, named: Sequence[str], *, overri
     endpoint : Endpoint
         Where they were handed in.
     named : sequence of str
-        The endpoint's ids of submissions; without any, all that wait for review and have no problem.
+        The endpoint's ids of submissions.
     override : bool
         Whether rejected ones are meant.
     now : float
@@ -64,21 +115,8 @@ def to_approve(store: Store, endpoint: Endpoint, named: Sequence[str], *, overri
     if override and not named:
         raise PlatformError("approve: taking back a rejection is done by hand; name each with --assignment")
     wanted = REJECTED if override else SUBMITTED
-    if named:
-        chosen = [_checked(store, one, wanted, now) for one in dict.fromkeys(named)]
-        chosen = [work for work in chosen if work.status != APPROVED]
-        left: list[records.Work] = []
-    else:
-        waiting = list(records.all_works(store, endpoint.origin, statuses=[SUBMITTED]))
-        chosen = [work for work in waiting if work.problem is None]
-        left = [work for work in waiting if work.problem is not None]
-    prices = {hit.hit_id: hit for hit in records.all_hits(store, endpoint.origin)}
-    return Due(
-        works=tuple(chosen),
-        left=tuple(left),
-        rewards=sum((Decimal(prices[work.hit_id].reward) for work in chosen), Decimal("0.00")),
-        fees=sum((Decimal(prices[work.hit_id].fee) for work in chosen), Decimal("0.00")),
-    )
+    chosen = [_checked(store, one, wanted, now) for one in dict.fromkeys(named)]
+    return _due(store, endpoint, [work for work in chosen if work.status != APPROVED])
 
 
 class Reviewer:
@@ -101,10 +139,9 @@ class Reviewer:
             self.once.do(self._deed(work, "override" if override else "approve", method, request, APPROVED))
             yield work.mturk_assignment_id
 
-    def reject(self, works: Iterable[records.Work], *, reason: str) -> Iterator[str]:
-        """Reject submissions one by one, each with the reason that its annotator reads."""
-        check_reason(reason)
-        for work in works:
+    def reject(self, rejections: Iterable[tuple[records.Work, str]]) -> Iterator[str]:
+        """Reject submissions one by one, each with the reason that its annotator reads; yields their ids."""
+        for work, reason in rejections:
             request = {"AssignmentId": work.mturk_assignment_id, "RequesterFeedback": reason}
             self.once.do(self._deed(work, "reject", self.endpoint.once.reject_assignment, request, REJECTED))
             yield work.mturk_assignment_id
@@ -154,11 +191,11 @@ def to_reject(store: Store, named: Sequence[str]) -> tuple[records.Work, ...]:
     return tuple(found)
 
 
-def check_reason(reason: str) -> None:
+def check_reason(reason: str, place: str = "--reason") -> None:
     """Refuse a reason that tells an annotator nothing."""
     if not SHORTEST_REASON <= len(reason.strip()) <= LONGEST_REASON:
         raise PlatformError(
-            f"--reason: wanted {SHORTEST_REASON} to {LONGEST_REASON} characters that tell the annotator what was "
+            f"{place}: wanted {SHORTEST_REASON} to {LONGEST_REASON} characters that tell the annotator what was "
             f"wrong, got {len(reason.strip())}"
         )
 
@@ -171,6 +208,28 @@ def known(store: Store, mturk_assignment_id: str) -> records.Work:
             f"--assignment {mturk_assignment_id[:64]!r}: no such submission has been collected; run `spa mturk collect`"
         )
     return work
+
+
+def _reason_to_look(work: records.Work, standing: Standing | None) -> str | None:
+    doubtful = work.problem is not None and work.problem.startswith(DOUBTS)
+    return reason_to_look(standing, held=work.problem if doubtful else None, lacking=None if doubtful else work.problem)
+
+
+def _due(
+    store: Store,
+    endpoint: Endpoint,
+    chosen: Sequence[records.Work],
+    left: Sequence[tuple[records.Work, str]] = (),
+    vouched_for: Sequence[records.Work] = (),
+) -> Due:
+    prices = {hit.hit_id: hit for hit in records.all_hits(store, endpoint.origin)}
+    return Due(
+        works=tuple(chosen),
+        vouched_for=tuple(vouched_for),
+        left=tuple(left),
+        rewards=sum((Decimal(prices[work.hit_id].reward) for work in chosen), Decimal("0.00")),
+        fees=sum((Decimal(prices[work.hit_id].fee) for work in chosen), Decimal("0.00")),
+    )
 
 
 def _checked(store: Store, mturk_assignment_id: str, wanted: str, now: float) -> records.Work:

@@ -65,6 +65,10 @@ assignment_option = click.option(
     "--assignment", "named", metavar="ID", multiple=True, help="The endpoint's id of a submission; repeatable."
 )
 
+except_option = click.option(
+    "--except", "except_for", metavar="ID", multiple=True, help="Leave this one alone; repeatable."
+)
+
 
 @contextmanager
 def at_desk(study: Path, store: str | None, endpoint_url: str | None, *, changes: bool) -> Iterator[Desk]:
@@ -100,6 +104,13 @@ def tell(lines: Iterable[str], facts: Mapping[str, Any], *, as_json: bool) -> No
         return
     for line in lines:
         click.echo(line)
+
+
+def waiting_line(count: int) -> list[str]:
+    """Return the line about decisions that cannot be carried out yet, if there are any."""
+    if not count:
+        return []
+    return [f"{count} decided on visits of which nothing is collected from this endpoint; run `spa mturk collect`"]
 
 
 def when(seconds: float | None) -> str:

@@ -1,4 +1,4 @@
-"""``spa mturk approve``, ``reject``, ``bonus``, ``block`` and ``notify``."""
+"""``spa mturk approve``, ``reject`` and ``bonus``."""
 
 from __future__ import annotations
 
@@ -7,15 +7,35 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mturk.commands.desk import assignment_option, at_desk, in_progress, study_options, tell, yes_option
+from mturk.commands.desk import (
+    assignment_option,
+    at_desk,
+    except_option,
+    in_progress,
+    study_options,
+    tell,
+    waiting_line,
+    when,
+    yes_option,
+)
 
 if TYPE_CHECKING:
-    from mturk.paying import Bonus
+    from decimal import Decimal
+
+    from mturk import records
+    from mturk.commands.desk import Desk
+    from mturk.decided import Decided
+    from mturk.paying import Bonus, BonusCost
+    from mturk.reviewing import Due
 
 
 @click.command(epilog="Example: spa mturk approve my-study/study.toml --yes")
 @study_options
 @assignment_option
+@click.option(
+    "--also", metavar="ID", multiple=True, help="With all others this one, whatever is known of it; repeatable."
+)
+@except_option
 @click.option("--feedback", help="Words that the annotators read.")
 @click.option("--override", is_flag=True, help="Take back the rejection of those named, within 30 days.")
 @yes_option
@@ -24,23 +44,30 @@ def approve(
     store: str | None,
     endpoint_url: str | None,
     named: tuple[str, ...],
+    also: tuple[str, ...],
+    except_for: tuple[str, ...],
     feedback: str | None,
     override: bool,
     yes: bool,
     as_json: bool,
 ) -> None:
-    """Approve submissions to STUDY: those named, or all that were collected and have no problem."""
-    import time
+    """Approve submissions to STUDY: those named, or all that have no problem or that a reviewer approved.
 
-    from mturk.reviewing import Reviewer, to_approve
+    Whom a reviewer proposed to reject is held back, and who is left out of the analysis is paid all the same.
+    """
+    from mturk.reviewing import Reviewer
 
+    if named and (also or except_for):
+        raise click.UsageError("--also and --except go without --assignment, which names all that are meant")
     with at_desk(study, store, endpoint_url, changes=True) as desk:
-        due = to_approve(desk.workspace.store, desk.endpoint, named, override=override, now=time.time())
+        due = _due(desk, named, also, except_for, override=override)
         lines = [f"{len(due.works)} submissions: ${due.rewards} rewards + ${due.fees} fees = ${due.total}"]
-        lines += [f"left for you to decide: {work.mturk_assignment_id}: {work.problem}" for work in due.left]
+        lines += [f"approved by a reviewer: {work.mturk_assignment_id}: {work.problem}" for work in due.vouched_for]
+        lines += [f"left for you to decide: {work.mturk_assignment_id}: {reason}" for work, reason in due.left]
         facts: dict[str, Any] = {
             "assignments": [work.mturk_assignment_id for work in due.works],
-            "left": {work.mturk_assignment_id: work.problem for work in due.left},
+            "vouched_for": {work.mturk_assignment_id: work.problem for work in due.vouched_for},
+            "left": {work.mturk_assignment_id: reason for work, reason in due.left},
             "rewards": str(due.rewards),
             "fees": str(due.fees),
             "total": str(due.total),
@@ -55,38 +82,93 @@ def approve(
         tell([*lines, f"{len(done)} approved"], facts, as_json=as_json)
 
 
+def _due(
+    desk: Desk, named: tuple[str, ...], also: tuple[str, ...], except_for: tuple[str, ...], *, override: bool
+) -> Due:
+    import time
+
+    from mturk.reviewing import named_to_approve, to_approve
+    from spa.responses.carrying_out import decided_by_reviewers
+
+    store = desk.workspace.store
+    if named or override:
+        return named_to_approve(store, desk.endpoint, named, override=override, now=time.time())
+    return to_approve(store, desk.endpoint, decided_by_reviewers(store), also=also, except_for=except_for)
+
+
 @click.command(
-    epilog='Example: spa mturk reject my-study/study.toml --assignment 3X... --reason "Every answer is 50." --yes'
+    epilog='Examples: spa mturk reject my-study/study.toml --assignment 3X... --reason "Every answer is 50." --yes; '
+    "spa mturk reject my-study/study.toml --decided"
 )
 @study_options
 @assignment_option
-@click.option("--reason", required=True, help="Words that tell the annotator what was wrong.")
+@click.option("--reason", help="Words that tell the annotator what was wrong.")
+@click.option("--decided", is_flag=True, help="Those that reviewers proposed in the dashboard, each with its message.")
+@except_option
 @yes_option
 def reject(
     study: Path,
     store: str | None,
     endpoint_url: str | None,
     named: tuple[str, ...],
-    reason: str,
+    reason: str | None,
+    decided: bool,
+    except_for: tuple[str, ...],
     yes: bool,
     as_json: bool,
 ) -> None:
-    """Reject submissions to STUDY by hand, each named. It lowers their annotators' approval rate for good."""
+    """Reject submissions to STUDY: each named by hand, or those that reviewers proposed.
+
+    It lowers their annotators' approval rate for good.
+    """
     from mturk.reviewing import Reviewer, check_reason, to_reject
 
-    check_reason(reason)
+    if decided != (reason is None) or (decided and named) or (except_for and not decided):
+        raise click.UsageError("give --assignment and --reason, or --decided, which --except goes with")
+    if reason is not None:
+        check_reason(reason)
     with at_desk(study, store, endpoint_url, changes=True) as desk:
-        works = to_reject(desk.workspace.store, named)
-        facts = {"assignments": [work.mturk_assignment_id for work in works], "rejected": 0}
+        lines: list[str] = []
+        facts: dict[str, Any] = {}
+        if reason is None:
+            works = _proposed(desk, except_for, lines, facts)
+        else:
+            works = tuple((work, reason) for work in to_reject(desk.workspace.store, named))
+        facts |= {"assignments": [work.mturk_assignment_id for work, _ in works], "rejected": 0}
         if not yes:
-            tell([f"{len(works)} submissions would be rejected; add --yes."], facts, as_json=as_json)
+            tell([*lines, f"{len(works)} submissions would be rejected; add --yes."], facts, as_json=as_json)
             return
-        facts["rejected"] = len(list(Reviewer(desk.once, desk.endpoint).reject(works, reason=reason)))
-        tell([f"{facts['rejected']} rejected; 30 days to take it back with approve --override"], facts, as_json=as_json)
+        steps = Reviewer(desk.once, desk.endpoint).reject(works)
+        facts["rejected"] = len(list(in_progress(steps, label="rejecting", length=len(works), silent=as_json)))
+        lines.append(f"{facts['rejected']} rejected; 30 days to take it back with approve --override")
+        tell(lines, facts, as_json=as_json)
+
+
+def _proposed(
+    desk: Desk, except_for: tuple[str, ...], lines: list[str], facts: dict[str, Any]
+) -> tuple[tuple[records.Work, str], ...]:
+    """Return what reviewers proposed to reject and the message of each; what is to be told is added."""
+    from mturk.decided import decided_rejections, decided_works
+    from mturk.reviewing import known
+
+    store = desk.workspace.store
+    found = decided_works(store, desk.endpoint)
+    alone = {known(store, one).mturk_assignment_id for one in except_for}
+    rejections = decided_rejections(found, alone)
+    for work, words in rejections.works:
+        lines.append(f"{work.mturk_assignment_id}: {words} (approved by itself: {when(work.auto_approval_at)})")
+    lines += [f"left: {work.mturk_assignment_id}: {why}" for work, why in rejections.left]
+    if rejections.done:
+        lines.append(f"{rejections.done} were rejected before")
+    lines += waiting_line(found.waiting_rejections)
+    facts["left"] = {work.mturk_assignment_id: why for work, why in rejections.left}
+    facts |= {"rejected_before": rejections.done, "waiting": found.waiting_rejections}
+    return rejections.works
 
 
 @click.command(
-    epilog='Example: spa mturk bonus my-study/study.toml --assignment 3X... --amount 0.50 --reason "Thank you" --yes'
+    epilog='Examples: spa mturk bonus my-study/study.toml --assignment 3X... --amount 0.50 --reason "Thank you" --yes; '
+    "spa mturk bonus my-study/study.toml --decided"
 )
 @study_options
 @assignment_option
@@ -99,6 +181,8 @@ def reject(
     type=click.Path(dir_okay=False, path_type=Path),
     help="CSV with assignment, amount and reason, instead.",
 )
+@click.option("--decided", is_flag=True, help="Those that reviewers decided on in the dashboard, instead.")
+@click.option("--cap", metavar="DOLLARS", help="Most that one of these may be. [default: the reward]")
 @yes_option
 def bonus(
     study: Path,
@@ -109,22 +193,35 @@ def bonus(
     reason: str | None,
     purpose: str,
     source: Path | None,
+    decided: bool,
+    cap: str | None,
     yes: bool,
     as_json: bool,
 ) -> None:
-    """Pay bonuses for submissions to STUDY: for one purpose each submission gets one, however often this is run."""
+    """Pay bonuses for submissions to STUDY: for one purpose each submission gets one, however often this is run.
+
+    A reviewer's decision is a purpose of its own, and its note the reason that the annotator reads.
+    """
+    from mturk.decided import decided_bonuses, decided_works
+    from mturk.fees import parse_money
     from mturk.paying import Payer, bonuses_of, read_bonuses
     from mturk.publishing import check_balance
 
-    given = amount is not None and reason is not None and bool(named)
-    if given == (source is not None):
-        raise click.UsageError("give --assignment, --amount and --reason, or --file")
+    by_hand = amount is not None and reason is not None and bool(named)
+    if [by_hand, source is not None, decided].count(True) != 1:
+        raise click.UsageError("give --assignment, --amount and --reason, or --file, or --decided")
+    if cap is not None and not decided:
+        raise click.UsageError("--cap goes with --decided")
+    most = None if cap is None else parse_money(cap)
     with at_desk(study, store, endpoint_url, changes=True) as desk:
-        wanted: list[Bonus] = (
-            read_bonuses(source, purpose)
-            if source is not None
-            else bonuses_of(named, amount or "", reason or "", purpose)
-        )
+        wanted: list[Bonus]
+        found = decided_works(desk.workspace.store, desk.endpoint) if decided else None
+        if found is not None:
+            wanted = decided_bonuses(found)
+        elif source is not None:
+            wanted = read_bonuses(source, purpose)
+        else:
+            wanted = bonuses_of(named, amount or "", reason or "", purpose)
         payer = Payer(desk.once, desk.endpoint)
         cost = payer.unpaid(wanted, desk.settings.fees)
         lines = [f"{len(cost.bonuses)} bonuses: ${cost.amounts} + ${cost.fees} fees = ${cost.total}"]
@@ -138,6 +235,9 @@ def bonus(
             "total": str(cost.total),
             "paid": 0,
         }
+        if found is not None:
+            lines += _look_over(desk, found, cost, most)
+            facts["waiting"] = found.waiting_bonuses
         if cost.bonuses:
             check_balance(desk.endpoint, cost.total)
         if not yes:
@@ -148,79 +248,14 @@ def bonus(
         tell([*lines, f"{len(done)} paid"], facts, as_json=as_json)
 
 
-@click.command(
-    epilog='Example: spa mturk block my-study/study.toml --assignment 3X... --reason "Answers made by a script" --yes'
-)
-@study_options
-@assignment_option
-@click.option("--reason", required=True, help="For your own records; the annotator does not see it.")
-@click.option("--lift", is_flag=True, help="Take the block back.")
-@yes_option
-def block(
-    study: Path,
-    store: str | None,
-    endpoint_url: str | None,
-    named: tuple[str, ...],
-    reason: str,
-    lift: bool,
-    yes: bool,
-    as_json: bool,
-) -> None:
-    """Keep whoever handed in a submission to STUDY from all HITs of your account; for bad faith only.
+def _look_over(desk: Desk, found: Decided, cost: BonusCost, most: Decimal | None) -> list[str]:
+    """Check decided bonuses against the cap and return a line for each."""
+    from decimal import Decimal
 
-    Nobody needs a block to be kept from a second HIT of the same study: that is done for everybody.
-    """
-    from mturk.people import block as do_block
-    from mturk.reviewing import known
+    from mturk import records
+    from mturk.decided import check_cap
 
-    if not named:
-        raise click.UsageError("name the submissions with --assignment")
-    with at_desk(study, store, endpoint_url, changes=True) as desk:
-        works = [known(desk.workspace.store, one) for one in dict.fromkeys(named)]
-        facts = {"annotators": [work.annotator_id for work in works]}
-        verb = "unblocked" if lift else "blocked"
-        if not yes:
-            tell([f"{len(works)} annotators would be {verb}; add --yes."], facts, as_json=as_json)
-            return
-        for work in works:
-            do_block(desk.once, desk.endpoint, work, reason=reason, lift=lift)
-        tell([f"{len(works)} annotators {verb}"], facts, as_json=as_json)
-
-
-@click.command(
-    epilog='Example: spa mturk notify my-study/study.toml --subject "Second part" --text "It is open now." --yes'
-)
-@study_options
-@assignment_option
-@click.option("--subject", required=True, help="At most 200 characters.")
-@click.option("--text", required=True, help="At most 4096 characters.")
-@click.option("--again", is_flag=True, help="Also to those of whom nobody knows whether the message reached them.")
-@yes_option
-def notify(
-    study: Path,
-    store: str | None,
-    endpoint_url: str | None,
-    named: tuple[str, ...],
-    subject: str,
-    text: str,
-    again: bool,
-    yes: bool,
-    as_json: bool,
-) -> None:
-    """Write to those who handed something in for STUDY: to those named, or to all. The same message goes out once."""
-    from mturk.people import Message, recipients, send
-
-    with at_desk(study, store, endpoint_url, changes=True) as desk:
-        message = Message(subject=subject, text=text)
-        works = recipients(desk.workspace.store, desk.endpoint, named)
-        facts: dict[str, Any] = {"annotators": len(works), "failed": {}, "unknown": 0}
-        if not yes:
-            tell([f"{len(works)} annotators would get the message; add --yes."], facts, as_json=as_json)
-            return
-        sent = send(desk.once, desk.endpoint, message, works, again=again)
-        facts |= {"sent": sent.sent, "before": sent.before, "unknown": sent.unknown, "failed": dict(sent.failed)}
-        lines = [f"sent to {sent.sent}; {sent.before} had it before"]
-        lines += [f"not reached: {annotator}: {why}" for annotator, why in sent.failed.items()]
-        if sent.unknown:
-            lines.append(f"of {sent.unknown} nobody knows whether it reached them; --again sends it again")
-        tell(lines, facts, as_json=as_json)
+    hits = records.all_hits(desk.workspace.store, desk.endpoint.origin)
+    check_cap(cost.bonuses, found, {hit.hit_id: Decimal(hit.reward) for hit in hits}, most)
+    lines = [f"{one.mturk_assignment_id}: ${one.amount} for {one.reason} ({one.purpose})" for one in cost.bonuses]
+    return lines + waiting_line(found.waiting_bonuses)

@@ -40,7 +40,7 @@ def approve(
     from prolific.collecting import collect
     from prolific.desk import open_desk
     from prolific.review.approving import sort_out
-    from prolific.review.decided import decided_by_reviewers
+    from spa.responses.carrying_out import decided_by_reviewers
 
     told = []
     with open_desk(study, store, endpoint_url, alone=True, tell=announce) as desk:

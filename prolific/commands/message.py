@@ -113,7 +113,7 @@ def _with_address(desk: Desk, collected: Sequence[Collected], session: int, subm
 
 
 def _decided(desk: Desk, collected: Sequence[Collected]) -> list[tuple[int, str, str]]:
-    from prolific.review.decided import decided_by_reviewers
+    from spa.responses.carrying_out import decided_by_reviewers
 
     standing = decided_by_reviewers(desk.store)
     return [

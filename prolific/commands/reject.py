@@ -30,7 +30,7 @@ def reject(
     from prolific.collecting import look
     from prolific.desk import open_desk
     from prolific.review import rejecting
-    from prolific.review.decided import decided_by_reviewers
+    from spa.responses.carrying_out import decided_by_reviewers
 
     if (propose is None) == (decided is None):
         raise click.UsageError("give one of --propose and --from")

@@ -16,8 +16,8 @@ from prolific.api.money import cents, money
 from prolific.api.records import PAID, SubmissionRecord
 from prolific.collecting import Collected
 from prolific.desk import Desk
-from prolific.review.decided import decided_by_reviewers
 from spa.errors import StudyError
+from spa.responses.carrying_out import decided_by_reviewers
 
 COLUMNS = ("recipient", "amount", "reason")
 ALL_SESSIONS = "all sessions completed"

@@ -12,6 +12,7 @@ from prolific.collecting import Collected
 from prolific.desk import Desk
 from prolific.once import DONE, KIND, NO_EFFECT
 from spa.journal import STARTED
+from spa.responses.carrying_out import reason_to_look
 from spa.responses.decisions import Standing
 
 CHUNK = 100
@@ -59,20 +60,17 @@ def sort_out(
             continue
         visit = collected.visit(record.submission_id)
         standing = None if visit is None else decided.get(visit.submission_id)
-        action = None if standing is None or standing.payment is None else standing.payment.action
         held = sorted(kinds.get(record.submission_id, set()) & HELD_BACK)
-        if record.submission_id in also or (action == "approve" and not held):
+        ended = "no visit" if visit is None else visit.outcome or "open"
+        reason = reason_to_look(
+            standing,
+            held=held[0].replace("_", " ") if held else None,
+            lacking=None if visit is not None and visit.completed else f"no complete answers here ({ended})",
+        )
+        if reason is None or record.submission_id in also:
             approve.append(record)
-        elif action == "propose_rejection":
-            look_at.append((record, "a reviewer proposed a rejection"))
-        elif held:
-            look_at.append((record, held[0].replace("_", " ")))
-        elif visit is None or not visit.completed:
-            look_at.append(
-                (record, f"no complete answers here ({'no visit' if visit is None else visit.outcome or 'open'})")
-            )
         else:
-            approve.append(record)
+            look_at.append((record, reason))
     return Queue(approve=tuple(approve), look_at=tuple(look_at))
 
 

@@ -20,6 +20,7 @@ from prolific.review.rules import CATEGORIES, LINES, Facts, mechanical_grounds, 
 from spa.errors import StudyError
 from spa.files import written_whole
 from spa.journal import STARTED
+from spa.responses.carrying_out import proposed_rejection
 from spa.responses.decisions import Standing
 
 MESSAGES = {
@@ -87,9 +88,8 @@ def propose(facts: Iterable[Facts], decided: Mapping[str, Standing]) -> tuple[Pr
         if one.record.status != AWAITING_REVIEW:
             continue
         grounds = mechanical_grounds(one)
-        standing = None if one.visit is None else decided.get(one.visit.submission_id)
-        decision = None if standing is None else standing.payment
-        if decision is not None and decision.action == "propose_rejection":
+        decision = None if one.visit is None else proposed_rejection(decided.get(one.visit.submission_id))
+        if decision is not None:
             proposals.append(
                 Proposal(
                     submission=one.record.submission_id,

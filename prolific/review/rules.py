@@ -35,6 +35,12 @@ LINES = (
     "Who was screened out, did not consent or found the quota full is never rejected.",
     f"The message says why in at least {SHORTEST_MESSAGE} characters. Asking for a return is kinder, and often enough.",
 )
+COMMANDS = (
+    "spa prolific approve STUDY",
+    "spa prolific reject STUDY --propose rejections.toml",
+    "spa prolific bonus STUDY --decided",
+    "spa prolific message STUDY --decided",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +70,13 @@ class Grounds:
 
 def review_rules() -> ReviewRules:
     """Return the rules as the dashboard shows them."""
-    return ReviewRules(platform="Prolific", categories=CATEGORIES, shortest_message=SHORTEST_MESSAGE, lines=LINES)
+    return ReviewRules(
+        platform="Prolific",
+        categories=CATEGORIES,
+        shortest_message=SHORTEST_MESSAGE,
+        lines=LINES,
+        commands=COMMANDS,
+    )
 
 
 def mechanical_grounds(facts: Facts) -> tuple[Grounds, ...]:

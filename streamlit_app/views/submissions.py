@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from datetime import UTC, datetime
 from typing import Any
@@ -213,17 +214,36 @@ def _with_note(entry: Entry, action: Action, reviewer: str) -> None:
             st.caption(plain(line))
     with st.form(f"decide-{action}", clear_on_submit=True):
         rule = amount = ""
-        if rules is not None:
+        if rules is not None and rules.categories:
             rule = st.selectbox("Category", rules.categories)
         elif action in ("exclude", "propose_rejection"):
             rule = st.text_input("Rule", help="in a word or two, such as: one key throughout")
         elif action == "bonus":
             amount = st.text_input(f"Amount in {loading.workspace().study.people.currency}")
         words = "Text to the annotator" if action in ("message", "propose_rejection") else "Note"
+        words = "Reason, which a platform may show the annotator" if action == "bonus" else words
         note = st.text_area(words) if action != "include" else ""
         if st.form_submit_button("Keep this decision"):
             _keep(entry, action, reviewer, rule=rule, note=note, amount=amount)
-    st.caption("Nothing is paid or sent from here: the platform's own command carries decisions out.")
+    _carried_out(entry.visit.source)
+
+
+def _carried_out(source: str) -> None:
+    """Say what carries decisions out: the commands of the platform that the submission came from, if it has one."""
+    rules = rules_for(source)
+    if rules is None:
+        st.caption(
+            plain(f"Nothing is paid or sent, here or by a command: no platform stands behind the source {source}.")
+        )
+        return
+    st.caption(
+        plain(
+            f"Nothing is paid or sent from here. {rules.platform}: these commands say what they would do with the "
+            "decisions, and with --yes do it."
+        )
+    )
+    study = shlex.quote(str(loading.options().path))
+    st.code("\n".join(command.replace("STUDY", study) for command in rules.commands), language=None, wrap_lines=True)
 
 
 def _keep(entry: Entry, action: Action, reviewer: str, *, rule: str = "", note: str = "", amount: str = "") -> None:

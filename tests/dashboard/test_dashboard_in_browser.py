@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -167,6 +168,34 @@ def test_a_decision_without_a_reason_is_refused_in_one_line(tab: Tab, copied: Pa
         tab.get_by_role("button", name="Keep this decision").click()
         expect(tab.get_by_text("exclude wants a note that says why, got none")).to_be_visible()
     assert logged(copied) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        ("mturk", "spa mturk notify {study} --decided"),
+        ("prolific", "spa prolific message {study} --decided"),
+        ("link", "no platform stands behind the source link"),
+    ],
+)
+def test_what_carries_decisions_out_is_named_for_where_the_submission_came_from(
+    tab: Tab, copied: Path, source: str, told: str
+) -> None:
+    with sqlite3.connect(copied.with_suffix(".sqlite")) as connection:
+        connection.execute("UPDATE submissions SET source = ? WHERE annotator_kind <> 'llm'", (source,))
+    connection.close()
+    with started(copied, "--reviewer", "Ana") as running:
+        visit(tab, running, "submissions")
+        expect(tab.get_by_text(told.format(study=copied))).to_be_visible()
+        tab.get_by_role("combobox", name="Decision with a note").click()
+        tab.get_by_role("option", name="Propose rejection").click()
+        tab.get_by_role("textbox", name="Text to the annotator").fill("Every question was answered with 50.")
+        if source == "mturk":  # has no categories to choose from
+            tab.get_by_role("textbox", name="Rule").fill("one key")
+        tab.get_by_role("button", name="Keep this decision").click()
+        expect(tab.get_by_text("1. propose rejection")).to_be_visible()
+    rule = {"mturk": "one key", "prolific": "TOO_QUICKLY", "link": None}[source]
+    assert [(each.action, each.rule) for each in logged(copied)] == [("propose_rejection", rule)]
 
 
 def test_another_address_wants_the_token_of_the_link(tab: Tab, watched: Path) -> None:

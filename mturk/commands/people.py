@@ -1,0 +1,145 @@
+"""``spa mturk block`` and ``notify``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mturk.commands.desk import (
+    assignment_option,
+    at_desk,
+    in_progress,
+    study_options,
+    tell,
+    waiting_line,
+    yes_option,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mturk.commands.desk import Desk
+    from mturk.people import Sent
+
+
+@click.command(
+    epilog='Example: spa mturk block my-study/study.toml --assignment 3X... --reason "Answers made by a script" --yes'
+)
+@study_options
+@assignment_option
+@click.option("--reason", required=True, help="For your own records; the annotator does not see it.")
+@click.option("--lift", is_flag=True, help="Take the block back.")
+@yes_option
+def block(
+    study: Path,
+    store: str | None,
+    endpoint_url: str | None,
+    named: tuple[str, ...],
+    reason: str,
+    lift: bool,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    """Keep whoever handed in a submission to STUDY from all HITs of your account; for bad faith only.
+
+    Nobody needs a block to be kept from a second HIT of the same study: that is done for everybody.
+    """
+    from mturk.people import block as do_block
+    from mturk.reviewing import known
+
+    if not named:
+        raise click.UsageError("name the submissions with --assignment")
+    with at_desk(study, store, endpoint_url, changes=True) as desk:
+        works = [known(desk.workspace.store, one) for one in dict.fromkeys(named)]
+        facts = {"annotators": [work.annotator_id for work in works]}
+        verb = "unblocked" if lift else "blocked"
+        if not yes:
+            tell([f"{len(works)} annotators would be {verb}; add --yes."], facts, as_json=as_json)
+            return
+        for work in works:
+            do_block(desk.once, desk.endpoint, work, reason=reason, lift=lift)
+        tell([f"{len(works)} annotators {verb}"], facts, as_json=as_json)
+
+
+@click.command(
+    epilog='Examples: spa mturk notify my-study/study.toml --subject "Second part" --text "It is open now." --yes; '
+    "spa mturk notify my-study/study.toml --decided"
+)
+@study_options
+@assignment_option
+@click.option("--subject", help="At most 200 characters. [default with --decided: the study's title]")
+@click.option("--text", help="At most 4096 characters.")
+@click.option("--decided", is_flag=True, help="The messages that reviewers decided on in the dashboard, instead.")
+@click.option("--again", is_flag=True, help="Also to those of whom nobody knows whether the message reached them.")
+@yes_option
+def notify(
+    study: Path,
+    store: str | None,
+    endpoint_url: str | None,
+    named: tuple[str, ...],
+    subject: str | None,
+    text: str | None,
+    decided: bool,
+    again: bool,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    """Write to those who handed something in for STUDY: to those named, or to all, or as reviewers decided.
+
+    The same message goes out once, and each that a reviewer decided on once.
+    """
+    if (decided and (named or text is not None)) or (not decided and (subject is None or text is None)):
+        raise click.UsageError("give --subject and --text, or --decided")
+    with at_desk(study, store, endpoint_url, changes=True) as desk:
+        if decided:
+            _send_decided(desk, subject, again=again, yes=yes, as_json=as_json)
+        else:
+            _send(desk, subject or "", text or "", named, again=again, yes=yes, as_json=as_json)
+
+
+def _send(
+    desk: Desk, subject: str, text: str, named: tuple[str, ...], *, again: bool, yes: bool, as_json: bool
+) -> None:
+    """Send one message to those named, or to all."""
+    from mturk.people import Message, recipients, send
+
+    message = Message(subject=subject, text=text)
+    works = recipients(desk.workspace.store, desk.endpoint, named)
+    facts: dict[str, Any] = {"annotators": len(works), "failed": {}, "unknown": 0}
+    if not yes:
+        tell([f"{len(works)} annotators would get the message; add --yes."], facts, as_json=as_json)
+        return
+    _tell_sent([send(desk.once, desk.endpoint, message, works, again=again)], facts, as_json=as_json)
+
+
+def _send_decided(desk: Desk, subject: str | None, *, again: bool, yes: bool, as_json: bool) -> None:
+    """Send the messages that reviewers decided on."""
+    from mturk.decided import decided_messages, decided_works, send_all
+    from mturk.people import LONGEST_SUBJECT, has_reached
+
+    found = decided_works(desk.workspace.store, desk.endpoint)
+    messages = decided_messages(found, subject or desk.workspace.study.title[:LONGEST_SUBJECT])
+    facts: dict[str, Any] = {"messages": len(messages), "waiting": found.waiting_messages, "failed": {}, "unknown": 0}
+    if not yes:
+        new = [(work, one) for work, one in messages if not has_reached(desk.once, desk.endpoint, one, work)]
+        lines = [f"{len(messages)} messages, {len(messages) - len(new)} sent before, {len(new)} to send"]
+        lines += [f"{work.mturk_assignment_id}: {one.text} ({one.name})" for work, one in new]
+        tell([*lines, *waiting_line(found.waiting_messages), "Nothing was sent; add --yes."], facts, as_json=as_json)
+        return
+    steps = send_all(desk.once, desk.endpoint, messages, again=again)
+    sent = list(in_progress(steps, label="sending", length=len(messages), silent=as_json))
+    _tell_sent(sent, facts, as_json=as_json, more=waiting_line(found.waiting_messages))
+
+
+def _tell_sent(sent: Sequence[Sent], facts: dict[str, Any], *, as_json: bool, more: Sequence[str] = ()) -> None:
+    facts |= {"sent": sum(one.sent for one in sent), "before": sum(one.before for one in sent)}
+    facts |= {"unknown": sum(one.unknown for one in sent)}
+    failed = [(annotator, why) for one in sent for annotator, why in one.failed.items()]
+    facts["failed"] = dict(failed)
+    lines = [f"sent to {facts['sent']}; {facts['before']} had it before"]
+    lines += [f"not reached: {annotator}: {why}" for annotator, why in failed]
+    if facts["unknown"]:
+        lines.append(f"of {facts['unknown']} nobody knows whether it reached them; --again sends it again")
+    tell([*lines, *more], facts, as_json=as_json)

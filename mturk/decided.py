@@ -1,0 +1,176 @@
+"""What reviewers decided in the dashboard about work that was handed in: rejections, bonuses and messages to carry out.
+
+A decision names our own visit, the endpoint its assignment; a decision on a visit of which nothing is collected waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from mturk import records
+from mturk.collecting import APPROVED, REJECTED
+from mturk.endpoints import Endpoint
+from mturk.fees import format_money
+from mturk.once import Once
+from mturk.paying import Bonus
+from mturk.people import Message, Sent, send
+from mturk.receipts import SOURCE
+from mturk.reviewing import check_reason
+from spa.errors import PlatformError
+from spa.responses.carrying_out import decided_by_reviewers, proposed_rejection
+from spa.responses.decisions import Decision, Standing
+from spa.responses.store import Store
+
+PAID_ALREADY = "approved already, and an approval cannot be taken back"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decided:
+    """The work that reviewers decided on, with what stands of the decisions, and the decisions without any work yet."""
+
+    works: tuple[tuple[records.Work, Standing], ...]
+    waiting: tuple[Standing, ...]
+
+    @property
+    def waiting_rejections(self) -> int:
+        """Proposals to reject that wait."""
+        return sum(proposed_rejection(one) is not None for one in self.waiting)
+
+    @property
+    def waiting_bonuses(self) -> int:
+        """Bonuses that wait."""
+        return sum(len(one.bonuses) for one in self.waiting)
+
+    @property
+    def waiting_messages(self) -> int:
+        """Messages that wait."""
+        return sum(len(one.messages) for one in self.waiting)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rejections:
+    """Work that reviewers proposed to reject."""
+
+    works: tuple[tuple[records.Work, str], ...]  # each with the words that its annotator reads
+    done: int  # rejected before
+    left: tuple[tuple[records.Work, str], ...]  # not to be rejected, and why
+
+
+def decided_works(store: Store, endpoint: Endpoint) -> Decided:
+    """Read the decisions and the work that they are about, in the order in which it was collected."""
+    standing = decided_by_reviewers(store)
+    works = tuple(
+        (work, standing[work.submission_id])
+        for work in records.all_works(store, endpoint.origin)
+        if work.submission_id in standing
+    )
+    here = {work.submission_id for work, _ in works}
+    ours = (visit.submission_id for visit in store.visits(SOURCE))
+    return Decided(works=works, waiting=tuple(standing[one] for one in ours if one in standing and one not in here))
+
+
+def decided_rejections(decided: Decided, except_for: Collection[str] = ()) -> Rejections:
+    """Return the rejections that reviewers proposed.
+
+    Raises
+    ------
+    PlatformError
+        One line for each message that would tell its annotator nothing; then none is to be sent.
+    """
+    works: list[tuple[records.Work, str]] = []
+    left: list[tuple[records.Work, str]] = []
+    problems: list[str] = []
+    done = 0
+    for work, standing in decided.works:
+        proposal = proposed_rejection(standing)
+        if proposal is None or work.mturk_assignment_id in except_for:
+            continue
+        if work.status == REJECTED:
+            done += 1
+        elif work.status == APPROVED:
+            left.append((work, PAID_ALREADY))
+        else:
+            reason = proposal.note or ""
+            try:
+                check_reason(reason, f"decision {proposal.number} on {work.mturk_assignment_id}, message")
+            except PlatformError as error:
+                problems += error.problems
+            works.append((work, reason))
+    if problems:
+        raise PlatformError(*problems)
+    return Rejections(works=tuple(works), done=done, left=tuple(left))
+
+
+def decided_bonuses(decided: Decided) -> list[Bonus]:
+    """Return the bonuses that reviewers decided on; each decision is a purpose of its own, its note the reason."""
+    return [
+        Bonus(
+            mturk_assignment_id=work.mturk_assignment_id,
+            amount=decision.amount,
+            reason=decision.note or "",
+            purpose=name_of(decision),
+        )
+        for work, standing in decided.works
+        for decision in standing.bonuses
+        if decision.amount is not None
+    ]
+
+
+def check_cap(bonuses: Iterable[Bonus], decided: Decided, rewards: Mapping[str, Decimal], cap: Decimal | None) -> None:
+    """Refuse amounts that nobody can have meant.
+
+    Parameters
+    ----------
+    bonuses : iterable of Bonus
+        Those to be paid.
+    decided : Decided
+        The work that they are for.
+    rewards : mapping
+        HIT -> its reward in dollars, which is the cap where none is given.
+    cap : Decimal or None
+        Most that one bonus may be, in dollars.
+
+    Raises
+    ------
+    PlatformError
+        One line for each above the cap.
+    """
+    hits = {work.mturk_assignment_id: work.hit_id for work, _ in decided.works}
+    problems = []
+    for bonus in bonuses:
+        most = rewards[hits[bonus.mturk_assignment_id]] if cap is None else cap
+        if bonus.amount > most:
+            problems.append(
+                f"bonus for {bonus.mturk_assignment_id} ({bonus.purpose}): ${format_money(bonus.amount)} is above the "
+                f"cap of ${format_money(most)}; raise it with --cap if it is meant"
+            )
+    if problems:
+        raise PlatformError(*problems)
+
+
+def decided_messages(decided: Decided, subject: str) -> list[tuple[records.Work, Message]]:
+    """Return the messages that reviewers decided on, and the work of those whom they are for."""
+    return [
+        (work, Message(subject=subject, text=decision.note or "", name=name_of(decision)))
+        for work, standing in decided.works
+        for decision in standing.messages
+    ]
+
+
+def send_all(
+    once: Once, endpoint: Endpoint, messages: Sequence[tuple[records.Work, Message]], *, again: bool
+) -> Iterator[Sent]:
+    """Send messages one by one, each once, and yield what became of each."""
+    for work, message in messages:
+        yield send(once, endpoint, message, [work], again=again)
+
+
+def name_of(decision: Decision) -> str:
+    """Return by what a decision is carried out once.
+
+    >>> name_of(Decision(submission_id="s1", action="approve", reviewer="Ana", decided_at=0, number=7))
+    'decision 7'
+    """
+    return f"decision {decision.number}"
