@@ -17,7 +17,8 @@ from spa.errors import ResponseError
 from spa.responses.builds import random_token
 from spa.responses.leases import Lease, give, lease_of, lease_of_external, leases_of
 from spa.responses.outcomes import REPLACED, STANDBY
-from spa.responses.seats import OF_PEOPLE, beside, deadline, free_seat, least_answered, reclaim, release_overdue
+from spa.responses.places import OF_PEOPLE
+from spa.responses.seats import beside, deadline, free_seat, least_answered, reclaim, release_overdue
 from spa.responses.store_schema import payloads, people, submissions, tokens
 from spa.responses.submission import AnnotatorKind
 from spa.study.study import People

@@ -9,7 +9,7 @@ from itertools import islice
 from sqlalchemy import Connection, func, insert, select, update
 
 from spa.errors import ResponseError
-from spa.responses.store_schema import assignments, blinding, meta, tokens
+from spa.responses.store_schema import assignments, blinding, meta, places, tokens
 from spa.study.assignment import Assignment, BlindingKey
 from spa.study.serial import assignment_to_json, key_to_json
 
@@ -84,6 +84,9 @@ def _insert(connection: Connection, draws: Sequence[tuple[Assignment, BlindingKe
             {"assignment_id": drawn.assignment_id, "number": drawn.number, "record": assignment_to_json(drawn)}
             for drawn, _ in draws
         ],
+    )
+    connection.execute(
+        insert(places), [{"assignment_id": drawn.assignment_id, "number": drawn.number} for drawn, _ in draws]
     )
     connection.execute(
         insert(blinding), [{"assignment_id": key.assignment_id, "record": key_to_json(key)} for _, key in draws]

@@ -18,6 +18,8 @@ from spa.responses.answer_rows import target_from_json
 from spa.responses.answers import parse_answer
 from spa.responses.leases import Lease, lease_from_row, lock_leases, select_leases
 from spa.responses.outcomes import FORGOTTEN, WITHDRAWN, forgotten_name
+from spa.responses.places import recount
+from spa.responses.seats import seat_extra
 from spa.responses.store import Store
 from spa.responses.store_schema import answers, decisions, journal, payloads, people, submissions, tokens
 from spa.responses.submission import Response
@@ -170,6 +172,10 @@ def forget_person(
         texts = 0
         left = {"outcome": WITHDRAWN, "seat": None, "extra": False, "seconds": None}
         connection.execute(update(submissions).where(own_visits).values(left))
+        for visit in visits:
+            if visit.seat is not None:
+                seat_extra(connection, visit.assignment_id, visit.seat)
+                recount(connection, visit.assignment_id)
     else:
         gone = 0
         pages = sum(_clean_pages(connection, visit, forms(visit.assignment_id)) for visit in visits)

@@ -18,11 +18,11 @@ from sqlalchemy import Connection, Row, Select, bindparam, insert, select
 
 from spa.errors import ResponseError
 from spa.responses.outcomes import COMPLETED, STANDBY
+from spa.responses.places import recount
 from spa.responses.prepared import Prepared
 from spa.responses.store_schema import assignments, meta, submissions, tokens
 from spa.responses.submission import AnnotatorKind, Asked
 
-PERSON = "person"  # seats of people, and of simulated annotators, who stand for people
 RATER = "rater:"
 PROBE = "probe"  # source of visits that try a rater out
 PLACES = (
@@ -244,4 +244,6 @@ def give(connection: Connection, lease: Lease) -> Lease:
     """Write a new visit, as it stands."""
     facts = {name: getattr(lease, name) for name in _WRITTEN}
     connection.execute(_INSERT, {**facts, "asked": asked_to_json(lease.asked)})
+    if lease.annotator_kind != "llm":
+        recount(connection, lease.assignment_id)
     return lease

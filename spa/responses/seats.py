@@ -10,15 +10,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sqlalchemy import Connection, and_, bindparam, func, or_, select, update
+from sqlalchemy import ColumnElement, Connection, and_, or_, select, update
 
-from spa.responses.leases import PERSON, Lease, lease_from_row, lease_of, select_leases
+from spa.responses import places
+from spa.responses.leases import Lease, lease_from_row, lease_of, select_leases
 from spa.responses.outcomes import COMPLETED, STANDBY, TIMED_OUT
-from spa.responses.prepared import Prepared
-from spa.responses.store_schema import assignments, submissions
+from spa.responses.places import OF_PEOPLE, PERSON
+from spa.responses.store_schema import submissions
 
 MINUTE = 60.0  # seconds
-OF_PEOPLE = submissions.c.seat.startswith(f"{PERSON} ")
 
 
 def free_seat(connection: Connection, assignment_id: str, per_assignment: int) -> str | None:
@@ -34,53 +34,11 @@ def least_answered(connection: Connection, annotator_id: str, per_assignment: in
     The assignment is the one with the fewest people who hold a seat, at work or done; of several the
     one of lowest number.
     """
-    nobody = _untouched(connection, annotator_id)
-    if nobody is not None:
-        return nobody, _seats(per_assignment)[0]
-    if per_assignment == 1:
-        return None
-    held = (
-        select(submissions.c.assignment_id, func.count().label("people"))
-        .where(OF_PEOPLE)
-        .group_by(submissions.c.assignment_id)
-        .subquery()
-    )
-    had = select(submissions.c.assignment_id).where(submissions.c.annotator_id == annotator_id)
-    people = func.coalesce(held.c.people, 0)
-    found = connection.scalar(
-        select(assignments.c.assignment_id)
-        .outerjoin(held, held.c.assignment_id == assignments.c.assignment_id)
-        .where(people < per_assignment, assignments.c.assignment_id.not_in(had))
-        .order_by(people, assignments.c.number)
-        .limit(1)
-    )
+    found = places.least_answered(connection, annotator_id, per_assignment)
     if found is None:
         return None
     seat = free_seat(connection, found, per_assignment)
     return None if seat is None else (found, seat)
-
-
-_UNTOUCHED = Prepared(  # stops at the first such assignment, while counting all seats takes milliseconds
-    select(assignments.c.assignment_id)
-    .where(
-        select(func.count())  # looked up row by row; "exists" is joined, in PostgreSQL with all rows to all rows
-        .select_from(submissions)
-        .where(submissions.c.assignment_id == assignments.c.assignment_id, OF_PEOPLE)
-        .scalar_subquery()
-        == 0,
-        assignments.c.assignment_id.not_in(
-            select(submissions.c.assignment_id).where(submissions.c.annotator_id == bindparam("annotator"))
-        ),
-    )
-    .order_by(assignments.c.number)
-    .limit(1)
-)
-
-
-def _untouched(connection: Connection, annotator_id: str) -> str | None:
-    """Return the first assignment at which nobody has a seat, for somebody who never had it."""
-    found = _UNTOUCHED.rows(connection, annotator=annotator_id)
-    return found[0][0] if found else None
 
 
 def release(connection: Connection, submission_id: str, reason: str, *, now: float, finished: bool = False) -> bool:
@@ -94,14 +52,18 @@ def release(connection: Connection, submission_id: str, reason: str, *, now: flo
         return False
     _set(connection, submission_id, seat=None, released_at=now, release_reason=reason, extra=lease.completed)
     seat_extra(connection, lease.assignment_id, lease.seat)
+    places.recount(connection, lease.assignment_id)
     return True
+
+
+def overdue(now: float) -> tuple[ColumnElement[bool], ...]:
+    """Return the conditions of open visits that hold a place, or wait for one, after their deadline."""
+    return submissions.c.outcome.is_(None), submissions.c.released_at.is_(None), submissions.c.deadline < now
 
 
 def release_overdue(connection: Connection, *, now: float) -> int:
     """Give up the places of all whose deadline has passed, and return how many these were."""
-    there = or_(OF_PEOPLE, submissions.c.release_reason == STANDBY)
-    overdue = there, submissions.c.outcome.is_(None), submissions.c.deadline < now
-    late = list(connection.execute(select(submissions.c.submission_id).where(*overdue)).scalars())
+    late = list(connection.execute(select(submissions.c.submission_id).where(*overdue(now))).scalars())
     for submission_id in late:
         release(connection, submission_id, TIMED_OUT, now=now)
     return len(late)
@@ -125,6 +87,7 @@ def reclaim(connection: Connection, lease: Lease, per_assignment: int, *, now: f
         release_reason=None,
         deadline=again.deadline,
     )
+    places.recount(connection, lease.assignment_id)
     return again
 
 
@@ -147,7 +110,10 @@ def beside(connection: Connection, annotator_id: str) -> str | None:
 
 
 def seat_extra(connection: Connection, assignment_id: str, seat: str) -> None:
-    """Give a place that became free to whoever completed this assignment without one, or else stands by."""
+    """Give a place that became free to whoever completed this assignment without one, or else stands by.
+
+    The caller counts the places anew afterwards.
+    """
     completed = submissions.c.extra, submissions.c.outcome == COMPLETED
     standing_by = submissions.c.outcome.is_(None), submissions.c.release_reason == STANDBY
     waiting = (

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Select, delete, or_, select, update
+from sqlalchemy import Connection, Select, delete, select, update
 
 from spa.errors import ResponseError
-from spa.responses import admission, leases, outcomes, seats
+from spa.responses import admission, leases, outcomes, places, seats
 from spa.responses.admission import Arrival, Rules
 from spa.responses.answer_rows import save_answers
 from spa.responses.builds import random_token
@@ -254,10 +254,8 @@ class StoreOfPeople:
 
     def release_overdue(self, now: float) -> int:
         """Give up the places of all open visits whose deadline has passed, and return how many these were."""
-        there = or_(submissions.c.seat.is_not(None), submissions.c.release_reason == STANDBY)
-        overdue = there, submissions.c.outcome.is_(None), submissions.c.deadline < now
         with self.reading() as connection:  # mostly there are none, and nobody has to wait
-            if connection.scalar(select(submissions.c.number).where(*overdue).limit(1)) is None:
+            if connection.scalar(select(submissions.c.number).where(*seats.overdue(now)).limit(1)) is None:
                 return 0
         return self._seating(lambda connection: seats.release_overdue(connection, now=now))
 
@@ -336,6 +334,8 @@ class StoreOfPeople:
         )
         if freed is not None:
             seats.seat_extra(connection, lease.assignment_id, freed)
+        if seat != lease.seat:
+            places.recount(connection, lease.assignment_id)
         return self._lease(connection, submission.submission_id)
 
     def outcome_codes(self, source: str) -> dict[Outcome, str]:

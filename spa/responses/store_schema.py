@@ -12,6 +12,7 @@ from sqlalchemy import (
     Dialect,
     Float,
     ForeignKey,
+    Index,
     Integer,
     LargeBinary,
     MetaData,
@@ -23,7 +24,7 @@ from sqlalchemy import (
     false,
 )
 
-SCHEMA_VERSION = "3"
+SCHEMA_VERSION = "4"
 
 
 class Verbatim(TypeDecorator[str]):
@@ -66,6 +67,15 @@ assignments = Table(
     Column("assignment_id", String, primary_key=True),
     Column("number", Integer, nullable=False, unique=True),
     Column("record", Text, nullable=False),  # canonical JSON
+)
+
+places = Table(  # apart from the assignments, which are never touched again; see spa.responses.places
+    "places",
+    metadata,
+    Column("assignment_id", ForeignKey("assignments.assignment_id"), primary_key=True),
+    Column("number", Integer, nullable=False),  # of the assignment
+    Column("people", Integer, nullable=False, server_default="0"),  # who hold a place of it, at work or done
+    Index("places_least_answered", "people", "number"),
 )
 
 blinding = Table(  # apart from the assignments, so that these can be handed out
@@ -111,17 +121,19 @@ submissions = Table(
     Column("leased_at", Float, nullable=False),  # this and all other times: seconds since 1970
     Column("minutes_allowed", Float),
     Column("deadline", Float),  # after it the place is given to somebody else; NULL: none
-    Column("released_at", Float),
+    Column("released_at", Float),  # NULL while there is a place, or one is waited for
     Column("release_reason", String),
     Column("consented_at", Float),
     Column("consent_hash", String),  # SHA-256 of the text that was agreed to
-    Column("outcome", String, index=True),  # NULL while open
+    Column("outcome", String),  # NULL while open
     Column("extra", Boolean, nullable=False, server_default=false()),  # came when the place was somebody else's
     Column("completed_at", Float),  # when it ended, whatever the outcome
     Column("completion_code", String),
     Column("seconds", Float),
     UniqueConstraint("assignment_id", "seat"),
     UniqueConstraint("source", "external_id"),
+    Index("submissions_overdue", "outcome", "released_at", "deadline"),
+    Index("submissions_of_group", "people_group", "seat"),
 )
 
 payloads = Table(

@@ -45,6 +45,7 @@ def benchmarks() -> Iterator[Callable[[], Figure | None]]:
     yield bench_forms.assignments_per_second
     yield bench_forms.forms_per_second
     yield bench_store.assignments_stored_per_second
+    yield bench_store.milliseconds_of_an_admission
     yield bench_store.answers_exported_per_second
     yield bench_report.analysis_of_hanna
     yield bench_report.report_on_hanna

@@ -12,6 +12,7 @@ import pytest
 from sqlalchemy import insert
 
 from spa.responses.admission import NoneLeft, QuotaFull, Rules, SecondVisit, WrongSession
+from spa.responses.forgetting import find_person, forget_person
 from spa.responses.leases import Lease, lock_leases
 from spa.responses.outcomes import COMPLETED, NO_CONSENT, OUTCOMES, RETURNED, SCREENED_OUT
 from spa.responses.store import Store
@@ -202,3 +203,22 @@ def test_two_processes_that_wait_for_one_another_are_both_served(postgres_url: s
         assert one.release(visit.submission_id, RETURNED, now=2.0)
         waiting.result(timeout=60)
         assert [page.page_id for page in one.payloads(visit.submission_id)] == ["p1"]
+
+
+def test_the_place_of_somebody_forgotten_goes_to_the_answers_that_came_late(store: Store) -> None:
+    late = come(store, "ada", "v1", minutes_allowed=10)
+    store.release_overdue(601)
+    done = end(store, come(store, "bob", "v2", now=602))
+    assert end(store, late).extra
+    with store.transaction() as connection:
+        lock_leases(connection)
+        gone = find_person(connection, [], person=done.annotator_id, submission=None)
+        forget_person(
+            connection,
+            gone,
+            forms=lambda _: pytest.fail("no text is looked for"),
+            hashed=store.keyed,
+            with_answers=True,
+        )
+    assert not end(store, late).extra
+    assert come(store, "eve", "v3").assignment_id == "a00002"

@@ -4,24 +4,46 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, multiple, rule
+from hypothesis.stateful import (
+    Bundle,
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    multiple,
+    rule,
+    run_state_machine_as_test,
+)
+from sqlalchemy import select
 
+from spa.forms.form import Form
 from spa.responses.admission import NoneLeft, Rules, SecondVisit
-from spa.responses.leases import Lease
+from spa.responses.forgetting import find_person, forget_person
+from spa.responses.leases import Lease, lock_leases
 from spa.responses.outcomes import COMPLETED, FAILED_CHECKS, OUTCOMES, RETURNED, SCREENED_OUT, TIMED_OUT
 from spa.responses.store import Store
+from spa.responses.store_schema import places
+from tests import postgres
 from tests.spa.test_store import draws, submission_of
 
 ASSIGNMENTS = 2
 RULES = Rules(per_assignment=2)
 MINUTES = 10.0
+NewDatabase = Callable[[], AbstractContextManager[str]]
 PEOPLE = st.sampled_from(["ada", "bob", "eve", "joe", "kim", "lee"])
+
+
+def no_forms(assignment_id: str) -> Form:
+    """Refuse: where answers are deleted, nobody looks for the free texts in them."""
+    raise AssertionError(assignment_id)
 
 
 class Coming(RuleBasedStateMachine):
@@ -29,22 +51,25 @@ class Coming(RuleBasedStateMachine):
 
     visits = Bundle("visits")
 
+    def __init__(self, new_database: NewDatabase) -> None:
+        super().__init__()
+        self.new_database = new_database
+        self.open = ExitStack()
+
     @initialize()
     def build(self) -> None:
-        """Make a store in a folder of its own."""
-        self.folder = tempfile.TemporaryDirectory()
-        self.store = Store.create(Path(self.folder.name) / "study.sqlite")
+        """Make a store in a database of its own."""
+        self.store = self.open.enter_context(Store.create(self.open.enter_context(self.new_database())))
         self.store.save_build("fingerprint", draws(ASSIGNMENTS))
         self.now = 0.0
         self.sent: dict[str, int] = {}  # pages by visit
         self.codes: dict[str, str] = {}  # what was acknowledged
-        self.named = 0
+        self.named = self.coded = 0
+        self.forgotten: set[str] = set()  # annotator ids
 
     def teardown(self) -> None:
-        """Give the folder back."""
-        if hasattr(self, "store"):
-            self.store.close()
-            self.folder.cleanup()
+        """Give the database back."""
+        self.open.close()
 
     @rule(
         target=visits,
@@ -55,6 +80,8 @@ class Coming(RuleBasedStateMachine):
     )
     def come(self, person: str, again: bool, passed: float, more: bool) -> object:
         """Let a person in under the name of their last visit, or a new one."""
+        if self.store.person_id("panel", person) in self.forgotten:
+            return multiple()
         self.now += passed
         self.store.release_overdue(self.now)  # so that what is free is known before somebody comes
         own = [lease for lease in self.store.visits() if lease.person == person]
@@ -108,8 +135,11 @@ class Coming(RuleBasedStateMachine):
     def finish(self, visit: Lease, outcome: object) -> None:
         """End a visit; the first end counts."""
         assert outcome in OUTCOMES
+        if visit.annotator_id in self.forgotten:
+            return
         submission = replace(submission_of(visit), outcome=str(outcome))
-        code = f"code {len(self.codes)}"
+        self.coded += 1
+        code = f"code {self.coded}"
         ended = self.store.finish(submission, outcome, code, rules=RULES, now=self.now)  # type: ignore[arg-type]
         assert ended.completion_code == self.codes.setdefault(visit.submission_id, code)
 
@@ -120,6 +150,18 @@ class Coming(RuleBasedStateMachine):
         freed = self.store.release(visit.submission_id, reason, now=self.now, finished=finished)
         taken = before - self.seats()[visit.assignment_id]
         assert taken in ((0, 1) if freed else (0,))  # an answer that came late may take the place at once
+
+    @rule(visit=visits)
+    def forget(self, visit: Lease) -> None:
+        """Delete a person with all answers."""
+        with self.store.transaction() as connection:
+            lock_leases(connection)
+            own = find_person(connection, [], person=visit.annotator_id, submission=None)
+            forget_person(connection, own, forms=no_forms, hashed=self.store.keyed, with_answers=True)
+        self.forgotten.add(visit.annotator_id)
+        for each in own:
+            self.codes.pop(each.submission_id, None)
+            self.sent[each.submission_id] = 0
 
     @rule()
     def wait(self) -> None:
@@ -154,6 +196,23 @@ class Coming(RuleBasedStateMachine):
         assert len(people) == len(set(people))
 
     @invariant()
+    def the_count_of_places_taken_is_right(self) -> None:
+        """Compare what is noted beside each assignment with what the visits say."""
+        if not hasattr(self, "store"):
+            return
+        with self.store.reading() as connection:
+            noted = {row.assignment_id: row.people for row in connection.execute(select(places))}
+        assert noted == dict(self.seats())
+
+    @invariant()
+    def who_is_overdue_is_found(self) -> None:
+        """See that an open visit is noted as released unless it holds a place or waits for one."""
+        if not hasattr(self, "store"):
+            return
+        for lease in self.store.leases():
+            assert lease.finished or (lease.released_at is None) == (lease.seat is not None or lease.standing_by)
+
+    @invariant()
     def nothing_is_lost(self) -> None:
         """All pages and all ends are there; what holds no place and was completed is marked."""
         if not hasattr(self, "store"):
@@ -180,8 +239,24 @@ class Coming(RuleBasedStateMachine):
                 raise AssertionError(f"{lease.submission_id} waits, and {lease.assignment_id} has a free place")
 
 
-TestComing = Coming.TestCase
-TestComing.settings = settings(max_examples=12, stateful_step_count=30, deadline=None)
+@pytest.fixture(params=["sqlite", "postgresql"])
+def new_database(request: pytest.FixtureRequest) -> NewDatabase:
+    """Return what makes one database after another, each gone when its block ends."""
+    if request.param == "sqlite":
+        return new_file
+    cluster: postgres.Cluster = request.getfixturevalue("postgres_cluster")
+    return cluster.database
+
+
+@contextmanager
+def new_file() -> Iterator[str]:
+    with tempfile.TemporaryDirectory() as folder:
+        yield str(Path(folder) / "study.sqlite")
+
+
+def test_people_come_and_go_in_any_order(new_database: NewDatabase) -> None:
+    unhurried = settings(max_examples=12, stateful_step_count=30, deadline=None)
+    run_state_machine_as_test(lambda: Coming(new_database), settings=unhurried)
 
 
 def test_twenty_at_once_share_no_place_and_spread_evenly(database: str) -> None:

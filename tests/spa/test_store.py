@@ -354,7 +354,7 @@ def test_what_is_no_store_is_told(tmp_path: Path) -> None:
         Store.create(tmp_path / "new.sqlite")
     with Store.open(tmp_path / "new.sqlite") as store:
         store.set_meta("schema", "99")
-    with pytest.raises(ResponseError, match="wanted a store of version 3, got version 99"):
+    with pytest.raises(ResponseError, match="wanted a store of version 4, got version 99"):
         Store.open(tmp_path / "new.sqlite")
 
 
