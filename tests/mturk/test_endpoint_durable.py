@@ -18,6 +18,7 @@ import httpx2
 import pytest
 from botocore.exceptions import ClientError, HTTPClientError
 
+from mturk.endpoint.keys import VARIABLE
 from mturk.endpoint.one_server import only_server
 from mturk.endpoint.store import open_store
 from spa.errors import ResponseError
@@ -65,10 +66,14 @@ class Acknowledged:
             client.close()
 
 
-def test_a_kill_at_any_moment_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
-    store, known, rng = tmp_path / "lab.sqlite", Acknowledged(), random.Random(11)
+def test_a_kill_at_any_moment_loses_nothing_that_was_acknowledged(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known, rng = Acknowledged(), random.Random(11)
+    if "://" in database:  # no file lies beside it
+        monkeypatch.setenv(VARIABLE, rng.randbytes(32).hex())
     for _ in range(ROUNDS):
-        with serving(store) as server:
+        with serving(database) as server:
             people = post(server, "workers", count=PEOPLE)["worker_ids"]
             threads = [threading.Thread(target=known.go_on, args=(server, worker)) for worker in people]
             wanted = len(known.bonuses) + PEOPLE
@@ -81,7 +86,7 @@ def test_a_kill_at_any_moment_loses_nothing_that_was_acknowledged(tmp_path: Path
             server.end()
             for thread in threads:
                 thread.join()
-    with serving(store) as server:
+    with serving(database) as server:
         check(server, known)
         assert server.end(signal.SIGINT) == 0
 
