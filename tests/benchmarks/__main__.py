@@ -20,6 +20,7 @@ from tests.benchmarks import (
     bench_bradley_terry,
     bench_correlations,
     bench_forms,
+    bench_hits,
     bench_local,
     bench_raters,
     bench_report,
@@ -74,6 +75,8 @@ def main() -> None:
     for figure in bench_raters.rater_beside_bare_client():
         _add(table, figure)
     for figure in bench_correlations.figures():
+        _add(table, figure)
+    for figure in bench_hits.short_figures():
         _add(table, figure)
     for figure in bench_local.figures():
         _add(table, figure)

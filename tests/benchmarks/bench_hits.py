@@ -23,6 +23,7 @@ from tests.mturk.emulated import HIT
 from tests.mturk.serving import Server, serving
 
 HITS = 10_000
+SHORT = 500  # HITs beside the other benchmarks, in one piece
 EACH = 9  # assignments of a HIT
 CLIENTS = 4  # boto3 clients side by side
 PARTS = 4
@@ -89,12 +90,21 @@ class Load:
             client.close()
 
 
-def figures(count: int = HITS) -> Iterator[Figure]:
-    """Yield rates of creating, answering, collecting and listing, by quarters, and the memory of both sides."""
-    part = count // PARTS
+def short_figures() -> Iterator[Figure]:
+    """Yield the rates of few HITs, for a process that measures other things too; without Linux's /proc none."""
+    if Path("/proc/self/stat").exists():
+        yield from figures(SHORT, parts=1, alone=False)
+
+
+def figures(count: int = HITS, *, parts: int = PARTS, alone: bool = True) -> Iterator[Figure]:
+    """Yield rates of creating, answering, collecting and listing, by parts of the way, and the memory of both sides.
+
+    ``alone`` says that this process does nothing else, so that its memory is that of collecting.
+    """
+    part = count // parts
     with tempfile.TemporaryDirectory() as folder, serving(Path(folder) / "lab.sqlite") as server:
         load = Load(server)
-        for number in range(PARTS):
+        for number in range(parts):
             begin, end = number * part, (number + 1) * part
             place = f"{begin:,} to {end:,}"
             yield _timed(f"HITs created, {place}", part, server, lambda b=begin, e=end: load.create(b, e))  # type: ignore[misc]
@@ -103,11 +113,12 @@ def figures(count: int = HITS) -> Iterator[Figure]:
             yield _timed(f"assignments collected, {place}", part * EACH, server, lambda m=mine: load.collect(m))  # type: ignore[misc]
         yield _timed("HITs listed, 100 a page", count, server, lambda: _list_all(load, count))
         assert load.collected == count * EACH
-        own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        size = (Path(folder) / "lab.sqlite").stat().st_size / 2**20
-        note = f"{load.answer_bytes / 2**20:,.0f} MiB of answers in a store of {size:,.0f} MiB"
-        yield Figure(name="peak memory of the collecting side", value=own, unit="MiB", note=note)
         load.close()
+        if alone:
+            own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+            size = (Path(folder) / "lab.sqlite").stat().st_size / 2**20
+            note = f"{load.answer_bytes / 2**20:,.0f} MiB of answers in a store of {size:,.0f} MiB"
+            yield Figure(name="peak memory of the collecting side", value=own, unit="MiB", note=note)
 
 
 def _list_all(load: Load, count: int) -> None:
