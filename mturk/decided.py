@@ -17,12 +17,14 @@ from mturk.once import Once
 from mturk.paying import Bonus
 from mturk.people import Message, Sent, send
 from mturk.receipts import SOURCE
+from mturk.review_rules import LONGEST_REASON
 from mturk.reviewing import check_reason
 from spa.errors import PlatformError
 from spa.responses.carrying_out import decided_by_reviewers, proposed_rejection
 from spa.responses.decisions import Decision, Standing
 from spa.responses.store import Store
 
+DECISION = "decision"  # in the names of what is carried out
 PAID_ALREADY = "approved already, and an approval cannot be taken back"
 
 
@@ -118,8 +120,10 @@ def decided_bonuses(decided: Decided) -> list[Bonus]:
     ]
 
 
-def check_cap(bonuses: Iterable[Bonus], decided: Decided, rewards: Mapping[str, Decimal], cap: Decimal | None) -> None:
-    """Refuse amounts that nobody can have meant.
+def check_bonuses(
+    bonuses: Iterable[Bonus], decided: Decided, rewards: Mapping[str, Decimal], cap: Decimal | None
+) -> None:
+    """Refuse amounts that nobody can have meant, and reasons that the protocol does not carry.
 
     Parameters
     ----------
@@ -135,16 +139,22 @@ def check_cap(bonuses: Iterable[Bonus], decided: Decided, rewards: Mapping[str, 
     Raises
     ------
     PlatformError
-        One line for each above the cap.
+        One line for each; then none is to be paid.
     """
     hits = {work.mturk_assignment_id: work.hit_id for work, _ in decided.works}
     problems = []
     for bonus in bonuses:
         most = rewards[hits[bonus.mturk_assignment_id]] if cap is None else cap
+        place = f"bonus for {bonus.mturk_assignment_id} ({bonus.purpose})"
         if bonus.amount > most:
             problems.append(
-                f"bonus for {bonus.mturk_assignment_id} ({bonus.purpose}): ${format_money(bonus.amount)} is above the "
-                f"cap of ${format_money(most)}; raise it with --cap if it is meant"
+                f"{place}: ${format_money(bonus.amount)} is above the cap of ${format_money(most)}; raise it with "
+                "--cap if it is meant"
+            )
+        if len(bonus.reason) > LONGEST_REASON:
+            problems.append(
+                f"{place}: wanted a note of at most {LONGEST_REASON} characters, which the annotator reads as the "
+                f"reason, got {len(bonus.reason)}; undo the decision and decide anew"
             )
     if problems:
         raise PlatformError(*problems)
@@ -173,4 +183,4 @@ def name_of(decision: Decision) -> str:
     >>> name_of(Decision(submission_id="s1", action="approve", reviewer="Ana", decided_at=0, number=7))
     'decision 7'
     """
-    return f"decision {decision.number}"
+    return f"{DECISION} {decision.number}"

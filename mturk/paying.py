@@ -135,6 +135,12 @@ class Payer:
             )
             yield bonus
 
+    def broken_off(self, wanted: Iterable[Bonus]) -> tuple[str, ...]:
+        """Return the journal's names of bonuses whose payment was broken off and that nobody wants any more."""
+        still = {bonus.key for bonus in wanted}
+        last = {call.key: call.outcome for call in self.once.journal.calls(KIND, self.scope)}
+        return tuple(key for key, outcome in last.items() if outcome == STARTED and key not in still)
+
     def _is_paid(self, bonus: Bonus) -> bool:
         calls = self.once.journal.calls(KIND, self.scope, bonus.key)
         if not calls or calls[-1].outcome not in (DONE, STARTED):

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mturk import records
     from mturk.commands.desk import Desk
     from mturk.decided import Decided
-    from mturk.paying import Bonus, BonusCost
+    from mturk.paying import Bonus, BonusCost, Payer
     from mturk.reviewing import Due
 
 
@@ -236,7 +236,7 @@ def bonus(
             "paid": 0,
         }
         if found is not None:
-            lines += _look_over(desk, found, cost, most)
+            lines += _look_over(desk, payer, found, cost, most)
             facts["waiting"] = found.waiting_bonuses
         if cost.bonuses:
             check_balance(desk.endpoint, cost.total)
@@ -248,14 +248,19 @@ def bonus(
         tell([*lines, f"{len(done)} paid"], facts, as_json=as_json)
 
 
-def _look_over(desk: Desk, found: Decided, cost: BonusCost, most: Decimal | None) -> list[str]:
-    """Check decided bonuses against the cap and return a line for each."""
+def _look_over(desk: Desk, payer: Payer, found: Decided, cost: BonusCost, most: Decimal | None) -> list[str]:
+    """Check decided bonuses and return a line for each, and for those undone while they were being paid."""
     from decimal import Decimal
 
     from mturk import records
-    from mturk.decided import check_cap
+    from mturk.decided import DECISION, check_bonuses, decided_bonuses
 
     hits = records.all_hits(desk.workspace.store, desk.endpoint.origin)
-    check_cap(cost.bonuses, found, {hit.hit_id: Decimal(hit.reward) for hit in hits}, most)
+    check_bonuses(cost.bonuses, found, {hit.hit_id: Decimal(hit.reward) for hit in hits}, most)
     lines = [f"{one.mturk_assignment_id}: ${one.amount} for {one.reason} ({one.purpose})" for one in cost.bonuses]
+    lines += [
+        f"{key}: broken off and no longer decided on; nobody knows whether it was paid, look at the endpoint"
+        for key in payer.broken_off(decided_bonuses(found))
+        if f"/{DECISION} " in key
+    ]
     return lines + waiting_line(found.waiting_bonuses)

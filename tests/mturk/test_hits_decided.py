@@ -195,6 +195,27 @@ def test_a_decided_bonus_above_the_reward_wants_a_cap(bench: Bench) -> None:
     assert bench.told("bonus", "--decided", "--yes")["paid"] == 0  # what was paid needs no cap again
 
 
+def test_a_note_that_is_no_reason_for_the_protocol_stops_no_payment_half_way(bench: Bench) -> None:
+    first, second, _ = handed_in(bench)
+    decide(bench, first, "bonus", amount=Decimal("0.25"), note="Thank you.")
+    number = decide(bench, second, "bonus", amount=Decimal("0.25"), note="x" * 1025)
+    assert "wanted a note of at most 1024 characters" in bench.run("bonus", "--decided", "--yes", code=1).stderr
+    assert entries(bench, "bonus") == []
+    undo(bench, second, number)
+    assert bench.told("bonus", "--decided", "--yes")["paid"] == 1
+
+
+def test_a_bonus_undone_while_it_was_being_paid_is_told(bench: Bench, kill_at: Callable[[str, str], None]) -> None:
+    first, *_ = handed_in(bench)
+    number = decide(bench, first, "bonus", amount=Decimal("0.25"), note="Thank you.")
+    kill_at("send_bonus", "after")
+    with pytest.raises(Killed):
+        bench.run("bonus", "--decided", "--yes")
+    undo(bench, first, number)
+    told = bench.run("bonus", "--decided", "--yes").stdout
+    assert f"bonus/{first}/decision {number}: broken off and no longer decided on" in told
+
+
 @pytest.mark.parametrize("moment", ["before", "after"])
 def test_a_kill_while_paying_decided_bonuses_pays_each_once(
     bench: Bench, kill_at: Callable[[str, str], None], moment: str
