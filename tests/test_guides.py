@@ -7,46 +7,16 @@ another tool, an account. What people do between two commands is done here too, 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+import re
 from pathlib import Path
 
 import httpx2
 import polars as pl
 
-from tests.guides.desk import Desk, commands, sitting, table
+from tests.guides.desk import Desk, sitting
 from tests.guides.others import metrics, potato_folder, ratings, wide_results
-from tests.shell_lines import Command
-
-NOT_RUN = {  # (document, how the command begins) -> why a test does not type it
-    ("*", "pip install"): "installs from the package index; test_docs.py checks that the extra exists",
-    ("README.md", "make demo"): "makes an environment of its own; tests/analysis and `spa demo` are its parts",
-}
-WITH_STUDY = "my-study"  # every guide speaks of it; `spa init my-study` writes it
-
-Step = Callable[[Desk], object]
-
-
-def walk(desk: Desk, name: str, before: Mapping[str, Step] | None = None) -> list[Command]:
-    """Type the commands of a guide one after the other.
-
-    ``before`` is what happens just before the first command that begins so.
-    """
-    steps, typed = dict(before or {}), []
-    for command in commands(name):
-        if any(document in ("*", name) and command.text.startswith(begins) for document, begins in NOT_RUN):
-            continue
-        for begins in [begins for begins in steps if command.text.startswith(begins)]:
-            steps.pop(begins)(desk)
-        desk.type(command.text)
-        typed.append(command)
-    assert not steps, f"{name} has no command that begins so: {', '.join(steps)}"
-    return typed
-
-
-def with_study(desk: Desk) -> Path:
-    """Write the study that the guides speak of."""
-    desk.spa("init", WITH_STUDY)
-    return desk.folder / WITH_STUDY / "study.toml"
+from tests.guides.walking import DOCUMENTS, NOT_RUN, ROOT, STUDY, Step, init, is_run, table, walk
+from tests.shell_lines import shell_commands
 
 
 def order(report: Path, source: str, criterion: str = "overall") -> list[list[str]]:
@@ -56,36 +26,58 @@ def order(report: Path, source: str, criterion: str = "overall") -> list[list[st
     return next(found)
 
 
-def fewer(name: str) -> Step:
-    """Let the study of ``spa init`` want 8 annotators instead of 24, so that the computer has less to do."""
+def annotators(name: str, wanted: int = 8) -> Step:
+    """Let the study of ``spa init`` want fewer annotators than its 24: the computer has less to do."""
 
     def change(desk: Desk) -> None:
         study = desk.folder / name / "study.toml"
         text = study.read_text()
         assert "annotators = 24" in text
-        study.write_text(text.replace("annotators = 24", "annotators = 8"))
+        study.write_text(text.replace("annotators = 24", f"annotators = {wanted}"))
 
     return change
 
 
-def test_every_command_that_is_not_run_is_there() -> None:
-    shown = [(command.document, command.text) for name in GUIDES for command in commands(name)]
+def test_every_document_is_walked_through() -> None:
+    tests = "".join(path.read_text() for path in (ROOT / "tests").glob("test_*.py"))
+    walked = set(re.findall(r"walk\(\s*desk,\s*\"([\w-]+\.md)\"", tests))
+    assert {name for name, path in DOCUMENTS.items() if any(map(is_run, shell_commands(path)))} == walked
+
+
+def test_what_is_not_run_is_there() -> None:
+    shown = [command for path in DOCUMENTS.values() for command in shell_commands(path)]
     for document, begins in NOT_RUN:
-        assert any(document in ("*", name) and text.startswith(begins) for name, text in shown), begins
+        assert any(one.text.startswith(begins) and document in ("*", one.document) for one in shown), begins
 
 
 def test_the_readme(tmp_path: Path) -> None:
     with sitting(tmp_path) as desk:
-        few = {f"spa build {study}": fewer(study) for study in ("my-study", "reversal")}
+        few = {f"spa build {study}": annotators(study) for study in ("my-study", "reversal")}
         walk(desk, "README.md", before=few)
     assert (tmp_path / "report" / "report.html").is_file()
     assert order(tmp_path / "reversal" / "report", "preferences")[0] == ["novelist"]
     assert order(tmp_path / "reversal" / "report", "ratings")[0] == ["formula"]
 
 
+def test_the_demo_finds_what_the_readme_prints(tmp_path: Path) -> None:
+    (typed,) = re.findall(r"^\t\$\(BIN\)/(spa demo .*)$", (ROOT / "Makefile").read_text(), flags=re.M)
+    with sitting(tmp_path) as desk:
+        desk.type(typed)
+    found = (tmp_path / "demo-out" / "report" / "report.md").read_text().replace("\\", "").replace("%", " %")
+    readme = (ROOT / "README.md").read_text()
+    quoted = " ".join(line.removeprefix("> ") for line in readme.splitlines() if line.startswith("> "))
+    answer, _, others = quoted.partition(" Likert by ")
+    assert f"**{answer}**" in found
+    told = re.findall(r"the same on (\d of \d) shared pairs", found)
+    assert re.findall(r"\d of \d", others) == told
+    places = re.findall(r"^\|.*\| \d \|$", readme, flags=re.M)
+    assert len(places) == 4
+    assert all(row in found for row in places)
+
+
 def test_your_own_people(tmp_path: Path) -> None:
     with sitting(tmp_path, addresses={"https://study.example.org": ("serve",)}) as desk:
-        with_study(desk)
+        init(desk)
         walk(desk, "own-people.md")
         links = (tmp_path / "links.txt").read_text().split()
         assert len(links) == 24
@@ -95,15 +87,15 @@ def test_your_own_people(tmp_path: Path) -> None:
 
 def test_planning(tmp_path: Path) -> None:
     with sitting(tmp_path) as desk:
-        with_study(desk)
+        init(desk)
         walk(desk, "planning.md")
     assert {path.suffix for path in (tmp_path / "plan").iterdir()} == {".svg", ".csv"}
 
 
 def test_preregistration(tmp_path: Path) -> None:
     with sitting(tmp_path) as desk:
-        study = with_study(desk)
-        fewer(WITH_STUDY)(desk)
+        study = init(desk)
+        annotators(STUDY)(desk)
         walk(desk, "preregistration.md", before={"spa heds": lambda desk: desk.spa("simulate", study)})
     assert json.loads((tmp_path / "preregistration.json").read_text())
     assert (tmp_path / "datasheet" / "heds-open.txt").read_text()
@@ -134,40 +126,34 @@ def test_images_and_languages(tmp_path: Path) -> None:
 
 def test_simulation(tmp_path: Path) -> None:
     with sitting(tmp_path) as desk:
-        few = {f"spa build {study}": fewer(study) for study in ("my-study", "reversal")}
+        few = {f"spa build {study}": annotators(study) for study in ("my-study", "reversal")}
         walk(desk, "simulation.md", before=few)
     assert order(tmp_path / "report", "preferences")
     assert order(tmp_path / "reversal" / "report", "preferences")[0] == ["novelist"]
     assert order(tmp_path / "reversal" / "report", "ratings")[0] == ["formula"]
 
 
+def test_llm_raters(tmp_path: Path) -> None:
+    with sitting(tmp_path) as desk:
+        init(desk)
+        walk(desk, "llm-raters.md", before={"spa build": annotators(STUDY, 2)})
+        desk.spa("build", tmp_path / "review-study" / "study.toml")
+    groups = {row["group"] for row in json.loads((tmp_path / "report" / "results.json").read_text())["raters"]}
+    assert groups == {f"chhun/{way}" for way in ("rating", "explanation", "guidelines", "reference")}
+
+
 def test_the_dashboard(tmp_path: Path) -> None:
     with sitting(tmp_path) as desk:
-        desk.spa("build", with_study(desk))
+        desk.spa("build", init(desk))
         ratings(tmp_path / "tables" / "ratings.csv", llm="gpt-4")
         walk(desk, "dashboard.md")
 
 
 def test_tables_and_correlations(tmp_path: Path) -> None:
     with sitting(tmp_path) as desk:
-        desk.spa("build", with_study(desk))
+        desk.spa("build", init(desk))
         walk(desk, "tables.md")
         ratings(tmp_path / "ratings.csv", llm="gpt4", annotator="rater")
         metrics(tmp_path / "metrics.csv")
         walk(desk, "correlations.md")
     assert json.loads((tmp_path / "report" / "results.json").read_text())["correlations"]
-
-
-GUIDES = [
-    "README.md",
-    "own-people.md",
-    "planning.md",
-    "preregistration.md",
-    "importing.md",
-    "images-study.md",
-    "languages.md",
-    "simulation.md",
-    "dashboard.md",
-    "tables.md",
-    "correlations.md",
-]

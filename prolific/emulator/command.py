@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import click
@@ -16,6 +17,14 @@ import click
     show_default=True,
     help="Where the platform is kept; made if it is not there.",
 )
+@click.option("--project", metavar="ID", help="Project that a new store begins with. [default: a random one]")
+@click.option(
+    "--currency",
+    type=click.Choice(["USD", "GBP"]),
+    default="USD",
+    show_default=True,
+    help="In which the account of a new store pays.",
+)
 @click.option(
     "--clock",
     type=click.Choice(["manual", "real"]),
@@ -28,7 +37,7 @@ import click
     type=click.Path(dir_okay=False, path_type=Path),
     help="The platform's published OpenAPI document: every request and every answer is held to it.",
 )
-def emulate(port: int, store: Path, clock: str, openapi: Path | None) -> None:
+def emulate(port: int, store: Path, project: str | None, currency: str, clock: str, openapi: Path | None) -> None:
     """Run a local counterpart of the Prolific API, with its money, its people and its faults.
 
     It listens on this machine only and accepts any token. Studies, submissions and payments are kept
@@ -38,13 +47,19 @@ def emulate(port: int, store: Path, clock: str, openapi: Path | None) -> None:
     from prolific.emulator.app import create_app
     from prolific.emulator.contract import Contract
     from prolific.emulator.courier import delivering
-    from prolific.emulator.platform import Platform
+    from prolific.emulator.ids import PATTERN
+    from prolific.emulator.platform import ClockMode, Platform
     from spa.annotators.listening import listen, run
 
+    if project is not None and not re.fullmatch(PATTERN, project):
+        raise click.BadParameter(f"wanted 24 hexadecimal digits, got {project!r}", param_hint="--project")
     contract = None if openapi is None else Contract(openapi)
     with listen("127.0.0.1", port) as listener:
-        platform = Platform(store, clock="manual" if clock == "manual" else "real")
+        mode: ClockMode = "manual" if clock == "manual" else "real"
+        platform = Platform(store, clock=mode, project=project, currency=currency)
         click.echo(f"emulated Prolific: {listener.address}, kept in {store}, {clock} clock")
+        for known, pays in platform.projects().items():
+            click.echo(f"project {known}, which pays in {pays}")
         click.echo("In another terminal:")
         click.echo(f"  export PROLIFIC_API_URL={listener.address} PROLIFIC_API_TOKEN=emulated")
         click.echo("Nothing here is real money. Ctrl-C stops it.")

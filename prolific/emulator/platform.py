@@ -124,6 +124,13 @@ class Platform:
             with self.turn(counts=False) as turn:
                 return turn.now
 
+    def projects(self) -> dict[str, str]:
+        """Return the ids of all projects, each with the currency in which its workspace pays."""
+        project, workspace = schema.projects.c, schema.workspaces.c
+        wanted = select(project.id, workspace.currency).where(project.workspace_id == workspace.id)
+        with self._lock, self._begin() as connection:
+            return {row.id: row.currency for row in connection.execute(wanted)}
+
     def close(self) -> None:
         """Let go of the store."""
         self._engine.dispose()

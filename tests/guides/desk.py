@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 import sys
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -15,12 +14,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from prolific.rehearse.toml_text import toml_text
 from spa.cli import main
 from tests.guides.servers import Server, free_port, server_name, start
-from tests.shell_lines import Command, fenced, programs, shell_commands
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.shell_lines import programs
 
 
 @dataclass
@@ -30,8 +26,8 @@ class Desk:
     Attributes
     ----------
     addresses : dict
-        What the guide calls a server (an address in the documents' own words) -> the command that is this server.
-        While it runs, the address of its process is typed instead.
+        Where the guide reaches a server -> the command that is this server. It gets a free port of this machine,
+        and its address there is typed instead.
     instead : dict
         What is typed instead of other words of the guide.
     """
@@ -40,6 +36,7 @@ class Desk:
     environment: dict[str, str]
     addresses: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     instead: Mapping[str, str] = field(default_factory=dict)
+    ports: dict[tuple[str, ...], int] = field(default_factory=dict)
     servers: list[Server] = field(default_factory=list)
     printed: dict[str, str] = field(default_factory=dict)  # text of a command -> what it printed
 
@@ -52,12 +49,12 @@ class Desk:
             self._export(programs(typed)[0][1:])
             printed = ""
         elif name is not None:
-            printed = self._serve(text, name)
+            printed = self._serve(programs(typed)[0][1:], name)
         elif words[0][0] == "spa" and len(words) == 1 and ">" not in text:
             printed = self.spa(*programs(typed)[0][1:])
         else:
             printed = self._shell(typed)
-        self.printed[text] = printed
+        self.printed[text] = self.printed.get(text, "") + printed
         return printed
 
     def spa(self, *words: object) -> str:
@@ -72,10 +69,12 @@ class Desk:
         for old, new in self.instead.items():
             text = text.replace(old, new)
         for address, name in self.addresses.items():
-            running = self.server(name)
-            if running is not None:
-                text = text.replace(address, running.url)
+            text = text.replace(address, f"http://127.0.0.1:{self.port(name)}")
         return text
+
+    def port(self, name: tuple[str, ...]) -> int:
+        """Return the port on which a server listens whenever it runs."""
+        return self.ports.setdefault(name, free_port())
 
     def server(self, name: tuple[str, ...]) -> Server | None:
         """Return the server of this name that was started last."""
@@ -86,18 +85,13 @@ class Desk:
         (self.folder / name).write_text(text, encoding="utf-8")
         return self.folder / name
 
-    def _serve(self, text: str, name: tuple[str, ...]) -> str:
+    def _serve(self, words: tuple[str, ...], name: tuple[str, ...]) -> str:
         for earlier in [server for server in self.servers if server.name == name]:  # Ctrl-C, then the next one
-            earlier.stop()
             self.servers.remove(earlier)
-        port = free_port()
-        typed = self.translated(text)
-        for address in [address for address, meant in self.addresses.items() if meant == name]:
-            typed = typed.replace(address, f"http://127.0.0.1:{port}")
-        log = self.folder / f"{'-'.join(name)}-{port}.log"
-        server = start(programs(typed)[0][1:], port=port, environment=self.environment, log=log)
-        self.servers.append(server)
-        return server.said()
+            earlier.stop()
+        log = self.folder / f"{'-'.join(name)}.log"
+        self.servers.append(start(words, port=self.port(name), environment=self.environment, log=log))
+        return self.servers[-1].said()
 
     def _export(self, words: Iterable[str]) -> None:
         """Set variables; ``...`` stands for what the reader was given, and must be there already."""
@@ -129,25 +123,3 @@ def sitting(folder: Path, **more: Mapping[str, object]) -> Iterator[Desk]:
         finally:
             for server in desk.servers:
                 server.stop()
-
-
-def guide(name: str) -> Path:
-    """Return a document of the how-to guides."""
-    return ROOT / name if name == "README.md" else ROOT / "docs" / name
-
-
-def commands(name: str) -> list[Command]:
-    """Return the commands of a guide in order."""
-    return shell_commands(guide(name))
-
-
-def table(name: str, having: str) -> str:
-    """Return the one TOML block of a guide in which these words stand."""
-    (found,) = [block for block in fenced(guide(name), "toml") if having in block]
-    return found
-
-
-def put_into(study: Path, block: str) -> None:
-    """Write tables of a guide into a study file, in place of those of the same name."""
-    document = tomllib.loads(study.read_text(encoding="utf-8")) | tomllib.loads(block)
-    study.write_text(toml_text(document), encoding="utf-8")

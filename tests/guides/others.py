@@ -78,3 +78,13 @@ def wide_results(path: Path) -> None:
         ("A3", "i2", "Rejected", 1, 0, "right"),
     ]
     rows(path, header, body)
+
+
+def batches_of_old_hits(folder: Path) -> None:
+    """Write two result CSVs of the requester site as it was, with the columns of the guide's mapping."""
+    answers = ("Input.story", "Input.system", "Answer.grammar", "Answer.better.left", "Answer.better.right")
+    header = ("HITId", "AssignmentId", "WorkerId", "AssignmentStatus", "WorkTimeInSeconds", *answers)
+    first = ("H1", "A1", "AWORKER1", "Approved", 60, "s1", "gpt", "5 (best)", "true", "false")
+    second = ("H2", "A2", "AWORKER2", "Approved", 45, "s2", "human", "1 (worst)", "false", "true")
+    rows(folder / "Batch_1_results.csv", header, [first])
+    rows(folder / "Batch_2_results.csv", header, [first, second])

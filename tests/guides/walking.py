@@ -1,0 +1,68 @@
+"""Which commands the guides show, and which of them no test types."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from prolific.rehearse.toml_text import toml_text
+from tests.guides.desk import Desk
+from tests.shell_lines import Command, fenced, shell_commands
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCUMENTS = {path.name: path for path in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/*.md"))}
+NOT_RUN = {  # (document, how the command begins) -> why no test types it as it is written
+    ("*", "pip install"): "takes the package from an index; test_docs.py sees that the extra exists",
+    ("README.md", "make demo"): "makes an environment of its own; test_the_demo types its `spa demo`",
+    ("CONTRIBUTING.md", "make"): "these run the tests, and CI runs them",
+    ("llm-raters.md", "spa rate my-study/study.toml --rater here"): "a model; see test_rater_local_command.py",
+    ("load.md", "python -m tests.benchmarks"): "minutes, and an installed POTATO; see tests/spa/test_load.py",
+    ("hits.md", "python -m tests.mturk.rehearsal"): "minutes; see the smaller one in test_hits_rehearsal.py",
+}
+STUDY = "my-study"  # every guide speaks of it; `spa init my-study` writes it
+
+Step = Callable[[Desk], object]
+
+
+def is_run(command: Command) -> bool:
+    """Tell whether a test types the command."""
+    return not any(
+        document in ("*", command.document) and command.text.startswith(begins) for document, begins in NOT_RUN
+    )
+
+
+def walk(desk: Desk, name: str, before: Mapping[str, Step] | None = None) -> None:
+    """Type the commands of a document one after the other.
+
+    Parameters
+    ----------
+    desk : Desk
+        With what the reader has before the first line.
+    name : str
+        The document.
+    before : mapping, optional
+        How a command begins -> what others do just before it is typed for the first time.
+    """
+    steps = dict(before or {})
+    for command in filter(is_run, shell_commands(DOCUMENTS[name])):
+        for begins in [begins for begins in steps if command.text.startswith(begins)]:
+            steps.pop(begins)(desk)
+        desk.type(command.text)
+    assert not steps, f"{name} has no command that begins so: {', '.join(steps)}"
+
+
+def init(desk: Desk, tables: str = "") -> Path:
+    """Write the study that the guides speak of, with a guide's tables in place of those of the same name."""
+    desk.spa("init", STUDY)
+    study = desk.folder / STUDY / "study.toml"
+    if tables:
+        document = tomllib.loads(study.read_text(encoding="utf-8")) | tomllib.loads(desk.translated(tables))
+        study.write_text(toml_text(document), encoding="utf-8")
+    return study
+
+
+def table(name: str, having: str) -> str:
+    """Return the one TOML block of a document in which these words stand."""
+    (found,) = [block for block in fenced(DOCUMENTS[name], "toml") if having in block]
+    return found

@@ -1,0 +1,97 @@
+"""The guides to servers and platforms run as they are written, against the emulated platforms and a real PostgreSQL."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import httpx2
+import polars as pl
+from click.testing import CliRunner
+
+from spa.cli import main
+from tests.conftest import missing_part
+from tests.guides.desk import sitting
+from tests.guides.others import batches_of_old_hits
+from tests.guides.participants import Participants
+from tests.guides.walking import init, table, walk
+from tests.guides.workers import answer_hits
+
+
+def test_serving(tmp_path: Path, postgres_url: str) -> None:
+    for program in ("curl", "sqlite3", "pg_dump"):
+        if shutil.which(program) is None:
+            missing_part(f"{program} is not installed")
+    instead = {
+        "postgresql://spa@localhost/study": postgres_url.replace("+psycopg", ""),  # the tests' own server
+        "/srv/study/": "my-study/",  # where the guide's service keeps the study
+        "/backup/": "",
+    }
+    with sitting(tmp_path, addresses={"https://study.example.org": ("serve",)}, instead=instead) as desk:
+        init(desk)
+        desk.environment["SPA_ADMIN_TOKEN"] = "a-token-of-the-host"
+        walk(desk, "serving.md")
+        assert any("places" in printed for text, printed in desk.printed.items() if text.startswith("curl"))
+    assert (tmp_path / "study.dump").stat().st_size
+    (copy,) = tmp_path.glob("study-*.sqlite")
+    assert copy.stat().st_size
+
+
+def test_prolific_and_its_emulator(tmp_path: Path) -> None:
+    """One desk for both guides: the second says what to do with the platform that the first has started."""
+    addresses = {"http://127.0.0.1:8090": ("prolific", "emulate"), "https://survey.example.org": ("serve",)}
+    instead = {"--annotators 30": "--annotators 3", "annotators = 30": "annotators = 3", " --every 300": ""}
+    with sitting(tmp_path, addresses=addresses, instead=instead) as desk:
+        study = init(desk, table("prolific.md", "[prolific.screeners]"))
+        walk(desk, "prolific-emulator.md")
+        (told,) = [said for text, said in desk.printed.items() if text.startswith("spa prolific emulate")]
+        assert "project 60f6acb180a7b59ac0621f9e, which pays in GBP" in told
+        people = Participants(desk, study)
+        walk(
+            desk,
+            "prolific.md",
+            before={
+                "spa prolific publish": people.crowd,
+                "spa prolific status": people.come,
+                "spa prolific bonus": people.list_bonuses,
+            },
+        )
+        assert people.paid() == 2
+    for rehearsal in ("rehearsal", "rehearsal-on-a-bad-day"):
+        assert (tmp_path / rehearsal / "rehearsal.html").is_file()
+    assert (tmp_path / "report" / "report.html").is_file()
+
+
+def test_an_emulated_project_has_an_id_like_the_platforms(tmp_path: Path) -> None:
+    words = ["prolific", "emulate", "--store", str(tmp_path / "platform.sqlite"), "--project", "mine"]
+    refused = CliRunner().invoke(main, words)
+    assert refused.exit_code == 2
+    assert "wanted 24 hexadecimal digits, got 'mine'" in refused.output
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_hits(tmp_path: Path) -> None:
+    addresses = {"http://127.0.0.1:8470": ("mturk", "serve"), "https://survey.example.org": ("serve",)}
+    instead = {"annotators = 90": "annotators = 3", "approval_rate =": "# at a new endpoint:"}
+    with sitting(tmp_path, addresses=addresses, instead=instead) as desk:
+        study = init(desk, table("hits.md", "approval_rate"))
+        told = desk.type("spa mturk serve lab.sqlite --emulate")
+        desk.environment |= dict(re.findall(r"export (\w+)=(\S+)", told))
+        desk.write("old.toml", table("hits.md", "Input.story"))
+        batches_of_old_hits(tmp_path)
+        walk(desk, "hits.md", before={"spa mturk collect": lambda desk: answer_hits(desk, study)})
+        assert "3 approved" in desk.printed["spa mturk approve my-study/study.toml --yes"]
+    assert pl.read_csv(tmp_path / "tables" / "choices.csv")["winner"].to_list() == ["x", "y"]
+
+
+def test_an_endpoint_of_your_own_and_its_worker_site(tmp_path: Path) -> None:
+    with sitting(tmp_path, addresses={"http://127.0.0.1:8470": ("mturk", "serve")}) as desk:
+        walk(desk, "mturk-endpoint.md")
+    (tmp_path / "site").mkdir()
+    with sitting(tmp_path / "site") as desk:
+        walk(desk, "worker-site.md")
+        server = desk.server(("mturk", "serve"))
+        assert server is not None
+        assert "Text lab" in httpx2.get(server.url, trust_env=False, follow_redirects=True).text
+    assert len((tmp_path / "site" / "links.txt").read_text().split()) == 30
