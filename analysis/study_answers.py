@@ -11,7 +11,8 @@ from analysis.study_facts import StudyFacts, facts_of, plan_of
 from analysis.tables import ANSWERS, AnswerTables, Reading, check_frames
 from spa.commands.workspace import Workspace
 from spa.errors import AnalysisError
-from spa.responses.export import TABLES, export_tables
+from spa.responses.export import export_tables
+from spa.responses.tidy_tables import TABLES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

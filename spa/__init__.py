@@ -16,9 +16,11 @@ if TYPE_CHECKING:
     from spa.forms.prompt import render_prompt
     from spa.forms.texts import load_texts
     from spa.responses.answers import answer_schema, parse_answer, parse_answers
-    from spa.responses.export import Tables, export_tables, write_tables
+    from spa.responses.export import export_tables
     from spa.responses.store import Store
     from spa.responses.submission import Missing, Response, Submission
+    from spa.responses.table_files import write_tables
+    from spa.responses.tidy_tables import Tables
     from spa.study.assignment import Assignment, BlindingKey
     from spa.study.load import load_study, study_fingerprint
     from spa.study.outputs import load_outputs
@@ -52,8 +54,8 @@ HOME = {  # where each name lives
     "study_rng": "spa.study.sampling",
     "StudyError": "spa.errors",
     "Submission": "spa.responses.submission",
-    "Tables": "spa.responses.export",
-    "write_tables": "spa.responses.export",
+    "Tables": "spa.responses.tidy_tables",
+    "write_tables": "spa.responses.table_files",
 }
 
 __all__ = [  # noqa: RUF022 - as an index is sorted, capitals among the others

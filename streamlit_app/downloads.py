@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import streamlit as st
 
-from spa.responses.export import without_formulas
+from spa.responses.table_files import without_formulas
 
 
 def csv_button(label: str, frame: pl.DataFrame, name: str) -> None:

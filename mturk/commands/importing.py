@@ -10,7 +10,8 @@ import click
 
 if TYPE_CHECKING:
     from mturk.archives.tidying import Tidied
-    from spa.responses.export import TableFormat, Tables
+    from spa.responses.table_files import TableFormat
+    from spa.responses.tidy_tables import Tables
 
 
 @click.command(name="import", epilog="Example: spa mturk import Batch_*_results.csv --mapping old.toml --out tables")
@@ -40,7 +41,7 @@ def import_(
     from mturk.archives.mapping import load_mapping
     from mturk.archives.results import read_results
     from mturk.archives.tidying import load_key, tidy
-    from spa.responses.export import write_tables
+    from spa.responses.table_files import write_tables
 
     found = load_mapping(mapping)
     made = tidy(read_results(results), found, load_key(key or mapping.with_suffix(".key")))
@@ -68,7 +69,7 @@ def as_tables(made: Tidied) -> Tables:
     """Return rows as the tables of an export, with its columns."""
     import polars as pl
 
-    from spa.responses.export import ANNOTATORS, CHOICES, EXCLUSIONS, PREFERENCES, RATINGS, Tables
+    from spa.responses.tidy_tables import ANNOTATORS, CHOICES, EXCLUSIONS, PREFERENCES, RATINGS, Tables
 
     def frame(rows: list[dict[str, Any]], schema: dict[str, Any]) -> pl.DataFrame:
         return pl.DataFrame([{name: row.get(name) for name in schema} for row in rows], schema=schema)

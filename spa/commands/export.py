@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from spa.commands.workspace import Workspace
-    from spa.responses.export import TableFormat
     from spa.responses.submission import Submission
+    from spa.responses.table_files import TableFormat
 
 
 @click.command(epilog="Example: spa export my-study/study.toml --out tables --format parquet")
@@ -52,7 +52,8 @@ def export(
     import json
 
     from spa.responses.dataset_folder import write_dataset
-    from spa.responses.export import export_tables, write_tables
+    from spa.responses.export import export_tables
+    from spa.responses.table_files import write_tables
 
     with open_workspace(study, store, read_only=True) as workspace:
         tables = export_tables(workspace.store, incomplete=unfinished(workspace) if incomplete else ())

@@ -9,7 +9,7 @@ import click
 
 if TYPE_CHECKING:
     from spa.importing.tables import Imported
-    from spa.responses.export import TableFormat
+    from spa.responses.table_files import TableFormat
 
 FORMATS = click.Choice(["csv", "parquet", "jsonl"])
 IN = click.Path(path_type=Path)

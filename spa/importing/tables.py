@@ -11,7 +11,7 @@ import polars as pl
 
 from spa.errors import ResponseError
 from spa.files import written_whole
-from spa.responses.export import TableFormat, without_formulas
+from spa.responses.table_files import TableFormat, without_formulas
 
 COLUMNS: dict[str, dict[str, Any]] = {
     "ratings": {

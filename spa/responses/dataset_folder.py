@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from spa.files import written_whole
-from spa.responses.export import TABLES, Tables
+from spa.responses.tidy_tables import TABLES, Tables
 
 CARD = "README.md"
 ABOUT = {

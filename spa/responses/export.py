@@ -6,15 +6,13 @@ Beside what an analysis needs, a row says what the annotator saw
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import polars as pl
 
-from spa.files import written_whole
 from spa.forms.form import (
     CheckTarget,
     ChoiceTarget,
@@ -27,92 +25,7 @@ from spa.responses.answers import NO_ANSWER
 from spa.responses.decisions import Decision, read_standing
 from spa.responses.store import Store
 from spa.responses.submission import Asked, Missing, Response, Submission
-
-TableFormat = Literal["csv", "parquet", "jsonl"]
-WHO = {"annotator_id": pl.String, "annotator_kind": pl.String, "assignment_id": pl.String}
-VISIT = {"session": pl.Int64, "visit": pl.String}  # of people; else empty
-ASKED = {"variant": pl.String, "repeat": pl.Int64, "readout": pl.String, "form": pl.String}  # of LLMs; else empty
-PREFERENCES = {
-    **WHO,
-    "system_x": pl.String,
-    "system_y": pl.String,
-    "preference": pl.Float64,
-    "criterion": pl.String,
-    "exposure": pl.Int64,
-    "asked_first": pl.Int64,
-    "elicitation": pl.String,
-    "label_x": pl.String,
-    "label_y": pl.String,
-    **ASKED,
-    "explanation": pl.String,
-    "missing_reason": pl.String,
-    **VISIT,
-}
-RATINGS = {
-    **WHO,
-    "item_id": pl.String,
-    "system": pl.String,
-    "criterion": pl.String,
-    "score": pl.Float64,
-    "elicitation": pl.String,
-    "sample": pl.Int64,
-    "label": pl.String,
-    "position": pl.Int64,
-    **ASKED,
-    "explanation": pl.String,
-    "missing_reason": pl.String,
-    **VISIT,
-}
-CHOICES = {
-    **WHO,
-    "item_id": pl.String,
-    "system_x": pl.String,
-    "system_y": pl.String,
-    "criterion": pl.String,
-    "winner": pl.String,
-    "elicitation": pl.String,
-    "sample_x": pl.Int64,
-    "sample_y": pl.Int64,
-    "label_x": pl.String,
-    "label_y": pl.String,
-    **ASKED,
-    "explanation": pl.String,
-    "missing_reason": pl.String,
-    **VISIT,
-}
-ANNOTATORS = {
-    "annotator_id": pl.String,
-    "annotator_kind": pl.String,
-    "source": pl.String,
-    "submissions": pl.Int64,
-    "sessions": pl.Int64,
-    "people_group": pl.String,
-    "screening_passed": pl.Int64,
-    "checks_failed": pl.Int64,
-    "checks_total": pl.Int64,
-    "seconds": pl.Float64,
-}
-EXCLUSIONS = {
-    "annotator_id": pl.String,
-    "annotator_kind": pl.String,
-    "assignment_id": pl.String,
-    "rule": pl.String,
-    "evidence": pl.String,
-}
-TABLES = ("preferences", "ratings", "choices", "annotators", "exclusions")
-FREE_TEXTS = ("explanation", "evidence")
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet runs a cell that begins so
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tables:
-    """The tidy tables of one store."""
-
-    preferences: pl.DataFrame
-    ratings: pl.DataFrame
-    choices: pl.DataFrame
-    annotators: pl.DataFrame
-    exclusions: pl.DataFrame  # decided by reviewers
+from spa.responses.tidy_tables import ANNOTATORS, ASKED, CHOICES, EXCLUSIONS, PREFERENCES, RATINGS, Tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,27 +76,6 @@ def export_tables(store: Store, *, incomplete: Iterable[Submission] = ()) -> Tab
     for submission in partial:
         gathered.add(submission, unblinded[submission.assignment_id], complete=False)
     return gathered.tables(with_complete=bool(partial), exclusions=_decided(store))
-
-
-def write_tables(tables: Tables, folder: Path, *, format: TableFormat = "csv") -> list[Path]:
-    """Write each table to a file of its own, whole or not at all, and return the paths.
-
-    In CSV files the free texts (``screening:...``, ``explanation``) that a spreadsheet would run as a formula get an
-    apostrophe in front; numbers never do. The other formats keep them as they are.
-    """
-    written = []
-    for name in TABLES:
-        frame: pl.DataFrame = getattr(tables, name)
-        path = folder / f"{name}.{format}"
-        with written_whole(path) as temporary:
-            if format == "csv":
-                without_formulas(frame, _free_texts(frame)).write_csv(temporary)
-            elif format == "parquet":
-                frame.write_parquet(temporary)
-            else:
-                frame.write_ndjson(temporary)
-        written.append(path)
-    return written
 
 
 class _Gathered:
@@ -400,16 +292,3 @@ def _is_expected(value: float | str, expected: str) -> bool:
         return Decimal(repr(value)) == Decimal(expected)
     except InvalidOperation:
         return False
-
-
-def without_formulas(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
-    """Put an apostrophe before the texts of some columns that a spreadsheet would run as a formula."""
-    if not names:
-        return frame
-    outsiders = pl.col(names)
-    risky = outsiders.str.slice(0, 1).is_in(FORMULA_STARTS)
-    return frame.with_columns(pl.when(risky).then("'" + outsiders).otherwise(outsiders).name.keep())
-
-
-def _free_texts(frame: pl.DataFrame) -> list[str]:
-    return [name for name in frame.columns if name.startswith("screening:") or name in FREE_TEXTS]

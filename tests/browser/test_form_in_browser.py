@@ -481,3 +481,18 @@ def test_on_a_phone_one_system_is_shown_at_a_time_and_the_prompt_stays(browser: 
         assert tab.locator(".exhibit:visible .caption").all_inner_texts() == ["Writer B, text 1"]
         assert outline_of(tab) >= 2
     context.close()
+
+
+def test_a_text_of_the_other_direction_begins_at_its_own_side(context: BrowserContext) -> None:
+    """An English item on an Arabic page that is wider than the text may be."""
+    form = replace(small_form(text="Written from the left."), right_to_left=True, language="ar")
+    with served(create_preview(form, load_texts("ar", {}))) as url:
+        tab = context.new_page()
+        tab.set_viewport_size({"width": 1600, "height": 900})
+        tab.goto(f"{url}/p/p3")
+        starts = "[...document.querySelectorAll('.body')].map(each => [each, each.parentElement].map(" + (
+            "box => box.getBoundingClientRect().left + parseFloat(getComputedStyle(box).paddingLeft)))"
+        )
+        found = tab.evaluate(starts)
+    assert found
+    assert all(abs(body - around) < 24 for body, around in found)

@@ -25,10 +25,12 @@ from spa.forms.form import (
     Target,
 )
 from spa.responses.admission import Rules
-from spa.responses.export import ASKED as ASKED_COLUMNS
-from spa.responses.export import TABLES, Tables, export_tables, write_tables
+from spa.responses.export import export_tables
 from spa.responses.store import CHUNK, Store
 from spa.responses.submission import Missing, Response, Submission
+from spa.responses.table_files import write_tables
+from spa.responses.tidy_tables import ASKED as ASKED_COLUMNS
+from spa.responses.tidy_tables import TABLES, Tables
 from spa.study.assignment import Assignment, BlindingKey, Block, ShownOutput
 from tests.spa.hand_made import ASKED
 from tests.spa.small_study import answer_form, raw_answer, write_study

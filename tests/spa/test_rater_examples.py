@@ -11,7 +11,8 @@ import pytest
 
 from spa.commands.rating import rater_of_file
 from spa.commands.workspace import open_workspace
-from spa.responses.export import Tables, export_tables
+from spa.responses.export import export_tables
+from spa.responses.tidy_tables import Tables
 from spa.study.load import load_study
 from spa.study.raters import AskedWay, asked_ways
 from tests.spa.rehearsed import built_example, spa

@@ -1,0 +1,90 @@
+"""The tidy tables and their columns: what collecting hands to analysing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+WHO = {"annotator_id": pl.String, "annotator_kind": pl.String, "assignment_id": pl.String}
+VISIT = {"session": pl.Int64, "visit": pl.String}  # of people; else empty
+ASKED = {"variant": pl.String, "repeat": pl.Int64, "readout": pl.String, "form": pl.String}  # of LLMs; else empty
+PREFERENCES = {
+    **WHO,
+    "system_x": pl.String,
+    "system_y": pl.String,
+    "preference": pl.Float64,
+    "criterion": pl.String,
+    "exposure": pl.Int64,
+    "asked_first": pl.Int64,
+    "elicitation": pl.String,
+    "label_x": pl.String,
+    "label_y": pl.String,
+    **ASKED,
+    "explanation": pl.String,
+    "missing_reason": pl.String,
+    **VISIT,
+}
+RATINGS = {
+    **WHO,
+    "item_id": pl.String,
+    "system": pl.String,
+    "criterion": pl.String,
+    "score": pl.Float64,
+    "elicitation": pl.String,
+    "sample": pl.Int64,
+    "label": pl.String,
+    "position": pl.Int64,
+    **ASKED,
+    "explanation": pl.String,
+    "missing_reason": pl.String,
+    **VISIT,
+}
+CHOICES = {
+    **WHO,
+    "item_id": pl.String,
+    "system_x": pl.String,
+    "system_y": pl.String,
+    "criterion": pl.String,
+    "winner": pl.String,
+    "elicitation": pl.String,
+    "sample_x": pl.Int64,
+    "sample_y": pl.Int64,
+    "label_x": pl.String,
+    "label_y": pl.String,
+    **ASKED,
+    "explanation": pl.String,
+    "missing_reason": pl.String,
+    **VISIT,
+}
+ANNOTATORS = {
+    "annotator_id": pl.String,
+    "annotator_kind": pl.String,
+    "source": pl.String,
+    "submissions": pl.Int64,
+    "sessions": pl.Int64,
+    "people_group": pl.String,
+    "screening_passed": pl.Int64,
+    "checks_failed": pl.Int64,
+    "checks_total": pl.Int64,
+    "seconds": pl.Float64,
+}
+EXCLUSIONS = {
+    "annotator_id": pl.String,
+    "annotator_kind": pl.String,
+    "assignment_id": pl.String,
+    "rule": pl.String,
+    "evidence": pl.String,
+}
+TABLES = ("preferences", "ratings", "choices", "annotators", "exclusions")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tables:
+    """The tidy tables of one store."""
+
+    preferences: pl.DataFrame
+    ratings: pl.DataFrame
+    choices: pl.DataFrame
+    annotators: pl.DataFrame
+    exclusions: pl.DataFrame  # decided by reviewers
