@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Select, delete, select, update
@@ -14,55 +11,24 @@ from spa.errors import ResponseError
 from spa.responses import admission, leases, outcomes, places, seats
 from spa.responses.admission import Arrival, Rules
 from spa.responses.answer_rows import save_answers
-from spa.responses.builds import random_token
 from spa.responses.database import again_on_conflict
 from spa.responses.leases import Lease
 from spa.responses.outcomes import COMPLETED, NO_CONSENT, STANDBY, TIMED_OUT, Outcome, forgotten_name
-from spa.responses.store_schema import payloads, submissions, tokens
+from spa.responses.store_names import StoreOfNames
+from spa.responses.store_schema import payloads, submissions
 from spa.responses.submission import AnnotatorKind, Submission
-from spa.responses.tokens import add_token, has_token, is_token, note_consent
+from spa.responses.tokens import is_token, note_consent
 from spa.responses.visits import Visit, select_visits, visit_from_row
 
 EVERYBODY = Rules()
 T = TypeVar("T")
 
 
-class StoreOfPeople:
+class StoreOfPeople(StoreOfNames):
     """Leases of people. A part of :class:`spa.responses.store.Store`, which see."""
 
     name: str
-    meta: Callable[[str], str | None]
-    transaction: Callable[[], AbstractContextManager[Connection]]
-    reading: Callable[[], AbstractContextManager[Connection]]
     stream: Callable[[Select[Any]], Iterator[Any]]
-
-    def annotator_id(self, token: str) -> str:
-        """Return the id of the person behind a link: keyed with a secret of this store, so it leads nowhere else."""
-        return self.keyed(token)
-
-    def person_id(self, source: str, person: str) -> str:
-        """Return the ``annotator_id`` of a platform's person: keyed with a secret of this store."""
-        return self.keyed(f"{source}\x00{person}")
-
-    def new_token(self) -> str:
-        """Make and record a token: one person's link."""
-        token = random_token()
-        with self.transaction() as connection:
-            add_token(connection, token)
-        return token
-
-    def tokens(self, *, personal: bool = False) -> tuple[str, ...]:
-        """Return all tokens, oldest first, or only those made with the assignments, to be handed out."""
-        query = select(tokens.c.token).order_by(tokens.c.number)
-        with self.reading() as connection:
-            return tuple(connection.scalars(query.where(tokens.c.personal) if personal else query))
-
-    def has_token(self, token: str) -> bool:
-        """Return whether this store gave out the token."""
-        if not is_token(token):
-            return False
-        with self.reading() as connection:
-            return has_token(connection, token)
 
     # Coming
 
@@ -186,10 +152,6 @@ class StoreOfPeople:
             When the person began, in seconds since 1970.
         annotator_kind : {"human", "simulated"}
             What the person is recorded as.
-        overbook : bool
-            Where all places are taken but not all done, answer an assignment beside its holder (``standing_by``):
-            the answers take the place if the holder drops out, and are ``extra`` otherwise. For people whom a
-            platform has promised pay, since it may fill a place before we know that somebody has left it.
         rules : Rules
             What the study says about who may come.
         """
@@ -367,11 +329,6 @@ class StoreOfPeople:
         conditions = () if source is None else (submissions.c.source == source,)
         for row in self.stream(select_visits(*conditions)):
             yield visit_from_row(row)
-
-    def keyed(self, text: str) -> str:
-        """Return the keyed hash of a name: the same in this store, and nothing to anybody else."""
-        secret = self.meta("secret") or ""
-        return hmac.new(bytes.fromhex(secret), text.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()[:20]
 
     def _seating(self, work: Callable[[Connection], T]) -> T:
         """Run what gives or takes places, one at a time, once more where another process was preferred."""
