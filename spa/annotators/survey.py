@@ -7,14 +7,9 @@ together afterwards, when the work is on disk.
 from __future__ import annotations
 
 import asyncio
-import json
-import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from hashlib import sha256
 from http import HTTPStatus
-from types import MappingProxyType
-from typing import Literal, cast, get_args
+from typing import cast, get_args
 
 from fastapi.responses import HTMLResponse, JSONResponse, Response
 from sqlalchemy import Connection
@@ -24,16 +19,15 @@ from starlette.routing import Route
 
 from spa.annotators.desk import Desk
 from spa.annotators.doors import House
+from spa.annotators.just_taken import JustTaken
 from spa.annotators.pages import find_image, page_response, send_asset, send_image, to
 from spa.annotators.posts import read_fields
 from spa.annotators.progress import Visit
+from spa.annotators.taking import NO_PARAMETERS, Going, Taking
 from spa.forms.form import Form, Page
 from spa.forms.html import Addresses, PageState, render_notice
-from spa.responses import admission, outcomes
-from spa.responses.admission import Arrival, QuotaFull
-from spa.responses.answers import unknown_keys
 from spa.responses.builds import random_token
-from spa.responses.leases import Lease, lease_of_token, lock_leases
+from spa.responses.leases import lease_of_token
 from spa.responses.outcomes import (
     COMPLETED,
     FAILED_CHECKS,
@@ -42,20 +36,10 @@ from spa.responses.outcomes import (
     SCREENED_OUT,
     TIMED_OUT,
     Outcome,
-    code_source,
-    random_code,
 )
-from spa.responses.seats import reclaim
-from spa.responses.sent import save_page, sent_pages
-from spa.responses.tokens import add_token, has_token, is_token, note_consent
+from spa.responses.tokens import add_token, is_token
 
-Going = Literal["on", "back", "stay", "decline"]
 GOING: dict[str | None, Going] = {going: going for going in get_args(Going)}
-Fields = Mapping[str, str]
-NO_PARAMETERS: Mapping[str, str] = MappingProxyType({})
-Found = Visit | Literal["let in", "unknown"]
-MOMENT = 2.0  # seconds
-MOST_JUST_TAKEN = 2_000
 ENDS: dict[str, str] = {  # the texts that each outcome ends with
     COMPLETED: "done",
     SCREENED_OUT: "screened",
@@ -63,41 +47,6 @@ ENDS: dict[str, str] = {  # the texts that each outcome ends with
     FAILED_CHECKS: "failed",
     QUOTA_FULL: "quota",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Taken:
-    """What came of a page that was sent, when all of it is on disk."""
-
-    visit: Visit
-    page: Page | None  # None: the form has no such page
-    ended: bool
-    strange: bool = False  # fields that the page does not have: kept, and told
-
-
-class JustTaken:
-    """Visits whose page was taken a moment ago: the browser follows at once to the next page, which need no look.
-
-    Only where one process serves the study (``kept``): elsewhere another may have taken a page since.
-    """
-
-    def __init__(self, *, kept: bool, clock: Callable[[], float] = time.monotonic) -> None:
-        self._kept = kept
-        self._clock = clock
-        self._visits: dict[str, tuple[float, Visit]] = {}
-
-    def put(self, token: str, visit: Visit) -> None:
-        """Keep a visit for the request that follows."""
-        if self._kept:
-            self._visits.pop(token, None)
-            self._visits[token] = (self._clock(), visit)
-            if len(self._visits) > MOST_JUST_TAKEN:
-                del self._visits[next(iter(self._visits))]
-
-    def pop(self, token: str) -> Visit | None:
-        """Return a visit once, unless it is too old to be relied on."""
-        then, visit = self._visits.pop(token, (0.0, None))
-        return visit if self._clock() - then < MOMENT else None
 
 
 class Survey:
@@ -108,10 +57,8 @@ class Survey:
         self.study = house.study
         self.texts = house.texts
         self.store = house.store
-        self.clock = house.clock
-        self.form_of = form_of
         self.desk = desk
-        self.source = source
+        self._taking = Taking(house, form_of, source=source)
         self._just_taken = JustTaken(kept=house.store.is_file)
 
     @property
@@ -144,7 +91,7 @@ class Survey:
         def make(connection: Connection) -> None:
             add_token(connection, token)
             if group is not None:  # a person whose group is full gets no link
-                self._admit(connection, token, group=group)
+                self._taking.admit(connection, token, group=group)
 
         await self.desk.write(make)
         return to(f"/a/{token}")
@@ -188,7 +135,7 @@ class Survey:
         self._just_taken.pop(token)
         if not is_token(token):
             raise HTTPException(404)
-        taken = await self.desk.write(lambda connection: self._take(connection, token, page_id, fields, go))
+        taken = await self.desk.write(lambda connection: self._taking.take(connection, token, page_id, fields, go))
         if taken is None or taken.page is None:
             raise HTTPException(404)
         visit, page = taken.visit, taken.page
@@ -239,7 +186,7 @@ class Survey:
         def begin(connection: Connection) -> None:
             lease = lease_of_token(connection, token)
             if lease is not None and lease.completed and lease.session < self.study.people.sessions:
-                self._admit(connection, token, session=lease.session + 1)
+                self._taking.admit(connection, token, session=lease.session + 1)
 
         await self.desk.write(begin)
         return to(f"/a/{token}")
@@ -256,119 +203,12 @@ class Survey:
         """Return the visit of a person, who is given an assignment when they come for the first time."""
         if not is_token(token):
             raise HTTPException(404)
-        found = await self.desk.read(lambda connection: self._look(connection, token))
+        found = await self.desk.read(lambda connection: self._taking.look(connection, token))
         if found == "unknown":
             raise HTTPException(404)
         if found == "let in":
-            return await self.desk.write(lambda connection: self._let_in(connection, token, parameters))
+            return await self.desk.write(lambda connection: self._taking.let_in(connection, token, parameters))
         return found
-
-    def _look(self, connection: Connection, token: str) -> Found:
-        """Return a visit that can be gone on with as it stands."""
-        lease = lease_of_token(connection, token)
-        if lease is None:
-            return "let in" if has_token(connection, token) else "unknown"
-        if lease.released and lease.release_reason == TIMED_OUT:
-            return "let in"
-        return self._visit_of(connection, lease)
-
-    def _let_in(self, connection: Connection, token: str, parameters: Mapping[str, str] = NO_PARAMETERS) -> Visit:
-        """Return the visit of a token: a new one at its first use, with its place again if it was late."""
-        lease, now = lease_of_token(connection, token), self.clock()
-        if lease is None:
-            lease = self._admit(connection, token, group=self.house.group_of(parameters))
-        if lease.released and lease.release_reason == TIMED_OUT:
-            lock_leases(connection)
-            lease = reclaim(connection, lease, self.house.rules.per_assignment, now=now)
-        return self._visit_of(connection, lease)
-
-    def _admit(self, connection: Connection, token: str, *, session: int = 1, group: str | None = None) -> Lease:
-        lock_leases(connection)
-        arrival = Arrival(
-            annotator_id=self.store.annotator_id(token),
-            source=self.source,
-            annotator_kind=self.house.annotator_kind,
-            token=token,
-            session=session,
-            group=group,
-            minutes_allowed=self.study.people.minutes_allowed,
-        )
-        return admission.admit(connection, arrival, self.house.rules, now=self.clock())
-
-    def _visit_of(self, connection: Connection, lease: Lease) -> Visit:
-        form = self.form_of(lease.assignment_id)
-        return Visit.from_payloads(form, lease, sent_pages(connection, lease.submission_id))
-
-    # What was sent
-
-    def _take(self, connection: Connection, token: str, page_id: str, fields: Fields, go: Going) -> Taken | None:
-        """Save a page verbatim before anything reads it, and end the visit where it was the last one."""
-        visit = self._look(connection, token)
-        if visit == "let in":
-            visit = self._let_in(connection, token)
-        if visit == "unknown":
-            return None
-        page, now = visit.page(page_id), self.clock()
-        if page is None or visit.lease.finished:
-            return Taken(visit, page, ended=True)
-        if go == "decline":
-            if page.kind != "consent":
-                return Taken(visit, page, ended=False, strange=True)
-            self._finish(connection, visit, NO_CONSENT, now)
-            return Taken(visit, page, ended=True)
-        if go == "on" or page.questions:  # a page without questions is read when it is left forward
-            save_page(connection, visit.lease.submission_id, page_id, json.dumps(fields), now=now)
-            visit = visit.with_fields(page, fields)
-        if unknown_keys(page.questions, fields):
-            return Taken(visit, page, ended=False, strange=True)
-        if page.kind == "consent" and visit.lease.consented_at is None and not visit.gaps(page):
-            text_hash = sha256((self.study.consent.text or "").encode()).hexdigest()
-            note_consent(connection, visit.lease.submission_id, text_hash=text_hash, now=now)
-        if go != "on" or visit.gaps(page):
-            return Taken(visit, page, ended=False)
-        outcome = self._outcome(connection, visit, page)
-        if outcome is not None:
-            self._finish(connection, visit, outcome, now)
-        return Taken(visit, page, ended=outcome is not None)
-
-    def _outcome(self, connection: Connection, visit: Visit, page: Page) -> Outcome | None:
-        """Return how a visit ends with a page that was answered; ``None`` where it goes on."""
-        if visit.screened_out:
-            return SCREENED_OUT
-        most = self.study.people.end_after_failed_checks
-        if most is not None and visit.failed_checks >= most:
-            return FAILED_CHECKS
-        if page.kind == "screening" and not self._has_group(connection, visit):
-            return QUOTA_FULL
-        return COMPLETED if page is visit.form.pages[-1] and visit.all_answered else None
-
-    def _has_group(self, connection: Connection, visit: Visit) -> bool:
-        """Put a person into the quota group that the answers to the screening name; false where it is full."""
-        asked = [group for group in self.study.people.groups if group.screening is not None]
-        if not asked:
-            return True
-        given = visit.screening
-        mine = next((group for group in asked if given.get(group.screening or "") in group.values), None)
-        if mine is None:
-            return False
-        lock_leases(connection)
-        try:
-            admission.join_group(connection, visit.lease.submission_id, mine.name, self.house.rules)
-        except QuotaFull:
-            return False
-        return True
-
-    def _finish(self, connection: Connection, visit: Visit, outcome: Outcome, now: float) -> None:
-        lock_leases(connection)
-        lease = visit.lease
-        if outcome == COMPLETED and self.study.people.completion_code is not None:
-            code = self.study.people.completion_code
-        elif outcome == COMPLETED and lease.external_id is None:
-            code = random_code()  # a person's own
-        else:
-            code = outcomes.outcome_codes(connection, code_source(lease.source, lease.session))[outcome]
-        submission = visit.submission(now, outcome)
-        self.store.finish_within(connection, submission, outcome, code, now=now, rules=self.house.rules)
 
     # What is shown
 
