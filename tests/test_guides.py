@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from pathlib import Path
 
 import httpx2
 import polars as pl
 
+from prolific.rehearse.toml_text import toml_text
+from spa.annotators.truth_file import load_truth
 from tests.guides.desk import Desk, sitting
 from tests.guides.others import metrics, potato_folder, ratings, wide_results
 from tests.guides.walking import DOCUMENTS, NOT_RUN, ROOT, STUDY, Step, init, is_run, table, walk
-from tests.shell_lines import shell_commands
+from tests.shell_lines import fenced, shell_commands
 
 
 def order(report: Path, source: str, criterion: str = "overall") -> list[list[str]]:
@@ -48,6 +51,28 @@ def test_what_is_not_run_is_there() -> None:
     shown = [command for path in DOCUMENTS.values() for command in shell_commands(path)]
     for document, begins in NOT_RUN:
         assert any(one.text.startswith(begins) and document in ("*", one.document) for one in shown), begins
+
+
+def wholly_translated(block: str) -> str:
+    """Add the texts that the guide to languages leaves out, of the file that it says to copy."""
+    document = tomllib.loads(block)
+    if "texts" not in document:
+        return block
+    english = tomllib.loads((ROOT / "spa" / "forms" / "locales" / "en.toml").read_text())
+    copied = {f"{part}.{name}": text for part, texts in english.items() for name, text in texts.items()}
+    return toml_text({**document, "texts": copied | document["texts"]})
+
+
+def test_every_table_that_a_guide_puts_into_a_study_is_accepted(tmp_path: Path) -> None:
+    tables = {"language", "texts", "people", "consent", "criteria", "raters", "prolific", "mturk"}
+    shown = [(name, block) for name, path in DOCUMENTS.items() for block in fenced(path, "toml")]
+    put = [(name, block) for name, block in shown if tables >= tomllib.loads(block).keys()]
+    assert len(put) >= 9
+    for number, (_, block) in enumerate(put):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        with sitting(folder) as desk:
+            desk.spa("check", init(desk, wholly_translated(block)))
 
 
 def test_the_readme(tmp_path: Path) -> None:
@@ -128,6 +153,8 @@ def test_simulation(tmp_path: Path) -> None:
     with sitting(tmp_path) as desk:
         few = {f"spa build {study}": annotators(study) for study in ("my-study", "reversal")}
         walk(desk, "simulation.md", before=few)
+        truth = load_truth(desk.write("truth.toml", table("simulation.md", "[temperament]")))
+        assert truth.utilities["davinci"] > truth.utilities["ada"]
     assert order(tmp_path / "report", "preferences")
     assert order(tmp_path / "reversal" / "report", "preferences")[0] == ["novelist"]
     assert order(tmp_path / "reversal" / "report", "ratings")[0] == ["formula"]
