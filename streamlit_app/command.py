@@ -15,6 +15,7 @@ TOKEN_BYTES = 24
 Examples:
   spa dashboard my-study/study.toml --reviewer Ana
   spa dashboard --tables tables --llm gpt-4
+  spa dashboard --tables downloaded --map rater=annotator_id --map story_id=item_id
 """
 )
 @click.argument("study", type=click.Path(path_type=Path), required=False)
@@ -22,6 +23,7 @@ Examples:
 @click.option(
     "--llm", "llms", multiple=True, metavar="ID", help="An annotator of the tables that is an LLM; repeatable."
 )
+@click.option("--map", "mapping", multiple=True, metavar="OLD=NEW", help="Rename a column of the tables; repeatable.")
 @click.option("--store", metavar="PATH|URL", help="The store. [default: STUDY with the suffix .sqlite]")
 @click.option("--reviewer", metavar="NAME", help="Who decides on submissions; without a name nobody can.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; others than this need it.")
@@ -31,6 +33,7 @@ def dashboard(
     study: Path | None,
     tables: Path | None,
     llms: tuple[str, ...],
+    mapping: tuple[str, ...],
     store: str | None,
     reviewer: str | None,
     host: str,
@@ -59,6 +62,9 @@ def dashboard(
         raise click.UsageError("--reviewer: a name is wanted")
     if (study is None) == (tables is None):
         raise click.UsageError("a STUDY or --tables FOLDER is wanted, one of them")
+    if study is not None and (mapping or llms):
+        raise click.UsageError("--map and --llm are for --tables; a study knows its own columns and raters")
+    renamed = tuple(_split(text) for text in mapping)
     if study is not None:
         with open_workspace(study, store, read_only=True) as workspace:  # what cannot be opened is told in one line
             title = workspace.study.title
@@ -72,6 +78,7 @@ def dashboard(
         study=None if study is None else str(study),
         tables=None if tables is None else str(tables),
         llms=llms,
+        renamed=renamed,
         store=store,
         reviewer=reviewer,
         token=token,
@@ -85,6 +92,13 @@ def dashboard(
     sys.stdout.flush()
     arguments = [sys.executable, "-m", "streamlit_app.serving", json.dumps(_settings(host, port))]
     os.execve(sys.executable, arguments, {**os.environ, **to_environment(options)})
+
+
+def _split(text: str) -> tuple[str, str]:
+    old, equals, new = text.partition("=")
+    if not (old and equals and new):
+        raise click.UsageError(f"--map: wanted OLD=NEW, got {text!r}")
+    return old, new
 
 
 def _installed() -> bool:
@@ -107,5 +121,6 @@ def _settings(host: str, port: int) -> dict[str, object]:
         "client.showErrorDetails": "none",
         "client.disableDataExport": True,  # its CSV would hold cells that a spreadsheet runs; ours do not
         "logger.level": "error",
-        "theme.primaryColor": "#1f78b4",
+        "theme.light.primaryColor": "#1f78b4",  # each by itself, so that the page is as light or dark as the system
+        "theme.dark.primaryColor": "#5aa9e0",
     }

@@ -23,7 +23,7 @@ from analysis.results import analyse
 from analysis.study_answers import StudyAnswers, answers_of
 from analysis.study_facts import plan_of
 from analysis.tables import Reading, read_tables
-from spa.annotators.raters.calls import CallCount, count_calls
+from spa.annotators.raters.calls import CallIndex, index_calls
 from spa.commands.workspace import Workspace, default_store, open_workspace
 from spa.responses.changes import state_of
 from spa.responses.decisions import Decision, add_decision, read_decisions
@@ -78,7 +78,9 @@ def answers(state: str) -> StudyAnswers:
     """Return all answers; an ``AnalysisError`` where there are none yet."""
     if has_store():
         return answers_of(workspace())
-    tables = read_tables(table_files(Path(options().tables or "")), Reading(llms=options().llms))
+    tables = read_tables(
+        table_files(Path(options().tables or "")), Reading(mapping=dict(options().renamed), llms=options().llms)
+    )
     return StudyAnswers(tables=tables, plan=Plan(seed=0), facts=None)
 
 
@@ -108,11 +110,11 @@ def profiles(state: str) -> list[AnnotatorProfile]:
 
 
 @st.cache_resource(show_spinner=False, max_entries=2)
-def rater_calls(state: str) -> list[CallCount]:
-    """Return how the calls to LLMs ended, by rater; tables hold none."""
+def rater_calls(state: str) -> CallIndex:
+    """Return how the calls to LLMs ended and where they are, by rater; tables hold none."""
     if not has_store():
-        return []
-    return count_calls(workspace().store)
+        return CallIndex(counts=(), numbers={})
+    return index_calls(workspace().store)
 
 
 @st.cache_data(show_spinner=False, max_entries=200)

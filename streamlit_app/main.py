@@ -46,10 +46,13 @@ def main() -> None:
     style()
     offered = [page for page in PAGES if loading.has_store() or page[0] in WITHOUT_STORE]
     pages = [
-        st.Page(show, title=title, icon=icon, url_path=title.lower(), default=not number)
+        st.Page(show, title=title, icon=icon, url_path=title.lower() if number else "start", default=not number)
         for number, (title, show, icon) in enumerate(offered)
     ]
-    chosen = st.navigation(pages, position="top")
+    by_name = st.Page(  # the first page is at "/"; a link to its name leads there too
+        lambda: st.switch_page(pages[0]), title=pages[0].title, url_path=offered[0][0].lower(), visibility="hidden"
+    )
+    chosen = st.navigation([*pages, by_name], position="top")
     try:
         st.caption(plain(loading.workspace().study.title if loading.has_store() else loading.options().tables))
         chosen.run()

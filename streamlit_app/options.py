@@ -20,6 +20,7 @@ class Options:
     study: str | None = None
     tables: str | None = None
     llms: tuple[str, ...] = ()  # annotators of the tables that are LLMs
+    renamed: tuple[tuple[str, str], ...] = ()  # columns of the tables: (their name, ours)
     store: str | None = None
     reviewer: str | None = None
     token: str | None = None
@@ -50,4 +51,5 @@ def from_environment() -> Options:
     'study.toml'
     """
     given = json.loads(os.environ[VARIABLE])
-    return Options(**{**given, "llms": tuple(given["llms"])})
+    renamed = tuple((theirs, ours) for theirs, ours in given["renamed"])
+    return Options(**{**given, "llms": tuple(given["llms"]), "renamed": renamed})

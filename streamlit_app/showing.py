@@ -17,7 +17,7 @@ SPECIAL = re.compile(
 )  # what Markdown, or Streamlit on top of it, reads as more than text
 
 LIGHT_INK, DARK_INK = "#31333f", "#fafafa"  # of text on the page's ground
-FIGURE_WIDTH = 620  # pixels
+FIGURE_WIDTH = 760  # pixels at the most
 
 
 def plain(text: object) -> str:
@@ -27,6 +27,17 @@ def plain(text: object) -> str:
     \*a\* \<b\> \:red\[c\] \$x\$
     """
     return SPECIAL.sub(r"\\\1", " ".join(str(text).split()))
+
+
+def without_empty(rows: Sequence[Mapping[str, object]]) -> list[dict[str, object]]:
+    """Return rows of a table without the columns that hold nothing; a cell without a value is blank.
+
+    >>> without_empty([{"a": 1, "b": None, "c": None}, {"a": 2, "b": "x", "c": None}])
+    [{'a': 1, 'b': ''}, {'a': 2, 'b': 'x'}]
+    """
+    kept = [name for name in rows[0] if any(row[name] is not None for row in rows)] if rows else []
+    words = {name for name in kept if any(isinstance(row[name], str) for row in rows)}
+    return [{name: "" if row[name] is None and name in words else row[name] for name in kept} for row in rows]
 
 
 def show_sections(sections: Mapping[str, Section]) -> bool:
@@ -63,9 +74,15 @@ def show_figure(svg: str, caption: str = "") -> None:
     """Show a figure of the analysis as a picture, its ink that of the page."""
     if svg:
         ink = DARK_INK if st.context.theme.type == "dark" else LIGHT_INK
-        st.image(svg.replace("currentColor", ink), width=FIGURE_WIDTH)
+        st.image(svg.replace("currentColor", ink), width=min(FIGURE_WIDTH, _width(svg)))
     if caption:
         st.caption(plain(caption))
+
+
+def _width(svg: str) -> int:
+    """Return the width that a figure was drawn for, so that its words are as large as those of the page."""
+    drawn = re.search(r'<svg[^>]* width="(\d+)', svg)
+    return int(drawn[1]) if drawn else FIGURE_WIDTH
 
 
 def style() -> None:

@@ -77,8 +77,7 @@ def summarise_visits(visits: Iterable[Visit], *, assignments: int, people: Peopl
         else came.
     """
     visits = list(visits)
-    timed = {visit.annotator_kind for visit in visits}
-    timed = {"human"} if "human" in timed else timed
+    timed = timed_kinds(visits)
     counts: dict[tuple[str, str | None], Counter[str]] = {}
     minutes: list[float] = []
     ends: list[float] = []
@@ -117,10 +116,16 @@ def summarise_visits(visits: Iterable[Visit], *, assignments: int, people: Peopl
         planned_minutes=people.minutes,
         pay=people.pay,
         currency=people.currency,
-        hourly_pay=_hourly(people.pay, typical),
-        planned_hourly_pay=_hourly(people.pay, people.minutes),
+        hourly_pay=hourly_pay(people.pay, typical),
+        planned_hourly_pay=hourly_pay(people.pay, people.minutes),
         expected_end=_expected_end(sorted(ends), places - done, now),
     )
+
+
+def timed_kinds(visits: Iterable[Visit]) -> set[str]:
+    """Return the kinds of annotators whose time counts: simulated ones only where nobody else came."""
+    kinds: set[str] = {visit.annotator_kind for visit in visits}
+    return {"human"} if "human" in kinds else kinds
 
 
 def _state(visit: Visit, now: float) -> str:
@@ -134,7 +139,8 @@ def _state(visit: Visit, now: float) -> str:
     return "dropped" if visit.seat is None or overdue else "at_work"
 
 
-def _hourly(pay: Decimal | None, minutes: float | None) -> Decimal | None:
+def hourly_pay(pay: Decimal | None, minutes: float | None) -> Decimal | None:
+    """Return what a form pays an hour where it takes some minutes; ``None`` where one of them is not known."""
     if pay is None or not minutes:
         return None
     return (pay * 60 / Decimal(repr(minutes))).quantize(CENT, ROUND_HALF_UP)

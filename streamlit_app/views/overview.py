@@ -9,13 +9,15 @@ import streamlit as st
 
 from analysis.alarms import find_alarms
 from spa.errors import AnalysisError
+from spa.responses.pace import pace_of
 from spa.responses.status import COUNTED, Status, summarise_visits
 from spa.responses.visits import Visit
 from streamlit_app import loading
-from streamlit_app.showing import plain
+from streamlit_app.showing import plain, without_empty
 
 EVERY = 15  # seconds between two looks at the store
 LOW_PAY = {"GBP": 6.0, "USD": 8.0}  # least pay an hour that Prolific allows
+FEWEST_POINTS = 3  # forms handed in from which a curve says something
 UNKNOWN = "\N{EN DASH}"
 
 
@@ -35,6 +37,7 @@ def _live() -> None:
     )
     _counts(status)
     _pace(status)
+    _curves(visits, status)
     _alarms(state, visits, status)
     _table(status)
     _raters(state)
@@ -63,14 +66,62 @@ def _pace(status: Status) -> None:
             "Planned minutes": UNKNOWN if status.planned_minutes is None else f"{status.planned_minutes:,.1f}",
             "Pay an hour": UNKNOWN if status.hourly_pay is None else f"{status.hourly_pay:,} {status.currency}",
             "Pay so far": UNKNOWN if spent is None else f"{spent:,} of {budget:,} {status.currency}",
-            "Expected end (UTC)": end,
+            "Ended (UTC)" if status.completed >= status.places else "Expected end (UTC)": end,
         }
     )
 
 
+def _curves(visits: list[Visit], status: Status) -> None:
+    """Draw what was handed in by when, and what it paid an hour, each beside what it is held against."""
+    points = pace_of(visits, status.pay)
+    if len(points) < FEWEST_POINTS:
+        return
+    handed, paid = st.columns(2)
+    with handed:
+        rows = [{"at": point.at * 1000, "value": point.handed_in} for point in points]
+        _curve(rows, "Handed in (UTC)", status.places, f"planned: {status.places:,}")
+    if points[-1].hourly_pay is None:
+        return
+    with paid:
+        rows = [{"at": point.at * 1000, "value": float(point.hourly_pay or 0)} for point in points]
+        low = LOW_PAY.get(status.currency)
+        title = f"Pay an hour at the running median ({status.currency})"
+        _curve(rows, title, low, "" if low is None else f"least that Prolific allows: {low:.2f}")
+
+
+def _curve(rows: list[dict[str, float]], title: str, against: float | None, words: str) -> None:
+    import altair as alt
+
+    line = (
+        alt.Chart(alt.InlineData(values=rows))
+        .mark_line(interpolate="step-after", color="#0072B2")
+        .encode(
+            x=alt.X("at:T", title=None, scale=alt.Scale(type="utc"), axis=alt.Axis(tickCount=4, grid=False)),
+            y=alt.Y("value:Q", title=None, scale=alt.Scale(zero=True), axis=alt.Axis(tickCount=4)),
+            tooltip=[
+                alt.Tooltip("utcyearmonthdatehoursminutes(at):T", title="UTC"),
+                alt.Tooltip("value:Q", title=title),
+            ],
+        )
+    )
+    drawn = [line]
+    if against is not None:
+        rule = alt.Chart(alt.InlineData(values=[{"value": against, "words": words}])).encode(y="value:Q")
+        drawn += [
+            rule.mark_rule(strokeDash=[4, 3], color="#D55E00"),
+            rule.mark_text(align="left", baseline="bottom", dy=-3, color="#D55E00").encode(
+                x=alt.value(4), text="words:N"
+            ),
+        ]
+    told = f"{title} over time" + ("" if against is None else f"; {words}")
+    st.caption(plain(title))
+    st.altair_chart(alt.layer(*drawn).properties(height=150), alt=told)
+
+
 def _metrics(shown: dict[str, str]) -> None:
-    for column, (title, value) in zip(st.columns(len(shown)), shown.items(), strict=True):
-        column.metric(title, value)
+    with st.container(horizontal=True, gap="large"):
+        for title, value in shown.items():
+            st.metric(title, value, width="content")
 
 
 def _alarms(state: str, visits: list[Visit], status: Status) -> None:
@@ -104,13 +155,13 @@ def _table(status: Status) -> None:
 
 
 def _raters(state: str) -> None:
-    counted = loading.rater_calls(state)
-    if not counted:
+    index = loading.rater_calls(state)
+    if not index.counts:
         return
     st.subheader("LLM raters")
     rows = []
-    for rater in dict.fromkeys(each.rater for each in counted):
-        own = [each for each in counted if each.rater == rater]
+    for rater in index.raters:
+        own = [each for each in index.counts if each.rater == rater]
         costs = [each.cost for each in own if each.cost is not None]
         rows.append(
             {
@@ -121,4 +172,4 @@ def _raters(state: str) -> None:
                 "Cost": float(sum(costs)) if costs else None,
             }
         )
-    st.dataframe(rows, hide_index=True)
+    st.dataframe(without_empty(rows), hide_index=True)

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 
 import streamlit as st
 
-from spa.annotators.raters.calls import CallCount, RaterCall, find_calls
+from spa.annotators.raters.calls import CallCount, CallIndex, RaterCall, read_calls
 from streamlit_app import loading
-from streamlit_app.showing import plain, show_sections
+from streamlit_app.showing import plain, show_sections, without_empty
 
 SECTIONS = ("raters", "llm-vs-people", "calibration", "explanations")
 PAGE = 100  # calls shown at once
@@ -21,21 +21,21 @@ def show() -> None:
     """Draw the page."""
     state = loading.state()
     st.title("Raters")
-    counted = loading.rater_calls(state)
+    index = loading.rater_calls(state)
     if not loading.has_store():
         _same_answers(state)
         if not show_sections(loading.sections(state, SECTIONS)):
             st.info("No annotator of these tables is an LLM; --llm ID names those that are.")
         return
-    if not counted:
+    if not index.counts:
         st.info("No LLM has been asked yet; `spa rate` does that.")
         return
     parts = [SIDE_BY_SIDE, CALLS]
     part = st.segmented_control("Part", parts, default=SIDE_BY_SIDE, required=True, label_visibility="collapsed")
     if part == CALLS:
-        _calls(counted)
+        _calls(index)
         return
-    st.dataframe([_tally(each) for each in counted], hide_index=True)
+    st.dataframe(without_empty([_tally(each) for each in index.counts]), hide_index=True)
     _same_answers(state)
     show_sections(loading.sections(state, SECTIONS))
 
@@ -60,18 +60,17 @@ def _same_answers(state: str) -> None:
             st.warning(f"{plain(each.annotator_id)} gave one and the same answer to everything.")
 
 
-def _calls(counted: list[CallCount]) -> None:
+def _calls(index: CallIndex) -> None:
     columns = st.columns(3)
-    rater = columns[0].selectbox("Rater", list(dict.fromkeys(each.rater for each in counted)))
-    own = {each.outcome: each.calls for each in counted if each.rater == rater}
+    rater = columns[0].selectbox("Rater", index.raters)
+    own = {each.outcome: each.calls for each in index.counts if each.rater == rater}
     outcome = columns[1].selectbox("Outcome", [EVERY, *own], format_func=lambda name: _counted(name, own))
-    total = sum(own.values()) if outcome == EVERY else own[outcome]
-    pages = max(1, -(-total // PAGE))
+    numbers = index.of(rater, None if outcome == EVERY else outcome)
+    pages = max(1, -(-len(numbers) // PAGE))
     page = int(columns[2].number_input(f"Page of {pages:,}", 1, pages, 1))
-    only = None if outcome == EVERY else outcome
-    calls = find_calls(loading.workspace().store, rater, only, limit=PAGE, offset=(page - 1) * PAGE)
+    calls = read_calls(loading.workspace().store, numbers[(page - 1) * PAGE : page * PAGE])
     picked = st.dataframe(
-        [_line(call) for call in calls], hide_index=True, on_select="rerun", selection_mode="single-row"
+        without_empty([_line(call) for call in calls]), hide_index=True, on_select="rerun", selection_mode="single-row"
     )
     rows = picked["selection"]["rows"]
     if rows:
@@ -93,7 +92,7 @@ def _line(call: RaterCall) -> dict[str, object]:
         "Outcome": call.outcome,
         "Seconds": None if call.seconds is None else round(call.seconds, 2),
         "What was wrong": call.facts.get("detail"),
-        "Answer": (call.response or "")[:200],
+        "Answer": call.said[:200],
     }
 
 

@@ -87,11 +87,12 @@ def _choose(kept: list[Entry], blind: bool) -> Entry:
     """Let the reviewer go through the queue; the place in it survives a decision."""
     ids = [entry.visit.submission_id for entry in kept]
     place = ids.index(st.session_state[CHOSEN]) if st.session_state.get(CHOSEN) in ids else 0
-    back, on, told = st.columns([1, 1, 6], vertical_alignment="center")
-    if back.button("Previous", shortcut="k", disabled=place == 0):
-        place -= 1
-    if on.button("Next", shortcut="j", disabled=place == len(ids) - 1):
-        place += 1
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if st.button("Previous", shortcut="k", disabled=place == 0):
+            place -= 1
+        if st.button("Next", shortcut="j", disabled=place == len(ids) - 1):
+            place += 1
+        told = st.empty()
     with st.expander(f"Queue of {len(ids):,}"):
         rows = [_line(entry, blind) for entry in kept]
         picked = st.dataframe(
@@ -128,8 +129,9 @@ def _facts(entry: Entry, blind: bool) -> None:
         facts.append(("Same answer", percent(profile.same_answer)))
         if not blind:
             facts += [("Agreement", number(profile.correlation)), ("Severity", number(profile.severity))]
-    for column, (title, value) in zip(st.columns(len(facts)), facts, strict=True):
-        column.metric(title, value)
+    with st.container(horizontal=True, gap="medium"):
+        for title, value in facts:
+            st.metric(title, value, width="content")
     if entry.rules and not blind:
         st.warning(f"The plan excludes this annotator: {plain(', '.join(entry.rules))}.")
 
@@ -189,12 +191,12 @@ def _decide(entry: Entry, blind: bool) -> None:
         st.info("Read-only. Start the dashboard with --reviewer NAME to decide.")
         return
     standing = entry.standing
-    columns = st.columns(3)
-    if columns[0].button("Approve", shortcut="a", type="primary", disabled=standing.payment is not None and not blind):
+    row = st.container(horizontal=True)
+    if row.button("Approve", shortcut="a", type="primary", disabled=standing.payment is not None and not blind):
         _keep(entry, "approve", reviewer)
-    if columns[2].button("Undo last", shortcut="u", disabled=_last(entry) is None):
+    leave = row.button("Leave out", shortcut="x", disabled=standing.exclusion is not None and not blind)
+    if row.button("Undo last", shortcut="u", disabled=_last(entry) is None):
         _undo(entry, reviewer)
-    leave = columns[1].button("Leave out", shortcut="x", disabled=standing.exclusion is not None and not blind)
     if leave:
         st.session_state["asked"] = (entry.visit.submission_id, "exclude")
     asked = st.session_state.get("asked")

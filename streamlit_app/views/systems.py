@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from decimal import Decimal
 from html import escape
@@ -9,11 +10,12 @@ from typing import Any
 
 import streamlit as st
 
-from analysis.figures import agreement_matrix, forest_plot, pair_matrix, rating_bars
-from analysis.report.words import p_value, percent
+from analysis.figures import forest_plot, pair_matrix
+from analysis.item_scores import ItemScore, item_scores
+from analysis.report.words import Names, number, p_value, percent
 from streamlit_app import loading
 from streamlit_app.loading import Analysed
-from streamlit_app.showing import plain, show_figure, show_sections
+from streamlit_app.showing import plain, show_figure, show_sections, without_empty
 
 PARTS = {
     "Answer": ("answer", "expected", "warnings"),
@@ -36,10 +38,6 @@ def show() -> None:
     part = st.segmented_control("Part", offered, default=offered[0], required=True, label_visibility="collapsed")
     if part in PARTS:
         show_sections(loading.sections(state, PARTS[part]))
-        if part == "Ratings":
-            _spread(found)
-        elif part == "Agreement":
-            _agreement(found)
     elif part == MATRIX:
         _matrix(found)
     elif part == BOUND:
@@ -65,37 +63,6 @@ def _offered(found: Analysed, state: str) -> list[str]:
     if results["preferences"]:
         named.append(BOUND)
     return [*named, DISAGREE] if results["disagreements"] else named
-
-
-def _spread(found: Analysed) -> None:
-    """Show how often each system got each score, of one group and criterion."""
-    counts, names = found.results["rating_counts"], found.names
-    if not counts:
-        return
-    st.subheader("How the ratings are spread")
-    group, criterion = _group_and_criterion([(row["group"], row["criterion"]) for row in counts], found)
-    rated = [row for row in counts if row["criterion"] == criterion]
-    own = [row for row in rated if row["group"] == group]
-    systems = {row["system"]: names.system(row["system"]) for row in own}
-    show_figure(rating_bars(own, scores=[row["score"] for row in rated], system_names=systems))
-
-
-def _agreement(found: Analysed) -> None:
-    """Show how far every two annotators agree, where there are few enough to see them."""
-    rows = [row for row in found.results["annotator_pairs"] if row["source"] == "ratings"]
-    if not rows:
-        return
-    st.subheader("Agreement of every two annotators (Krippendorff's alpha)")
-    group, criterion = _group_and_criterion([(row["group"], row["criterion"]) for row in rows], found)
-    show_figure(agreement_matrix(row for row in rows if (row["group"], row["criterion"]) == (group, criterion)))
-
-
-def _group_and_criterion(there: list[tuple[str, str]], found: Analysed) -> tuple[str, str]:
-    left, right = st.columns(2)
-    groups = list(dict.fromkeys(group for group, _ in there))
-    group = left.selectbox("Group", groups, format_func=found.names.group)
-    criteria = list(dict.fromkeys(criterion for own, criterion in there if own == group))
-    return group, right.selectbox("Criterion", criteria, format_func=found.names.criterion)
 
 
 def _matrix(found: Analysed) -> None:
@@ -144,9 +111,10 @@ def _bound(found: Analysed, state: str) -> None:
         st.info("No pair was asked in both directions.")
         return
     names = found.names
-    bounds = {tau: "nobody excluded" if tau is None else f"sums up to {tau:.2f}" for tau in (None, tau)}
+    group = st.selectbox("Draw", list(dict.fromkeys(row.group for row in rows)), format_func=names.group)
+    bounds = {tau: "nobody excluded" if tau is None else f"up to {tau:.2f}" for tau in (None, tau)}
     svg = forest_plot(
-        [{**asdict(row), "group": f"{names.group(row.group)}, {bounds[row.tau]}"} for row in rows],
+        [{**asdict(row), "group": bounds[row.tau]} for row in rows if row.group == group],
         system_names={system: names.system(system) for row in rows for system in (row.system_x, row.system_y)},
         criterion_names={row.criterion: names.criterion(row.criterion) for row in rows},
     )
@@ -184,39 +152,51 @@ def _disagreements(found: Analysed) -> None:
         "indifferent": "no difference found",
         None: "not tested",
     }
-    st.dataframe(
+    verdicts = without_empty(
         [
             {
                 "Asked as": names.source(said["source"]),
                 "Group": names.group(said["group"]),
-                "Outputs each": said["exposure"],
+                "Outputs each": None if said["exposure"] is None else str(said["exposure"]),
                 "Verdict": words[said["verdict"]],
                 "p, corrected": p_value(said["p_adjusted"]),
             }
             for said in chosen["verdicts"]
-        ],
-        hide_index=True,
+        ]
     )
+    st.dataframe(verdicts, hide_index=True)
     if loading.has_store():
-        _outputs(chosen["system_x"], chosen["system_y"], found)
+        _outputs(chosen["system_x"], chosen["system_y"], chosen["criterion"], found)
 
 
-def _outputs(system_x: str, system_y: str, found: Analysed) -> None:
-    """Show what both systems made of some items, side by side."""
+def _outputs(system_x: str, system_y: str, criterion: str, found: Analysed) -> None:
+    """Show what both systems made of some items side by side, and what each group said of it."""
     outputs, names = loading.workspace().outputs, found.names
-    items = outputs.items
-    first = int(st.number_input("From item", 1, max(1, len(items)), 1, step=ITEMS_SHOWN)) - 1
+    said = item_scores(loading.answers(loading.state()).tables, system_x, system_y, criterion)
+    items = [item for item in outputs.items if item.item_id in said] or list(outputs.items)
+    first = int(st.number_input(f"From item, of {len(items):,}", 1, max(1, len(items)), 1, step=ITEMS_SHOWN)) - 1
     for item in items[first : first + ITEMS_SHOWN]:
         st.markdown(f"**{plain(item.item_id)}**")
         if item.text:
             st.html(f'<div class="spa-report" dir="auto"><p>{escape(item.text)}</p></div>')
         pair = [(system, outputs.of(item.item_id, system)[0]) for system in (system_x, system_y)]
+        words = {system: _said(said.get(item.item_id, {}).get(system, ()), names) for system, _ in pair}
         if pair[0][1].image is not None:
             for column, (system, output) in zip(st.columns(2), pair, strict=True):
-                column.image(str(output.image), caption=plain(names.system(system)))
+                column.image(str(output.image), caption=plain(f"{names.system(system)}. {words[system]}"))
             continue
         cells = "".join(
-            f'<article dir="auto"><h4>{escape(names.system(system))}</h4>{escape(output.text or "")}</article>'
+            f"<article><h4>{escape(names.system(system))}</h4><small>{escape(words[system])}</small>"
+            f'<p dir="auto">{escape(output.text or "")}</p></article>'
             for system, output in pair
         )
         st.html(f'<div class="spa-report spa-outputs">{cells}</div>')
+
+
+def _said(scores: Sequence[ItemScore], names: Names) -> str:
+    """Put in words what each group said of one output."""
+    parts = []
+    for each in scores:
+        told = f"rated {number(each.value)}" if each.source == "ratings" else f"chosen by {percent(each.value)}"
+        parts.append(f"{names.group(each.group)}: {told} (n = {each.n})")
+    return "; ".join(parts)

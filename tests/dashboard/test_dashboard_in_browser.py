@@ -15,20 +15,13 @@ import pytest
 from spa.responses.decisions import Decision, read_decisions
 from spa.responses.store import Store
 from tests.dashboard.conftest import HOSTILE, SPA, Dashboard, started
+from tests.dashboard.looking import PATIENCE, choose, expect, visit
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Locator, LocatorAssertions
+    from playwright.sync_api import Browser
     from playwright.sync_api import Page as Tab
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
-PATIENCE = 60_000  # milliseconds; a busy machine is no defect
-
-
-def expect(locator: Locator) -> LocatorAssertions:
-    from playwright.sync_api import expect as eventually
-
-    eventually.set_options(timeout=PATIENCE)
-    return eventually(locator)
 
 
 @pytest.fixture
@@ -38,16 +31,6 @@ def tab(browser: Browser) -> Iterator[Tab]:
     yield page
     assert page.evaluate("window.hacked") is None
     page.close()
-
-
-def visit(tab: Tab, dashboard: Dashboard, page: str) -> None:
-    tab.goto(f"{dashboard.url}/{page}")
-    expect(tab.get_by_role("heading", level=1)).to_be_visible()
-
-
-def choose(tab: Tab, part: str) -> None:
-    """Press a part of the segmented control."""
-    tab.get_by_role("radio", name=part, exact=True).click()
 
 
 def logged(study: Path) -> list[Decision]:

@@ -1,15 +1,18 @@
-"""What the calls to LLMs came to: counted by rater and outcome, and read a page at a time."""
+"""What the calls to LLMs came to: counted by rater and outcome, and read a few at a time."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from heapq import merge
 from typing import Any
 
 from sqlalchemy import Connection, Select, select
 
+from spa.annotators.raters.endpoints.endpoint import read_body
 from spa.annotators.raters.visits import KIND
 from spa.responses.leases import PROBE, asked_from_json
 from spa.responses.store import Store
@@ -49,25 +52,54 @@ class RaterCall:
     request: str
     response: str | None
 
+    @property
+    def said(self) -> str:
+        """What the model said, out of what came back; all that came back where it said nothing."""
+        if self.response is None:
+            return ""
+        return read_body(self.response).text or self.response
 
-def count_calls(store: Store) -> list[CallCount]:
-    """Count the calls of every rater by outcome, in the order in which these first occurred.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallIndex:
+    """All calls of a store by rater and outcome: their counts, and their numbers in the journal to read them by."""
+
+    counts: tuple[CallCount, ...]  # in the order in which raters and outcomes first occurred
+    numbers: Mapping[tuple[str, str], Sequence[int]]  # by rater and outcome, ascending
+
+    @property
+    def raters(self) -> tuple[str, ...]:
+        """Return who was called, ``id`` or ``id/variant``."""
+        return tuple(dict.fromkeys(count.rater for count in self.counts))
+
+    def of(self, rater: str, outcome: str | None = None) -> Sequence[int]:
+        """Return the numbers of a rater's calls, oldest first, all or those of one outcome."""
+        if outcome is not None:
+            return self.numbers[rater, outcome]
+        return list(merge(*(numbers for (name, _), numbers in self.numbers.items() if name == rater)))
+
+
+def index_calls(store: Store) -> CallIndex:
+    """Count the calls of every rater by outcome and note where they are.
 
     Requests and answers are not read, so that 100,000 calls take about a second.
     """
     found: dict[tuple[str, str], list[Any]] = {}
+    numbers: dict[tuple[str, str], array[int]] = {}
     query = _joined(journal.c.outcome, journal.c.begun_at, journal.c.finished_at, journal.c.facts)
     with store.reading() as connection:
         for row in _chunks(connection, query):
             facts = json.loads(row.facts)
-            tally = found.setdefault((_name(row), row.outcome), [0, 0, 0, 0.0, None])
+            place = _name(row), row.outcome
+            numbers.setdefault(place, array("q")).append(row.number)
+            tally = found.setdefault(place, [0, 0, 0, 0.0, None])
             tally[0] += 1
             tally[1] += facts.get("prompt_tokens") or 0
             tally[2] += facts.get("completion_tokens") or 0
             tally[3] += 0.0 if row.finished_at is None else row.finished_at - row.begun_at
             if facts.get("cost") is not None:
                 tally[4] = (tally[4] or Decimal(0)) + Decimal(str(facts["cost"]))
-    return [
+    counts = tuple(
         CallCount(
             rater=rater,
             outcome=outcome,
@@ -78,29 +110,15 @@ def count_calls(store: Store) -> list[CallCount]:
             cost=cost,
         )
         for (rater, outcome), (calls, prompt, completion, seconds, cost) in found.items()
-    ]
+    )
+    return CallIndex(counts=counts, numbers=numbers)
 
 
-def find_calls(
-    store: Store, rater: str, outcome: str | None = None, *, limit: int = 100, offset: int = 0
-) -> list[RaterCall]:
-    """Return some of the calls of a rater (``id`` or ``id/variant``), oldest first, all or those of one outcome."""
-    named = submissions.c.annotator_id.in_((rater, rater.partition("/")[0]))
-    query = _joined(journal).where(named)
-    if outcome is not None:
-        query = query.where(journal.c.outcome == outcome)
-    calls: list[RaterCall] = []
+def read_calls(store: Store, numbers: Sequence[int]) -> list[RaterCall]:
+    """Return the calls that stand in the journal under some numbers, a page of them at most, oldest first."""
+    query = _joined(journal).where(journal.c.number.in_(list(numbers))).order_by(journal.c.number)
     with store.reading() as connection:
-        for row in _chunks(connection, query):
-            if _name(row) != rater:
-                continue
-            if offset:
-                offset -= 1
-                continue
-            calls.append(_call(row))
-            if len(calls) == limit:
-                break
-    return calls
+        return [_call(row) for row in connection.execute(query)]
 
 
 def _joined(*columns: Any) -> Select[Any]:

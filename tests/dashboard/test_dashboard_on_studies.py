@@ -1,0 +1,204 @@
+"""The dashboard on published outputs and ratings: every page opened, acted on, asserted and photographed."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+
+from tests.dashboard.conftest import SPA, Dashboard, started
+from tests.dashboard.looking import PATIENCE, choose, expect, photograph, settled, visit
+from tests.spa.scripted_server import Asked, Said, chat, http, schema_of, scripted
+from tests.test_real_studies import STORIES
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+    from playwright.sync_api import Page as Tab
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.xdist_group("browser")]
+RATERS = """
+[[raters]]
+id = "steady"
+model = "steady-1"
+base_url = "URL"
+
+[[raters]]
+id = "moody"
+model = "moody-1"
+base_url = "URL"
+variants = [{id = "plain"}, {id = "warm", temperature = 0.7}]
+
+[analysis]
+"""
+LLMS = ("Beluga-13B", "Llama-13B", "Mistral-7B")
+
+
+def value_for(question: dict[str, Any], rng: random.Random) -> object:
+    if "enum" in question:
+        return rng.choice(question["enum"])
+    return {"integer": rng.randint(30, 54), "boolean": True}.get(question["type"], "It reads well.")
+
+
+def answer(asked: Asked) -> Said:
+    """Answer the form; the model moody-1 is overloaded, refuses or chats now and then."""
+    if "response_format" not in asked.body:
+        return http(chat("ready"))
+    if asked.body["model"] == "moody-1":
+        if asked.number % 23 == 0:
+            return http({"error": {"message": "overloaded"}}, status=503)
+        if asked.number % 11 == 0:
+            return http(chat("As an AI I do not rate stories."))
+    rng = random.Random(asked.number)
+    values = {name: value_for(kind, rng) for name, kind in schema_of(asked.body)["properties"].items()}
+    return http(chat(json.dumps(values)))
+
+
+@pytest.fixture(scope="module")
+def stories(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the GPT-3 study as 90 simulated people and two raters have answered it."""
+    study = tmp_path_factory.mktemp("stories") / "study.toml"
+    with scripted(answer) as served:
+        before, _, rest = STORIES.format(outputs=shared_data / "spa_gpt3" / "stories.jsonl").partition("[[raters]]")
+        study.write_text(before + RATERS.replace("URL", served.url) + rest.partition("[analysis]")[2])
+        for command in (
+            ["build"],
+            ["simulate", "--annotators", "90"],
+            ["rate", "--rater", "steady"],
+            ["rate", "--rater", "moody"],
+        ):
+            subprocess.run([*SPA, command[0], str(study), *command[1:]], check=True, capture_output=True)
+    return study
+
+
+@pytest.fixture(scope="module")
+def dashboard(stories: Path) -> Iterator[Dashboard]:
+    with started(stories, "--reviewer", "Ana") as running:
+        yield running
+
+
+@pytest.fixture
+def tab(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Tab]:
+    width, scheme = getattr(request, "param", (1280, "light"))
+    page = browser.new_page(viewport={"width": width, "height": 1100}, color_scheme=scheme)
+    page.set_default_timeout(PATIENCE)
+    yield page
+    page.close()
+
+
+@pytest.mark.parametrize("tab", [(1280, "light"), (820, "dark")], indirect=True, ids=["desk", "tablet-in-the-dark"])
+def test_the_stories_are_watched_reviewed_and_understood(tab: Tab, dashboard: Dashboard, tmp_path: Path) -> None:
+    visit(tab, dashboard, "")
+    expect(tab.get_by_text("90 of 90")).to_be_visible()
+    expect(tab.get_by_role("heading", name="LLM raters")).to_be_visible()
+    expect(tab.locator("[data-testid=stVegaLiteChart] canvas, [data-testid=stVegaLiteChart] svg")).to_have_count(2)
+    photograph(tab, tmp_path / "overview.png")
+
+    ground = tab.locator("[data-testid=stApp]").evaluate("page => getComputedStyle(page).backgroundColor")
+    dark = tab.evaluate("matchMedia('(prefers-color-scheme: dark)').matches")
+    assert (sum(map(int, re.findall(r"\d+", ground)[:3])) < 150) == dark
+
+    visit(tab, dashboard, "submissions")
+    expect(tab.frame_locator("iframe").first.get_by_role("heading").first).to_be_visible()
+    expect(tab.get_by_text("Beside the others")).to_be_visible()
+    tab.get_by_role("button", name="Next").click()
+    expect(tab.get_by_text("2 of 90")).to_be_visible()
+    photograph(tab, tmp_path / "submission.png")
+
+    visit(tab, dashboard, "annotators")
+    expect(tab.get_by_text("Show the spread of")).to_be_visible()
+    photograph(tab, tmp_path / "annotators.png")
+
+    visit(tab, dashboard, "plan")
+    expect(tab.get_by_text("Annotators for 80")).to_be_visible()
+    photograph(tab, tmp_path / "plan.png")
+
+
+@pytest.mark.parametrize(
+    ("part", "seen"),
+    [
+        ("Answer", "human"),
+        ("Preferences", "Mean chance that the first system of a pair is better"),
+        ("Ratings", "How the ratings are spread"),
+        ("Strengths", "Bradley-Terry"),
+        ("Agreement", "Do the raters agree?"),
+        ("All pairs", "the row's system is better than the column's"),
+        ("Exclusions", "Planned bound"),
+        ("Where they disagree", "From item"),
+    ],
+)
+def test_people_and_raters_stand_side_by_side(
+    tab: Tab, dashboard: Dashboard, part: str, seen: str, tmp_path: Path
+) -> None:
+    visit(tab, dashboard, "systems")
+    choose(tab, part)
+    expect(tab.get_by_text(seen).first).to_be_visible()
+    if part == "Preferences":
+        for group in ("simulated annotators", "steady (LLM)", "moody/warm (LLM)"):
+            expect(tab.get_by_role("cell", name=group).first).to_be_visible()
+    if part == "Where they disagree":
+        expect(tab.get_by_text("(n = 1)").first).to_be_visible()
+    photograph(tab, tmp_path / "systems.png")
+
+
+def test_what_raters_failed_at_can_be_read(tab: Tab, dashboard: Dashboard, tmp_path: Path) -> None:
+    visit(tab, dashboard, "raters")
+    expect(tab.get_by_text("LLM raters side by side")).to_be_visible()
+    expect(tab.get_by_role("cell", name="moody/warm").first).to_be_visible()
+    photograph(tab, tmp_path / "raters.png")
+    choose(tab, "Calls and raw answers")
+    tab.get_by_role("combobox", name="Rater").click()
+    tab.get_by_role("option", name="moody/plain").click()
+    tab.get_by_role("combobox", name="Outcome").click()
+    unreadable = tab.get_by_role("option", name="unreadable")
+    calls = int("".join(filter(str.isdigit, unreadable.inner_text())))
+    unreadable.click()
+    table = tab.locator("[data-testid=stDataFrame] table").first
+    expect(table).to_have_attribute("aria-rowcount", str(calls + 1))
+    settled(tab)
+    tab.locator("[data-testid=stDataFrame]").first.click(position={"x": 16, "y": 52})
+    expect(tab.locator("code").filter(has_text="As an AI I do not rate stories.")).to_be_visible()
+    photograph(tab, tmp_path / "call.png")
+
+
+def test_the_report_is_taken_away_with_its_datasheet(tab: Tab, dashboard: Dashboard, tmp_path: Path) -> None:
+    visit(tab, dashboard, "report")
+    with tab.expect_download() as waiting:
+        tab.get_by_role("button", name="Results (JSON)").click()
+    waiting.value.save_as(tmp_path / "results.json")
+    results = json.loads((tmp_path / "results.json").read_text())
+    groups = {row["group"] for row in results["preferences"]}
+    assert groups == {"simulated", "steady", "moody/plain", "moody/warm"}
+    photograph(tab, tmp_path / "report.png")
+
+
+def test_the_first_page_is_found_by_its_name(tab: Tab, dashboard: Dashboard) -> None:
+    tab.goto(f"{dashboard.url}/overview")
+    expect(tab.get_by_text("90 of 90")).to_be_visible()
+
+
+def test_published_ratings_are_shown_as_they_were_downloaded(tab: Tab, shared_data: Path, tmp_path: Path) -> None:
+    downloaded = pl.read_csv(shared_data / "hanna" / "ratings.csv", infer_schema_length=None)
+    people = downloaded.filter(pl.col("rater").str.starts_with("human") | pl.col("rater").is_in(LLMS))
+    (tmp_path / "hanna").mkdir()
+    people.with_columns(pl.col("story_id") % 96).write_csv(tmp_path / "hanna" / "ratings.csv")
+    columns = {"story_id": "item_id", "rater": "annotator_id", "eval_prompt": "variant"}
+    options = [word for theirs, ours in columns.items() for word in ("--map", f"{theirs}={ours}")]
+    options += [word for llm in LLMS for word in ("--llm", llm)]
+    with started(None, "--tables", str(tmp_path / "hanna"), *options) as running:
+        visit(tab, running, "systems")
+        choose(tab, "Ratings")
+        expect(tab.get_by_role("cell", name="BertGeneration").first).to_be_visible()
+        photograph(tab, tmp_path / "ratings.png")
+        choose(tab, "Agreement")
+        expect(tab.get_by_text("Every two raters compared")).to_be_visible()
+        photograph(tab, tmp_path / "agreement.png")
+        visit(tab, running, "raters")
+        expect(tab.get_by_text("Mistral-7B").first).to_be_visible()
+        photograph(tab, tmp_path / "raters.png")
