@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -25,6 +26,7 @@ from analysis.study_facts import plan_of
 from analysis.tables import Reading, read_tables
 from spa.annotators.raters.calls import CallIndex, index_calls
 from spa.commands.workspace import Workspace, default_store, open_workspace
+from spa.errors import SpaError
 from spa.responses.changes import state_of
 from spa.responses.decisions import Decision, add_decision, read_decisions
 from spa.responses.store import Store
@@ -122,6 +124,19 @@ def under_bounds(state: str, taus: Sequence[Decimal | None]) -> list[SweepRow]:
     """Return the tests of preferences under other bounds on the sum of two directions."""
     found = answers(state)
     return consistency_sweep(found.tables, found.plan, taus=taus, study=found.facts)
+
+
+def warm_up() -> None:
+    """Work out what the first pages show; whoever opens one meanwhile waits for the same result.
+
+    What cannot be worked out, as nothing is handed in yet or a file is broken, is told where it is looked at.
+    """
+    with suppress(SpaError):
+        now = state()
+        rater_calls(now)
+        found = analysed(now).results
+        profiles(now)
+        sections(now, ("answer", "preferences" if found["preferences"] else "ratings"))
 
 
 def visits() -> list[Visit]:

@@ -1,9 +1,10 @@
-"""The process that serves the dashboard: everything heavy is loaded before the first page is asked for."""
+"""The process that serves the dashboard: everything heavy is loaded, and worked out, before it is asked for."""
 
 from __future__ import annotations
 
 import json
 import sys
+import threading
 from pathlib import Path
 
 
@@ -14,7 +15,9 @@ def main() -> None:
     settings = json.loads(sys.argv[1])
     bootstrap.load_config_options({name.replace(".", "_"): value for name, value in settings.items()})
     from streamlit_app import main as application  # loads the analysis, once it is known how loud to be
+    from streamlit_app.loading import warm_up
 
+    threading.Thread(target=warm_up, daemon=True).start()
     bootstrap.run(str(Path(application.__file__)), False, [], {})
 
 

@@ -115,10 +115,12 @@ class Taking:
                 return Taken(visit, page, ended=False, strange=True)
             self._finish(connection, visit, NO_CONSENT, now)
             return Taken(visit, page, ended=True)
-        if go == "on" or page.questions:  # a page without questions is read when it is left forward
+        strange = bool(unknown_keys(page.questions, fields))
+        again = strange and visit.fields.get(page_id) == fields  # a program in a loop must not fill the store
+        if (go == "on" or page.questions) and not again:  # a page without questions is read when it is left forward
             save_page(connection, visit.lease.submission_id, page_id, json.dumps(fields), now=now)
             visit = visit.with_fields(page, fields)
-        if unknown_keys(page.questions, fields):
+        if strange:
             return Taken(visit, page, ended=False, strange=True)
         if page.kind == "consent" and visit.lease.consented_at is None and not visit.gaps(page):
             text_hash = sha256((self.study.consent.text or "").encode()).hexdigest()

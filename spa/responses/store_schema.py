@@ -167,12 +167,12 @@ journal = Table(  # see spa.journal
     Column("scope", String, nullable=False),
     Column("key", String, nullable=False),
     Column("attempt", Integer, nullable=False),
-    Column("request", Verbatim, nullable=False),
     Column("begun_at", Float, nullable=False),  # seconds since 1970
     Column("outcome", Text, nullable=False),
-    Column("response", Verbatim),
     Column("finished_at", Float),
     Column("facts", Text, nullable=False),  # JSON
+    Column("request", Verbatim, nullable=False),  # the two long ones come last: who counts calls reads none of them
+    Column("response", Verbatim),
     UniqueConstraint("kind", "scope", "key", "attempt"),
 )
 

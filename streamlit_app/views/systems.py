@@ -34,7 +34,7 @@ def show() -> None:
     state = loading.state()
     found = loading.analysed(state)
     st.title("Systems")
-    offered = _offered(found, state)
+    offered = _offered(found)
     part = st.segmented_control("Part", offered, default=offered[0], required=True, label_visibility="collapsed")
     if part in PARTS:
         show_sections(loading.sections(state, PARTS[part]))
@@ -46,7 +46,7 @@ def show() -> None:
         _disagreements(found)
 
 
-def _offered(found: Analysed, state: str) -> list[str]:
+def _offered(found: Analysed) -> list[str]:
     """Return the parts that have something to show."""
     results = found.results
     holds = {
@@ -54,7 +54,7 @@ def _offered(found: Analysed, state: str) -> list[str]:
         "Preferences": bool(results["preferences"] or results["choices"]["pairs"]),
         "Ratings": bool(results["ratings"]["means"]),
         "Strengths": bool(results["bradley_terry"]),
-        "Exposure and checks": bool(loading.sections(state, PARTS["Exposure and checks"])),
+        "Exposure and checks": bool(results["preferences"] or results["ratings"]["pairs"]),
         "Agreement": bool(results["agreement"] or results["correlations"]),
     }
     named = [name for name in PARTS if holds[name]]

@@ -70,16 +70,14 @@ class Spa:
         }
 
     async def send(self, answers: dict[str, str], note: Note) -> None:
-        """Post the page and follow to the next; one that cannot be reached any more is asked for anew."""
+        """Post the page and follow to the next; one that was never seen is only fetched, to be answered then."""
         if not self.action:  # the page after an acknowledged one was never seen
             await self._get(self.address)
-            if self.finished:
-                return
-            answers = {name: answers.get(name, "") for name in self.offered}
+            return
         token, page_id = urlsplit(self.action).path.split("/")[2], self.page_id
         async with self.session.post(self.action, data=answers, allow_redirects=False) as response:
             await response.read()
-            if response.status == 422:
+            if response.status in (400, 422):
                 self.action = ""
             if response.status != 303:
                 raise Refused(f"post: status {response.status}")

@@ -7,6 +7,7 @@ from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 from heapq import merge
 from typing import Any
 
@@ -141,9 +142,14 @@ def _chunks(connection: Connection, query: Select[Any]) -> Iterator[Any]:
 
 
 def _name(row: Any) -> str:
-    asked = asked_from_json(row.asked)
+    return _named(row.annotator_id, row.asked)
+
+
+@lru_cache(maxsize=4096)  # a rater is asked in a few ways, and calls are many
+def _named(annotator_id: str, asked_as: str | None) -> str:
+    asked = asked_from_json(asked_as)
     variant = None if asked is None else asked.variant
-    return row.annotator_id if variant is None else f"{row.annotator_id}/{variant}"
+    return annotator_id if variant is None else f"{annotator_id}/{variant}"
 
 
 def _call(row: Any) -> RaterCall:
