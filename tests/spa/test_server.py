@@ -366,6 +366,16 @@ def test_what_is_no_answer_of_ours_is_refused(place: Place, body: bytes, headers
     assert answer.headers["content-type"] == "text/html; charset=utf-8"
 
 
+def test_a_program_that_repeats_what_no_page_asked_for_does_not_fill_the_store(place: Place) -> None:
+    token = place.token()
+    page = next(page for page in place.form(token).pages if page.questions)
+    answers = [{"elsewhere": "1"}] * 5 + [{"elsewhere": "2"}] * 2 + [{"elsewhere": "1"}]
+    for fields in answers:
+        assert place.client.post(f"/a/{token}/p/{page.page_id}", data=fields).status_code == 400
+    kept = place.workspace.store.payloads(place.lease(token).submission_id)
+    assert [json.loads(payload.body) for payload in kept] == [{"elsewhere": word} for word in ("1", "2", "1")]
+
+
 @pytest.mark.parametrize(
     ("method", "path", "status"),
     [
