@@ -74,6 +74,8 @@ def main() -> None:
         _add(table, figure)
     for figure in bench_raters.rater_beside_bare_client():
         _add(table, figure)
+    for figure in bench_raters.rater_beside_bare_client(forms=30, conversation="question"):
+        _add(table, figure)
     for figure in bench_correlations.figures():
         _add(table, figure)
     for figure in bench_hits.short_figures():
