@@ -19,6 +19,7 @@ def pair_matrix(
     rows: Iterable[Mapping[str, Any]],
     *,
     value: str = "mean",
+    systems: Iterable[str] = (),
     system_names: Mapping[str, str] | None = None,
     alternative: str = "How often the system of a row is better than that of a column.",
 ) -> str:
@@ -30,6 +31,8 @@ def pair_matrix(
         Rows of ``preferences`` or ``choices.pairs`` of one group, criterion and exposure.
     value : str
         Key of the share: ``"mean"`` or ``"win_rate"``.
+    systems : iterable of str
+        In which order they stand; those that no row names are left out, others follow as they first appear.
     system_names : mapping of str to str, optional
         Names to show instead of ids.
     alternative : str
@@ -41,7 +44,8 @@ def pair_matrix(
         An SVG document; empty where there is no pair.
     """
     listed = list(rows)
-    order = list(dict.fromkeys(row[side] for row in listed for side in ("system_x", "system_y")))
+    compared = dict.fromkeys(row[side] for row in listed for side in ("system_x", "system_y"))
+    order = list(dict.fromkeys([*(system for system in systems if system in compared), *compared]))
     cells = []
     for row in listed:
         share = row.get(value)

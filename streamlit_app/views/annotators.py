@@ -55,7 +55,9 @@ def show() -> None:
         rules.setdefault(row["annotator_id"], []).append(row["rule"].replace("_", " "))
     frame = _frame(people, rules)
     shown = frame.drop([name for name in frame.columns if frame[name].null_count() == frame.height])
-    st.dataframe(shown, hide_index=True, column_config=_config(shown.columns), height=min(600, 38 * (frame.height + 1)))
+    height = min(600, 38 * (frame.height + 1))
+    blank = shown.with_columns(pl.col(pl.String).fill_null(""))
+    st.dataframe(blank, hide_index=True, column_config=_config(shown.columns), height=height)
     csv_button("Download as CSV", shown, f"{loading.options().name}-annotators.csv")
     _spread(shown)
 

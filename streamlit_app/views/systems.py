@@ -85,6 +85,7 @@ def _matrix(found: Analysed) -> None:
     svg = pair_matrix(
         shown,
         value=sources[title][1],
+        systems=[row["id"] for row in (results["study"] or {}).get("systems", ())],
         system_names={system: names.system(system) for row in shown for system in (row["system_x"], row["system_y"])},
     )
     show_figure(svg)

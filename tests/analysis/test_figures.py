@@ -117,6 +117,12 @@ def test_a_matrix_shows_each_pair_from_both_sides():
     assert pair_matrix([]) == ""
 
 
+def test_all_pairs_stand_in_the_order_of_the_study():
+    rows = [{"system_x": "x", "system_y": "z", "mean": 0.5}, {"system_x": "y", "system_y": "x", "mean": 0.5}]
+    names = [word for word in texts(pair_matrix(rows, systems=["w", "z", "y"])) if word in {"w", "x", "y", "z"}]
+    assert names == ["z", "y", "x"] * 2
+
+
 def test_agreement_stands_on_both_sides_of_the_diagonal():
     rows = [{"annotator_x": "a", "annotator_y": "b", "krippendorff_alpha": -0.25, "cohen_kappa": 0.5}]
     assert texts(agreement_matrix(rows)).count("\u22120.25") == 2
