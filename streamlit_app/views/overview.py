@@ -146,12 +146,13 @@ def _table(status: Status) -> None:
     rows = [
         {
             "Source": line.source,
-            "Group": line.people_group or "",
+            "Group": line.people_group,
+            "Planned": line.places,
             **{name.replace("_", " ").capitalize(): getattr(line, name) for name in kept},
         }
         for line in status.lines
     ]
-    st.dataframe(rows, hide_index=True)
+    st.dataframe(without_empty(rows), hide_index=True)
 
 
 def _raters(state: str) -> None:
