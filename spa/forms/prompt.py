@@ -246,8 +246,12 @@ class _Rendering:
 
 
 def _material(exhibit: Exhibit, text: str) -> tuple[Part, ...]:
-    if exhibit.image is not None:
-        return (ImagePart(path=exhibit.image),)
+    return _fenced(text) if exhibit.image is None else (ImagePart(path=exhibit.image),)
+
+
+@lru_cache(maxsize=1024)  # an output is shown to many, and in the question conversation again for every question
+def _fenced(text: str) -> tuple[Part, ...]:
+    """Render a text between fences longer than any that stands in it."""
     fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
     return (
         TextPart(text=f"{fence}\n", wrapper="fence"),
