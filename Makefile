@@ -8,7 +8,7 @@ demo: $(VENV)/.installed
 	$(BIN)/spa demo --out demo-out
 
 test: $(VENV)/.installed-test .venv-awscli/bin/aws
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -n 3 --dist loadgroup
 
 test-failed: $(VENV)/.installed-test
 	$(BIN)/python -m pytest --last-failed --last-failed-no-failures none

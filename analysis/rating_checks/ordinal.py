@@ -18,6 +18,9 @@ TOO_MANY = f"more than {MOST_CATEGORIES} different ratings: an ordinal model is 
 ONE_CATEGORY = "every rating is the same"
 SEPARATED = "no finite odds: the ratings of the two overlap in one category at most (separation)"
 NOT_CONVERGED = "the ordinal model did not converge"
+NO_SPREAD = "the units do not differ in how they tell the two apart: no spread to test against"
+ROUNDING = 1e-12  # a variance this small beside those of the two systems is what rounding left of none
+FLOOR = 1e-14  # and so is one of log-odds below this: the fit itself is no more exact
 STEPS, SMALL = 100, 1e-10
 
 
@@ -51,7 +54,10 @@ class OrdinalFit:
         n_parameters = int(np.sum(self.part == self.part[x])) - 1 + self.n_thresholds
         if self.n_clusters <= n_parameters:
             return None, None, f"{self.n_clusters} units are too few for the {n_parameters} numbers of the model"
-        variance = self.covariance[x, x] + self.covariance[y, y] - 2 * self.covariance[x, y]
+        own = self.covariance[x, x] + self.covariance[y, y]
+        variance = own - 2 * self.covariance[x, y]
+        if not variance > max(ROUNDING * own, FLOOR):
+            return None, None, NO_SPREAD
         return float(self.log_odds[x] - self.log_odds[y]), float(np.sqrt(variance)), None
 
 

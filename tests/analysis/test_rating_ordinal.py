@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from statsmodels.miscmodels.ordinal_model import OrderedModel
 
 from analysis import fit_ordinal
+from analysis.rating_checks.ordinal import NO_SPREAD
 from tests.analysis.answers import ratings, run
 
 Array = np.ndarray[Any, Any]
@@ -120,3 +121,23 @@ def test_a_reason_that_holds_for_all_pairs_is_said_once() -> None:
     assert (row["system_x"], row["system_y"], row["p_value"]) == (None, None, None)
     assert "more than 11" in row["reason"]
     assert len([check for check in checks if check["method"] == "wilcoxon"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("scores", "systems"),
+    [
+        ([1, 3, 2, 3, 2, 2], [0, 0, 1, 0, 0, 2]),
+        ([1, 1, 3, 2, 2, 3], [0, 2, 2, 1, 2, 0]),
+        ([1, 2, 2, 2, 3], [0, 1, 2, 1, 0]),
+    ],
+)
+def test_units_that_do_not_differ_are_no_test(scores: list[int], systems: list[int]) -> None:
+    units = [number % 5 for number in range(len(scores))]
+    fit = fit_ordinal(scores, systems, units)
+    told = [fit.difference(x, y) for x in range(3) for y in range(x)]
+    assert NO_SPREAD in [reason for *_, reason in told]
+    assert all(se is None or se > 1e-9 for _, se, _ in told)
+    rows = [(f"a{unit}", f"i{n}", "xyz"[systems[n]], scores[n]) for n, unit in enumerate(units)]
+    robust = [row for row in run(ratings=ratings(rows))["ratings"]["robustness"] if row["method"] == "ordinal"]
+    assert len(robust) == 3
+    assert all(row["reason"] if row["p_value"] is None else 0 <= row["p_value"] <= 1 for row in robust)

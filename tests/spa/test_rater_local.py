@@ -338,7 +338,7 @@ def test_every_manner_of_looking_gives_the_same(models: Path) -> None:
         found.setdefault(manner, []).append(dict(told.probabilities))
     for manner in ("packed", "in steps", "copied"):
         for one_told, right in zip(found[manner], found["alone"], strict=True):
-            assert one_told == pytest.approx(right, abs=1e-6)
+            assert one_told == pytest.approx(right, abs=1e-5)  # sums of 32-bit numbers in another order
 
 
 @pytest.mark.slow
