@@ -6,6 +6,7 @@ import json
 import random
 import re
 import subprocess
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -46,15 +47,27 @@ def value_for(question: dict[str, Any], rng: random.Random) -> object:
     return {"integer": rng.randint(30, 54), "boolean": True}.get(question["type"], "It reads well.")
 
 
-def answer(asked: Asked) -> Said:
-    """Answer the form; the model moody-1 is overloaded, refuses or chats now and then."""
-    if "response_format" not in asked.body:
-        return http(chat("ready"))
-    if asked.body["model"] == "moody-1":
-        if asked.number % 23 == 0:
-            return http({"error": {"message": "overloaded"}}, status=503)
-        if asked.number % 11 == 0:
-            return http(chat("As an AI I do not rate stories."))
+class Models:
+    """Two models that answer the form; moody-1 is overloaded or refuses now and then, in whatever way it is asked."""
+
+    def __init__(self) -> None:
+        self.asked: Counter[float | None] = Counter()  # how often moody-1 was, by temperature
+
+    def answer(self, asked: Asked) -> Said:
+        """Answer one request."""
+        if "response_format" not in asked.body:
+            return http(chat("ready"))
+        if asked.body["model"] == "moody-1":
+            way = asked.body.get("temperature")
+            self.asked[way] += 1
+            if self.asked[way] % 23 == 0:
+                return http({"error": {"message": "overloaded"}}, status=503)
+            if self.asked[way] % 11 == 0:
+                return http(chat("As an AI I do not rate stories."))
+        return answers(asked)
+
+
+def answers(asked: Asked) -> Said:
     rng = random.Random(asked.number)
     values = {name: value_for(kind, rng) for name, kind in schema_of(asked.body)["properties"].items()}
     return http(chat(json.dumps(values)))
@@ -64,7 +77,7 @@ def answer(asked: Asked) -> Said:
 def stories(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the GPT-3 study as 90 simulated people and two raters have answered it."""
     study = tmp_path_factory.mktemp("stories") / "study.toml"
-    with scripted(answer) as served:
+    with scripted(Models().answer) as served:
         before, _, rest = STORIES.format(outputs=shared_data / "spa_gpt3" / "stories.jsonl").partition("[[raters]]")
         study.write_text(before + RATERS.replace("URL", served.url) + rest.partition("[analysis]")[2])
         for command in (
