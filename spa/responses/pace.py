@@ -6,6 +6,7 @@ from bisect import insort
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
+from statistics import median
 
 from spa.responses.status import hourly_pay, timed_kinds
 from spa.responses.visits import Visit
@@ -50,8 +51,5 @@ def pace_of(visits: Iterable[Visit], pay: Decimal | None) -> list[PacePoint]:
 
 
 def _point(at: float, seconds: list[float], pay: Decimal | None) -> PacePoint:
-    middle = len(seconds) // 2
-    typical = seconds[middle] if len(seconds) % 2 else (seconds[middle - 1] + seconds[middle]) / 2
-    return PacePoint(
-        at=at, handed_in=len(seconds), median_minutes=typical / 60, hourly_pay=hourly_pay(pay, typical / 60)
-    )
+    minutes = median(seconds) / 60
+    return PacePoint(at=at, handed_in=len(seconds), median_minutes=minutes, hourly_pay=hourly_pay(pay, minutes))

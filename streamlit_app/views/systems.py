@@ -37,7 +37,8 @@ def show() -> None:
     offered = _offered(found)
     part = st.segmented_control("Part", offered, default=offered[0], required=True, label_visibility="collapsed")
     if part in PARTS:
-        show_sections(loading.sections(state, PARTS[part]))
+        if not show_sections(loading.sections(state, PARTS[part])):
+            st.info("These answers allow nothing of this kind.")
     elif part == MATRIX:
         _matrix(found)
     elif part == BOUND:
