@@ -16,14 +16,22 @@ from typing import Any, cast
 from sqlalchemy import Connection, Row, Select, bindparam, insert, select, update
 
 from spa.errors import ResponseError
+from spa.responses.prepared import Prepared
 from spa.responses.store import Store
-from spa.responses.store_schema import journal
+from spa.responses.store_schema import journal, to_bytes
 
 STARTED = "started"
 # Statements that are run for every call, built once
-_BEGUN = ("kind", "scope", "key", "attempt", "request", "begun_at", "outcome")
-_INSERT = insert(journal)
-_FINISH = (
+_BEGIN = Prepared(
+    insert(journal).values(
+        {
+            "outcome": STARTED,
+            "facts": "{}",
+            **{name: bindparam(name) for name in ("kind", "scope", "key", "attempt", "begun_at", "request")},
+        }
+    )
+)
+_FINISH = Prepared(
     update(journal)
     .where(
         journal.c.kind == bindparam("of_kind"),
@@ -33,6 +41,7 @@ _FINISH = (
         journal.c.outcome == STARTED,
     )
     .values({name: bindparam(name) for name in ("outcome", "response", "finished_at", "facts")})
+    .returning(journal.c.number)
 )
 
 
@@ -114,8 +123,15 @@ def begin(connection: Connection, kind: str, scope: str, key: str, request: str,
         last = connection.scalar(select(journal.c.attempt).where(*own).order_by(journal.c.attempt.desc()).limit(1))
         attempt = (last or 0) + 1
     call = Call(kind=kind, scope=scope, key=key, attempt=attempt, request=request, begun_at=time.time())
-    row = {name: getattr(call, name) for name in _BEGUN}
-    connection.execute(_INSERT, {**row, "facts": "{}"})
+    _BEGIN.rows(
+        connection,
+        kind=kind,
+        scope=scope,
+        key=key,
+        attempt=attempt,
+        begun_at=call.begun_at,
+        request=to_bytes(request),
+    )
     return call
 
 
@@ -137,20 +153,18 @@ def finish(connection: Connection, call: Call, outcome: str, *, response: str | 
         If the call was never begun, or has an outcome already.
     """
     done = replace(call, outcome=outcome, response=response, finished_at=time.time(), facts=dict(facts))
-    changed = connection.execute(
-        _FINISH,
-        {
-            "of_kind": call.kind,
-            "of_scope": call.scope,
-            "of_key": call.key,
-            "of_attempt": call.attempt,
-            "outcome": outcome,
-            "response": response,
-            "finished_at": done.finished_at,
-            "facts": json.dumps(done.facts, sort_keys=True, ensure_ascii=True),
-        },
+    changed = _FINISH.rows(
+        connection,
+        of_kind=call.kind,
+        of_scope=call.scope,
+        of_key=call.key,
+        of_attempt=call.attempt,
+        outcome=outcome,
+        response=None if response is None else to_bytes(response),
+        finished_at=done.finished_at,
+        facts=json.dumps(done.facts, sort_keys=True, ensure_ascii=True),
     )
-    if changed.rowcount != 1:
+    if len(changed) != 1:
         raise ResponseError(
             f"journal: attempt {call.attempt} of {call.kind} {call.scope} {call.key} was wanted as begun and not "
             "finished, got another state; is the same command running twice?"

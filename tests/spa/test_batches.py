@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -131,3 +132,64 @@ def test_processes_that_wait_for_one_another_both_get_through(postgres_url: str)
         for _ in range(3):
             asyncio.run(both())
         assert (one.meta("a"), one.meta("b")) == ("6", "6")
+
+
+def test_a_pause_lets_others_share_a_transaction_that_come_a_little_later(store: Store) -> None:
+    transactions = 0
+
+    async def many(pause: float) -> int:
+        nonlocal transactions
+        transactions = 0
+        writer = BatchedWriter(store, pause=pause)
+        begin = writer._begin
+
+        def counted() -> Any:
+            nonlocal transactions
+            transactions += 1
+            return begin()
+
+        writer._begin = counted  # type: ignore[method-assign]
+
+        async def one(number: int) -> int:
+            await asyncio.sleep(0.02 * number)
+            return await writer.write(lambda connection: number)
+
+        assert await asyncio.gather(*(one(number) for number in range(5))) == list(range(5))
+        return transactions
+
+    assert asyncio.run(many(0.5)) == 1
+    assert asyncio.run(many(0.0)) > 1
+
+
+def test_a_loop_that_has_ended_holds_up_nobody_else(store: Store) -> None:
+    writer = BatchedWriter(store, pause=0.2)
+
+    async def leaves() -> None:
+        task = asyncio.create_task(writer.write(lambda connection: time.sleep(0.3)))
+        await asyncio.sleep(0.25)  # by now the work is under way
+        task.cancel()
+
+    asyncio.run(leaves())
+
+    async def stays() -> int:
+        return await writer.write(lambda connection: 7)
+
+    assert asyncio.run(stays()) == 7
+
+
+def test_closing_begins_nothing_that_waits(store: Store, caplog: pytest.LogCaptureFixture) -> None:
+    written: list[int] = []
+
+    async def many() -> None:
+        writer = BatchedWriter(store)
+        first = asyncio.create_task(writer.write(lambda connection: time.sleep(0.3)))
+        await asyncio.sleep(0.1)
+        second = asyncio.create_task(writer.write(lambda connection: written.append(2)))
+        await asyncio.sleep(0)
+        second.cancel()
+        writer.close()
+        await first
+
+    asyncio.run(many())
+    assert written == []
+    assert not caplog.records

@@ -42,6 +42,7 @@ TRIES = 4  # requests in one run for a turn that the endpoint does not answer
 TRIES_BUSY = 10  # where it says that there are too many
 GIVING_UP = 8  # visits in a row that nobody answered: the endpoint is down
 
+TOGETHER = 0.005  # seconds that a record waits for others; a model takes a hundred times as long to answer
 YOUNG = 20_000  # new objects after which Python looks for cycles among them; its default is 700
 
 
@@ -153,7 +154,6 @@ class RatingRun:
     ) -> None:
         self._forms = forms
         self._store = forms.store
-        self._writer = BatchedWriter(forms.store)
         self._wording = wording
         self._endpoint = endpoint
         self._purse = purse
@@ -169,6 +169,7 @@ class RatingRun:
         """Work through the visits, as many at once as the endpoint lets us and ``most`` at the most."""
         self.summary.visits = len(visits)
         self._allowance = Allowance(most, sleep=self._waiting.sleep)
+        self._writer = BatchedWriter(self._store, pause=TOGETHER if most > 1 else 0.0)
         self._progress, self._began = progress, time.monotonic()
         waiting = standings(self._store, visits, self._forms.expect)
 
@@ -242,7 +243,7 @@ class RatingRun:
     async def _ask(self, talk: Talk, lease: Lease) -> tuple[Talk, str | None]:
         """Put what is open until the endpoint answers; return the outcome too where it does not."""
         request = talk.request(self._wording)
-        read, said = expected_tokens(request)
+        read, said = expected_tokens(request) if self._purse.counts else (0, 0)
         record = self._endpoint.record(request)
         for trial in range(TRIES_BUSY):
             aside = self._purse.set_aside(read, said)
