@@ -10,8 +10,8 @@ demo: $(VENV)/.installed
 test: $(VENV)/.installed-test .venv-awscli/bin/aws
 	$(BIN)/python -m pytest -n 3 --dist loadgroup
 
-test-failed: $(VENV)/.installed-test
-	$(BIN)/python -m pytest --last-failed --last-failed-no-failures none
+test-failed: $(VENV)/.installed-test  # in one worker, as the names of what failed hold their groups
+	$(BIN)/python -m pytest -n 1 --dist loadgroup --last-failed --last-failed-no-failures none
 
 check: $(VENV)/.installed-check
 	$(BIN)/ruff format --check .

@@ -15,6 +15,7 @@ from click.testing import CliRunner
 
 from spa.cli import main
 
+pytestmark = pytest.mark.xdist_group("real-studies")  # which are answered once
 STORIES = """
 id = "gpt3-stories"
 title = "Which author is the better fiction writer?"

@@ -145,6 +145,9 @@ def test_the_copy_leaves_the_study_as_it_is_and_names_its_files(tmp_path: Path) 
     ]
 
 
+ONCE = pytest.mark.xdist_group("rehearsal")  # which is held once for its tests
+
+
 @pytest.fixture(scope="module")
 def bad_day(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, dict[str, Any]]:
     folder = tmp_path_factory.mktemp("rehearsed")
@@ -154,6 +157,7 @@ def bad_day(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, dict[
     return study, out, told
 
 
+@ONCE
 def test_the_bill_is_the_estimate_whatever_people_and_network_do(bad_day: tuple[Path, Path, dict[str, Any]]) -> None:
     """Eight places at 2.50 and a third are 26.67; all faults happened; one study, each bonus once."""
     _, out, told = bad_day
@@ -167,6 +171,7 @@ def test_the_bill_is_the_estimate_whatever_people_and_network_do(bad_day: tuple[
     assert rows(out, "SELECT count(*) FROM submissions WHERE status = 'APPROVED'") == [(8,)]
 
 
+@ONCE
 def test_everybody_is_accounted_for(bad_day: tuple[Path, Path, dict[str, Any]]) -> None:
     """Who came is told by what they did; who left is not in the answers; those are marked as simulated."""
     _, out, told = bad_day
@@ -187,6 +192,7 @@ def test_everybody_is_accounted_for(bad_day: tuple[Path, Path, dict[str, Any]]) 
     assert "Fluent languages: Frisian, Hours of reading a week" in page
 
 
+@ONCE
 def test_a_rehearsal_that_is_run_again_does_nothing_again(bad_day: tuple[Path, Path, dict[str, Any]]) -> None:
     study, out, told = bad_day
     shares = [f"--share={name}=0.12" for name in ("drops-out", "returns", "no-answers", "screened-out", "declines")]
