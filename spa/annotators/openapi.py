@@ -12,6 +12,7 @@ from typing import Any
 from spa.annotators.posts import FORM_TYPE
 
 Answers = dict[int, str]
+Paths = dict[str, dict[str, dict[str, Any]]]
 HTML = "text/html"
 JSON = "application/json"
 GONE_OR_FULL = "The time is over, or all places are taken"
@@ -41,59 +42,7 @@ FIELDS = {
 
 def describe(version: str) -> dict[str, Any]:
     """Return the document: every path, what it may be sent and how it answers."""
-    closed: Answers = {200: "The numbers", 401: "Without the administrator's token"}
-    paths: dict[str, dict[str, Any]] = {
-        "/": {
-            "get": operation("The open door", {200: "A page with a button", 403: "The link names no group"}),
-            "post": operation(
-                "Become one person with a link",
-                {303: "To the link", 403: "Posted by another site, or the link names no group", 410: GONE_OR_FULL},
-            ),
-        },
-        "/health": {"get": operation("Whether the server and its store answer", {200: "They do"}, media=JSON)},
-        "/static/{name}": {
-            "get": operation("Style sheet and script", {200: "The file", 404: "No such file"}, media="*/*")
-        },
-        "/a/{token}": {
-            "get": operation(
-                "Go to the page that is due", {303: "To the page", 403: "Not yet", 404: UNKNOWN, 410: GONE_OR_FULL}
-            )
-        },
-        "/a/{token}/p/{page_id}": {
-            "get": operation("One page", {200: "The page", 303: "To the due page", 404: UNKNOWN, 410: GONE_OR_FULL}),
-            "post": operation(
-                "Save a page",
-                {
-                    204: "The draft is saved",
-                    303: "Saved; to the next page",
-                    400: "Saved as it came, but the fields are not those of the page; or no form post",
-                    403: "Posted by another site",
-                    404: UNKNOWN,
-                    408: "The body did not arrive in time",
-                    410: GONE_OR_FULL,
-                    413: "Larger than any answer",
-                    415: "Not a form post",
-                    422: "Saved; the page again, with what is missing",
-                },
-                parameters=[GO],
-                body=FIELDS,
-            ),
-        },
-        "/a/{token}/done": {
-            "get": operation(
-                "The end",
-                {200: "How the visit ended", 303: "To the due page or the platform", 404: UNKNOWN, 410: GONE_OR_FULL},
-            )
-        },
-        "/a/{token}/next": {
-            "post": operation("Begin the next session", {303: "To it", 403: "Not yet", 404: UNKNOWN, 410: GONE_OR_FULL})
-        },
-        "/a/{token}/image/{exhibit_id}": {
-            "get": operation("An image", {200: "The image", 404: UNKNOWN, 410: GONE_OR_FULL}, media="*/*")
-        },
-        "/admin/status": {"get": operation("How the study stands", closed, media=JSON, secured=True)},
-        "/metrics": {"get": operation("The same for Prometheus", closed, media="text/plain", secured=True)},
-    }
+    paths = {**for_everybody(), **for_a_person(), **for_the_administrator()}
     for path, operations in paths.items():
         places = [
             {"name": name, "in": "path", "required": True, **facts}
@@ -111,6 +60,80 @@ def describe(version: str) -> dict[str, Any]:
         },
         "paths": paths,
         "components": {"securitySchemes": {"administrator": {"type": "http", "scheme": "bearer"}}},
+    }
+
+
+def for_everybody() -> Paths:
+    """Return what needs no link: the open door, whether the server is well, and the files of its pages."""
+    return {
+        "/": {
+            "get": operation("The open door", {200: "A page with a button", 403: "The link names no group"}),
+            "post": operation(
+                "Become one person with a link",
+                {303: "To the link", 403: "Posted by another site, or the link names no group", 410: GONE_OR_FULL},
+            ),
+        },
+        "/health": {"get": operation("Whether the server and its store answer", {200: "They do"}, media=JSON)},
+        "/static/{name}": {
+            "get": operation("Style sheet and script", {200: "The file", 404: "No such file"}, media="*/*")
+        },
+    }
+
+
+def for_a_person() -> Paths:
+    """Return what lies behind a person's link."""
+    return {
+        "/a/{token}": {
+            "get": operation(
+                "Go to the page that is due", {303: "To the page", 403: "Not yet", 404: UNKNOWN, 410: GONE_OR_FULL}
+            )
+        },
+        "/a/{token}/p/{page_id}": {
+            "get": operation("One page", {200: "The page", 303: "To the due page", 404: UNKNOWN, 410: GONE_OR_FULL}),
+            "post": saving_a_page(),
+        },
+        "/a/{token}/done": {
+            "get": operation(
+                "The end",
+                {200: "How the visit ended", 303: "To the due page or the platform", 404: UNKNOWN, 410: GONE_OR_FULL},
+            )
+        },
+        "/a/{token}/next": {
+            "post": operation("Begin the next session", {303: "To it", 403: "Not yet", 404: UNKNOWN, 410: GONE_OR_FULL})
+        },
+        "/a/{token}/image/{exhibit_id}": {
+            "get": operation("An image", {200: "The image", 404: UNKNOWN, 410: GONE_OR_FULL}, media="*/*")
+        },
+    }
+
+
+def saving_a_page() -> dict[str, Any]:
+    """Return the one operation that takes answers, with all that can be wrong with a post."""
+    return operation(
+        "Save a page",
+        {
+            204: "The draft is saved",
+            303: "Saved; to the next page",
+            400: "Saved as it came, but the fields are not those of the page; or no form post",
+            403: "Posted by another site",
+            404: UNKNOWN,
+            408: "The body did not arrive in time",
+            410: GONE_OR_FULL,
+            413: "Larger than any answer",
+            415: "Not a form post",
+            422: "Saved; the page again, with what is missing",
+        },
+        parameters=[GO],
+        body=FIELDS,
+    )
+
+
+def for_the_administrator() -> Paths:
+    """Return what opens with the administrator's token only."""
+    closed: Answers = {200: "The numbers", 401: "Without the administrator's token"}
+    return {
+        "/admin/status": {"get": operation("How the study stands", closed, media=JSON, secured=True)},
+        "/metrics": {"get": operation("The same for Prometheus", closed, media="text/plain", secured=True)},
     }
 
 
