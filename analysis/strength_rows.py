@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -117,32 +117,35 @@ def strength_table(
     if not len(compared):
         return None
     names = [systems[place] for place in compared.tolist()]
-    found = bradley_terry(
-        of[: len(judgements.x)],
-        of[len(judgements.x) :],
-        judgements.won,
-        systems=names,
-        clusters=judgements.clusters(plan.unit),
-        weights=judgements.weights,
-        regularisation=plan.regularisation,
-        confidence=plan.confidence,
-        rng=np.random.default_rng(plan.seed),
+    found = _fit(of, judgements, names, plan, judgements.clusters(plan.unit), rng=np.random.default_rng(plan.seed))
+    two_way = _two_way(of, judgements, names, plan)
+    turned = source == "ratings_bt" and criterion in plan.lower_is_better
+    keys = {"source": source, "group": group, "criterion": criterion}
+    return StrengthTable(
+        source=source,
+        group=group,
+        criterion=criterion,
+        all_systems=tuple(systems),
+        compared=compared,
+        found=found,
+        turned=turned,
+        rows=[{**keys, **row} for row in _rows(names, found, two_way, turned, plan.regularisation)],
     )
-    found = _rounded(found)
+
+
+def _rows(
+    names: Sequence[str], found: BradleyTerry, two_way: BradleyTerry | None, turned: bool, regularisation: float | None
+) -> Iterator[dict[str, Any]]:
+    """Yield what is said of each system: strength, intervals and ranks, or why there are none."""
     known = np.isfinite(found.strength)
     values = {names[place]: float(found.strength[place]) for place in np.flatnonzero(known).tolist()}
-    turned = source == "ratings_bt" and criterion in plan.lower_is_better
     places = ranks(order_systems(values, tie=STRENGTH_TIE, lower_is_better=turned))
     low, high = found.rank_low, found.rank_high
     if turned:
         low, high = len(values) + 1 - high, len(values) + 1 - low
     bounded = known & (found.interval is not None)
-    two_way = _two_way(of, judgements, names, plan)
-    rows = [
-        {
-            "source": source,
-            "group": group,
-            "criterion": criterion,
+    for place, name in enumerate(names):
+        yield {
             "system": name,
             "strength": values.get(name),
             "ci_low": float(found.ci_low[place]) if bounded[place] else None,
@@ -154,21 +157,9 @@ def strength_table(
             "rank": places.get(name),
             "rank_low": int(low[place]) if bounded[place] else None,
             "rank_high": int(high[place]) if bounded[place] else None,
-            "regularisation": plan.regularisation,
+            "regularisation": regularisation,
             "reason": found.reasons[place] or (None if bounded[place] else found.no_interval),
         }
-        for place, name in enumerate(names)
-    ]
-    return StrengthTable(
-        source=source,
-        group=group,
-        criterion=criterion,
-        all_systems=tuple(systems),
-        compared=compared,
-        found=found,
-        turned=turned,
-        rows=rows,
-    )
 
 
 def _two_way(of: Ints, judgements: Judgements, names: Sequence[str], plan: Plan) -> BradleyTerry | None:
@@ -176,16 +167,30 @@ def _two_way(of: Ints, judgements: Judgements, names: Sequence[str], plan: Plan)
     item = judgements.item
     if item is None or min(judgements.n_units, compact(item)[0]) < ENOUGH_ANNOTATORS:
         return None
+    return _fit(of, judgements, names, plan, {judgements.unit: judgements.of_unit, "item": item})
+
+
+def _fit(
+    of: Ints,
+    judgements: Judgements,
+    names: Sequence[str],
+    plan: Plan,
+    clusters: Mapping[str, Ints],
+    *,
+    rng: np.random.Generator | None = None,
+) -> BradleyTerry:
+    """Fit the systems ``names``, which ``of`` numbers: those of all x, then those of all y."""
     return _rounded(
         bradley_terry(
             of[: len(judgements.x)],
             of[len(judgements.x) :],
             judgements.won,
             systems=names,
-            clusters={judgements.unit: judgements.of_unit, "item": item},
+            clusters=clusters,
             weights=judgements.weights,
             regularisation=plan.regularisation,
             confidence=plan.confidence,
+            rng=rng,
         )
     )
 
