@@ -51,6 +51,27 @@ class Annotator:
     seconds: float | None = None
     screening: dict[str, str | None] = field(default_factory=dict)
 
+    def count(self, submission: Submission, *, complete: bool) -> None:
+        """Count a visit, with its session, its time and the group that it came with."""
+        self.submissions += complete
+        self.broken_off += not complete
+        self.sessions.add(submission.session)
+        self.people_group = submission.people_group or self.people_group
+        if submission.seconds is not None:
+            self.seconds = (self.seconds or 0.0) + submission.seconds
+
+    def note(self, answer: Response | Missing) -> None:
+        """Note an attention check or a screening question; what else is no row of a table is not analysed."""
+        if not _was_asked(answer):
+            return
+        value = answer.value if isinstance(answer, Response) else None
+        match answer.target:
+            case CheckTarget() as asked:
+                self.checks.append(value is not None and _is_expected(value, asked.expected))
+            case ScreeningTarget() as asked:
+                self.eligible.append(value in asked.eligible)
+                self.screening[asked.screening_id] = _printable(answer.raw)
+
 
 def export_tables(store: Store, *, incomplete: Iterable[Submission] = ()) -> Tables:
     """Build the tidy tables of a store.
@@ -89,72 +110,28 @@ class _Gathered:
 
     def add(self, submission: Submission, hidden: Unblinded, *, complete: bool) -> None:
         """Add the rows of one submission."""
-        who = (submission.annotator_id, submission.annotator_kind, submission.assignment_id)
         annotator = self.annotators.setdefault(
             submission.annotator_id,
             Annotator(annotator_kind=submission.annotator_kind, source=submission.source),
         )
-        annotator.submissions += complete
-        annotator.broken_off += not complete
-        annotator.sessions.add(submission.session)
-        annotator.people_group = submission.people_group or annotator.people_group
-        visit = _visit(submission)
-        if submission.seconds is not None:
-            annotator.seconds = (annotator.seconds or 0.0) + submission.seconds
-        systems = hidden.systems
-        asked_how = _asked(submission.asked)
-        explained = {
-            answer.target.of: _printable(str(answer.value))
-            for answer in submission.answers
-            if isinstance(answer.target, ExplanationTarget) and isinstance(answer, Response) and answer.value
-        }
+        annotator.count(submission, complete=complete)
+        who = (submission.annotator_id, submission.annotator_kind, submission.assignment_id)
+        asked_how, visit = _asked(submission.asked), _visit(submission)
+        explained = _explanations(submission.answers)
         for answer in submission.answers:
             value = answer.value if isinstance(answer, Response) else None
-            reason = _printable(answer.reason) if isinstance(answer, Missing) else None
             match answer.target:
                 case PreferenceTarget() as asked:
-                    self.preferences.append(
-                        (
-                            *who,
-                            *_preference(asked, value, systems),
-                            *asked_how,
-                            explained.get(asked),
-                            reason,
-                            *visit,
-                            complete,
-                        )
-                    )
+                    rows, cells = self.preferences, _preference(asked, value, hidden.systems)
                 case RatingTarget() as asked:
-                    self.ratings.append(
-                        (
-                            *who,
-                            *_rating(asked, value, hidden),
-                            *asked_how,
-                            explained.get(asked),
-                            reason,
-                            *visit,
-                            complete,
-                        )
-                    )
+                    rows, cells = self.ratings, _rating(asked, value, hidden)
                 case ChoiceTarget() as asked:
-                    self.choices.append(
-                        (
-                            *who,
-                            *_choice(asked, value, systems),
-                            *asked_how,
-                            explained.get(asked),
-                            reason,
-                            *visit,
-                            complete,
-                        )
-                    )
-                case CheckTarget() as asked if _was_asked(answer):
-                    annotator.checks.append(value is not None and _is_expected(value, asked.expected))
-                case ScreeningTarget() as asked if _was_asked(answer):
-                    annotator.eligible.append(value in asked.eligible)
-                    annotator.screening[asked.screening_id] = _printable(answer.raw)
-                case _:  # a confirmation is a condition of going on, not an answer to analyse
-                    pass
+                    rows, cells = self.choices, _choice(asked, value, hidden.systems)
+                case _:
+                    annotator.note(answer)
+                    continue
+            reason = _printable(answer.reason) if isinstance(answer, Missing) else None
+            rows.append((*who, *cells, *asked_how, explained.get(asked), reason, *visit, complete))
 
     def tables(self, *, with_complete: bool, exclusions: pl.DataFrame) -> Tables:
         """Build the tables from what was gathered."""
@@ -209,6 +186,17 @@ def _visit(submission: Submission) -> tuple[object, ...]:
 def _asked(asked: Asked | None) -> tuple[object, ...]:
     """Return the columns ``ASKED``."""
     return (None,) * len(ASKED) if asked is None else (asked.variant, asked.repeat, asked.readout, asked.form)
+
+
+def _explanations(
+    answers: Iterable[Response | Missing],
+) -> dict[PreferenceTarget | RatingTarget | ChoiceTarget, str | None]:
+    """Return what was written about an answer, by what that answer is about."""
+    return {
+        answer.target.of: _printable(str(answer.value))
+        for answer in answers
+        if isinstance(answer.target, ExplanationTarget) and isinstance(answer, Response) and answer.value
+    }
 
 
 def _preference(asked: PreferenceTarget, value: object, systems: dict[str, str]) -> tuple[object, ...]:
