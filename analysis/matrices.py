@@ -110,16 +110,29 @@ def _placed(names: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def _matrix(names: Sequence[str], shade: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the matrix as Vega-Lite, its columns named by number below so that long names fit."""
+    """Return the matrix as Vega-Lite: the names of columns above it, those of rows to the left."""
     size = len(names)
     ends = [-0.5, size - 0.5]
-    place, down = (
+    across, down = (
         {"type": "quantitative", "axis": None, "scale": {"domain": domain, "nice": False}}
         for domain in (ends, ends[::-1])
     )
-    x, y = {"field": "column", **place}, {"field": "row", **down}
+    corner = {"data": {"values": [{}]}, "mark": {"type": "point", "opacity": 0}, "width": NAME_WIDTH, "height": 10}
+    squares = {"layer": _squares(across, down, shade), "width": CELL * size, "height": CELL * size}
+    above, beside = _names_above(across, size), _names_beside(down, size)
+    return {
+        "$schema": SCHEMA,
+        "vconcat": [{"hconcat": [corner, above], "spacing": 8}, {"hconcat": [beside, squares], "spacing": 8}],
+        "spacing": 2,
+        "resolve": {"scale": {"x": "independent", "y": "independent"}},
+    }
+
+
+def _squares(across: Mapping[str, Any], down: Mapping[str, Any], shade: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the layers of the matrix itself: shaded squares, their numbers, and stars under these."""
+    x, y = {"field": "column", **across}, {"field": "row", **down}
     box = {
-        "x": {"field": "left", **place},
+        "x": {"field": "left", **across},
         "x2": {"field": "right"},
         "y": {"field": "top", **down},
         "y2": {"field": "bottom"},
@@ -136,7 +149,7 @@ def _matrix(names: Sequence[str], shade: Mapping[str, Any]) -> dict[str, Any]:
     data: dict[str, Any] = {"data": {"name": "cells"}}
     word: dict[str, Any] = {"type": "text", "baseline": "middle", "fontSize": 12}
     ink = {"condition": {"test": "datum.strong", "value": "#ffffff"}, "value": "#1a1a1a"}
-    layers = [
+    return [
         {
             **data,
             "transform": [{"filter": "isValid(datum.value)"}, *edges],
@@ -150,25 +163,24 @@ def _matrix(names: Sequence[str], shade: Mapping[str, Any]) -> dict[str, Any]:
             "encoding": {"x": x, "y": y, "text": {"field": "stars"}, "color": ink},
         },
     ]
-    named = {
+
+
+def _names_beside(down: Mapping[str, Any], size: int) -> dict[str, Any]:
+    return {
         "data": {"name": "names"},
         "mark": {"type": "text", "align": "right", "baseline": "middle", "color": INK, "fontSize": 12, "limit": 0},
         "encoding": {"y": {"field": "place", **down}, "x": {"value": NAME_WIDTH}, "text": {"field": "name"}},
         "width": NAME_WIDTH,
         "height": CELL * size,
     }
-    above = {
+
+
+def _names_above(across: Mapping[str, Any], size: int) -> dict[str, Any]:
+    """Return the names of the columns, at a slant so that long ones fit."""
+    return {
         "data": {"name": "names"},
         "mark": {"type": "text", "align": "left", "baseline": "middle", "color": INK, "fontSize": 12, "angle": 320},
-        "encoding": {"x": {"field": "place", **place}, "y": {"value": NAME_WIDTH / 2}, "text": {"field": "name"}},
+        "encoding": {"x": {"field": "place", **across}, "y": {"value": NAME_WIDTH / 2}, "text": {"field": "name"}},
         "width": CELL * size,
         "height": NAME_WIDTH / 2 + 8,
-    }
-    corner = {"data": {"values": [{}]}, "mark": {"type": "point", "opacity": 0}, "width": NAME_WIDTH, "height": 10}
-    whole = {"layer": layers, "width": CELL * size, "height": CELL * size}
-    return {
-        "$schema": SCHEMA,
-        "vconcat": [{"hconcat": [corner, above], "spacing": 8}, {"hconcat": [named, whole], "spacing": 8}],
-        "spacing": 2,
-        "resolve": {"scale": {"x": "independent", "y": "independent"}},
     }
