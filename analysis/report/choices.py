@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from analysis.report.document import Block, Column, Heading, Paragraph, Results, Section, Table, build_table
+from analysis.report.document import Block, Cell, Column, Heading, Paragraph, Results, Section, Table, build_table
 from analysis.report.families import correction_name
 from analysis.report.findings import confidence_words
 from analysis.report.plots import share_figure
@@ -50,7 +50,20 @@ def choices(results: Results) -> Section | None:
 
 
 def _table(results: Results, names: Names, rows: list[dict[str, Any]], criterion: str, several: bool) -> Table:
-    columns = [
+    told, told_notes = how_tested(rows)
+    caption = "How often the first system of a pair was chosen"
+    return build_table(
+        f"choices-{slug(criterion)}" if several else "choices",
+        f"{caption}: {names.criterion(criterion)}" if several else caption,
+        _columns(results),
+        [_cells(row, names) for row in rows],
+        [*told_notes, STARS, NO_PREFERENCE],
+        constant=told,
+    )
+
+
+def _columns(results: Results) -> list[Column]:
+    return [
         Column(title="Pair"),
         Column(title="Group"),
         Column(title="Unit", explanation="what the test counts, and so what its result holds for"),
@@ -81,32 +94,23 @@ def _table(results: Results, names: Names, rows: list[dict[str, Any]], criterion
         Column(title="Stars"),
         Column(title="Verdict"),
     ]
-    cells = [
-        [
-            cell(names.over(row)),
-            cell(names.group(row["group"])),
-            cell(UNITS.get(row.get("unit") or "", str(row.get("unit") or "\u2013"))),
-            cell(count(row["n"])),
-            cell(count(row.get("wins_x"))),
-            cell(count(row.get("wins_y"))),
-            cell(count(row.get("ties"))),
-            cell(percent(row.get("win_rate"))),
-            cell(interval(row.get("ci_low"), row.get("ci_high"), as_percent=True)),
-            cell(p_value(row.get("p_adjusted"))),
-            cell(p_value(row.get("p_binomial"))),
-            crossed(row),
-            cell(stars(row)),
-            verdict(row, names, "choices"),
-        ]
-        for row in rows
+
+
+def _cells(row: dict[str, Any], names: Names) -> list[Cell]:
+    """Return what stands in the columns for one pair of systems."""
+    return [
+        cell(names.over(row)),
+        cell(names.group(row["group"])),
+        cell(UNITS.get(row.get("unit") or "", str(row.get("unit") or "\u2013"))),
+        cell(count(row["n"])),
+        cell(count(row.get("wins_x"))),
+        cell(count(row.get("wins_y"))),
+        cell(count(row.get("ties"))),
+        cell(percent(row.get("win_rate"))),
+        cell(interval(row.get("ci_low"), row.get("ci_high"), as_percent=True)),
+        cell(p_value(row.get("p_adjusted"))),
+        cell(p_value(row.get("p_binomial"))),
+        crossed(row),
+        cell(stars(row)),
+        verdict(row, names, "choices"),
     ]
-    told, told_notes = how_tested(rows)
-    caption = "How often the first system of a pair was chosen"
-    return build_table(
-        f"choices-{slug(criterion)}" if several else "choices",
-        f"{caption}: {names.criterion(criterion)}" if several else caption,
-        columns,
-        cells,
-        [*told_notes, STARS, NO_PREFERENCE],
-        constant=told,
-    )
