@@ -6,25 +6,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, TypedDict, TypeVar, Unpack
 
-import polars as pl
-
 from analysis.agreement.judged_rows import agreement_of_judgements
 from analysis.agreement.rows import agreement_of_ratings
 from analysis.choices import ChoiceTest
 from analysis.columns import Scale
 from analysis.conversion import Frame, polars_of
 from analysis.correlations.rows import CorrelationRow, correlate_groups
-from analysis.exclusions import Exclusion, apply_exclusions, find_exclusions
-from analysis.groups import group_order
-from analysis.order import Order, order_of
+from analysis.exclusions import Exclusion
 from analysis.plan import Plan
 from analysis.preference_checks.rows import PreferenceChecks, preference_checks
 from analysis.preferences import DirectionSummary, PreferenceTest
 from analysis.ranking.orders import Ranking
-from analysis.ranking.sources import RankingSources, rank_systems
+from analysis.ranking.sources import rank_systems
 from analysis.ratings import RatingMean, RatingTest
-from analysis.results import analyse_choices, analyse_preferences, analyse_ratings, with_lower
-from analysis.tables import AnswerTables, Reading, check_frames
+from analysis.ready import Ready, make_ready
+from analysis.tables import Reading, check_frames
+from analysis.tested import analyse_choices, analyse_preferences, analyse_ratings
 from spa.errors import AnalysisError
 
 Bounds = tuple[float, float]
@@ -94,24 +91,6 @@ class Options(TypedDict, total=False):
     plan: Plan
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Ready:
-    """Checked tables with what every analysis of them needs."""
-
-    tables: AnswerTables
-    exclusions: list[Exclusion]
-    answers: dict[str, pl.DataFrame]
-    kept: dict[str, pl.DataFrame]
-    orders: dict[str, Order]
-    groups: tuple[tuple[str, str], ...]
-    plan: Plan
-
-    @property
-    def sources(self) -> RankingSources:
-        """Return an empty collection of what rankings are made of, for this plan."""
-        return RankingSources(plan=self.plan)
-
-
 def preference_tests(frame: Frame, **options: Unpack[Options]) -> list[PreferenceTest]:
     """Test for every group, criterion, exposure and pair whether the mean preference is 0.5.
 
@@ -139,13 +118,13 @@ def preference_tests(frame: Frame, **options: Unpack[Options]) -> list[Preferenc
     (3, 0.7, 0.0742, 'indifferent')
     """
     checked = ready({"preferences": frame}, options)
-    return list(analyse_preferences(checked.answers, checked.kept, checked.orders, checked.sources)[0])
+    return list(analyse_preferences(checked, checked.sources)[0])
 
 
 def preference_directions(frame: Frame, **options: Unpack[Options]) -> list[DirectionSummary]:
     """Describe each direction of a pair as it was asked; see :func:`preference_tests` for the arguments."""
     checked = ready({"preferences": frame}, options)
-    return list(analyse_preferences(checked.answers, checked.kept, checked.orders, checked.sources)[1])
+    return list(analyse_preferences(checked, checked.sources)[1])
 
 
 def check_preferences(frame: Frame, **options: Unpack[Options]) -> PreferenceChecks:
@@ -176,7 +155,7 @@ def rating_means(frame: Frame, **options: Unpack[Options]) -> list[RatingMean]:
     [4.5]
     """
     checked = ready({"ratings": frame}, options)
-    return list(analyse_ratings(checked.kept, checked.orders, checked.sources)[0])
+    return list(analyse_ratings(checked, checked.sources)[0])
 
 
 def rating_tests(frame: Frame, **options: Unpack[Options]) -> list[RatingTest]:
@@ -190,7 +169,7 @@ def rating_tests(frame: Frame, **options: Unpack[Options]) -> list[RatingTest]:
     ('item', 3, 2.333, 2.646)
     """
     checked = ready({"ratings": frame}, options)
-    return list(analyse_ratings(checked.kept, checked.orders, checked.sources)[1])
+    return list(analyse_ratings(checked, checked.sources)[1])
 
 
 def choice_tests(frame: Frame, **options: Unpack[Options]) -> list[ChoiceTest]:
@@ -210,7 +189,7 @@ def choice_tests(frame: Frame, **options: Unpack[Options]) -> list[ChoiceTest]:
     (2, 1, 0.833)
     """
     checked = ready({"choices": frame}, options)
-    return list(analyse_choices(checked.kept, checked.orders, checked.sources))
+    return list(analyse_choices(checked, checked.sources))
 
 
 def agreement_measures(frame: Frame, **options: Unpack[Options]) -> list[AgreementRow]:
@@ -286,21 +265,7 @@ def ready(frames: Mapping[str, Frame], options: Options) -> Ready:
     empty = [kind for kind, frame in given.items() if frame.is_empty()]
     if empty:
         raise AnalysisError(*(f"{kind} table: no rows; at least one is wanted" for kind in empty))
-    plan = options.get("plan", Plan())
-    tables = check_frames(given, _reading(options))
-    answers = tables.answers()
-    groups = group_order([*answers.values()])
-    exclusions = find_exclusions(tables, plan)
-    orders = {name: order_of(table, [group for group, _ in groups], None) for name, table in answers.items()}
-    return Ready(
-        tables=tables,
-        exclusions=exclusions,
-        answers=answers,
-        kept={name: apply_exclusions(table, exclusions) for name, table in answers.items()},
-        orders=orders,
-        groups=groups,
-        plan=with_lower(plan, orders),
-    )
+    return make_ready(check_frames(given, _reading(options)), options.get("plan", Plan()))
 
 
 def _reading(options: Options) -> Reading:
@@ -341,11 +306,11 @@ def _ranked(frame: Frame, options: Options) -> tuple[list[dict[str, Any]], list[
     means: list[RatingMean] = []
     tests: list[RatingTest] = []
     if kind == "preferences":
-        analyse_preferences(checked.answers, checked.kept, checked.orders, sources)
+        analyse_preferences(checked, sources)
     elif kind == "choices":
-        analyse_choices(checked.kept, checked.orders, sources)
+        analyse_choices(checked, sources)
     else:
-        means, tests = analyse_ratings(checked.kept, checked.orders, sources)
+        means, tests = analyse_ratings(checked, sources)
     return sources.rows, rank_systems(sources, means, tests)
 
 

@@ -4,67 +4,36 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields, is_dataclass, replace
+from dataclasses import asdict, fields, is_dataclass
 from importlib.resources import files
 from typing import Any
-
-import polars as pl
 
 from analysis import overview
 from analysis.agreement.judged_rows import agreement_of_judgements
 from analysis.agreement.rows import agreement_of_ratings
 from analysis.category_shares import category_shares
-from analysis.choices import ChoiceTest, choice_cells, choice_judgements, compare_choices
 from analysis.coding import DIGITS
-from analysis.corrections import with_verdicts
 from analysis.correlations.rows import correlate_groups
-from analysis.equivalence import Row as TestRow
-from analysis.equivalence import with_equivalence
-from analysis.exclusions import apply_exclusions, find_exclusions
 from analysis.explanations import explanations_of
 from analysis.families import families_of
-from analysis.findings import compare_with_expected, find_disagreements, findings_of
-from analysis.groups import group_order, people_of
+from analysis.findings import compare_with_expected, find_disagreements
+from analysis.groups import people_of
 from analysis.llm_vs_people.rows import llm_vs_people
-from analysis.order import Order, order_of
 from analysis.plan import Plan
-from analysis.preference_checks.effect_sizes import with_effect_sizes
 from analysis.preference_checks.rows import preference_checks
-from analysis.preferences import (
-    Comparisons,
-    DirectionSummary,
-    PreferenceTest,
-    combine,
-    compare_preferences,
-    direct,
-    preference_judgements,
-    summarise_directions,
-)
 from analysis.ranking.agreement import agreement_of_rankings
 from analysis.ranking.differences import find_ranking_differences
-from analysis.ranking.replicates import unit_names
-from analysis.ranking.sources import RankingSources, rank_systems
+from analysis.ranking.sources import rank_systems
 from analysis.rater_table import rater_table
-from analysis.rating_checks.rows import OtherTests
 from analysis.rating_counts import rating_counts
-from analysis.ratings import (
-    RatingMean,
-    RatingTest,
-    compare_ratings,
-    counted_judgements,
-    rating_cells,
-    rating_differences,
-    summarise_ratings,
-)
+from analysis.ready import Ready, make_ready
 from analysis.study_facts import StudyFacts
 from analysis.tables import AnswerTables
+from analysis.tested import Tested, run_tests
 from analysis.wording import conventions, warn
-from spa.errors import AnalysisError
 
 SCHEMA = 1
-ELICITATION = re.compile(r" \([^()]+\)$")  # "fluency (continuous)": a criterion rated in a second way
 
 
 def analyse(tables: AnswerTables, plan: Plan, *, study: StudyFacts | None = None) -> dict[str, Any]:
@@ -90,72 +59,86 @@ def analyse(tables: AnswerTables, plan: Plan, *, study: StudyFacts | None = None
     AnalysisError
         When the tables do not allow what the plan asks for.
     """
-    answers = tables.answers()
-    groups = group_order([*answers.values()])
-    names = [group for group, _ in groups]
-    exclusions = find_exclusions(tables, plan)
-    kept = {name: apply_exclusions(table, exclusions) for name, table in answers.items()}
-    orders = {name: order_of(table, names, study) for name, table in answers.items()}
-    plan = with_lower(plan, orders)
-    sources = RankingSources(plan=plan)
-    preferences, directions = analyse_preferences(answers, kept, orders, sources)
-    tested_otherwise = OtherTests(plan=plan)
-    choice_tests = analyse_choices(kept, orders, sources, tested_otherwise)
-    means, rating_tests = analyse_ratings(kept, orders, sources, tested_otherwise)
-    correlations, compared = correlate_groups(kept.get("ratings"), tables.metrics, groups, orders.get("ratings"), plan)
-    rankings = rank_systems(sources, means, rating_tests)
-    agreement, annotator_pairs = (
-        agreement_of_ratings(kept["ratings"], orders["ratings"], plan) if "ratings" in kept else ([], [])
-    )
-    agreement += agreement_of_judgements(kept, orders, plan)
-    checks = preference_checks(answers, orders, exclusions, plan)
-    findings = [
-        *findings_of("preferences", preferences),
-        *findings_of("ratings", rating_tests),
-        *findings_of("choices", choice_tests),
-    ]
-    families = [
-        *families_of("preferences", preferences, plan),
-        *families_of("ratings", rating_tests, plan),
-        *families_of("choices", choice_tests, plan),
-    ]
+    ready = make_ready(tables, plan, study)
+    tests = run_tests(ready)
     results = {
+        **_answers_in(ready),
+        **_tested(ready, tests),
+        **_ranked(ready, tests),
+        **_beside_each_other(ready, tests),
+        "expected": compare_with_expected(tests.findings, ready.plan.expected),
+        "disagreements": find_disagreements(tests.findings),
+        "conventions": conventions(ready.plan),
+    }
+    beside = {
+        "raters": rater_table(results, ready.answers, ready.orders),
+        "warnings": warn(results, ready.plan),
+    }
+    finished: dict[str, Any] = _plain({**results, **beside})
+    return finished
+
+
+def _answers_in(ready: Ready) -> dict[str, Any]:
+    """Say what came in, under which settings, and what was left out."""
+    return {
         "schema": SCHEMA,
-        "settings": overview.settings(tables, plan),
-        "study": study.reported() if study else None,
-        "groups": overview.groups(answers, groups, exclusions, study),
-        "exclusions": [overview.exclusion_row(row) for row in exclusions],
-        "missing": overview.missing(answers, orders),
-        "preferences": _rows(preferences),
-        "preference_directions": _rows(directions),
-        **checks.as_dicts(),
-        "ratings": {"means": _rows(means), **tested_otherwise.rating_rows(rating_tests, _rows(rating_tests))},
-        "rating_counts": rating_counts(kept.get("ratings"), orders.get("ratings")),
-        "category_shares": category_shares(kept.get("ratings"), orders.get("ratings"), study),
-        "choices": {"pairs": tested_otherwise.choice_rows(choice_tests, _rows(choice_tests))},
+        "settings": overview.settings(ready.tables, ready.plan),
+        "study": ready.study.reported() if ready.study else None,
+        "groups": overview.groups(ready.answers, ready.groups, ready.exclusions, ready.study),
+        "exclusions": [overview.exclusion_row(row) for row in ready.exclusions],
+        "missing": overview.missing(ready.answers, ready.orders),
+    }
+
+
+def _tested(ready: Ready, tests: Tested) -> dict[str, Any]:
+    """Say what the tests of pairs found, with means, counts and the families that were corrected."""
+    ratings, plan, otherwise = ready.kept.get("ratings"), ready.plan, tests.otherwise
+    order = ready.orders.get("ratings")
+    families = [
+        *families_of("preferences", tests.preferences, plan),
+        *families_of("ratings", tests.ratings, plan),
+        *families_of("choices", tests.choices, plan),
+    ]
+    return {
+        "preferences": _rows(tests.preferences),
+        "preference_directions": _rows(tests.directions),
+        **preference_checks(ready.answers, ready.orders, ready.exclusions, plan).as_dicts(),
+        "ratings": {"means": _rows(tests.means), **otherwise.rating_rows(tests.ratings, _rows(tests.ratings))},
+        "rating_counts": rating_counts(ratings, order),
+        "category_shares": category_shares(ratings, order, ready.study),
+        "choices": {"pairs": otherwise.choice_rows(tests.choices, _rows(tests.choices))},
         "families": _rows(families),
+    }
+
+
+def _ranked(ready: Ready, tests: Tested) -> dict[str, Any]:
+    """Say in which order the systems come, and where two orders differ."""
+    plan, sources = ready.plan, tests.sources
+    rankings = rank_systems(sources, tests.means, tests.ratings)
+    agreement = agreement_of_rankings(rankings, sources.sums, confidence=plan.confidence, seed=plan.seed)
+    people = people_of(ready.groups)
+    return {
         "bradley_terry": sources.rows,
         "ties": _rows(sources.ties),
         "rankings": _rows(rankings),
-        "ranking_agreement": _rows(
-            agreement_of_rankings(rankings, sources.sums, confidence=plan.confidence, seed=plan.seed)
-        ),
-        "ranking_differences": _rows(
-            find_ranking_differences(rankings, findings, sources.tables, people_of(groups), plan)
-        ),
-        "agreement": agreement,
-        "annotator_pairs": annotator_pairs,
+        "ranking_agreement": _rows(agreement),
+        "ranking_differences": _rows(find_ranking_differences(rankings, tests.findings, sources.tables, people, plan)),
+    }
+
+
+def _beside_each_other(ready: Ready, tests: Tested) -> dict[str, Any]:
+    """Say how far annotators agree, and how LLMs and metrics go with people."""
+    kept, orders, plan, metrics = ready.kept, ready.orders, ready.plan, ready.tables.metrics
+    agreement, pairs = agreement_of_ratings(kept["ratings"], orders["ratings"], plan) if "ratings" in kept else ([], [])
+    correlations, compared = correlate_groups(kept.get("ratings"), metrics, ready.groups, orders.get("ratings"), plan)
+    return {
+        "agreement": [*agreement, *agreement_of_judgements(kept, orders, plan)],
+        "annotator_pairs": pairs,
         "correlations": _rows(correlations),
         "comparisons_of_correlations": _rows(compared),
-        "llm_vs_people": llm_vs_people(kept, orders, means, plan, metrics=tables.metrics),
+        "llm_vs_people": llm_vs_people(kept, orders, tests.means, plan, metrics=metrics),
         "explanations": explanations_of(kept, orders),
-        "expected": compare_with_expected(findings, plan.expected),
-        "disagreements": find_disagreements(findings),
-        "conventions": conventions(plan),
     }
-    beside = {"raters": rater_table(results, answers, orders), "warnings": warn(results, plan)}
-    finished: dict[str, Any] = _plain({**results, **beside})
-    return finished
 
 
 def to_json(results: Mapping[str, Any]) -> str:
@@ -167,113 +150,6 @@ def results_schema() -> dict[str, Any]:
     """Return the JSON Schema (2020-12) of ``results.json``."""
     schema: dict[str, Any] = json.loads(files("analysis").joinpath("results.schema.json").read_text("utf-8"))
     return schema
-
-
-def analyse_preferences(
-    answers: Mapping[str, pl.DataFrame],
-    kept: Mapping[str, pl.DataFrame],
-    orders: Mapping[str, Order],
-    sources: RankingSources,
-) -> tuple[list[PreferenceTest], list[DirectionSummary]]:
-    """Return tests and directions of the preferences, empty where there are none; fill ``sources``."""
-    if "preferences" not in answers:
-        return [], []
-    order, plan = orders["preferences"], sources.plan
-    comparisons = Comparisons(answers["preferences"], order)
-    everybody, directed = (direct(frames["preferences"], comparisons) for frames in (answers, kept))
-    units = combine(directed)
-    rows = compare_preferences(units, comparisons, confidence=plan.confidence)
-    llms = set(answers["preferences"].filter(pl.col("annotator_kind") == "llm")["group"].to_list())
-    names = {kind: directed.names for kind in ("annotator", "assignment")}
-    for group, criterion, judged in preference_judgements(units, comparisons, order.systems, llms):
-        sources.add_comparisons("preferences", group, criterion, judged, order.systems, names)
-    return (
-        _with_equivalence(
-            with_verdicts(
-                with_effect_sizes(rows, confidence=plan.confidence),
-                fwer=plan.fwer,
-                family=plan.family,
-                correction=plan.correction,
-            ),
-            plan.equivalence_margin,
-            plan,
-        ),
-        summarise_directions(everybody, directed, comparisons, confidence=plan.confidence),
-    )
-
-
-def analyse_ratings(
-    kept: Mapping[str, pl.DataFrame],
-    orders: Mapping[str, Order],
-    sources: RankingSources,
-    otherwise: OtherTests | None = None,
-) -> tuple[list[RatingMean], list[RatingTest]]:
-    """Return means and tests of the ratings, empty where there are none; fill ``sources`` and ``otherwise``."""
-    if "ratings" not in kept:
-        return [], []
-    order, plan, names = orders["ratings"], sources.plan, unit_names(kept["ratings"])
-    means: list[RatingMean] = []
-    tests: list[RatingTest] = []
-    for cells in rating_cells(kept["ratings"], order):
-        differences = rating_differences(cells)
-        means += summarise_ratings(cells, plan)
-        own = compare_ratings(cells, differences, plan)
-        tests += own
-        if otherwise is not None:
-            otherwise.add_ratings(cells, differences, own)
-        judged = counted_judgements(cells, differences, plan)
-        sources.add_comparisons("ratings_bt", cells.group, cells.criterion, judged, order.systems, names)
-        sources.add_ratings(cells, names)
-    tests = with_verdicts(
-        tests,
-        fwer=plan.fwer,
-        family=plan.family,
-        lower_is_better=plan.lower_is_better,
-        correction=plan.correction,
-    )
-    return means, _with_equivalence(tests, plan.equivalence_margin_ratings, plan)
-
-
-def analyse_choices(
-    kept: Mapping[str, pl.DataFrame],
-    orders: Mapping[str, Order],
-    sources: RankingSources,
-    otherwise: OtherTests | None = None,
-) -> list[ChoiceTest]:
-    """Return tests of the choices, empty where there are none; fill ``sources`` and ``otherwise``."""
-    if "choices" not in kept:
-        return []
-    order, plan, names = orders["choices"], sources.plan, unit_names(kept["choices"])
-    tests: list[ChoiceTest] = []
-    for cells in choice_cells(kept["choices"], order):
-        own = compare_choices(cells, plan)
-        tests += own
-        if otherwise is not None:
-            otherwise.add_choices(cells, own)
-        judged = choice_judgements(cells)
-        sources.add_comparisons("choices", cells.group, cells.criterion, judged, order.systems, names)
-    tests = with_verdicts(tests, fwer=plan.fwer, family=plan.family, correction=plan.correction)
-    return _with_equivalence(tests, plan.equivalence_margin, plan)
-
-
-def _with_equivalence(tests: Sequence[TestRow], margin: float | None, plan: Plan) -> list[TestRow]:
-    return with_equivalence(tests, margin=margin, fwer=plan.fwer, confidence=plan.confidence, family=plan.family)
-
-
-def with_lower(plan: Plan, orders: Mapping[str, Order]) -> Plan:
-    """Let a criterion that was rated in a second way be lower-is-better too; refuse unknown names."""
-    criteria = {criterion for order in orders.values() for criterion in order.criteria}
-    known = {ELICITATION.sub("", criterion) for criterion in criteria} | criteria
-    unknown = sorted(plan.lower_is_better - known)
-    if unknown:
-        raise AnalysisError(
-            *(
-                f"--lower-is-better {name}: no such criterion (there are: {', '.join(sorted(known))})"
-                for name in unknown
-            )
-        )
-    named = {name for name in criteria if {name, ELICITATION.sub("", name)} & plan.lower_is_better}
-    return replace(plan, lower_is_better=frozenset(named))
 
 
 def _rows(records: Sequence[Any]) -> list[dict[str, Any]]:

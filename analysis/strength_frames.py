@@ -9,9 +9,10 @@ import numpy as np
 
 from analysis.choices import choice_cells, choice_judgements
 from analysis.conversion import is_frame
-from analysis.frames import Options, Ready, kind_of, ready
+from analysis.frames import Options, kind_of, ready
 from analysis.preferences import Comparisons, combine, direct, preference_judgements
 from analysis.ratings import rating_cells, rating_differences, rating_judgements
+from analysis.ready import Ready
 from analysis.strength_rows import Judgements
 from analysis.strengths.estimate import BradleyTerry
 from analysis.strengths.estimate import bradley_terry as from_arrays
