@@ -14,6 +14,7 @@ from analysis.agreement.judged_rows import agreement_of_judgements
 from analysis.agreement.rows import agreement_of_ratings
 from analysis.category_shares import category_shares
 from analysis.coding import DIGITS
+from analysis.conventions import conventions
 from analysis.correlations.rows import correlate_groups
 from analysis.explanations import explanations_of
 from analysis.families import families_of
@@ -28,10 +29,10 @@ from analysis.ranking.sources import rank_systems
 from analysis.rater_table import rater_table
 from analysis.rating_counts import rating_counts
 from analysis.ready import Ready, make_ready
+from analysis.result_warnings import warn
 from analysis.study_facts import StudyFacts
 from analysis.tables import AnswerTables
 from analysis.tested import Tested, run_tests
-from analysis.wording import conventions, warn
 
 SCHEMA = 1
 

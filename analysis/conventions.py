@@ -1,24 +1,29 @@
-"""Warnings and conventions of a report, in plain words."""
+"""Conventions of a results.json: what its numbers follow, in plain words, one line each."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
 from analysis.plan import Plan
 from analysis.ranking.replicates import REPLICATES
-from analysis.small_designs import about_coverage
 from analysis.units import ENOUGH_ANNOTATORS
-
-FEW_EXPOSURES = 4
-LARGE_SHARE = 1 / 3
-SMALL_CLUSTERS = 6
 
 
 def conventions(plan: Plan) -> list[dict[str, str]]:
     """Explain every convention that the numbers follow, one line each."""
     level = f"{100 * plan.confidence:g} %"
-    tau = plan.consistency_tau
+    lines = {
+        **_tests(plan, level),
+        **_preferences(plan),
+        **_ratings_and_choices(plan),
+        **_strengths(plan, level),
+        **_rankings(level),
+        **_beside_people(plan, level),
+        "missing": "Empty answers are counted (before exclusions) and never filled in.",
+    }
+    return [{"term": term, "explanation": text} for term, text in lines.items()]
+
+
+def _tests(plan: Plan, level: str) -> dict[str, str]:
+    """Explain what every test of a pair comes to, and what it is corrected with."""
     pooled = "all criteria pooled" if plan.family == "all" else "and criterion"
     method = (
         "Benjamini-Hochberg, false discovery rate: of the differences found, on average a share of at most "
@@ -26,12 +31,7 @@ def conventions(plan: Plan) -> list[dict[str, str]]:
         if plan.correction == "bh"
         else f"Holm, familywise error rate: the chance of any false finding is at most {plan.fwer:g}"
     )
-    fitted = (
-        "a system that won or lost everything has no finite strength and the others are fitted without it"
-        if plan.regularisation is None
-        else f"{plan.regularisation:g} wins were added to both directions of every pair (regularisation)"
-    )
-    lines = {
+    return {
         "verdict": f"One of a pair (x the first, y the second) is preferred where the adjusted p-value is at most "
         f"{plan.fwer:g}, else indifferent; indifferent means that no difference was found, not that there is none.",
         "equivalence": equivalence_words(plan),
@@ -39,6 +39,13 @@ def conventions(plan: Plan) -> list[dict[str, str]]:
         "family of tests": f"Tests of one source and group, {pooled}, over all pairs and exposures, are corrected "
         f"together ({method}). A test that could not be run is no member and is named.",
         "interval": f"Intervals of means are {level} t intervals.",
+    }
+
+
+def _preferences(plan: Plan) -> dict[str, str]:
+    """Explain how stated preferences are read, checked and tested."""
+    tau = plan.consistency_tau
+    return {
         "preference": "P(x preferred to y) from 0 to 1. An annotator (of an LLM: an assignment) counts once a pair and "
         "exposure: the mean of the answer and one minus the reverse answer, or whichever was asked.",
         "indifference": "An answer of 0 % means certain that x is no better; 1 - P(x > y) - P(y > x) is the "
@@ -63,6 +70,12 @@ def conventions(plan: Plan) -> list[dict[str, str]]:
         else f"Who gives two directions of one pair that sum to more than {tau} leaves entirely; of an LLM the "
         "assignment leaves. A sum equal to the bound stays; one direction alone cannot be checked and stays.",
         "LLM p-values": "Tests of an LLM generalise over assignments of this LLM, not over people.",
+    }
+
+
+def _ratings_and_choices(plan: Plan) -> dict[str, str]:
+    """Explain what the tests of ratings and choices count, and what stands beside them."""
+    return {
         "unit": "Ratings and choices are averaged within the annotator where at least "
         f"{ENOUGH_ANNOTATORS} annotators judged both systems, else within the item; a test by item is about these "
         "annotators only."
@@ -90,6 +103,17 @@ def conventions(plan: Plan) -> list[dict[str, str]]:
         "verdict and the rank of ratings turn. Preferences and choices say directly what is preferred.",
         "choices": "A tie is half a win for each. The test is a t over units; the binomial p (p_binomial) is the exact "
         "sign test over the untied choices as if they were independent.",
+    }
+
+
+def _strengths(plan: Plan, level: str) -> dict[str, str]:
+    """Explain Bradley-Terry strengths, their intervals and ties."""
+    fitted = (
+        "a system that won or lost everything has no finite strength and the others are fitted without it"
+        if plan.regularisation is None
+        else f"{plan.regularisation:g} wins were added to both directions of every pair (regularisation)"
+    )
+    return {
         "Bradley-Terry": "Strengths are natural logs with mean zero; exposures are pooled and " + fitted + ". A table "
         "that falls apart has no strengths.",
         "Bradley-Terry interval": f"{level} sandwich intervals, right for fractional wins, clustered by annotator (of "
@@ -104,6 +128,12 @@ def conventions(plan: Plan) -> list[dict[str, str]]:
         "the seed).",
         "ratings as comparisons": "Bradley-Terry of ratings (ratings_bt): a comparison is one annotator's two scores "
         "of one item and criterion.",
+    }
+
+
+def _rankings(level: str) -> dict[str, str]:
+    """Explain how systems are ranked and rankings compared."""
+    return {
         "rankings": "Preferences and choices are ranked by Bradley-Terry strength, ratings by means; values equal "
         "in exact arithmetic are tied.",
         "ranking agreement": "Kendall's tau-b: 1 is the same order, -1 the reverse, over the systems that both rank. "
@@ -116,10 +146,7 @@ def conventions(plan: Plan) -> list[dict[str, str]]:
         "test of the pair says so or, where there is none or several, the difference of strengths (largest |t| over "
         "all). The difference is supported where both orders are clear and opposite. Rankings are compared with those "
         "of people and within a group.",
-        **_beside_people(plan, level),
-        "missing": "Empty answers are counted (before exclusions) and never filled in.",
     }
-    return [{"term": term, "explanation": text} for term, text in lines.items()]
 
 
 def equivalence_words(plan: Plan) -> str:
@@ -165,142 +192,3 @@ def _beside_people(plan: Plan, level: str) -> dict[str, str]:
         "leaning": "LLM minus people on the same outputs or pairs, contrasted by place, letter, length or order of "
         "asking within systems; not corrected for the number of contrasts.",
     }
-
-
-def warn(results: Mapping[str, Any], plan: Plan) -> list[str]:
-    """Say what a reader must keep in mind, from the finished results."""
-    return [
-        *_about_groups(results),
-        *_about_tests(results, plan),
-        *_about_strengths(results),
-        *about_coverage(results),
-        *_about_study(results),
-    ]
-
-
-def _about_groups(results: Mapping[str, Any]) -> list[str]:
-    lines = []
-    for row in results["groups"]:
-        group, annotators, kept = row["group"], row["annotators"], row["annotators"] - row["excluded_annotators"]
-        if row["annotator_kind"] == "llm":
-            lines.append(
-                f"{group}: p-values of an LLM hold for further forms (or items) that it answers, not for people."
-            )
-            gone, share = row["excluded_assignments"], row["excluded_assignments"] / max(row["assignments"], 1)
-            if gone:
-                lines.append(
-                    f"{group}: {gone} of {row['assignments']} assignments ({100 * share:.0f} %) failed "
-                    "self-consistency and were left out."
-                )
-            if not kept:
-                lines.append(
-                    f"{group}: left out entirely (its answers name no assignment and failed self-consistency)."
-                )
-            continue
-        if row["annotator_kind"] == "simulated":
-            lines.append(f"{group}: these answers were made by a program; they say nothing about people.")
-        if 0 < kept < ENOUGH_ANNOTATORS:
-            lines.append(
-                f"{group}: only {kept} annotator{'s' if kept != 1 else ''}; what these few prefer need not be what "
-                "people prefer."
-            )
-        if kept <= 0:
-            lines.append(f"{group}: nobody is left after exclusions.")
-        elif row["excluded_annotators"] / annotators > LARGE_SHARE:
-            lines.append(
-                f"{group}: {row['excluded_annotators']} of {annotators} annotators were excluded; the rest may not "
-                "stand for all."
-            )
-    return lines
-
-
-def _about_tests(results: Mapping[str, Any], plan: Plan) -> list[str]:
-    lines = []
-    sources = {
-        "preferences": results["preferences"],
-        "ratings": results["ratings"]["pairs"],
-        "choices": results["choices"]["pairs"],
-    }
-    for source, rows in sources.items():
-        lines += _untested(source, rows)
-    asymmetric = [row for row in results["preference_directions"] if row["p_symmetry"] is not None]
-    asymmetric = [row for row in asymmetric if row["p_symmetry"] < plan.fwer]
-    for group in dict.fromkeys(row["group"] for row in asymmetric):
-        pairs = {
-            (row["criterion"], row["exposure"], *sorted((row["system_x"], row["system_y"])))
-            for row in asymmetric
-            if row["group"] == group
-        }
-        lines.append(
-            f"{group}: on {len(pairs)} comparison{'s' if len(pairs) != 1 else ''} the two directions do not add up to "
-            "100 % on average (symmetry test, uncorrected); see each direction by itself."
-        )
-    welch = sorted({row["group"] for row in results["ratings"]["pairs"] if row["test"] == "Welch t"})
-    lines += [
-        f"{group}: some systems were never rated by one annotator on one item; their ratings were tested as unpaired "
-        "(Welch's t)."
-        for group in welch
-    ]
-    for name, rows in (("preferences", sources["preferences"]), ("choices", sources["choices"])):
-        few = sorted({row["group"] for row in rows if 1 < row["n"] < SMALL_CLUSTERS})
-        lines += [
-            f"{group}: some tests of {name} rest on fewer than {SMALL_CLUSTERS} values; read them with care."
-            for group in few
-        ]
-    return lines
-
-
-def _untested(source: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    counted: dict[tuple[str, str], int] = {}
-    for row in rows:
-        if row["p_value"] is None:
-            key = (row["group"], row["reason"])
-            counted[key] = counted.get(key, 0) + 1
-    return [
-        f"{group}: {n} test{'s' if n != 1 else ''} of {source} could not be run and took no part in the correction "
-        f"({reason})."
-        for (group, reason), n in counted.items()
-    ]
-
-
-def _about_strengths(results: Mapping[str, Any]) -> list[str]:
-    counted: dict[tuple[str, str, str, str], list[str]] = {}
-    few: dict[tuple[str, str, str, int], list[str]] = {}
-    for row in results["bradley_terry"]:
-        if row["strength"] is None:
-            key = (row["source"], row["group"], row["criterion"], row["reason"])
-            counted.setdefault(key, []).append(row["system"])
-        elif row["n_clusters"] is not None and row["n_clusters"] < SMALL_CLUSTERS:
-            made = few.setdefault((row["source"], row["group"], row["interval"], row["n_clusters"]), [])
-            if row["criterion"] not in made:
-                made.append(row["criterion"])
-    return [
-        *(
-            f"{group}, {criterion}: no Bradley-Terry strength ({source}) for {', '.join(systems)}: {reason}."
-            for (source, group, criterion, reason), systems in counted.items()
-        ),
-        *(
-            f"{group}, {', '.join(criteria)}: intervals of strengths ({source}) are {interval} and there are only "
-            f"{n}; they may be far too narrow."
-            for (source, group, interval, n), criteria in few.items()
-        ),
-    ]
-
-
-def _about_study(results: Mapping[str, Any]) -> list[str]:
-    lines = []
-    missing = sum(row["n"] for row in results["missing"])
-    if missing:
-        lines.append(f"{missing} answer{'s are' if missing != 1 else ' is'} missing; nothing was filled in for them.")
-    exposures = sorted({row["exposure"] for row in results["preferences"] if row["exposure"] is not None})
-    if len(exposures) == 1 and exposures[0] < FEW_EXPOSURES:
-        lines.append(
-            f"Annotators read {exposures[0]} output{'s' if exposures[0] != 1 else ''} of each system before judging; "
-            f"the SPA paper advises at least {FEW_EXPOSURES}."
-        )
-    dropped = len((results["study"] or {}).get("dropped_items", ()))
-    if dropped:
-        lines.append(
-            f"{dropped} item{'s' if dropped != 1 else ''} left the study before the draw, by its conditions on items."
-        )
-    return lines
