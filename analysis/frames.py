@@ -16,7 +16,7 @@ from analysis.exclusions import Exclusion
 from analysis.plan import Plan
 from analysis.preference_checks.rows import PreferenceChecks, preference_checks
 from analysis.preferences import DirectionSummary, PreferenceTest
-from analysis.ranking.orders import Ranking
+from analysis.rank_orders import Ranking
 from analysis.ranking.sources import rank_systems
 from analysis.ratings import RatingMean, RatingTest
 from analysis.ready import Ready, make_ready

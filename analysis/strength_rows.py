@@ -10,7 +10,7 @@ import numpy as np
 
 from analysis.coding import Floats, Ints, scale_of, snap
 from analysis.plan import Plan
-from analysis.ranking.orders import STRENGTH_TIE, order_systems, ranks
+from analysis.rank_orders import STRENGTH_TIE, order_systems, ranks
 from analysis.strengths.counting import compact
 from analysis.strengths.estimate import BradleyTerry, bradley_terry
 from analysis.units import ENOUGH_ANNOTATORS

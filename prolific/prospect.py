@@ -8,10 +8,10 @@ from typing import Any
 
 from prolific.address import address_problem
 from prolific.api.problems import ProlificError, Unanswered, Unreachable
+from prolific.checklist import Line, Seen, checklist
 from prolific.desk import Desk
 from prolific.draft import Groups, find_groups, make_body, make_filters
 from prolific.money.estimate import Estimate, make_estimate
-from prolific.study.checklist import Line, Seen, checklist
 from spa.errors import StudyError
 
 UNSAID = "https://not-said.invalid"

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from analysis.coding import Floats, Ints
-from analysis.ranking.orders import Ranking, kendall_tau, ranks
+from analysis.rank_orders import Ranking, kendall_tau, ranks
 from analysis.ranking.replicates import REPLICATES, UnitSums, draw_scores, pools
 
 HELD = 1 << 23  # signs held at once

@@ -10,7 +10,7 @@ from typing import Literal
 from analysis.corrections import reaches
 from analysis.findings import Finding
 from analysis.plan import Plan
-from analysis.ranking.orders import Ranking, ranks
+from analysis.rank_orders import Ranking, ranks
 from analysis.strength_rows import StrengthTable
 
 Side = Literal["x", "y", "tie"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from analysis.plan import Plan
-from analysis.ranking.orders import Place, Ranking, order_systems, ranks
+from analysis.rank_orders import Place, Ranking, order_systems, ranks
 from analysis.ranking.replicates import UnitSums, rating_sums, win_sums
 from analysis.ranking.tied import TieFit, fit_ties
 from analysis.ratings import RatingCells, RatingMean, RatingTest

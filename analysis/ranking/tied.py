@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from analysis.coding import Floats
-from analysis.ranking.orders import STRENGTH_TIE, order_systems
+from analysis.rank_orders import STRENGTH_TIE, order_systems
 from analysis.strength_rows import Judgements, StrengthTable
 from analysis.strengths.ties import fit_davidson
 

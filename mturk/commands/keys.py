@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from mturk.endpoint.moment import Endpoint
+    from mturk.endpoint.endpoint import Endpoint
 
 
 @click.group(epilog="Example: spa mturk keys add lab --store lab.sqlite --budget 500")
@@ -80,7 +80,8 @@ def opened(store: str, *, create: bool = False) -> Iterator[Endpoint]:
     The time is that of this machine, or the emulator's where the store is one's.
     """
     from mturk.endpoint.emulator import load_clock
-    from mturk.endpoint.moment import Endpoint, Rules
+    from mturk.endpoint.endpoint import Endpoint
+    from mturk.endpoint.moment import Rules
     from mturk.endpoint.store import open_store
 
     with open_store(store, create=create) as found:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
     from starlette.types import ASGIApp
 
-    from mturk.endpoint.moment import Clock, Endpoint
+    from mturk.endpoint.endpoint import Clock, Endpoint
     from mturk.endpoint.site.settings import SiteSettings
     from spa.annotators.listening import Listener
 
@@ -58,8 +58,9 @@ def serve(
     and leave the Host header as it is.
     """
     from mturk.endpoint.emulator import load_clock
+    from mturk.endpoint.endpoint import Endpoint
     from mturk.endpoint.keys import load_host_key
-    from mturk.endpoint.moment import Endpoint, Rules
+    from mturk.endpoint.moment import Rules
     from mturk.endpoint.one_server import only_server
     from mturk.endpoint.site.frames import create_frames
     from mturk.endpoint.site.two_doors import run_both

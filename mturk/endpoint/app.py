@@ -13,9 +13,10 @@ from fastapi import FastAPI, Request
 from fastapi.responses import Response
 from starlette.concurrency import run_in_threadpool
 
+from mturk.endpoint.endpoint import Endpoint
 from mturk.endpoint.keys import KEY_ID, owner_of, secret_access_key
 from mturk.endpoint.limits import check_limits
-from mturk.endpoint.moment import Endpoint, Moment
+from mturk.endpoint.moment import Moment
 from mturk.endpoint.operations import OPERATIONS
 from mturk.endpoint.operations.call import Answer, Call
 from mturk.endpoint.operations.notifying import check_notification

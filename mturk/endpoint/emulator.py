@@ -19,10 +19,11 @@ from starlette.concurrency import run_in_threadpool
 
 from mturk.answers import render_answers
 from mturk.endpoint.assignments import Assignment
+from mturk.endpoint.endpoint import Endpoint
 from mturk.endpoint.faults import Faults, read_fault
 from mturk.endpoint.keys import Issued, issue, reissued
 from mturk.endpoint.ledger import entries, fund
-from mturk.endpoint.moment import Endpoint, Moment
+from mturk.endpoint.moment import Moment
 from mturk.endpoint.qualification import request_qualification
 from mturk.endpoint.refusals import Refusal
 from mturk.endpoint.schema import access_keys, meta, requesters

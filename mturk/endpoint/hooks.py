@@ -20,8 +20,9 @@ from urllib.parse import urlsplit
 import httpx2
 from sqlalchemy import Row, select, update
 
+from mturk.endpoint.endpoint import Endpoint
 from mturk.endpoint.keys import hook_secret
-from mturk.endpoint.moment import Endpoint, Moment
+from mturk.endpoint.moment import Moment
 from mturk.endpoint.schema import deliveries
 
 WAITS = (2.0, 10.0, 60.0, 600.0, 3600.0, 14_400.0, 43_200.0)  # seconds before the next attempt; then it is given up

@@ -8,8 +8,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from mturk.endpoint.endpoint import Endpoint
 from mturk.endpoint.hooks import deliver_due, new_client
-from mturk.endpoint.moment import Endpoint
 from spa.errors import SpaError
 
 SECONDS = 1.0

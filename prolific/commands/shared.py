@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from prolific.study.checklist import Line
+from prolific.checklist import Line
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

@@ -10,10 +10,10 @@ from sqlalchemy import Row, insert, select
 from prolific.emulator import schema, wallet
 from prolific.emulator.calls import Answer, Call, Routes, page_of
 from prolific.emulator.ids import new_id
-from prolific.emulator.platform import Turn, save_row, setting
 from prolific.emulator.refusals import Refusal, not_found
 from prolific.emulator.study_body import Body
 from prolific.emulator.tariff import whole
+from prolific.emulator.turn import Turn, save_row, setting
 
 routes = Routes()
 EMAIL = "researcher@example.org"

@@ -18,8 +18,9 @@ from prolific.emulator.calls import Answer, Call, Route
 from prolific.emulator.contract import Contract
 from prolific.emulator.faults import BEFORE, Fault, next_fault
 from prolific.emulator.operations import API_ROUTES, UNPUBLISHED
-from prolific.emulator.platform import Platform, Turn
+from prolific.emulator.platform import Platform
 from prolific.emulator.refusals import Refusal, error_body
+from prolific.emulator.turn import Turn
 
 LARGEST_BODY = 10_000_000
 ADVANCE_MOST = 400 * 86_400.0

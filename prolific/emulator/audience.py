@@ -13,8 +13,8 @@ from sqlalchemy import insert, select
 
 from prolific.emulator import schema
 from prolific.emulator.ids import new_id
-from prolific.emulator.platform import Turn, save_setting, setting
 from prolific.emulator.refusals import Refusal
+from prolific.emulator.turn import Turn, save_setting, setting
 
 STUDY_LISTS = ("previous_studies_allowlist", "previous_studies_blocklist")
 GROUP_LISTS = ("participant_group_allowlist", "participant_group_blocklist")

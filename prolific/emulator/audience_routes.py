@@ -12,9 +12,9 @@ from prolific.emulator import groups, schema
 from prolific.emulator.account_routes import find_workspace
 from prolific.emulator.audience import COUNTED_FROM, check_filters, eligible, offered
 from prolific.emulator.calls import Answer, Call, Routes, page_of
-from prolific.emulator.platform import Turn, save_row, save_setting, setting
 from prolific.emulator.refusals import Refusal
 from prolific.emulator.study_body import Body, Filter
+from prolific.emulator.turn import Turn, save_row, save_setting, setting
 
 routes = Routes()
 DETAILS = ("researcher_help_text", "participant_help_text", "category", "subcategory")

@@ -10,9 +10,9 @@ from sqlalchemy import insert, select, update
 from prolific.emulator import schema, studies, wallet
 from prolific.emulator.ids import new_id
 from prolific.emulator.jobs import later
-from prolific.emulator.platform import Turn
 from prolific.emulator.refusals import Refusal, not_found
 from prolific.emulator.tariff import Cost, number, payment
+from prolific.emulator.turn import Turn
 
 
 def set_up(turn: Turn, study_id: str, csv_bonuses: str) -> dict[str, Any]:

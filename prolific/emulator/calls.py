@@ -9,8 +9,8 @@ from urllib.parse import urlencode
 
 from pydantic import BaseModel
 
-from prolific.emulator.platform import Turn
 from prolific.emulator.refusals import Refusal
+from prolific.emulator.turn import Turn
 from prolific.emulator.validation import read_body
 
 DEFAULT_PAGE = 20

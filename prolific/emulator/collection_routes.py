@@ -11,10 +11,10 @@ from prolific.emulator import schema, studies, wallet
 from prolific.emulator.account_routes import find_project
 from prolific.emulator.calls import Answer, Call, Routes
 from prolific.emulator.ids import new_id
-from prolific.emulator.platform import Turn, save_row
 from prolific.emulator.refusals import Refusal, not_found
 from prolific.emulator.study_body import Body
 from prolific.emulator.tariff import Cost, whole
+from prolific.emulator.turn import Turn, save_row
 
 routes = Routes()
 PATH = "/api/v1/study-collections/mutually-exclusive/"

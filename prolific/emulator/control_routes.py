@@ -12,9 +12,9 @@ from prolific.emulator.account_routes import find_workspace
 from prolific.emulator.behaviour import changed
 from prolific.emulator.calls import Answer, Call, Routes
 from prolific.emulator.ids import PATTERN, moment
-from prolific.emulator.platform import Turn, save_behaviour, save_row
 from prolific.emulator.refusals import Refusal
 from prolific.emulator.study_body import Body
+from prolific.emulator.turn import Turn, save_behaviour, save_row
 
 routes = Routes()
 PersonId = Annotated[StrictStr, Field(pattern=PATTERN)]

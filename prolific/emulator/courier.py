@@ -20,7 +20,8 @@ from sqlalchemy import insert, select, update
 from prolific.emulator import schema
 from prolific.emulator.faults import WEBHOOKS, next_fault
 from prolific.emulator.ids import moment
-from prolific.emulator.platform import Platform, Turn
+from prolific.emulator.platform import Platform
+from prolific.emulator.turn import Turn
 
 RETRIES = 11
 FIRST_WAIT = 42.0  # seconds; doubled eleven times it adds up to a day

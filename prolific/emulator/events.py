@@ -8,7 +8,7 @@ from sqlalchemy import insert, select
 
 from prolific.emulator import schema
 from prolific.emulator.ids import new_id
-from prolific.emulator.platform import Turn
+from prolific.emulator.turn import Turn
 
 EVENT_TYPES = {
     "submission.status.change": "The status of a submission changed",

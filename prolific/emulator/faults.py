@@ -10,9 +10,9 @@ from pydantic import Field, StrictStr
 from sqlalchemy import select, update
 
 from prolific.emulator import schema
-from prolific.emulator.platform import Turn
 from prolific.emulator.refusals import Refusal
 from prolific.emulator.study_body import Body
+from prolific.emulator.turn import Turn
 
 ANY = "*"
 WEBHOOKS = "webhooks"

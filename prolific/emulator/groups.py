@@ -10,8 +10,8 @@ from sqlalchemy.dialects.sqlite import insert as upsert
 
 from prolific.emulator import schema
 from prolific.emulator.ids import moment, new_id
-from prolific.emulator.platform import Turn
 from prolific.emulator.refusals import Refusal, not_found
+from prolific.emulator.turn import Turn
 
 Group = Row[Any]
 

@@ -14,9 +14,9 @@ from prolific.emulator.account_routes import find_workspace
 from prolific.emulator.calls import Answer, Call, Routes
 from prolific.emulator.events import EVENT_TYPES
 from prolific.emulator.ids import moment, new_id
-from prolific.emulator.platform import Turn, save_row
 from prolific.emulator.refusals import Refusal, not_found
 from prolific.emulator.study_body import Body, check_https
+from prolific.emulator.turn import Turn, save_row
 
 routes = Routes()
 DEFAULT_EVENTS, MOST_EVENTS = 100, 1000

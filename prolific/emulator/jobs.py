@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import insert
 
 from prolific.emulator import schema
-from prolific.emulator.platform import Turn
+from prolific.emulator.turn import Turn
 
 
 def later(turn: Turn, kind: str, subject: Any) -> None:

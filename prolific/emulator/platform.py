@@ -11,37 +11,24 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-from sqlalchemy import Connection, Engine, create_engine, event, insert, select, text, update
-from sqlalchemy.dialects.sqlite import insert as upsert
+from sqlalchemy import Connection, Engine, create_engine, event, insert, select, text
 from sqlalchemy.exc import DatabaseError
 from sqlalchemy.pool import QueuePool
 
 from prolific.emulator import schema
 from prolific.emulator.behaviour import Behaviour
+from prolific.emulator.due import do_what_is_due
 from prolific.emulator.ids import new_id
+from prolific.emulator.turn import Turn, save_setting, setting
 from spa.errors import PlatformError
 
 ClockMode = Literal["manual", "real"]
 PAID_IN = 10_000_000  # cents in the wallet of a new store
 LOCK_WAIT = 10.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
-    """One request's share of the platform: its transaction, its moment, and how the platform behaves."""
-
-    connection: Connection
-    now: float  # seconds since 1970, by the emulated clock
-    request: int  # how many requests have come, this one included
-    behaviour: Behaviour
-
-    def at(self, moment: float) -> Turn:
-        """Return the same turn at another moment: things fall due in their order, not when somebody looks."""
-        return replace(self, now=moment)
 
 
 class Platform:
@@ -97,8 +84,6 @@ class Platform:
         settles : bool
             Whether what fell due is to be done first.
         """
-        from prolific.emulator.due import do_what_is_due
-
         with self._lock:
             with self._begin() as connection:
                 turn = self._turn(connection, counts=counts)
@@ -151,27 +136,6 @@ class Platform:
             raise PlatformError(
                 f"{self.path}: wanted the store of an emulated platform, got {error.orig}; name another file"
             ) from error
-
-
-def setting(connection: Connection, name: str) -> Any:
-    """Return a setting of the store."""
-    return connection.scalar(select(schema.settings.c.value).where(schema.settings.c.name == name))
-
-
-def save_setting(connection: Connection, name: str, value: Any) -> None:
-    """Save a setting of the store."""
-    statement = upsert(schema.settings).values(name=name, value=value)
-    connection.execute(statement.on_conflict_do_update(index_elements=["name"], set_={"value": value}))
-
-
-def save_behaviour(turn: Turn, behaviour: Behaviour) -> None:
-    """Save how the platform behaves from the next request on."""
-    save_setting(turn.connection, "behaviour", behaviour.model_dump(mode="json"))
-
-
-def save_row(connection: Connection, table: Any, row_id: str, **values: Any) -> None:
-    """Change the row of an id."""
-    connection.execute(update(table).where(table.c.id == row_id).values(**values))
 
 
 def _prepare(connection: Connection, path: Path, project: str, currency: str) -> None:

@@ -11,10 +11,10 @@ from sqlalchemy import insert, select
 from prolific.emulator import schema, studies, submissions
 from prolific.emulator.ids import new_id
 from prolific.emulator.jobs import later
-from prolific.emulator.platform import Turn, save_row
 from prolific.emulator.refusals import Refusal
 from prolific.emulator.study_body import Body
 from prolific.emulator.submissions import Submission
+from prolific.emulator.turn import Turn, save_row
 
 SHORTEST_REJECTION = 100  # characters
 Category = Literal[

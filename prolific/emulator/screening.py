@@ -11,10 +11,10 @@ from sqlalchemy import insert
 
 from prolific.emulator import schema, studies, submissions, wallet
 from prolific.emulator.ids import new_id
-from prolific.emulator.platform import Turn, save_row
 from prolific.emulator.refusals import Refusal
 from prolific.emulator.study_body import Body
 from prolific.emulator.tariff import payment
+from prolific.emulator.turn import Turn, save_row
 
 HOUR = 3600
 

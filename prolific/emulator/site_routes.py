@@ -10,8 +10,8 @@ from sqlalchemy import select
 
 from prolific.emulator import audience, schema, submissions
 from prolific.emulator.calls import Answer, Call, Routes
-from prolific.emulator.platform import Turn
 from prolific.emulator.refusals import Refusal
+from prolific.emulator.turn import Turn
 
 routes = Routes()
 COOKIE = "emulated_submission"

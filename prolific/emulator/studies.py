@@ -12,10 +12,10 @@ from prolific.emulator import events, schema, wallet
 from prolific.emulator.audience import check_filters, excluded
 from prolific.emulator.ids import moment, new_id
 from prolific.emulator.jobs import later
-from prolific.emulator.platform import Turn, save_row
 from prolific.emulator.refusals import Refusal, not_found
 from prolific.emulator.study_body import OpenStudyBody, StudyBody, check_https
 from prolific.emulator.tariff import number
+from prolific.emulator.turn import Turn, save_row
 from prolific.emulator.validation import read_body
 
 TAKEN = ("RESERVED", "ACTIVE", "PROCESSING", "AWAITING REVIEW", "APPROVED", "PARTIALLY APPROVED")

@@ -12,10 +12,10 @@ from prolific.emulator.audience import add_participant
 from prolific.emulator.calls import Answer, Call, Routes, page_of
 from prolific.emulator.demographics import as_csv
 from prolific.emulator.ids import new_id
-from prolific.emulator.platform import Turn
 from prolific.emulator.refusals import Refusal, not_found
 from prolific.emulator.study_body import Body, Filter, Whole
 from prolific.emulator.tariff import Cost, number, payment
+from prolific.emulator.turn import Turn
 
 routes = Routes()
 STATES = ("ACTIVE", "PAUSED", "UNPUBLISHED", "PUBLISHING", "COMPLETED", "AWAITING REVIEW", "UNKNOWN", "SCHEDULED")

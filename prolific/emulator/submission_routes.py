@@ -12,9 +12,9 @@ from sqlalchemy import Row, insert, select
 from prolific.emulator import bonuses, groups, reviewing, schema, studies, submissions
 from prolific.emulator.calls import Answer, Call, Routes, page_of
 from prolific.emulator.ids import moment, new_id
-from prolific.emulator.platform import Turn
 from prolific.emulator.refusals import Refusal
 from prolific.emulator.study_body import Body
+from prolific.emulator.turn import Turn
 
 routes = Routes()
 STATUSES = {status.replace(" ", "_"): status for status in (*submissions.STATUSES, "UNKNOWN")}

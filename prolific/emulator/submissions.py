@@ -10,8 +10,8 @@ from prolific.emulator import events, schema, studies
 from prolific.emulator.audience import admits, took_part
 from prolific.emulator.ids import moment, new_id
 from prolific.emulator.jobs import later
-from prolific.emulator.platform import Turn, save_row
 from prolific.emulator.refusals import Refusal, not_found
+from prolific.emulator.turn import Turn, save_row
 
 Submission = Row[Any]
 NO_CODE = "NOCODE"

@@ -10,9 +10,9 @@ from typing import Any
 from sqlalchemy import Row, func, select
 
 from prolific.emulator import schema
-from prolific.emulator.platform import Turn
 from prolific.emulator.refusals import Refusal
 from prolific.emulator.tariff import Cost, payment, whole
+from prolific.emulator.turn import Turn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

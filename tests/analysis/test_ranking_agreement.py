@@ -15,8 +15,8 @@ from scipy import stats
 from analysis import Plan, bradley_terry
 from analysis.choices import choice_cells, choice_judgements
 from analysis.order import order_of
+from analysis.rank_orders import Ranking, order_systems
 from analysis.ranking.agreement import agreement_of_rankings
-from analysis.ranking.orders import Ranking, order_systems
 from analysis.ranking.replicates import UnitSums, draw_scores, pools, rating_sums, unit_names, win_sums
 from analysis.ratings import rating_cells
 from analysis.strength_rows import strength_table

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.coding import Floats
+from analysis.rank_orders import Ranking, kendall_tau, order_systems
 from analysis.ranking.agreement import agreement_of_rankings
-from analysis.ranking.orders import Ranking, kendall_tau, order_systems
 from analysis.ranking.replicates import UnitSums
 from tests.calibration.table import Line
 

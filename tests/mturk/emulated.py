@@ -18,8 +18,9 @@ from botocore.exceptions import ClientError
 
 from mturk.endpoint.app import create_app
 from mturk.endpoint.emulator import MovableClock, add_emulator, play_key
+from mturk.endpoint.endpoint import Endpoint
 from mturk.endpoint.keys import Issued, issue, load_host_key
-from mturk.endpoint.moment import Endpoint, Rules
+from mturk.endpoint.moment import Rules
 from mturk.endpoint.store import open_store
 from spa.annotators.loopback import served
 

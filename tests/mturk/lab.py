@@ -17,8 +17,9 @@ import uvicorn
 
 from mturk.answers import answer_pairs, read_answers
 from mturk.endpoint.app import create_app
+from mturk.endpoint.endpoint import Endpoint
 from mturk.endpoint.keys import Issued, issue
-from mturk.endpoint.moment import Endpoint, Moment, Rules
+from mturk.endpoint.moment import Moment, Rules
 from mturk.endpoint.operations import OPERATIONS
 from mturk.endpoint.operations.call import Call
 from mturk.endpoint.site.app import add_site

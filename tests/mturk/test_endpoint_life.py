@@ -21,8 +21,9 @@ from sqlalchemy import func, select
 
 from mturk.endpoint.assignments import ABANDONED, ACCEPTED, APPROVED, REJECTED, RETURNED, SUBMITTED
 from mturk.endpoint.emulator import MovableClock
+from mturk.endpoint.endpoint import Endpoint
 from mturk.endpoint.keys import issue
-from mturk.endpoint.moment import Endpoint, Moment, Rules
+from mturk.endpoint.moment import Moment, Rules
 from mturk.endpoint.operations import OPERATIONS
 from mturk.endpoint.operations.call import Call
 from mturk.endpoint.refusals import Refusal

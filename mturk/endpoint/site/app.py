@@ -7,7 +7,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from mturk.endpoint.moment import Endpoint
+from mturk.endpoint.endpoint import Endpoint
 from mturk.endpoint.refusals import Refusal
 from mturk.endpoint.site.entering import Entrance
 from mturk.endpoint.site.guards import SITE_HEADERS, Headed

@@ -12,7 +12,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from mturk.endpoint.assignments import ACCEPTED
-from mturk.endpoint.moment import Endpoint, Moment
+from mturk.endpoint.endpoint import Endpoint
+from mturk.endpoint.moment import Moment
 from mturk.endpoint.refusals import Refusal
 from mturk.endpoint.rows import find_assignment, find_hit
 from mturk.endpoint.site.capabilities import Capability, read_capability

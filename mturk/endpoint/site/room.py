@@ -12,7 +12,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from mturk.endpoint.moment import Endpoint, Moment
+from mturk.endpoint.endpoint import Endpoint
+from mturk.endpoint.moment import Moment
 from mturk.endpoint.refusals import PREFIX, Refusal
 from mturk.endpoint.site.guards import Patience, is_own, origin_of, site_policy
 from mturk.endpoint.site.pages import render
