@@ -1,0 +1,73 @@
+"""Who is cast for a rehearsal: in which shares, what each takes for true, and who uses a real browser."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+
+from prolific.rehearse.cast import Fate, Person, read_shares
+from prolific.rehearse.crowd import Casting
+from prolific.rehearse.stage import Stage
+from prolific.rehearse.visitor import Answering
+from spa.annotators.simulated import CROWD, SimulatedAnnotator, Temperament
+from spa.annotators.truth import Truth, even_truth
+from spa.commands.workspace import Workspace
+from spa.forms.form import Form
+
+
+def cast(stage: Stage, given: Mapping[str, float], *, browsers: int, seed: int) -> Casting:
+    """Return who comes to a study, how they answer, and who of them uses a real browser.
+
+    Parameters
+    ----------
+    stage : Stage
+        What the study is rehearsed on.
+    given : mapping of str to float
+        Shares of those who come, by what they do; what is not named is as usual.
+    browsers, seed : int
+        How many at most use a browser, and what draws people.
+    """
+    study = stage.workspace.study
+    shares = read_shares(
+        given,
+        consent=bool((study.consent.text or "").strip()),
+        screening=bool(study.screening),
+        checks=bool(study.attention_checks),
+    )
+    truth = even_truth([system.id for system in study.compared], seed=study.seed)
+    worse_when_higher = {criterion.id for criterion in study.criteria if criterion.lower_is_better}
+    truth = truth.model_copy(update={"lower_is_better": truth.lower_is_better | worse_when_higher})
+    answering = _answering(stage.workspace, truth, CROWD, seed)
+    in_browser: Callable[[Person, str], None] | None = None
+    if browsers:
+        from prolific.rehearse.browser import visit_in_browser
+
+        def in_browser(one: Person, submission_id: str) -> None:
+            visit_in_browser(submission_id, answering(one), stage.platform_url)
+
+    return Casting(seed=seed, shares=shares, answering=answering, in_browser=in_browser, browsers=browsers)
+
+
+def _answering(
+    workspace: Workspace, truth: Truth, temperament: Temperament, seed: int
+) -> Callable[[Person], Answering]:
+    """Return how each person answers: who is to be screened out or to fail checks does, and nobody else."""
+
+    def of(one: Person) -> Answering:
+        fate: Fate = one.fate
+        own = temperament.model_copy(
+            update={
+                "not_eligible": 1.0 if fate == "screened out" else 0.0,
+                "failing_checks": 1.0 if fate == "fails checks" else 0.0,
+            }
+        )
+
+        @cache
+        def answer(assignment_id: str) -> tuple[Form, Mapping[str, str]]:
+            form = workspace.form(assignment_id)
+            annotator = SimulatedAnnotator(truth, own, rng=one.rng(seed))
+            return form, annotator.answers(form, workspace.store.key(assignment_id))
+
+        return answer
+
+    return of

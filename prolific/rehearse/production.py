@@ -1,0 +1,163 @@
+"""A rehearsal put on: the folder that it keeps, platform and survey server, the play, and the bill in the end."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from prolific.emulator.contract import Contract
+from prolific.rehearse.bill import Bill, make_bill
+from prolific.rehearse.casting import cast
+from prolific.rehearse.page import facts, write_page
+from prolific.rehearse.play import Rehearsal
+from prolific.rehearse.script import Script
+from prolific.rehearse.stage import TOKEN, Stage, emulating, free_port, staged
+from prolific.rehearse.study_copy import Copy, copy_of
+from spa.errors import StudyError
+from spa.files import written_whole
+from spa.study.load import load_study
+
+STATE = "rehearsal.json"
+FAULTS: tuple[
+    tuple[str, str, dict[str, Any]], ...
+] = (  # operation, what goes wrong, details: the faults that find most mistakes, at every call that makes or pays
+    ("CreateStudy", "drop_after_effect", {}),
+    ("CreateParticipantGroup", "drop_after_effect", {}),
+    ("PublishStudy", "500_after_effect", {}),
+    ("GetSubmission", "429", {"count": 3}),
+    ("GetSubmission", "drop", {"count": 2, "skip": 9}),
+    ("GetStudySubmissions", "429", {"count": 2, "retry_after": 1}),
+    ("BulkApproveSubmissions", "drop_after_effect", {}),
+    ("CreateBonusPayments", "500", {}),
+    ("PayBonusPayments", "drop_after_effect", {}),
+    ("webhooks", "duplicate", {"count": 20}),
+    ("webhooks", "reorder", {"count": 20, "skip": 10}),
+    ("webhooks", "lose", {"count": 20, "skip": 30}),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What is to be rehearsed, where, and who comes with what in mind."""
+
+    study: Path
+    annotators: int | None  # places, where not as the study says
+    out: Path
+    shares: Mapping[str, float]  # of those who come, by what they do
+    browsers: int
+    faults: bool
+    bonus: bool
+    seed: int
+    openapi: Path | None  # every request is held to it
+
+    @property
+    def study_file(self) -> Path:
+        """Return the copy of the study that is rehearsed."""
+        return self.out / "study.toml"
+
+
+def put_on(wanted: Wanted, *, show_progress: bool) -> dict[str, Any]:
+    """Rehearse a study, or go on where it was broken off; write the last page and return what it says.
+
+    Raises
+    ------
+    StudyError
+        If the folder holds another rehearsal, or something else.
+    """
+    copy = copy_of(wanted.study, annotators=wanted.annotators, seed=wanted.seed)
+    state, script = _settled(wanted, copy), Script()
+    if not wanted.study_file.with_suffix(".sqlite").exists():
+        script.run("check", wanted.study_file)
+        script.run("build", wanted.study_file)
+    study = load_study(wanted.study_file)
+    bar = click.progressbar(
+        length=study.people.annotators * study.people.sessions, label="places", hidden=not show_progress
+    )
+
+    def say(text: str) -> None:
+        bar.label = text
+        bar.render_progress()
+
+    with _opened(wanted, copy, state) as stage, bar:
+        rehearsal = Rehearsal(
+            study=wanted.study_file,
+            out=wanted.out,
+            stage=stage,
+            script=script,
+            casting=cast(stage, wanted.shares, browsers=wanted.browsers, seed=wanted.seed),
+            bonus=wanted.bonus,
+            say=say,
+            progress=lambda taken, places: bar.update(taken - bar.pos),
+        )
+        rehearsal.play()
+        content = facts(
+            rehearsal, _billed(rehearsal), title=study.title, original=wanted.study, filled_in=copy.filled_in
+        )
+        write_page(wanted.out / "rehearsal.html", content)
+        bar.update(bar.length - bar.pos if bar.length else 0)
+    return content
+
+
+def _settled(wanted: Wanted, copy: Copy) -> dict[str, Any]:
+    """Return what a rehearsal keeps: its options and ports. A folder holds one rehearsal only."""
+    out, path = wanted.out, wanted.out / STATE
+    options = {
+        "study": copy.digest,
+        "seed": wanted.seed,
+        "shares": dict(wanted.shares),
+        "faults": wanted.faults,
+        "bonus": wanted.bonus,
+        "browsers": wanted.browsers,
+    }
+    if path.is_file():
+        state = json.loads(path.read_text("utf-8"))
+        if state["options"] != options:
+            raise StudyError(
+                f"{out}: wanted the folder of this rehearsal, got one of another study or with other options; "
+                "name another with --out, or remove it"
+            )
+        return dict(state)
+    if out.exists() and any(out.iterdir()):
+        raise StudyError(f"{out}: wanted an empty folder for the rehearsal, got one with other files; name another")
+    out.mkdir(parents=True, exist_ok=True)
+    wanted.study_file.write_text(copy.text, encoding="utf-8")
+    ports = {"platform_port": free_port(), "survey_port": free_port()}
+    state = {"options": options, "original": str(wanted.study), **ports}
+    with written_whole(path) as temporary:
+        temporary.write_text(json.dumps(state, indent=2), encoding="utf-8")
+    return state
+
+
+@contextmanager
+def _opened(wanted: Wanted, copy: Copy, state: Mapping[str, Any]) -> Iterator[Stage]:
+    """Run the platform and the survey server, with faults planned where they are wanted and not yet there."""
+    contract = None if wanted.openapi is None else Contract(wanted.openapi)
+    store, port = wanted.out / "platform.sqlite", state["platform_port"]
+    with (
+        emulating(store, port, project=copy.project, contract=contract, currency=copy.currency) as (url, platform),
+        staged(wanted.study_file, url, state["survey_port"], clock=platform.time) as stage,
+    ):
+        if wanted.faults and not stage.people.faults():
+            for operation, kind, details in FAULTS:
+                stage.people.plan_fault(operation, kind, **details)
+        yield stage
+
+
+def _billed(rehearsal: Rehearsal) -> Bill:
+    """Ask the platform what was paid, beside what was estimated at first."""
+    stage, estimate = rehearsal.stage, rehearsal.estimates[0]
+    studies = [crowd.study_id for crowd in rehearsal.crowds]
+    return make_bill(
+        stage.platform_url,
+        TOKEN,
+        studies,
+        estimate=estimate["total"],
+        currency=estimate["currency"],
+        places=sum(int(stage.people.study(study_id)["places"]) for study_id in studies),
+    )
