@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +13,11 @@ from spa.commands.simulation import check_url, choose_truth, simulation_options
 from spa.commands.workspace import with_store
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Sequence
     from contextlib import AbstractContextManager
 
     from spa.annotators.raters.endpoints.endpoint import Endpoint
-    from spa.annotators.raters.prices import Purse
+    from spa.annotators.raters.prices import PriceTable, Purse
     from spa.annotators.raters.summary import Progress, RatingSummary
     from spa.annotators.raters.visits import Visit
     from spa.annotators.simulated import Temperament
@@ -71,15 +72,7 @@ if TYPE_CHECKING:
 @click.option("--simulate", is_flag=True, help="Start an endpoint on this machine whose answers are simulated.")
 @simulation_options
 @click.option("--json", "as_json", is_flag=True, help="Print what was done as JSON.")
-def rate(
-    study: Path,
-    dry_run: bool,
-    probe: bool | None,
-    probe_injection: int | None,
-    wait: bool,
-    as_json: bool,
-    **options: Any,
-) -> None:
+def rate(**given: Any) -> None:
     """Let an LLM answer the assignments of STUDY.
 
     What is answered is kept; the command can be stopped and run again, and asks only what is open.
@@ -90,87 +83,114 @@ def rate(
     from spa.annotators.raters.summary import stop_if_unfinished
     from spa.annotators.raters.visits import visits_of
     from spa.annotators.raters.wording import StudyWording
-    from spa.commands.rating import (
-        choose_rater,
-        choose_ways,
-        probed,
-        probes_of,
-        progress_of,
-        purse_of,
-        tell,
-        tell_estimate,
-        tell_injection,
-    )
+    from spa.commands.rating import choose_rater, choose_ways, tell, tell_estimate, tell_injection
     from spa.commands.workspace import open_workspace
     from spa.responses.one_run import one_run
 
+    options = Options(**given)
     refuse_contradictions(options)
-    store: str | None = options["store"]
-    which = {name: options[name] for name in ("limit", "only")}
-    with ExitStack() as stack:
-        workspace = stack.enter_context(open_workspace(study, store))
-        rater = choose_rater(workspace.study, study, options["name"], simulate=options["simulate"])
-        if wait and rater.provider != "batch":
+    with open_workspace(options.study, options.store) as workspace:
+        rater = choose_rater(workspace.study, options.study, options.name, simulate=options.simulate)
+        if options.wait and rater.provider != "batch":
             raise click.UsageError('--wait is for raters with provider = "batch"')
-        table = load_prices(options["prices"], study)
-        if dry_run:
-            visits = visits_of(workspace.store, choose_ways(rater, options["variants"]), **which)
-            tell_estimate(workspace, visits, StudyWording(workspace.texts), table, as_json=as_json)
+        prices = load_prices(options.prices, options.study)
+        if options.dry_run:
+            ways = choose_ways(rater, options.variants)
+            visits = visits_of(workspace.store, ways, limit=options.limit, only=options.only)
+            tell_estimate(workspace, visits, StudyWording(workspace.texts), prices, as_json=options.as_json)
             return
-        stack.enter_context(one_run(workspace.store.name, rater.id, workspace.store.reading))
-        rater = made_ready(stack, workspace, rater, options)
-        ways = choose_ways(rater, options["variants"])
-        visits = visits_of(workspace.store, ways, **which)
-        if probe_injection is not None:
-            visits = probes_of(workspace.store, ways, probe_injection)
-        purse = purse_of(workspace.store, rater, table)
-        capabilities, notes = probed(workspace, rater, ways, purse, timeout=options["timeout"], wanted=probe)
-        endpoint = open_endpoint(rater, options["timeout"], study.parent)
-        with progress_of(rater, len(visits), table.currency, hidden=as_json) as progress:
-            summary = carry_out(workspace, visits, endpoint, purse, progress, wait=wait)
-        summary.endpoint, summary.notes = capabilities, notes + summary.notes
-        if probe_injection is not None:
-            tell_injection(workspace, visits, summary, as_json=as_json)
-            stop_if_unfinished(summary)
-            return
-    tell(summary, table.currency, as_json=as_json)
+        with one_run(workspace.store.name, rater.id, workspace.store.reading):
+            visits, summary = ask(workspace, rater, prices, options)
+        if options.probe_injection is not None:
+            tell_injection(workspace, visits, summary, as_json=options.as_json)
+        else:
+            tell(summary, prices.currency, as_json=options.as_json)
     stop_if_unfinished(summary)
-    if not as_json:
-        click.echo("Next: " + with_store(f"spa report {study} --out report", store))
+    if options.probe_injection is None and not options.as_json:
+        click.echo("Next: " + with_store(f"spa report {options.study} --out report", options.store))
 
 
-def refuse_contradictions(options: Mapping[str, Any]) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What the command line says."""
+
+    study: Path
+    name: str | None
+    variants: tuple[str, ...]
+    base_url: str | None
+    dry_run: bool
+    budget: float | None
+    prices: Path | None
+    probe_injection: int | None
+    probe: bool | None
+    limit: int | None
+    only: tuple[str, ...]
+    timeout: float
+    store: str | None
+    wait: bool
+    simulate: bool
+    seed: int
+    likert_reversal: tuple[str, str] | None
+    utilities: dict[str, float]
+    truth: Path | None
+    as_json: bool
+
+
+def refuse_contradictions(options: Options) -> None:
     """Refuse options that do not go together."""
-    if options["simulate"] and options["base_url"] is not None:
+    if options.simulate and options.base_url is not None:
         raise click.UsageError("--simulate starts an endpoint of its own; leave --base-url out")
-    if not options["simulate"] and (options["truth"] or options["utilities"] or options["likert_reversal"]):
+    if not options.simulate and (options.truth or options.utilities or options.likert_reversal):
         raise click.UsageError("--truth, --utility and --likert-reversal are for --simulate")
 
 
-def made_ready(stack: ExitStack, workspace: Workspace, rater: Rater, options: Mapping[str, Any]) -> Rater:
-    """Return the rater as the command line changes it; a simulated endpoint is served until the stack is left."""
+def ask(
+    workspace: Workspace, rater: Rater, prices: PriceTable, options: Options
+) -> tuple[Sequence[Visit], RatingSummary]:
+    """Let the rater answer what is open, and return which visits were meant and what they came to."""
+    from spa.annotators.raters.visits import visits_of
+    from spa.commands.rating import choose_ways, probed, probes_of, progress_of, purse_of
+
+    with made_ready(workspace, rater, options) as changed:
+        ways = choose_ways(changed, options.variants)
+        visits = visits_of(workspace.store, ways, limit=options.limit, only=options.only)
+        if options.probe_injection is not None:
+            visits = probes_of(workspace.store, ways, options.probe_injection)
+        purse = purse_of(workspace.store, changed, prices)
+        capabilities, notes = probed(workspace, changed, ways, purse, timeout=options.timeout, wanted=options.probe)
+        endpoint = open_endpoint(changed, options.timeout, options.study.parent)
+        with progress_of(changed, len(visits), prices.currency, hidden=options.as_json) as progress:
+            summary = carry_out(workspace, visits, endpoint, purse, progress, wait=options.wait)
+    summary.endpoint, summary.notes = capabilities, notes + summary.notes
+    return visits, summary
+
+
+@contextmanager
+def made_ready(workspace: Workspace, rater: Rater, options: Options) -> Iterator[Rater]:
+    """Yield the rater as the command line changes it; a simulated endpoint is served meanwhile."""
     from spa.annotators.simulated_endpoint import STEADY
     from spa.study.raters import asked_ways
 
-    base_url = options["base_url"]
-    if options["simulate"]:
-        known, temperament, _ = choose_truth(
-            workspace,
-            truth=options["truth"],
-            utilities=options["utilities"],
-            likert_reversal=options["likert_reversal"],
-            otherwise=STEADY,
-        )
-        served = simulated_endpoint(workspace, rater, known, temperament, options["seed"], options["limit"])
-        base_url = stack.enter_context(served) + "/v1"
-        rater = rater.model_copy(update={"api_key_env": "none"})
-        if rater.seed is None and any(asked.way.repeats > 1 for asked in asked_ways(rater)):
-            rater = rater.model_copy(update={"seed": options["seed"]})  # each repeat then has one of its own
-    if base_url is not None:
-        rater = rater.model_copy(update={"base_url": check_url("--base-url", base_url)})
-    if options["budget"] is not None:
-        rater = rater.model_copy(update={"budget": options["budget"]})
-    return rater
+    base_url = options.base_url
+    with ExitStack() as stack:
+        if options.simulate:
+            known, temperament, _ = choose_truth(
+                workspace,
+                truth=options.truth,
+                utilities=options.utilities,
+                likert_reversal=options.likert_reversal,
+                otherwise=STEADY,
+            )
+            served = simulated_endpoint(workspace, rater, known, temperament, options.seed, options.limit)
+            base_url = stack.enter_context(served) + "/v1"
+            rater = rater.model_copy(update={"api_key_env": "none"})
+            if rater.seed is None and any(asked.way.repeats > 1 for asked in asked_ways(rater)):
+                rater = rater.model_copy(update={"seed": options.seed})  # each repeat then has one of its own
+        if base_url is not None:
+            rater = rater.model_copy(update={"base_url": check_url("--base-url", base_url)})
+        if options.budget is not None:
+            rater = rater.model_copy(update={"budget": options.budget})
+        yield rater
 
 
 def carry_out(
