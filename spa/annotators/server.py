@@ -125,18 +125,25 @@ def create_app(
         house.may_lead_to(workspace.study.people.completion_url)
     for mount in doors:
         mount(app, house)
+    protect(app, house, public_url=public_url, trusted_proxies=trusted_proxies, limits=limits)
+    if log_requests:
+        app.add_middleware(RequestLog)
+    explain_failures(app, house)
+    return app
+
+
+def protect(
+    app: FastAPI, house: House, *, public_url: str, trusted_proxies: tuple[Network, ...], limits: Limits | None
+) -> None:
+    """Refuse what is too much or comes from elsewhere, and let browsers load only what the doors have named."""
     app.add_middleware(
         Guard,
-        refuse=lambda name, status: send_notice(workspace.texts, name, status=status),
+        refuse=lambda name, status: send_notice(house.texts, name, status=status),
         public_url=public_url,
         trusted_proxies=trusted_proxies,
         limits=limits,
     )
     app.add_middleware(SecurityHeaders, policy=content_policy(house.places, frames=house.frames))
-    if log_requests:
-        app.add_middleware(RequestLog)
-    explain_failures(app, house)
-    return app
 
 
 @asynccontextmanager
