@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -22,25 +21,15 @@ from spa.responses.store import Store
 from spa.responses.submission import Response
 from spa.study.assignment import Assignment, BlindingKey
 from spa.study.study import OutputFiles, Study, System
-from tests.conftest import missing_part
+from tests.browser.chromium import DESK, PHONE, expect, open_browser, open_context
 from tests.spa.web_forms import HOSTILE, small_form
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext, Locator, LocatorAssertions
+    from playwright.sync_api import Browser, BrowserContext
     from playwright.sync_api import Page as Tab
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
-CHROMIUM = "/usr/bin/chromium"
-PHONE = {"width": 390, "height": 844}
-DESK = {"width": 1280, "height": 800}
 WORDS = "It was a dark and stormy night, and the lamp went out for the third time. "
-
-
-def expect(locator: Locator) -> LocatorAssertions:
-    """Wait for what is asserted: a page that was just asked for may still be on its way."""
-    from playwright.sync_api import expect as eventually
-
-    return eventually(locator)
 
 
 class HandMade:
@@ -72,25 +61,14 @@ class HandMade:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    if shutil.which(CHROMIUM) is None:
-        missing_part(f"no browser at {CHROMIUM}")
-    try:
-        from playwright.sync_api import sync_playwright
-    except ModuleNotFoundError:
-        missing_part("playwright is not installed")
-    with sync_playwright() as playwright:
-        arguments = ["--no-sandbox", "--disable-background-networking", "--disable-component-update"]
-        found = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
+    with open_browser() as found:
         yield found
-        found.close()
 
 
 @pytest.fixture
 def context(browser: Browser) -> Iterator[BrowserContext]:
-    made = browser.new_context(viewport=DESK, reduced_motion="reduce")  # type: ignore[arg-type]
-    made.set_default_timeout(10_000)
-    yield made
-    made.close()
+    with open_context(browser) as made:
+        yield made
 
 
 @pytest.fixture
@@ -303,7 +281,7 @@ def test_what_was_entered_survives_a_reload_and_the_way_back(
 
 def test_without_script_everything_can_be_answered(browser: Browser, survey: tuple[HandMade, str]) -> None:
     made, address = survey
-    context = browser.new_context(java_script_enabled=False, viewport=PHONE)  # type: ignore[arg-type]
+    context = browser.new_context(java_script_enabled=False, viewport=PHONE)
     tab = context.new_page()
     tab.goto(address)
     tab.check("#q1")
@@ -337,7 +315,7 @@ HARMLESS = "() => window.hurt === undefined"
 def test_no_output_runs_breaks_or_widens_a_page(browser: Browser) -> None:
     text = "\n".join(HOSTILE) + "\n" + "x" * 1_000_000
     form = small_form(text=text)
-    context = browser.new_context(viewport=PHONE, reduced_motion="reduce")  # type: ignore[arg-type]
+    context = browser.new_context(viewport=PHONE, reduced_motion="reduce")
     context.set_default_timeout(20_000)
     with served(create_preview(form, load_texts("en", {}))) as url:
         tab, said = watched(context)
@@ -465,7 +443,7 @@ def test_texts_and_questions_stay_in_view_together(context: BrowserContext) -> N
 
 
 def test_on_a_phone_one_system_is_shown_at_a_time_and_the_prompt_stays(browser: Browser) -> None:
-    context = browser.new_context(viewport=PHONE, reduced_motion="reduce")  # type: ignore[arg-type]
+    context = browser.new_context(viewport=PHONE, reduced_motion="reduce")
     with served(create_preview(small_form(text=WORDS * 60), load_texts("en", {}))) as url:
         tab, _ = watched(context)
         tab.goto(f"{url}/p/p3")

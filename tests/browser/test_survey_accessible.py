@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +18,7 @@ from spa.annotators.loopback import served
 from spa.annotators.server import create_app
 from spa.cli import main
 from spa.commands.workspace import open_workspace
+from tests.browser.chromium import open_browser
 from tests.conftest import missing_part
 from tests.spa.small_study import STUDY, raw_answer, write_study
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 pytestmark = pytest.mark.browser
-CHROMIUM = "/usr/bin/chromium"
 SERIOUS = {"serious", "critical"}
 NOTICES = ("expired", "busy")  # all of them are one template
 EVERYTHING = """
@@ -67,14 +66,8 @@ def mount(app: FastAPI, house: House) -> None:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    if shutil.which(CHROMIUM) is None:
-        missing_part(f"no browser at {CHROMIUM}")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+    with open_browser() as found:
         yield found
-        found.close()
 
 
 @pytest.mark.parametrize(

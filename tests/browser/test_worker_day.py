@@ -18,7 +18,8 @@ from spa.annotators.listening import listen
 from spa.annotators.server import create_app
 from spa.cli import main
 from spa.commands.workspace import open_workspace
-from tests.browser.worker_browser import PHONE, expect, open_browser, open_context, signed_in
+from tests.browser.chromium import PHONE, expect, open_browser, open_context
+from tests.browser.worker_browser import signed_in
 from tests.conftest import missing_part
 from tests.mturk.lab import Lab, open_lab, serving
 from tests.mturk.studies import STUDY, answers_to

@@ -11,7 +11,8 @@ import httpx2
 import pytest
 
 from spa.annotators.loopback import served
-from tests.browser.worker_browser import accepted, expect, open_browser, open_context, signed_in
+from tests.browser.chromium import expect, open_browser, open_context
+from tests.browser.worker_browser import accepted, signed_in
 from tests.browser.worker_pages import (
     WITH_FILE_FIELD,
     WITH_HELPER,

@@ -1,56 +1,15 @@
-"""What the browser tests of the worker site share: a browser, a lab, and a worker's first steps."""
+"""What the browser tests of the worker site share: a worker's first steps."""
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from tests.conftest import missing_part
+from tests.browser.chromium import expect
 from tests.mturk.lab import Lab
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext, Locator, LocatorAssertions
+    from playwright.sync_api import BrowserContext
     from playwright.sync_api import Page as Tab
-
-CHROMIUM = "/usr/bin/chromium"
-PHONE: Any = {"width": 390, "height": 844}
-DESK: Any = {"width": 1280, "height": 800}
-PATIENCE = 30_000  # milliseconds; the machine may be busy
-
-
-def expect(locator: Locator) -> LocatorAssertions:
-    """Wait for what is asserted: a page that was just asked for may still be on its way."""
-    from playwright.sync_api import expect as eventually
-
-    eventually.set_options(timeout=PATIENCE)
-    return eventually(locator)
-
-
-@contextmanager
-def open_browser() -> Iterator[Browser]:
-    """Run Chromium while a block runs."""
-    if shutil.which(CHROMIUM) is None:
-        missing_part(f"no browser at {CHROMIUM}")
-    try:
-        from playwright.sync_api import sync_playwright
-    except ModuleNotFoundError:
-        missing_part("playwright is not installed")
-    with sync_playwright() as playwright:
-        arguments = ["--no-sandbox", "--disable-background-networking", "--disable-component-update"]
-        found = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
-        yield found
-        found.close()
-
-
-@contextmanager
-def open_context(browser: Browser, **settings: Any) -> Iterator[BrowserContext]:
-    """Give a worker a browser of their own."""
-    made = browser.new_context(**{"viewport": DESK, "reduced_motion": "reduce", **settings})
-    made.set_default_timeout(PATIENCE)
-    yield made
-    made.close()
 
 
 def signed_in(context: BrowserContext, lab: Lab, worker_id: str) -> Tab:
