@@ -24,46 +24,10 @@ from spa.cli import main
 from spa.commands.workspace import Workspace, open_workspace
 from spa.forms.form import Form
 from tests.prolific.conftest import Emulator
+from tests.prolific.studies import study_text
 from tests.spa.small_study import raw_answer, write_study
 
 TOKEN = "token-of-the-tests"
-STUDY = """
-id = "small"
-title = "A small study"
-seed = 3
-outputs = {{files = ["outputs.jsonl"], item_text = "item_text"}}
-systems = [{{id = "alpha"}}, {{id = "beta"}}, {{id = "gamma"}}]
-criteria = [{{id = "meaning", name = "meaning"}}]
-consent.text = "I agree."
-{top}
-
-[people]
-annotators = {places}
-pay = "2.00"
-minutes = 10
-{people}
-
-[choices]
-outputs = "first"
-comparisons = "chain"
-
-[[screening]]
-id = "native"
-question = "Is English your first language?"
-options = ["Yes", "No"]
-eligible = ["Yes"]
-
-[[attention_checks]]
-id = "colour"
-question = "Choose the word that is a colour."
-options = ["table", "green"]
-expected = "green"
-
-[prolific]
-project = "{project}"
-description = "<p>Read and compare short texts.</p>"
-{prolific}
-"""
 
 
 @dataclass
@@ -172,8 +136,14 @@ def running_study(
     store: str | None = None,
 ) -> Iterator[Running]:
     """Build a study, serve it, and point the commands at the emulated platform."""
-    project = first_project(emulator)
-    text = STUDY.format(places=places, top=top, people=people, prolific=prolific, project=project)
+    text = study_text(
+        top=f'consent.text = "I agree."\n{top}',
+        annotators=places,
+        pay="2.00",
+        people=people,
+        project=first_project(emulator),
+        prolific=prolific,
+    )
     path = write_study(folder, text)
     built = CliRunner().invoke(main, ["build", str(path), *_at(store)])
     assert built.exit_code == 0, built.output + built.stderr

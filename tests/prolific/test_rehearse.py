@@ -25,51 +25,23 @@ from prolific.rehearse.toml_text import toml_text
 from spa.cli import main
 from spa.errors import StudyError
 from tests.conftest import missing_part
+from tests.prolific.studies import study_text
 from tests.spa.small_study import write_study
 
-STUDY = """
-id = "small"
-title = "A small study"
-seed = 3
-outputs = {files = ["outputs.jsonl"], item_text = "item_text"}
-systems = [{id = "alpha"}, {id = "beta"}, {id = "gamma"}]
-criteria = [{id = "meaning", name = "meaning"}]
-consent.file = "consent.md"
-
-[people]
-annotators = 30
-pay = "2.50"
-minutes = 10
-family_store = "real/family.sqlite"
-family = "all"
-
-[choices]
-outputs = "first"
-comparisons = "chain"
-
-[[screening]]
-id = "native"
-question = "Is English your first language?"
-options = ["Yes", "No"]
-eligible = ["Yes"]
-
-[[attention_checks]]
-id = "colour"
-question = "Choose the word that is a colour."
-options = ["table", "green"]
-expected = "green"
-
-[prolific]
-project = "5f0c1d2e3a4b5c6d7e8f9a0b"
-description = "<p>Read and compare short texts.</p>"
-exclude_studies = ["5f0c1d2e3a4b5c6d7e8f9a0c"]
+STUDY = study_text(
+    top='consent.file = "consent.md"',
+    annotators=30,
+    pay="2.50",
+    people='family_store = "real/family.sqlite"\nfamily = "all"',
+    project="5f0c1d2e3a4b5c6d7e8f9a0b",
+    prolific="""exclude_studies = ["5f0c1d2e3a4b5c6d7e8f9a0c"]
 [prolific.screeners]
 fluent_languages = ["English", "Frisian"]
 approval_rate = 95
 [[prolific.filters]]
 name = "Hours of reading a week"
-lowest = 2
-"""
+lowest = 2""",
+)
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 VALUES = st.recursive(
     st.booleans() | st.integers(-(2**40), 2**40) | st.floats(allow_nan=False, allow_infinity=False) | TEXTS,

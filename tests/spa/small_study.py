@@ -11,23 +11,14 @@ from spa.responses.leases import Lease
 from spa.responses.submission import Submission
 
 SYSTEMS = ("alpha", "beta", "gamma")
-STUDY = """
+BEGINNING = """
 id = "small"
 title = "A small study"
 seed = 3
 outputs = {files = ["outputs.jsonl"], item_text = "item_text"}
 systems = [{id = "alpha"}, {id = "beta"}, {id = "gamma"}]
-criteria = [{id = "meaning", name = "meaning", against_source = true}]
-people.annotators = 6
-likert.identical_pairs = 1
-
-[spa]
-exposure = 4
-comparisons = "chain"
-
-[choices]
-outputs = "first"
-
+"""
+FOR_PEOPLE = """
 [[screening]]
 id = "native"
 question = "Is English your first language?"
@@ -40,6 +31,18 @@ question = "Choose the word that is a colour."
 options = ["table", "green"]
 expected = "green"
 """
+STUDY = f"""{BEGINNING}\
+criteria = [{{id = "meaning", name = "meaning", against_source = true}}]
+people.annotators = 6
+likert.identical_pairs = 1
+
+[spa]
+exposure = 4
+comparisons = "chain"
+
+[choices]
+outputs = "first"
+{FOR_PEOPLE}"""
 
 
 def write_study(folder: Path, text: str = STUDY) -> Path:
