@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from typing import Any, TypedDict, TypeVar, Unpack
 
 from sqlalchemy import Connection, Select, delete, select, update
 
@@ -24,6 +24,27 @@ EVERYBODY = Rules()
 T = TypeVar("T")
 
 
+class Coming(TypedDict, total=False):
+    """What is said of somebody who comes, by a link or from a platform.
+
+    Keys
+    ----
+    session : int
+        Which session of a study in several.
+    group : str, optional
+        Quota group, one of ``rules.places``.
+    minutes_allowed : float, optional
+        After these the place is given to somebody else.
+    annotator_kind : {"human", "simulated"}
+        What the person is recorded as.
+    """
+
+    session: int
+    group: str | None
+    minutes_allowed: float | None
+    annotator_kind: AnnotatorKind
+
+
 class StoreOfPeople(StoreOfNames):
     """Leases of people. A part of :class:`spa.responses.store.Store`, which see."""
 
@@ -39,12 +60,9 @@ class StoreOfPeople(StoreOfNames):
         person: str,
         now: float,
         external_id: str | None = None,
-        session: int = 1,
-        group: str | None = None,
-        minutes_allowed: float | None = None,
-        annotator_kind: AnnotatorKind = "human",
         overbook: bool = False,
         rules: Rules = EVERYBODY,
+        **coming: Unpack[Coming],
     ) -> Lease:
         """Find or make the visit of a platform's person, who is then sent to ``/a/{lease.token}``.
 
@@ -61,20 +79,14 @@ class StoreOfPeople(StoreOfNames):
             Seconds since 1970.
         external_id : str, optional
             The platform's name of the visit, verified by the bridge.
-        session : int
-            Which session of a study in several.
-        group : str, optional
-            Quota group, one of ``rules.places``.
-        minutes_allowed : float, optional
-            After these the place is given to somebody else.
-        annotator_kind : {"human", "simulated"}
-            What the person is recorded as.
         overbook : bool
             Where all places are taken but not all done, answer an assignment beside its holder (``standing_by``):
             the answers take the place if the holder drops out, and are ``extra`` otherwise. For people whom a
             platform has promised pay, since it may fill a place before we know that somebody has left it.
         rules : Rules
             What the study says about who may come: ``Rules.of(study.people)``.
+        **coming
+            ``session``, ``group``, ``minutes_allowed``, ``annotator_kind`` (:class:`Coming`).
 
         Returns
         -------
@@ -89,13 +101,10 @@ class StoreOfPeople(StoreOfNames):
         arrival = Arrival(
             annotator_id=self.person_id(source, person),
             source=source,
-            annotator_kind=annotator_kind,
             person=person,
             external_id=external_id,
-            session=session,
-            group=group,
-            minutes_allowed=minutes_allowed,
             overbook=overbook,
+            **coming,
         )
         return self._seating(lambda connection: admission.admit(connection, arrival, rules, now=now))
 
@@ -105,22 +114,11 @@ class StoreOfPeople(StoreOfNames):
         *,
         now: float,
         source: str = "link",
-        session: int = 1,
-        group: str | None = None,
-        minutes_allowed: float | None = None,
-        annotator_kind: AnnotatorKind = "human",
         rules: Rules = EVERYBODY,
+        **coming: Unpack[Coming],
     ) -> Lease:
         """Find or make the visit of whoever holds a link; as :meth:`admit`, without a platform's names."""
-        arrival = Arrival(
-            annotator_id=self.annotator_id(token),
-            source=source,
-            annotator_kind=annotator_kind,
-            token=token,
-            session=session,
-            group=group,
-            minutes_allowed=minutes_allowed,
-        )
+        arrival = Arrival(annotator_id=self.annotator_id(token), source=source, token=token, **coming)
         return self._seating(lambda connection: admission.admit(connection, arrival, rules, now=now))
 
     def take_in_within(
