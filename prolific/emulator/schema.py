@@ -6,13 +6,23 @@ from sqlalchemy import JSON, Column, Float, ForeignKey, Index, Integer, MetaData
 
 metadata = MetaData()
 
+
+def identity() -> tuple[Column[int], Column[str]]:
+    """Return the two columns of what has an id: by ``number`` it is listed in the order in which it was made."""
+    return Column("number", Integer, primary_key=True), Column("id", Text, nullable=False, unique=True)
+
+
+def of_workspace() -> Column[str]:
+    """Return the column of what belongs to a workspace."""
+    return Column("workspace_id", Text, ForeignKey("workspaces.id"), nullable=False)
+
+
 settings = Table("settings", metadata, Column("name", Text, primary_key=True), Column("value", JSON, nullable=False))
 
 workspaces = Table(
     "workspaces",
     metadata,
-    Column("number", Integer, primary_key=True),
-    Column("id", Text, nullable=False, unique=True),
+    *identity(),
     Column("title", Text, nullable=False),
     Column("description", Text, nullable=False, default=""),
     Column("currency", Text, nullable=False),
@@ -22,9 +32,8 @@ workspaces = Table(
 projects = Table(
     "projects",
     metadata,
-    Column("number", Integer, primary_key=True),
-    Column("id", Text, nullable=False, unique=True),
-    Column("workspace_id", Text, ForeignKey("workspaces.id"), nullable=False),
+    *identity(),
+    of_workspace(),
     Column("title", Text, nullable=False),
     Column("description", Text, nullable=False, default=""),
 )
@@ -32,10 +41,9 @@ projects = Table(
 studies = Table(
     "studies",
     metadata,
-    Column("number", Integer, primary_key=True),
-    Column("id", Text, nullable=False, unique=True),
+    *identity(),
     Column("project_id", Text, ForeignKey("projects.id"), nullable=False),
-    Column("workspace_id", Text, ForeignKey("workspaces.id"), nullable=False),
+    of_workspace(),
     Column("status", Text, nullable=False),
     Column("created_at", Float, nullable=False),
     Column("published_at", Float),
@@ -48,8 +56,7 @@ studies = Table(
 participants = Table(
     "participants",
     metadata,
-    Column("number", Integer, primary_key=True),
-    Column("id", Text, nullable=False, unique=True),
+    *identity(),
     Column("email", Text),  # test participants only
     Column("attributes", JSON, nullable=False),  # filter id -> choice id, list of choice ids, or number
 )
@@ -57,8 +64,7 @@ participants = Table(
 submissions = Table(
     "submissions",
     metadata,
-    Column("number", Integer, primary_key=True),
-    Column("id", Text, nullable=False, unique=True),
+    *identity(),
     Column("study_id", Text, ForeignKey("studies.id"), nullable=False),
     Column("participant_id", Text, ForeignKey("participants.id"), nullable=False),
     Column("status", Text, nullable=False),
@@ -78,9 +84,8 @@ submissions = Table(
 groups = Table(
     "participant_groups",
     metadata,
-    Column("number", Integer, primary_key=True),
-    Column("id", Text, nullable=False, unique=True),
-    Column("workspace_id", Text, ForeignKey("workspaces.id"), nullable=False),
+    *identity(),
+    of_workspace(),
     Column("name", Text, nullable=False),
     Column("description", Text),
     Column("deleted", Integer, nullable=False, default=0),
@@ -97,8 +102,7 @@ members = Table(
 bonuses = Table(
     "bonuses",
     metadata,
-    Column("number", Integer, primary_key=True),
-    Column("id", Text, nullable=False, unique=True),
+    *identity(),
     Column("study_id", Text, ForeignKey("studies.id"), nullable=False),
     Column("rows", JSON, nullable=False),  # [submission id, cents]
     Column("created_at", Float, nullable=False),
@@ -118,8 +122,7 @@ bonus_payments = Table(
 messages = Table(
     "messages",
     metadata,
-    Column("number", Integer, primary_key=True),
-    Column("id", Text, nullable=False, unique=True),
+    *identity(),
     Column("recipient_id", Text, nullable=False),
     Column("study_id", Text),
     Column("body", Text, nullable=False),
@@ -129,8 +132,7 @@ messages = Table(
 collections = Table(
     "collections",
     metadata,
-    Column("number", Integer, primary_key=True),
-    Column("id", Text, nullable=False, unique=True),
+    *identity(),
     Column("project_id", Text, ForeignKey("projects.id"), nullable=False),
     Column("name", Text, nullable=False),
     Column("description", Text, nullable=False),
@@ -157,9 +159,8 @@ secrets = Table(
 subscriptions = Table(
     "hook_subscriptions",
     metadata,
-    Column("number", Integer, primary_key=True),
-    Column("id", Text, nullable=False, unique=True),
-    Column("workspace_id", Text, ForeignKey("workspaces.id"), nullable=False),
+    *identity(),
+    of_workspace(),
     Column("event_type", Text, nullable=False),
     Column("target_url", Text, nullable=False),
     Column("confirm_secret", Text, nullable=False),
@@ -170,8 +171,7 @@ subscriptions = Table(
 events = Table(
     "hook_events",
     metadata,
-    Column("number", Integer, primary_key=True),
-    Column("id", Text, nullable=False, unique=True),
+    *identity(),
     Column("subscription_id", Text, ForeignKey("hook_subscriptions.id"), nullable=False),
     Column("created_at", Float, nullable=False),
     Column("updated_at", Float, nullable=False),
