@@ -12,15 +12,15 @@ ASKED = {
     "spa": "System-level probabilistic assessment (SPA): after reading, how likely is it that one system is better?",
     "likert": "Likert: each output is rated on a scale with a few steps.",
     "continuous": "Each output is rated from 0 to 100.",
-    "categories": "Each output is put into one of a few categories, each with its score.",
-    "choices": "Choice: which of two outputs is better?",
+    "category": "Each output is put into one of a few categories, each with its score.",
+    "choice": "Choice: which of two outputs is better?",
 }
 SHORT = {
     "spa": "SPA",
     "likert": "Likert",
     "continuous": "Ratings 0-100",
-    "categories": "Categories",
-    "choices": "Choices",
+    "category": "Categories",
+    "choice": "Choices",
 }
 FORMS = {
     "identical": "the identical form",
@@ -47,9 +47,15 @@ def asked(results: Results) -> Section | None:
     return Section(id="asked", title="What was asked, and of whom", blocks=tuple(blocks)) if blocks else None
 
 
+def _money(amount: str) -> str:
+    """Return a price with two decimals, more only where it has more; "2.5" is "2.50"."""
+    whole, _, cents = amount.partition(".")
+    return f"{whole}.{cents.ljust(2, '0')}"
+
+
 def _facts(study: dict[str, Any]) -> list[tuple[str, str]]:
     facts = []
-    asked_ways = [ASKED.get(way, way) for way in study.get("elicitations") or ()]
+    asked_ways = [ASKED[way] for way in study.get("elicitations") or ()]
     if asked_ways:
         facts.append(("Ways of asking", " ".join(asked_ways)))
     exposures = [str(exposure) for exposure in study.get("exposures") or ()]
@@ -59,7 +65,9 @@ def _facts(study: dict[str, Any]) -> list[tuple[str, str]]:
     if study.get("annotators_wanted"):
         facts.append(("Annotators wanted", count(study["annotators_wanted"])))
     if study.get("pay") is not None:
-        facts.append(("Pay", f"{study['pay']} {study.get('currency') or ''} a completed submission".replace("  ", " ")))
+        facts.append(
+            ("Pay", f"{_money(study['pay'])} {study.get('currency') or ''} a completed submission".replace("  ", " "))
+        )
     if study.get("language"):
         facts.append(("Language of the form", str(study["language"])))
     return facts

@@ -138,7 +138,7 @@ class Names:
         self.lower_is_better = {entry["id"] for entry in criteria if entry.get("lower_is_better")}
         self.lower_is_better |= set((results.get("settings") or {}).get("lower_is_better") or ())
         self._kinds = {entry["group"]: entry.get("annotator_kind") for entry in results.get("groups") or ()}
-        rated = {"likert", "continuous", "categories"} & set(study.get("elicitations") or ())
+        rated = {"likert", "continuous", "category"} & set(study.get("elicitations") or ())
         self._ratings = {"likert": "Likert", "continuous": "ratings 0\u2013100"}.get(
             rated.pop() if len(rated) == 1 else ""
         )

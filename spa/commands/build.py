@@ -154,6 +154,10 @@ def _write_links(path: Path, target: str | Path) -> None:
         temporary.write_text("".join(f"/a/{token}\n" for token in store.tokens(personal=True)), encoding="utf-8")
 
 
+def _items(number: int) -> str:
+    return "1 item," if number == 1 else f"{number} items, each"
+
+
 def _tell(facts: dict[str, Any], next_command: str) -> None:
     balance = facts["balance"]
     if facts["new"] == 0:
@@ -161,7 +165,7 @@ def _tell(facts: dict[str, Any], next_command: str) -> None:
     else:
         added = "" if facts["new"] == facts["assignments"] else f" ({facts['new']} new, the others untouched)"
         click.echo(f"{facts['store']}: {facts['assignments']} assignments{added}, seed {facts['seed']}")
-    click.echo(f"  {balance['items']} items, each shown in {_span(balance['item_uses'])} assignments")
+    click.echo(f"  {_items(balance['items'])} shown in {_span(balance['item_uses'])} assignments")
     click.echo(f"  each system under each label in {_span(balance['label_uses'])} assignments")
     if facts["links"] is not None:
         click.echo(f"  {facts['tokens']} personal links in {facts['links']}; put the server's address before each")

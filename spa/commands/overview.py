@@ -206,7 +206,8 @@ def _told_minutes(overview: Overview) -> str:
 
 def _asked(study: Study) -> list[tuple[str, str]]:
     both = "" if study.spa is None or study.spa.directions == "one" else ", both directions"
-    seen = " and ".join(str(number) for number in exposures(study))
+    *first, last = [str(number) for number in exposures(study)] or [""]
+    seen = f"{', '.join(first)} and {last}" if first else last
     asked = {table: ", ".join(study.asked(table)) for table in _tables()}
     return [
         (

@@ -94,7 +94,9 @@ def _dropped(study: Study, outputs: Outputs) -> Iterator[str]:
         listed = count_rules(outputs.dropped)
         yield f"{len(outputs.dropped)} of {len(outputs.dropped) + len(outputs.items)} items left out: {listed}"
     if len(outputs.items) == items_read(study):
-        yield f"{len(outputs.items)} items, all of which every annotator reads: the answer holds for these items only"
+        read = "1 item, which" if len(outputs.items) == 1 else f"{len(outputs.items)} items, all of which"
+        these = "this item" if len(outputs.items) == 1 else "these items"
+        yield f"{read} every annotator reads: the answer holds for {these} only"
 
 
 def _unreadable(study: Study, outputs: Outputs) -> Iterator[str]:

@@ -27,7 +27,8 @@ PATTERNS = {  # how a pattern is told to a reader, by the start of the pattern
     "^[a-z]{2,3}": 'a language tag such as "en", "zh" or "ar"',
     "^[A-Z]{3}": 'a currency code of three capitals such as "USD"',
     "^https?": 'an address that starts with "http://" or "https://"',
-    "^[^": "a text of 1 to 80 characters that neither starts with a slash nor has spaces at its ends",
+    "^[^": "a text of 1 to 80 characters that neither starts with a slash nor has spaces at its ends "
+    "nor is NaN or NA (a missing value)",
 }
 LONGEST_VALUE = 60  # characters of a wrong value that are repeated in the message
 

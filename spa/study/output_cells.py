@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from spa.study.mistakes import nearest, shown
 from spa.study.outputs_reading import Number, Row, cleaned, shown_files
+from spa.study.section import NOTHING
 from spa.study.study import Study
 
 LISTED = 5  # how many of many like mistakes are listed
@@ -100,8 +101,12 @@ def _identify(study: Study, rows: Iterable[Row]) -> tuple[list[tuple[str, Row]],
     lines: list[str] = []
     for row in rows:
         parts = [row.values[column] for column in columns]
-        if all(parts):
-            identified.append((cleaned("/".join(part for part in parts if part is not None)), row))
+        item_id = cleaned("/".join(part for part in parts if part is not None))
+        if all(parts) and item_id not in NOTHING:
+            identified.append((item_id, row))
+        elif all(parts):
+            wanted = f'an item id in column "{", ".join(columns)}"'
+            lines.append(f"{row.place}: wanted {wanted}, got {shown(item_id)}, a missing value; give it another")
         else:
             empty = columns[[bool(part) for part in parts].index(False)]
             lines.append(f'{row.place}: wanted an item id in column "{empty}", got nothing; fill it in')
@@ -159,9 +164,9 @@ def _in_order(study: Study, key: Key, samples: list[RawOutput]) -> tuple[tuple[R
             "remove rows or name the column that numbers them in [outputs] sample"
         ]
     problems = [
-        f'{one.place}: wanted a sample in column "{study.outputs.sample}", got nothing; fill it in'
+        f'{one.place}: wanted a sample in column "{study.outputs.sample}", got {one.sample or "nothing"}; fill it in'
         for one in samples
-        if not one.sample
+        if not one.sample or one.sample in NOTHING
     ]
     first: dict[str | None, RawOutput] = {}
     for one in samples:

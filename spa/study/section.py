@@ -4,10 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints
+
+NOTHING = ("NaN", "nan", "NA")  # what other programs write into an empty cell; a table read again has nothing there
+
+
+def _something(name: str) -> str:
+    if name in NOTHING:
+        raise ValueError("a word for a missing value")
+    return name
+
 
 Ident = Annotated[
-    str, StringConstraints(min_length=1, max_length=80, pattern=r"^[^\s/\\\p{Cc}](?:\P{Cc}*[^\s\p{Cc}])?$")
+    str,
+    StringConstraints(min_length=1, max_length=80, pattern=r"^[^\s/\\\p{Cc}](?:\P{Cc}*[^\s\p{Cc}])?$"),
+    AfterValidator(_something),
 ]
 Text = Annotated[str, StringConstraints(min_length=1)]
 

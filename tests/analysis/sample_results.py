@@ -110,7 +110,7 @@ def _study() -> dict[str, Any]:
         ],
         "criteria": [{"id": "overall", "name": "overall", "lower_is_better": False}],
         "exposures": [5],
-        "elicitations": ["spa", "likert", "choices"],
+        "elicitations": ["spa", "likert", "choice"],
         "questions": [
             {
                 "elicitation": "spa",
@@ -118,7 +118,7 @@ def _study() -> dict[str, Any]:
                 "text": "How likely is it, from 0 to 100, that A writes better than B?",
             },
             {"elicitation": "likert", "criterion": "overall", "text": f"How good is this story? {HOSTILE}"},
-            {"elicitation": "choices", "criterion": "overall", "text": "Which of the two is better?"},
+            {"elicitation": "choice", "criterion": "overall", "text": "Which of the two is better?"},
         ],
         "annotators_wanted": 90,
         "pay": "2.50",

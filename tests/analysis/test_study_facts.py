@@ -8,6 +8,8 @@ import pytest
 
 from analysis import Plan, facts_of, parse_expectations, plan_of
 from analysis.findings import TURNED
+from analysis.report.asked import ASKED, SHORT, asked
+from analysis.report.words import Names
 from spa import AnalysisError
 from spa.study.study import Study
 from tests.analysis.answers import choices, preferences, ratings, run
@@ -51,6 +53,18 @@ def test_facts_hold_what_a_reader_asks_for() -> None:
     assert (facts["annotators_wanted"], facts["pay"], facts["currency"]) == (90, "5.00", "USD")
     assert facts["fingerprint"] == "f" * 64
     assert "pairs" not in facts
+
+
+def test_every_way_of_asking_has_its_words_in_the_report() -> None:
+    """The report says each in a sentence; categories beside Likert ratings are not taken for Likert ratings."""
+    given = STUDY | {"continuous": {"criteria": []}, "categories": {}, "choices": {}}
+    facts = facts_of(Study.model_validate(given), form=None, fingerprint="").reported()
+    assert set(facts["elicitations"]) == set(ASKED) == set(SHORT)
+    rated = Names({"study": facts | {"elicitations": ("likert", "category")}})
+    assert rated.source("ratings") == "ratings"
+    section = asked({"study": facts | {"pay": "2.5"}})
+    assert section is not None
+    assert "('Pay', '2.50 USD a completed submission')" in str(section.blocks)
 
 
 def test_pairs_and_systems_stand_as_the_study_lists_them() -> None:

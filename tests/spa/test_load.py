@@ -167,6 +167,7 @@ SINGLE_MISTAKES = [
         {"rest": SPA + SCREENED + GROUP.format("places = 1").replace('parameter = "p"', 'screening = "s"')},
         "[[people.groups]] g, values: wanted one of the eligible answers of s (Yes), got",
     ),
+    ({"rest": SPA + CRITERIA.replace("clear", "NA")}, "[[criteria]] 1, id: wanted a text of 1 to 80 characters that"),
     ({"rest": SPA + "[texts]\na = 1\n"}, "[texts] a: wanted a text in quotes, got 1"),
     ({"rest": SPA + '[[raters]]\nid = "human"\nmodel = "m"\n'}, '[[raters]] id: wanted another name, got "human"'),
     (

@@ -152,6 +152,7 @@ def test_mistakes_in_rows_are_told_together(tmp_path: Path) -> None:
     ("row", "said"),
     [
         ({"item_id": "", "system": "x", "output": "a"}, 'wanted an item id in column "item_id", got nothing'),
+        ({"item_id": "NaN", "system": "x", "output": "a"}, 'in column "item_id", got "NaN", a missing value'),
         ({"item_id": True, "system": "x", "output": "a"}, '"item_id": wanted text, got true or false'),
         ({"item_id": "q", "system": "x", "output": ["a"]}, '"output": wanted text, got a list'),
         ({"item_id": "q", "system": "x", "output": 5}, 'wanted the output of "x" as text, got the number 5'),
