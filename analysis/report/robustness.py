@@ -162,7 +162,9 @@ def _crossed(pairs: list[Row], chosen: list[Row], names: Names) -> list[Block]:
                 lines.append(f"{sentence(source)}: not tested ({reason or 'no test of its own to compare with'}).")
             continue
         lost = sum(row["crossed_verdict"] == "indifferent" for row in other)
-        text = f"{sentence(source)}: of {plural(len(compared), 'verdict')}, {len(compared) - len(other)} stay{'s' * (len(compared) - len(other) == 1)} the same"
+        same = len(compared) - len(other)
+        stays = "stays" if same == 1 else "stay"
+        text = f"{sentence(source)}: of {plural(len(compared), 'verdict')}, {same} {stays} the same"
         if lost:
             text += f"; {plural(lost, 'difference')} no longer {'shows' if lost == 1 else 'show'}"
         if len(other) - lost:
