@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Any, Protocol, Self
 
 from spa.annotators.raters.endpoints.hints import Hint
+from spa.annotators.raters.endpoints.said import said_in, without_thought
 from spa.forms.form import Question
 from spa.study.raters import Way
 
@@ -97,7 +98,8 @@ def read_body(body: str) -> Reply:
         what = "not JSON" if body.strip() else "empty"
         return Reply(outcome="garbled", body=body, detail=f"the response is {what}: {error}")
     if found.get("error") and not found.get("choices") and not found.get("output"):
-        return read_error(mapping(found["error"]), body)
+        error = found["error"]
+        return read_error({"message": error} if isinstance(error, str) else mapping(error), body)
     return read_response(found, body) if found.get("object") == "response" else read_completion(found, body)
 
 
@@ -151,8 +153,7 @@ def read_completion(completion: Mapping[str, Any], body: str) -> Reply:
     message = mapping(first.get("message"))
     if not message:
         return Reply(outcome="unreadable", detail="the response holds no message", **known)
-    content = message.get("content")
-    text = content if isinstance(content, str) else ""
+    text = without_thought(said_in(message.get("content")))
     finish = first.get("finish_reason")
     if message.get("refusal") or finish == "content_filter":
         return Reply(outcome="refused", text=text, detail=str(message.get("refusal") or finish), **known)
@@ -180,7 +181,9 @@ def mapping(value: object) -> dict[str, Any]:
 
 
 def count(value: object) -> int | None:
-    """Return a number of tokens, or ``None`` for anything that is none."""
+    """Return a number of tokens, or ``None`` for anything that is none; some servers write 12.0."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31 else None
 
 
