@@ -98,8 +98,8 @@ def read_body(body: str) -> Reply:
         what = "not JSON" if body.strip() else "empty"
         return Reply(outcome="garbled", body=body, detail=f"the response is {what}: {error}")
     if found.get("error") and not found.get("choices") and not found.get("output"):
-        error = found["error"]
-        return read_error({"message": error} if isinstance(error, str) else mapping(error), body)
+        told = found["error"]
+        return read_error({"message": told} if isinstance(told, str) else mapping(told), body)
     return read_response(found, body) if found.get("object") == "response" else read_completion(found, body)
 
 
