@@ -1,7 +1,8 @@
 """Run every benchmark once and print a table; ``make bench``.
 
 ``--peers PYTHON`` names the Python of an environment with evalica, arenakit, statsmodels, krippendorff, pingouin,
-pandas and duckdb, for ratios; ``--irr PYTHON`` that of one with irrCAC, which wants an older scipy.
+pandas and duckdb, for ratios; ``--irr PYTHON`` that of one with irrCAC, which wants an older scipy;
+``--inspect PYTHON`` that of one with inspect_ai and openai.
 """
 
 from __future__ import annotations
@@ -57,6 +58,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description="Measure speed and memory.")
     parser.add_argument("--peers", metavar="PYTHON", help="Python of an environment with the peers")
     parser.add_argument("--irr", metavar="PYTHON", help="Python of an environment with irrCAC")
+    parser.add_argument("--inspect", metavar="PYTHON", help="Python of an environment with inspect_ai and openai")
     given = parser.parse_args()
     peers = given.peers
     table = Table(title="spa-eval benchmarks")
@@ -75,6 +77,10 @@ def main() -> None:
     for figure in bench_raters.rater_beside_bare_client():
         _add(table, figure)
     for figure in bench_raters.rater_beside_bare_client(forms=30, conversation="question"):
+        _add(table, figure)
+    for figure in bench_raters.inspect_beside_rater(given.inspect):
+        _add(table, figure)
+    for figure in bench_raters.inspect_beside_rater(given.inspect, forms=30, conversation="question"):
         _add(table, figure)
     for figure in bench_correlations.figures():
         _add(table, figure)

@@ -1,4 +1,8 @@
-"""What a rater costs beside the bare client library, on the same requests and the same server in another process."""
+"""What a rater costs beside the bare client library and beside Inspect, on the same requests.
+
+The server stands in another process. Inspect (inspect_ai) asks, waits and logs as a rater does, from an environment of
+its own.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +26,7 @@ import openai
 from spa.annotators.raters.endpoints.chat import ChatEndpoint
 from spa.annotators.raters.endpoints.endpoint import Request
 from spa.annotators.raters.run import rate_visits
+from spa.annotators.raters.summary import RatingSummary
 from spa.annotators.raters.visits import visits_of
 from spa.annotators.raters.wording import StudyWording
 from spa.commands.workspace import Workspace, open_workspace
@@ -34,6 +39,8 @@ FORMS = 200
 AT_ONCE = 8
 ROUNDS = 3
 Conversation = Literal["form", "page", "question"]
+ASKED: dict[Conversation, str] = {"form": "a form", "page": "a page", "question": "a question"}
+INSPECT = Path(__file__).parent / "peers" / "asking.py"
 SERVER = """
 import time
 from tests.spa.scripted_server import http, middle, scripted
@@ -69,7 +76,7 @@ def rater_beside_bare_client(forms: int = FORMS, conversation: Conversation = "f
     bare, with_default, ours = (
         [getattr(one, name) / one.requests for one in rounds] for name in ("bare", "with_default", "ours")
     )
-    asked = {"form": "a form", "page": "a page", "question": "a question"}[conversation]
+    asked = ASKED[conversation]
     note = (
         f"{rounds[0].requests} requests, {AT_ONCE} at once, bare {1000 * min(bare):.2f} ms, "
         f"ours {1000 * min(ours):.2f}; medians' ratio {median(ours) / median(bare):.2f}; "
@@ -98,23 +105,70 @@ def one_round(url: str, forms: int, conversation: Conversation) -> Round:
     """Let all make the same requests; a ``RuntimeError`` where they did not send as many bytes."""
     with tempfile.TemporaryDirectory() as folder:
         study = built_example(Path(folder), annotators=forms)
-        rater = Rater(id="judge", model="m", base_url=url, concurrency=AT_ONCE, conversation=conversation)
+        rater = judge(url, conversation)
         with open_workspace(study) as workspace:
             bodies = bodies_of(workspace, rater)
         http = openai.DefaultAioHttpClient(trust_env=False)
         bare, sent = asyncio.run(bare_client(url, bodies, http))
         with_default, also_sent = asyncio.run(bare_client(url, bodies, openai.DefaultAsyncHttpxClient(trust_env=False)))
-        with open_workspace(study) as workspace:  # opened anew, so that no form is built already
-            before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-            began = time.process_time()
-            visits = visits_of(workspace.store, asked_ways(rater))
-            wording = StudyWording(workspace.texts)
-            summary = rate_visits(workspace, visits, wording, endpoint=ChatEndpoint(rater, environment={}))
-            ours = time.process_time() - began
-            grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
-    if (summary.finished, summary.prompt_tokens, also_sent) != (forms, sent, sent):
-        raise RuntimeError(f"wanted {forms} forms in {sent} bytes, got {summary}")
-    return Round(requests=len(bodies), bare=bare, with_default=with_default, ours=ours, grown=grown)
+        ours = our_run(study, rater)
+    if (ours.summary.finished, ours.summary.prompt_tokens, also_sent) != (forms, sent, sent):
+        raise RuntimeError(f"wanted {forms} forms in {sent} bytes, got {ours.summary}")
+    return Round(requests=len(bodies), bare=bare, with_default=with_default, ours=ours.seconds, grown=ours.grown)
+
+
+def inspect_beside_rater(
+    python: str | None, forms: int = FORMS, conversation: Conversation = "form"
+) -> Iterator[Figure]:
+    """Yield the CPU seconds of Inspect over ours, where there is a Python that has it."""
+    if python is None:
+        return
+    with server() as url, tempfile.TemporaryDirectory() as folder:
+        study, rater = built_example(Path(folder), annotators=forms), judge(url, conversation)
+        with open_workspace(study) as workspace:
+            bodies = bodies_of(workspace, rater)
+        file = Path(folder) / "bodies.jsonl"
+        file.write_text("\n".join(map(json.dumps, bodies)), encoding="utf-8")
+        command = [python, str(INSPECT), str(file), url, str(AT_ONCE)]
+        told = subprocess.run(command, check=True, capture_output=True, text=True, timeout=900).stdout
+        theirs, ours = json.loads(told), our_run(study, rater)
+    if (theirs["requests"], ours.summary.finished) != (len(bodies), forms):
+        raise RuntimeError(f"wanted {len(bodies)} requests and {forms} forms, got {theirs} and {ours.summary}")
+    milliseconds = [1000 * seconds / len(bodies) for seconds in (theirs["seconds"], ours.seconds)]
+    yield Figure(
+        name=f"rater: CPU of Inspect over ours, {ASKED[conversation]} a request",
+        value=milliseconds[0] / milliseconds[1],
+        unit="ratio",
+        note=f"{len(bodies)} requests, {AT_ONCE} at once, Inspect {theirs['version']} {milliseconds[0]:.1f} ms, "
+        f"ours {milliseconds[1]:.2f}",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """A run of a rater: its summary, CPU seconds, and MiB by which the process grew."""
+
+    summary: RatingSummary
+    seconds: float
+    grown: float
+
+
+def our_run(study: Path, rater: Rater) -> Run:
+    """Let the rater answer every form of a study."""
+    with open_workspace(study) as workspace:  # opened anew, so that no form is built already
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        began = time.process_time()
+        visits = visits_of(workspace.store, asked_ways(rater))
+        wording = StudyWording(workspace.texts)
+        summary = rate_visits(workspace, visits, wording, endpoint=ChatEndpoint(rater, environment={}))
+        seconds = time.process_time() - began
+        grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+    return Run(summary=summary, seconds=seconds, grown=grown)
+
+
+def judge(url: str, conversation: Conversation) -> Rater:
+    """Return the rater that is measured."""
+    return Rater(id="judge", model="m", base_url=url, concurrency=AT_ONCE, conversation=conversation)
 
 
 def bodies_of(workspace: Workspace, rater: Rater) -> list[dict[str, Any]]:
