@@ -83,23 +83,31 @@ class CallIndex:
 def index_calls(store: Store) -> CallIndex:
     """Count the calls of every rater by outcome and note where they are.
 
-    Requests and answers are not read, so that 100,000 calls take about a second.
+    Requests and answers are not read, so that 100,000 calls take less than a second.
     """
     found: dict[tuple[str, str], list[Any]] = {}
     numbers: dict[tuple[str, str], array[int]] = {}
-    query = _joined(journal.c.outcome, journal.c.begun_at, journal.c.finished_at, journal.c.facts)
+    asked = select(submissions.c.submission_id, submissions.c.annotator_id, submissions.c.asked)
     with store.reading() as connection:
-        for row in _chunks(connection, query):
-            facts = json.loads(row.facts)
-            place = _name(row), row.outcome
-            numbers.setdefault(place, array("q")).append(row.number)
-            tally = found.setdefault(place, [0, 0, 0, 0.0, None])
+        visits = connection.execute(asked.where(submissions.c.source != PROBE))
+        raters = {visit.submission_id: _name(visit) for visit in visits}
+        for number, visit, outcome, begun_at, finished_at, facts in _calls(connection):
+            rater = raters.get(visit)
+            if rater is None:  # a call that only tried the endpoint
+                continue
+            place = rater, outcome
+            tally = found.get(place)
+            if tally is None:
+                tally = found[place] = [0, 0, 0, 0.0, None]
+                numbers[place] = array("q")
+            numbers[place].append(number)
+            used = json.loads(facts)
             tally[0] += 1
-            tally[1] += facts.get("prompt_tokens") or 0
-            tally[2] += facts.get("completion_tokens") or 0
-            tally[3] += 0.0 if row.finished_at is None else row.finished_at - row.begun_at
-            if facts.get("cost") is not None:
-                tally[4] = (tally[4] or Decimal(0)) + Decimal(str(facts["cost"]))
+            tally[1] += used.get("prompt_tokens") or 0
+            tally[2] += used.get("completion_tokens") or 0
+            tally[3] += 0.0 if finished_at is None else finished_at - begun_at
+            if used.get("cost") is not None:
+                tally[4] = (tally[4] or Decimal(0)) + Decimal(str(used["cost"]))
     counts = tuple(
         CallCount(
             rater=rater,
@@ -131,21 +139,19 @@ def _joined(*columns: Any) -> Select[Any]:
     )
 
 
-def _chunks(connection: Connection, query: Select[Any]) -> Iterator[Any]:
-    last = 0
-    while True:
-        rows = connection.execute(query.where(journal.c.number > last).order_by(journal.c.number).limit(CHUNK)).all()
+def _calls(connection: Connection) -> Iterator[Sequence[Any]]:
+    """Read the calls in the order of their numbers, sorted once, and not joined: a join costs more than the reading."""
+    columns = (journal.c.number, journal.c.scope, journal.c.outcome, journal.c.begun_at, journal.c.finished_at)
+    query = select(*columns, journal.c.facts).where(journal.c.kind == KIND).order_by(journal.c.number)
+    for rows in connection.execute(query.execution_options(yield_per=CHUNK)).partitions():
         yield from rows
-        if len(rows) < CHUNK:
-            return
-        last = rows[-1].number
 
 
 def _name(row: Any) -> str:
     return _named(row.annotator_id, row.asked)
 
 
-@lru_cache(maxsize=4096)  # a rater is asked in a few ways, and calls are many
+@lru_cache(maxsize=4096)  # a rater is asked in a few ways, and visits are many
 def _named(annotator_id: str, asked_as: str | None) -> str:
     asked = asked_from_json(asked_as)
     variant = None if asked is None else asked.variant
