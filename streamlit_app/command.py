@@ -6,7 +6,6 @@ from pathlib import Path
 
 import click
 
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
 TOKEN_BYTES = 24
 
 
@@ -45,16 +44,11 @@ def dashboard(
     It reads the store of STUDY and pays nobody. Decisions are taken only with --reviewer; they are kept in the
     store, and a platform's own commands carry them out. On another address than loopback a token is part of the link.
     """
-    import json
-    import os
     import secrets
-    import sys
 
-    from spa.annotators.listening import listen
-    from spa.commands.workspace import open_workspace
     from spa.errors import SpaError
-    from streamlit_app.options import Options, to_environment
-    from streamlit_app.table_files import table_files
+    from streamlit_app.ahead import begin
+    from streamlit_app.options import LOOPBACK, Options
 
     if not _installed():
         raise SpaError("spa dashboard: wanted the package streamlit, got none; run pip install 'spa-eval[dashboard]'")
@@ -65,15 +59,6 @@ def dashboard(
     if study is not None and (mapping or llms):
         raise click.UsageError("--map and --llm are for --tables; a study knows its own columns and raters")
     renamed = tuple(_split(text) for text in mapping)
-    if study is not None:
-        with open_workspace(study, store, read_only=True) as workspace:  # what cannot be opened is told in one line
-            title = workspace.study.title
-    else:
-        assert tables is not None
-        title = f"{', '.join(path.name for path in table_files(tables).values())} in {tables}"
-    with listen(host, port) as listener:
-        port = listener.socket.getsockname()[1]
-    token = None if host in LOOPBACK else secrets.token_urlsafe(TOKEN_BYTES)
     options = Options(
         study=None if study is None else str(study),
         tables=None if tables is None else str(tables),
@@ -81,17 +66,12 @@ def dashboard(
         renamed=renamed,
         store=store,
         reviewer=reviewer,
-        token=token,
+        token=None if host in LOOPBACK else secrets.token_urlsafe(TOKEN_BYTES),
     )
-    link = f"http://{'localhost' if host in LOOPBACK else host}:{port}/" + (f"?token={token}" if token else "")
-    click.echo(f"{title}: {link}")
-    who = f"{reviewer} decides" if reviewer else "read-only; --reviewer NAME lets you decide"
-    click.echo(f"{who}. Ctrl-C stops the dashboard.")
-    if browser:
-        click.launch(link)
-    sys.stdout.flush()
-    arguments = [sys.executable, "-m", "streamlit_app.serving", json.dumps(_settings(host, port))]
-    os.execve(sys.executable, arguments, {**os.environ, **to_environment(options)})
+    ahead = begin(options)  # before anything is loaded here, so that both processes load at the same time
+    from streamlit_app.serving import Place, serve
+
+    serve(options, Place(host=host, port=port, browser=browser), ahead)
 
 
 def _split(text: str) -> tuple[str, str]:
@@ -105,22 +85,3 @@ def _installed() -> bool:
     from importlib.util import find_spec
 
     return find_spec("streamlit") is not None
-
-
-def _settings(host: str, port: int) -> dict[str, object]:
-    return {
-        "server.address": host,
-        "server.port": port,
-        "server.headless": True,
-        "server.fileWatcherType": "none",
-        "server.enableStaticServing": False,
-        "server.enableXsrfProtection": True,
-        "server.enableCORS": True,
-        "browser.gatherUsageStats": False,
-        "client.toolbarMode": "minimal",
-        "client.showErrorDetails": "none",
-        "client.disableDataExport": True,  # its CSV would hold cells that a spreadsheet runs; ours do not
-        "logger.level": "error",
-        "theme.light.primaryColor": "#1f78b4",  # each by itself, so that the page is as light or dark as the system
-        "theme.dark.primaryColor": "#5aa9e0",
-    }

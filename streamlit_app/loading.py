@@ -4,61 +4,57 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from analysis.annotator_profiles import AnnotatorProfile, annotator_profiles
-from analysis.plain_text import clean
-from analysis.plan import Plan
-from analysis.preference_checks.filtering import SweepRow, consistency_sweep
-from analysis.preregistration import freeze, planned
-from analysis.report.document import Section
-from analysis.report.sections import SECTIONS
-from analysis.report.words import Names
-from analysis.results import analyse
-from analysis.study_answers import StudyAnswers, answers_of
-from analysis.study_facts import plan_of
-from analysis.tables import Reading, read_tables
-from spa.annotators.raters.calls import CallIndex, index_calls
-from spa.commands.workspace import Workspace, default_store, open_workspace
-from spa.errors import SpaError
-from spa.responses.changes import state_of
+from spa.commands.workspace import Workspace, default_store
 from spa.responses.decisions import Decision, add_decision, read_decisions
 from spa.responses.store import Store
 from spa.responses.visits import Visit
-from streamlit_app.options import Options, from_environment
-from streamlit_app.table_files import table_files
+from streamlit_app import findings
+from streamlit_app.ahead import Ahead
+from streamlit_app.findings import Analysed
+from streamlit_app.options import Options
 
-Results = dict[str, Any]
+if TYPE_CHECKING:
+    from analysis.annotator_profiles import AnnotatorProfile
+    from analysis.preference_checks.filtering import SweepRow
+    from analysis.report.document import Section
+    from analysis.study_answers import StudyAnswers
+    from spa.annotators.raters.calls import CallIndex
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Analysed:
-    """What the analysis says of the answers."""
+class Started:
+    """What the command hands over: the options, the opened study if there is one, and what is worked out ahead."""
 
-    results: Results
-
-    @property
-    def names(self) -> Names:
-        """Return how the report calls systems, groups and criteria."""
-        return Names(self.results)
+    options: Options
+    workspace: Workspace | None
+    ahead: Ahead
 
 
-@st.cache_resource(show_spinner=False)
+_started: list[Started] = []  # one, of the process that serves
+
+
+def start(started: Started) -> None:
+    """Take over what the command has opened and begun."""
+    _started[:] = [started]
+
+
 def options() -> Options:
     """Return what the dashboard was started with."""
-    return from_environment()
+    return _started[0].options
 
 
-@st.cache_resource(show_spinner="Opening the study\N{HORIZONTAL ELLIPSIS}")
 def workspace() -> Workspace:
-    """Open the study; its store can only be read."""
-    return open_workspace(options().path, options().store, read_only=True)
+    """Return the study; its store can only be read."""
+    found = _started[0].workspace
+    if found is None:
+        raise ValueError("tables are shown, and no study")
+    return found
 
 
 def has_store() -> bool:
@@ -67,36 +63,29 @@ def has_store() -> bool:
 
 
 def state() -> str:
-    """Return what the store holds now, as a text that changes with it; of tables the times of their files."""
-    if not has_store():
-        files = table_files(Path(options().tables or ""))
-        return "/".join(str(path.stat().st_mtime_ns) for path in files.values())
-    with workspace().store.reading() as connection:
-        return state_of(connection)
+    """Return what there is now, as a text that changes with it."""
+    return findings.state_of_source(options(), _started[0].workspace)
 
 
 @st.cache_resource(show_spinner="Reading the answers\N{HORIZONTAL ELLIPSIS}", max_entries=2)
 def answers(state: str) -> StudyAnswers:
     """Return all answers; an ``AnalysisError`` where there are none yet."""
-    if has_store():
-        return answers_of(workspace())
-    tables = read_tables(
-        table_files(Path(options().tables or "")), Reading(mapping=dict(options().renamed), llms=options().llms)
-    )
-    return StudyAnswers(tables=tables, plan=Plan(seed=0), facts=None)
+    ready: StudyAnswers | None = _started[0].ahead.take("answers", state)
+    return ready or findings.read_source(options(), _started[0].workspace)
 
 
 @st.cache_resource(show_spinner="Analysing as planned\N{HORIZONTAL ELLIPSIS}", max_entries=2)
 def analysed(state: str) -> Analysed:
     """Return the results of the plan."""
-    found = answers(state)
-    return Analysed(results=clean(analyse(found.tables, found.plan, study=found.facts)))
+    ready: Analysed | None = _started[0].ahead.take("analysed", state)
+    return ready or findings.analyse_answers(answers(state))
 
 
 @st.cache_resource(show_spinner="Writing\N{HORIZONTAL ELLIPSIS}", max_entries=60)
 def section(state: str, name: str) -> Section | None:
     """Return one section of the report; ``None`` where there is nothing to say. Only what is looked at is written."""
-    return SECTIONS[name](analysed(state).results)
+    ready: dict[str, Section | None] = _started[0].ahead.take("sections", state) or {}
+    return ready[name] if name in ready else findings.write_section(analysed(state), name)
 
 
 def sections(state: str, names: Iterable[str]) -> dict[str, Section]:
@@ -108,35 +97,27 @@ def sections(state: str, names: Iterable[str]) -> dict[str, Section]:
 @st.cache_resource(show_spinner=False, max_entries=2)
 def profiles(state: str) -> list[AnnotatorProfile]:
     """Return what each annotator's answers look like."""
+    ready: list[AnnotatorProfile] | None = _started[0].ahead.take("profiles", state)
+    if ready is not None:
+        return ready
+    from analysis.annotator_profiles import annotator_profiles
+
     return annotator_profiles(answers(state).tables)
 
 
 @st.cache_resource(show_spinner=False, max_entries=2)
 def rater_calls(state: str) -> CallIndex:
     """Return how the calls to LLMs ended and where they are, by rater; tables hold none."""
-    if not has_store():
-        return CallIndex(counts=(), numbers={})
-    return index_calls(workspace().store)
+    return findings.count_calls(_started[0].workspace)
 
 
 @st.cache_data(show_spinner=False, max_entries=200)
 def under_bounds(state: str, taus: Sequence[Decimal | None]) -> list[SweepRow]:
     """Return the tests of preferences under other bounds on the sum of two directions."""
+    from analysis.preference_checks.filtering import consistency_sweep
+
     found = answers(state)
     return consistency_sweep(found.tables, found.plan, taus=taus, study=found.facts)
-
-
-def warm_up() -> None:
-    """Work out what the first pages show; whoever opens one meanwhile waits for the same result.
-
-    What cannot be worked out, as nothing is handed in yet or a file is broken, is told where it is looked at.
-    """
-    with suppress(SpaError):
-        now = state()
-        rater_calls(now)
-        found = analysed(now).results
-        profiles(now)
-        sections(now, ("answer", "preferences" if found["preferences"] else "ratings"))
 
 
 def visits() -> list[Visit]:
@@ -159,6 +140,9 @@ def decide(decision: Decision) -> None:
 
 def freeze_plan() -> None:
     """Freeze the plan of the study file in the store."""
+    from analysis.preregistration import freeze, planned
+    from analysis.study_facts import plan_of
+
     found = workspace()
     content = planned(
         plan_of(found.study), fingerprint=found.store.fingerprint, annotators=found.study.people.annotators

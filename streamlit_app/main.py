@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 import hmac
+from collections.abc import Callable
+from importlib import import_module
 
 import streamlit as st
 
 from spa.errors import SpaError
 from streamlit_app import loading
 from streamlit_app.showing import plain, style
-from streamlit_app.views import annotators, overview, plan, raters, report, submissions, systems
 
 ICON = (  # in the page's tab, drawn here: nothing is fetched from elsewhere
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="3" fill="#0072B2"/>'
     '<path d="M4 12V8M8 12V4M12 12V6" stroke="#fff" stroke-width="2" stroke-linecap="round"/></svg>'
 )
 WITHOUT_STORE = ("Systems", "Annotators", "Raters", "Report")
-PAGES = (
-    ("Overview", overview.show, ":material/monitoring:"),
-    ("Submissions", submissions.show, ":material/fact_check:"),
-    ("Systems", systems.show, ":material/leaderboard:"),
-    ("Annotators", annotators.show, ":material/group:"),
-    ("Raters", raters.show, ":material/smart_toy:"),
-    ("Report", report.show, ":material/description:"),
-    ("Plan", plan.show, ":material/calculate:"),
-)
+PAGES = {
+    "Overview": ":material/monitoring:",
+    "Submissions": ":material/fact_check:",
+    "Systems": ":material/leaderboard:",
+    "Annotators": ":material/group:",
+    "Raters": ":material/smart_toy:",
+    "Report": ":material/description:",
+    "Plan": ":material/calculate:",
+}
 
 
 def admitted() -> bool:
@@ -37,6 +38,15 @@ def admitted() -> bool:
     return bool(st.session_state["admitted"])
 
 
+def _shown_by(title: str) -> Callable[[], None]:
+    """Return what draws a page; its module, and what that needs of the analysis, is loaded when it is opened."""
+
+    def show() -> None:
+        import_module(f"streamlit_app.views.{title.lower()}").show()
+
+    return show
+
+
 def main() -> None:
     """Show the page that was chosen, or one line that says why nothing can be shown."""
     st.set_page_config(page_title="spa dashboard", page_icon=ICON, layout="wide")
@@ -44,13 +54,19 @@ def main() -> None:
         st.error("This dashboard is opened with the link that `spa dashboard` printed; the token in it is missing.")
         return
     style()
-    offered = [page for page in PAGES if loading.has_store() or page[0] in WITHOUT_STORE]
+    offered = [title for title in PAGES if loading.has_store() or title in WITHOUT_STORE]
     pages = [
-        st.Page(show, title=title, icon=icon, url_path=title.lower() if number else "start", default=not number)
-        for number, (title, show, icon) in enumerate(offered)
+        st.Page(
+            _shown_by(title),
+            title=title,
+            icon=PAGES[title],
+            url_path=title.lower() if number else "start",
+            default=not number,
+        )
+        for number, title in enumerate(offered)
     ]
     by_name = st.Page(  # the first page is at "/"; a link to its name leads there too
-        lambda: st.switch_page(pages[0]), title=pages[0].title, url_path=offered[0][0].lower(), visibility="hidden"
+        lambda: st.switch_page(pages[0]), title=pages[0].title, url_path=offered[0].lower(), visibility="hidden"
     )
     chosen = st.navigation([*pages, by_name], position="top")
     try:

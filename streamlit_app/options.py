@@ -1,4 +1,4 @@
-"""What the dashboard was started with, handed from the command to the application."""
+"""What the dashboard was started with, handed from the command to its processes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-VARIABLE = "SPA_DASHBOARD"  # holds the options as JSON; the application is another process than the command
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+VARIABLE = "SPA_DASHBOARD"  # holds the options as JSON; what is worked out ahead is another process
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

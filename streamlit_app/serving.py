@@ -1,25 +1,124 @@
-"""The process that serves the dashboard: everything heavy is loaded, and worked out, before it is asked for."""
+"""The server of the dashboard, and the word that it is there."""
 
 from __future__ import annotations
 
-import json
-import sys
 import threading
+import time
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from http.client import HTTPConnection, HTTPException
+from importlib import import_module
 from pathlib import Path
 
+import click
 
-def main() -> None:
-    """Serve with the settings given as JSON in the first argument."""
-    from streamlit.web import bootstrap
+from spa.annotators.listening import listen
+from spa.commands.workspace import Workspace, open_workspace
+from spa.errors import SpaError
+from streamlit_app.ahead import Ahead
+from streamlit_app.options import LOOPBACK, Options
 
-    settings = json.loads(sys.argv[1])
-    bootstrap.load_config_options({name.replace(".", "_"): value for name, value in settings.items()})
-    from streamlit_app import main as application  # loads the analysis, once it is known how loud to be
-    from streamlit_app.loading import warm_up
-
-    threading.Thread(target=warm_up, daemon=True).start()
-    bootstrap.run(str(Path(application.__file__)), False, [], {})
+BETWEEN = 0.02  # seconds between two tries whether it answers
+ANYWHERE = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "::": "::1"}  # where an address that means all is reached
+FIRST, OTHERS = "overview", ("submissions", "systems", "annotators", "raters", "report", "plan")
+LATER = ("pandas", *(f"streamlit_app.views.{name}" for name in OTHERS))  # pandas is what st.dataframe draws with
 
 
-if __name__ == "__main__":
-    main()
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where the dashboard is, and whether to open it in this machine's browser."""
+
+    host: str
+    port: int
+    browser: bool
+
+
+def serve(options: Options, place: Place, ahead: Ahead) -> None:
+    """Serve until interrupted; the link is told once it leads somewhere.
+
+    Raises
+    ------
+    SpaError
+        If what is to be shown cannot be opened, or the address cannot be used: one line, before anything is served.
+    """
+    with ExitStack() as closing:
+        workspace: Workspace | None = None
+        if options.study is not None:
+            workspace = closing.enter_context(open_workspace(options.path, options.store, read_only=True))
+            title = workspace.study.title
+        else:
+            from streamlit_app.table_files import table_files
+
+            names = ", ".join(path.name for path in table_files(Path(options.tables or "")).values())
+            title = f"{names} in {options.tables}"
+        with listen(place.host, place.port) as listener:
+            port = listener.socket.getsockname()[1]
+        from streamlit.web import bootstrap
+
+        settings = _settings(place.host, port)
+        bootstrap.load_config_options({name.replace(".", "_"): value for name, value in settings.items()})
+        from streamlit_app import loading  # once it is known how loud to be
+
+        loading.start(loading.Started(options=options, workspace=workspace, ahead=ahead))
+
+        def once_there() -> None:
+            _tell(title, options, place, port)
+            _load(ahead)
+
+        threading.Thread(target=once_there, daemon=True).start()
+        bootstrap.run(str(Path(__file__).with_name("main.py")), False, [], {})
+
+
+def _tell(title: str, options: Options, place: Place, port: int) -> None:
+    """Tell the link as soon as the server answers."""
+    while not _answers(ANYWHERE.get(place.host, place.host), port):
+        time.sleep(BETWEEN)
+    named = "localhost" if place.host in LOOPBACK else place.host
+    link = f"http://{named}:{port}/" + (f"?token={options.token}" if options.token else "")
+    who = f"{options.reviewer} decides" if options.reviewer else "read-only; --reviewer NAME lets you decide"
+    click.echo(f"{title}: {link}\n{who}. Ctrl-C stops the dashboard.")
+    if place.browser:
+        click.launch(link)
+
+
+def _answers(host: str, port: int) -> bool:
+    connection = HTTPConnection(host, port)
+    try:
+        connection.request("GET", "/_stcore/health")
+        return connection.getresponse().status == 200
+    except (OSError, HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
+def _load(ahead: Ahead) -> None:
+    """Load and count what the first page needs while the browser loads the page, and the rest after the analysis."""
+    from streamlit_app import loading
+
+    import_module(f"streamlit_app.views.{FIRST}")
+    with suppress(SpaError):  # told where it is looked at
+        loading.rater_calls(loading.state())
+    ahead.wait()
+    for name in LATER:
+        import_module(name)
+
+
+def _settings(host: str, port: int) -> dict[str, object]:
+    return {
+        "server.address": host,
+        "server.port": port,
+        "server.headless": True,
+        "server.fileWatcherType": "none",
+        "server.enableStaticServing": False,
+        "server.enableXsrfProtection": True,
+        "server.enableCORS": True,
+        "browser.gatherUsageStats": False,
+        "client.toolbarMode": "minimal",
+        "client.showErrorDetails": "none",
+        "client.disableDataExport": True,  # its CSV would hold cells that a spreadsheet runs; ours do not
+        "logger.level": "error",
+        "logger.hideWelcomeMessage": True,  # its link has no token
+        "theme.light.primaryColor": "#1f78b4",  # each by itself, so that the page is as light or dark as the system
+        "theme.dark.primaryColor": "#5aa9e0",
+    }

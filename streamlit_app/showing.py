@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
+from html import escape
 from importlib.resources import files
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from analysis.report.document import Block, Figure, Fold, Section, legends
-from analysis.report.html import render_blocks
+if TYPE_CHECKING:
+    from analysis.report.document import Block, Section
 
 SPECIAL = re.compile(
     r"([\\`*_{}\[\]()#+\-.!|<>~$:&])"
@@ -40,8 +42,26 @@ def without_empty(rows: Sequence[Mapping[str, object]]) -> list[dict[str, object
     return [{name: "" if row[name] is None and name in words else row[name] for name in kept} for row in rows]
 
 
+def show_counts(rows: Sequence[Mapping[str, object]]) -> None:
+    """Show a few rows as a plain table, for which no library has to be loaded."""
+    kept = without_empty(rows)
+    head = "".join(_cell("th", name, kept[0][name]) for name in kept[0])
+    body = "".join(f"<tr>{''.join(_cell('td', value, value) for value in row.values())}</tr>" for row in kept)
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    st.html(f'<div class="spa-report"><div class="scroll">{table}</div></div>')
+
+
+def _cell(tag: str, shown: object, value: object) -> str:
+    """Return a cell, to the right where the value of its column is a number."""
+    number = isinstance(value, int | float)
+    text = f"{shown:,}" if number and shown is value else escape("" if shown is None else str(shown))
+    return f'<{tag} class="number">{text}</{tag}>' if number else f"<{tag}>{text}</{tag}>"
+
+
 def show_sections(sections: Mapping[str, Section]) -> bool:
     """Show sections of the report under their titles and return whether there was any."""
+    from analysis.report.document import legends
+
     for section in sections.values():
         st.subheader(plain(section.title), anchor=section.id)
         show_blocks(section.blocks, legends((section,)))
@@ -50,6 +70,9 @@ def show_sections(sections: Mapping[str, Section]) -> bool:
 
 def show_blocks(blocks: Sequence[Block], notes: Mapping[str, tuple[str, ...]]) -> None:
     """Show blocks of a report in their order; ``notes`` are what is read under each table."""
+    from analysis.report.document import Figure, Fold
+    from analysis.report.html import render_blocks
+
     waiting: list[Block] = []
 
     def flush() -> None:

@@ -6,13 +6,15 @@ import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import uvicorn
-from fastapi import FastAPI
 from uvicorn.supervisors import Multiprocess
 
 from spa.errors import ResponseError
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
 
 BACKLOG = 2048  # connections that wait while hundreds of people arrive at once
 KEEP_ALIVE = 75  # seconds; longer than a proxy keeps a connection for the next request, or a person thinks about a page

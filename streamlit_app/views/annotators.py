@@ -37,6 +37,7 @@ DECIMALS = (
     "first_column",
     "left_share",
 )
+COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7"]
 DRAWN = {name: title for name, (title, _) in COLUMNS.items() if name in DECIMALS}
 
 
@@ -86,8 +87,6 @@ def _config(columns: list[str]) -> dict[str, Any]:
 
 def _spread(frame: pl.DataFrame) -> None:
     """Draw one measure of everybody, so that who stands apart is seen."""
-    import altair as alt
-
     offered = [name for name in DRAWN if name in frame.columns]
     if not offered:
         return
@@ -97,18 +96,20 @@ def _spread(frame: pl.DataFrame) -> None:
         {"value": row[measure], "who": row["annotator_id"], "excluded": row.get("excluded") or "kept"}
         for row in drawn.to_dicts()
     ]
-    chart = (
-        alt.Chart(alt.InlineData(values=[row for row in rows if row["value"] is not None]))
-        .mark_circle(size=70, opacity=0.65)
-        .encode(
-            x=alt.X("value:Q", title=DRAWN[measure], scale=alt.Scale(zero=False)),
-            yOffset=alt.YOffset("jitter:Q"),
-            color=alt.Color(
-                "excluded:N", title=None, scale=alt.Scale(range=["#0072B2", "#D55E00", "#009E73", "#CC79A7"])
-            ),
-            tooltip=[alt.Tooltip("who:N", title="annotator"), alt.Tooltip("value:Q", format=".2f"), "excluded:N"],
-        )
-        .transform_calculate(jitter="random()")
-        .properties(height=140)
-    )
-    st.altair_chart(chart, alt=f"{DRAWN[measure]} of every annotator; the table above holds the numbers.")
+    dots = {
+        "data": {"values": [row for row in rows if row["value"] is not None]},
+        "transform": [{"calculate": "random()", "as": "jitter"}],
+        "mark": {"type": "circle", "size": 70, "opacity": 0.65},
+        "encoding": {
+            "x": {"field": "value", "type": "quantitative", "title": DRAWN[measure], "scale": {"zero": False}},
+            "yOffset": {"field": "jitter", "type": "quantitative"},
+            "color": {"field": "excluded", "type": "nominal", "title": None, "scale": {"range": COLOURS}},
+            "tooltip": [
+                {"field": "who", "type": "nominal", "title": "annotator"},
+                {"field": "value", "type": "quantitative", "format": ".2f"},
+                {"field": "excluded", "type": "nominal"},
+            ],
+        },
+    }
+    told = f"{DRAWN[measure]} of every annotator; the table above holds the numbers."
+    st.vega_lite_chart({"layer": [dots], "height": 140}, alt=told)

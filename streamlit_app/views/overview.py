@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime
+from typing import Any
 
 import streamlit as st
 
@@ -13,7 +14,7 @@ from spa.responses.pace import pace_of
 from spa.responses.status import COUNTED, Status, summarise_visits
 from spa.responses.visits import Visit
 from streamlit_app import loading
-from streamlit_app.showing import plain, without_empty
+from streamlit_app.showing import plain, show_counts
 
 EVERY = 15  # seconds between two looks at the store
 LOW_PAY = {"GBP": 6.0, "USD": 8.0}  # least pay an hour that Prolific allows
@@ -38,8 +39,10 @@ def _live() -> None:
     _counts(status)
     _pace(status)
     _curves(visits, status)
-    _alarms(state, visits, status)
+    alarms = st.container()  # stand here, and are known after what stands below
     _table(status)
+    with alarms:
+        _alarms(state, visits, status)
     _raters(state)
 
 
@@ -90,32 +93,35 @@ def _curves(visits: list[Visit], status: Status) -> None:
 
 
 def _curve(rows: list[dict[str, float]], title: str, against: float | None, words: str) -> None:
-    import altair as alt
-
-    line = (
-        alt.Chart(alt.InlineData(values=rows))
-        .mark_line(interpolate="step-after", color="#0072B2")
-        .encode(
-            x=alt.X("at:T", title=None, scale=alt.Scale(type="utc"), axis=alt.Axis(tickCount=4, grid=False)),
-            y=alt.Y("value:Q", title=None, scale=alt.Scale(zero=True), axis=alt.Axis(tickCount=4)),
-            tooltip=[
-                alt.Tooltip("utcyearmonthdatehoursminutes(at):T", title="UTC"),
-                alt.Tooltip("value:Q", title=title),
+    own = {"title": None, "scale": {"zero": True}, "axis": {"tickCount": 4}}
+    came = {"title": None, "scale": {"type": "utc"}, "axis": {"tickCount": 4, "grid": False}}
+    line = {
+        "data": {"values": rows},
+        "mark": {"type": "line", "interpolate": "step-after", "color": "#0072B2"},
+        "encoding": {
+            "x": {"field": "at", "type": "temporal", **came},
+            "y": {"field": "value", "type": "quantitative", **own},
+            "tooltip": [
+                {"field": "at", "timeUnit": "utcyearmonthdatehoursminutes", "type": "temporal", "title": "UTC"},
+                {"field": "value", "type": "quantitative", "title": title},
             ],
-        )
-    )
-    drawn = [line]
-    if against is not None:
-        rule = alt.Chart(alt.InlineData(values=[{"value": against, "words": words}])).encode(y="value:Q")
-        drawn += [
-            rule.mark_rule(strokeDash=[4, 3], color="#D55E00"),
-            rule.mark_text(align="left", baseline="bottom", dy=-3, color="#D55E00").encode(
-                x=alt.value(4), text="words:N"
-            ),
-        ]
+        },
+    }
+    layers = [line] if against is None else [line, *_held_against(against, words)]
     told = f"{title} over time" + ("" if against is None else f"; {words}")
     st.caption(plain(title))
-    st.altair_chart(alt.layer(*drawn).properties(height=150), alt=told)
+    st.vega_lite_chart({"layer": layers, "height": 150}, alt=told)
+
+
+def _held_against(value: float, words: str) -> list[dict[str, Any]]:
+    """Return a dashed line across a drawing, and its words."""
+    held = {"values": [{"value": value, "words": words}]}
+    height = {"field": "value", "type": "quantitative"}
+    text = {"type": "text", "align": "left", "baseline": "bottom", "dy": -3, "color": "#D55E00"}
+    return [
+        {"data": held, "mark": {"type": "rule", "strokeDash": [4, 3], "color": "#D55E00"}, "encoding": {"y": height}},
+        {"data": held, "mark": text, "encoding": {"x": {"value": 4}, "y": height, "text": {"field": "words"}}},
+    ]
 
 
 def _metrics(shown: dict[str, str]) -> None:
@@ -152,7 +158,7 @@ def _table(status: Status) -> None:
         }
         for line in status.lines
     ]
-    st.dataframe(without_empty(rows), hide_index=True)
+    show_counts(rows)
 
 
 def _raters(state: str) -> None:
@@ -173,4 +179,4 @@ def _raters(state: str) -> None:
                 "Cost": float(sum(costs)) if costs else None,
             }
         )
-    st.dataframe(without_empty(rows), hide_index=True)
+    show_counts(rows)

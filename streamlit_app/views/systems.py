@@ -14,7 +14,7 @@ from analysis.figures import forest_plot, pair_matrix
 from analysis.item_scores import ItemScore, item_scores
 from analysis.report.words import Names, number, p_value, percent
 from streamlit_app import loading
-from streamlit_app.loading import Analysed
+from streamlit_app.findings import Analysed
 from streamlit_app.showing import plain, show_figure, show_sections, without_empty
 
 PARTS = {
@@ -175,6 +175,7 @@ def _outputs(system_x: str, system_y: str, criterion: str, found: Analysed) -> N
     """Show what both systems made of some items side by side, and what each group said of it."""
     outputs, names = loading.workspace().outputs, found.names
     said = item_scores(loading.answers(loading.state()).tables, system_x, system_y, criterion)
+    st.caption("What groups said of an output counts everybody, also whom a rule leaves out of the verdicts above.")
     items = [item for item in outputs.items if item.item_id in said] or list(outputs.items)
     first = int(st.number_input(f"From item, of {len(items):,}", 1, max(1, len(items)), 1, step=ITEMS_SHOWN)) - 1
     for item in items[first : first + ITEMS_SHOWN]:

@@ -84,9 +84,6 @@ def started(study: Path | None, *options: str) -> Iterator[Dashboard]:
         assert process.stdout is not None
         link = re.search(r"http://\S+", process.stdout.readline())
         assert link is not None
-        for line in process.stdout:
-            if "URL" in line or "http" in line:
-                break
         yield Dashboard(url=link[0].rstrip("/"), process=process)
     finally:
         process.send_signal(signal.SIGTERM)

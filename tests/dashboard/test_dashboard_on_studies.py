@@ -157,6 +157,7 @@ def test_people_and_raters_stand_side_by_side(
             expect(tab.get_by_role("cell", name=group).first).to_be_visible()
     if part == "Where they disagree":
         expect(tab.get_by_text("(n = 1)").first).to_be_visible()
+        expect(tab.get_by_text("counts everybody, also whom a rule leaves out")).to_be_visible()
     photograph(tab, tmp_path / "systems.png")
 
 

@@ -1,0 +1,113 @@
+"""A process of its own that reads and analyses while the server starts; each part is there once it is known.
+
+What it says of is one state of the store. Whoever asks for another state, or for a part that it could not work out,
+gets nothing and works it out itself: nothing shown is ever older than the store.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from typing import Any, BinaryIO, Literal
+
+from spa.errors import SpaError
+from streamlit_app.options import Options, from_environment, to_environment
+
+Part = Literal["analysed", "profiles", "answers", "sections"]
+STATE = "state"  # said first: what the store held before it was read
+
+
+class Ahead:
+    """What the other process has worked out so far."""
+
+    def __init__(self, source: BinaryIO) -> None:
+        self._found: dict[str, Any] = {}
+        self._ended = False
+        self._changed = threading.Condition()
+        threading.Thread(target=self._collect, args=(source,), daemon=True).start()
+
+    def take(self, part: Part, state: str) -> Any:
+        """Return a part that was worked out of a state, waiting for it; ``None`` where it is not to be had."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._ended or STATE in self._found)
+            if self._found.get(STATE) != state:
+                return None
+            self._changed.wait_for(lambda: self._ended or part in self._found)
+            return self._found.get(part)
+
+    def wait(self) -> None:
+        """Wait until everything is worked out."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._ended)
+
+    def _collect(self, source: BinaryIO) -> None:
+        with source, suppress(EOFError, pickle.UnpicklingError):  # it has ended, or was ended amid a word
+            while True:
+                part, value = pickle.load(source)
+                self._keep(part, value)
+        with self._changed:
+            self._ended = True
+            self._changed.notify_all()
+
+    def _keep(self, part: str, value: object) -> None:
+        with self._changed:
+            self._found[part] = value
+            self._changed.notify_all()
+
+
+def begin(options: Options) -> Ahead:
+    """Start the other process."""
+    command = [sys.executable, "-P", "-m", "streamlit_app.ahead"]
+    environment = {**os.environ, **to_environment(options)}
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, env=environment)
+    if process.stdout is None:
+        raise ValueError("a pipe was wanted")
+    threading.Thread(target=process.wait, daemon=True).start()
+    return Ahead(process.stdout)  # type: ignore[arg-type]  # a pipe of bytes
+
+
+def work(options: Options, say: Callable[[str, object], None]) -> None:
+    """Work out what the first pages show, in the order in which they show it."""
+    from spa.commands.workspace import open_workspace
+    from streamlit_app import findings
+
+    with ExitStack() as closing:
+        workspace = None
+        if options.study is not None:
+            workspace = closing.enter_context(open_workspace(options.path, options.store, read_only=True))
+        say(STATE, findings.state_of_source(options, workspace))
+        found = findings.read_source(options, workspace)
+        analysed = findings.analyse_answers(found)
+        say("analysed", analysed)
+        from analysis.annotator_profiles import annotator_profiles
+
+        say("profiles", annotator_profiles(found.tables))
+        say("answers", found)
+        asked = "preferences" if analysed.results["preferences"] else "ratings"
+        say("sections", findings.write_sections(analysed, ("answer", asked)))
+
+
+def main() -> None:
+    """Say each part on standard output, pickled, for the process that started this one."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends the dashboard and this, without a word
+    out, sys.stdout = sys.stdout.buffer, sys.stderr  # whatever else prints does not come between
+
+    def say(part: str, value: object) -> None:
+        out.write(pickle.dumps((part, value), protocol=pickle.HIGHEST_PROTOCOL))
+        out.flush()
+
+    try:
+        with suppress(SpaError):  # nothing is handed in yet, or a file is broken: told where it is looked at
+            work(from_environment(), say)
+    except BrokenPipeError:  # the dashboard was stopped meanwhile
+        os._exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,88 @@
+"""What the pages show of a study or of tables, worked out anew; nothing here knows of a browser."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from analysis.report.document import Section
+    from analysis.report.words import Names
+    from analysis.study_answers import StudyAnswers
+    from spa.annotators.raters.calls import CallIndex
+    from spa.commands.workspace import Workspace
+    from streamlit_app.options import Options
+
+Results = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Analysed:
+    """What the analysis says of the answers."""
+
+    results: Results
+
+    @property
+    def names(self) -> Names:
+        """Return how the report calls systems, groups and criteria."""
+        from analysis.report.words import Names
+
+        return Names(self.results)
+
+
+def state_of_source(options: Options, workspace: Workspace | None) -> str:
+    """Return what there is now, as a text that changes with it; of tables the times of their files."""
+    if workspace is None:
+        from streamlit_app.table_files import table_files
+
+        files = table_files(Path(options.tables or ""))
+        return "/".join(str(path.stat().st_mtime_ns) for path in files.values())
+    from spa.responses.changes import state_of
+
+    with workspace.store.reading() as connection:
+        return state_of(connection)
+
+
+def read_source(options: Options, workspace: Workspace | None) -> StudyAnswers:
+    """Return all answers; an ``AnalysisError`` where there are none yet."""
+    from analysis.study_answers import StudyAnswers, answers_of
+
+    if workspace is not None:
+        return answers_of(workspace)
+    from analysis.plan import Plan
+    from analysis.tables import Reading, read_tables
+    from streamlit_app.table_files import table_files
+
+    tables = read_tables(
+        table_files(Path(options.tables or "")), Reading(mapping=dict(options.renamed), llms=options.llms)
+    )
+    return StudyAnswers(tables=tables, plan=Plan(seed=0), facts=None)
+
+
+def analyse_answers(found: StudyAnswers) -> Analysed:
+    """Return the results of the plan."""
+    from analysis.plain_text import clean
+    from analysis.results import analyse
+
+    return Analysed(results=clean(analyse(found.tables, found.plan, study=found.facts)))
+
+
+def count_calls(workspace: Workspace | None) -> CallIndex:
+    """Return how the calls to LLMs ended and where they are, by rater; tables hold none."""
+    from spa.annotators.raters.calls import CallIndex, index_calls
+
+    return CallIndex(counts=(), numbers={}) if workspace is None else index_calls(workspace.store)
+
+
+def write_section(found: Analysed, name: str) -> Section | None:
+    """Return one section of the report; ``None`` where there is nothing to say."""
+    from analysis.report.sections import SECTIONS
+
+    return SECTIONS[name](found.results)
+
+
+def write_sections(found: Analysed, names: Iterable[str]) -> dict[str, Section | None]:
+    """Return some sections of the report by id."""
+    return {name: write_section(found, name) for name in names}
