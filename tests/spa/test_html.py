@@ -273,6 +273,7 @@ def test_colours_have_the_contrast_of_wcag_aa_in_both_schemes() -> None:
             ("on-accent", "accent"),
             ("ink", "mark"),
             ("ink", "tint"),
+            ("good", "good-tint"),
             ("wrong", "wrong-tint"),
             ("ink", "wrong-tint"),
             ("quiet", "wrong-tint"),

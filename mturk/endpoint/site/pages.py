@@ -14,6 +14,7 @@ from starlette.responses import HTMLResponse, Response
 from mturk.endpoint.site.listing import Asked
 from mturk.endpoint.site.sessions import Visitor
 from mturk.endpoint.site.texts import Speech, language_names, stamp
+from spa.forms.assets import common_style
 
 ASSETS: Mapping[str, str] = {  # name -> media type
     "site.css": "text/css; charset=utf-8",
@@ -112,7 +113,8 @@ def requirement_text(speech: Speech, asked: Asked) -> str:
 @cache
 def asset_text(name: str) -> str:
     """Return a file that pages link to."""
-    return (files("mturk.endpoint.site") / "templates" / name).read_text(encoding="utf-8")
+    text = (files("mturk.endpoint.site") / "templates" / name).read_text(encoding="utf-8")
+    return common_style() + text if name.endswith(".css") else text
 
 
 @cache
