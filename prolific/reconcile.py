@@ -9,6 +9,7 @@ from typing import Literal
 from prolific.api.records import (
     ACTIVE,
     AWAITING_REVIEW,
+    KNOWN,
     PAID,
     REJECTED,
     RESERVED,
@@ -39,6 +40,7 @@ Kind = Literal[
     "another_person",
     "late",
     "twice",
+    "unknown_status",
 ]
 NO_CODES = frozenset({"", "NOCODE"})
 REMEDIES: Mapping[Kind, str] = {
@@ -64,6 +66,8 @@ REMEDIES: Mapping[Kind, str] = {
     "another_person": "the platform knows another participant under this submission; do not pay by our list",
     "late": "completed after the place had gone to somebody else: pay; kept as extra in the analysis",
     "twice": "the same participant has another submission of this session: look at both before approving",
+    "unknown_status": "a status that this version does not know: look at it on Prolific; neither approved nor rejected "
+    "from here",
 }
 
 
@@ -137,6 +141,9 @@ def _kinds(
         visit = None
     elif visit is not None and found == "unverified":
         yield "unverified"
+    if record.status not in KNOWN:
+        yield "unknown_status"
+        return
     handed_in = record.status == AWAITING_REVIEW or record.status in PAID
     if visit is not None and visit.completed:
         yield from _with_answers(record, visit, codes)

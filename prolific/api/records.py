@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +20,7 @@ REJECTED = "REJECTED"
 TIMED_OUT = "TIMED-OUT"
 SCREENED_OUT = "SCREENED OUT"
 PAID = frozenset({APPROVED, PARTIALLY_APPROVED})
+KNOWN = PAID | {RESERVED, ACTIVE, AWAITING_REVIEW, "PROCESSING", RETURNED, REJECTED, TIMED_OUT, SCREENED_OUT}
 UNPUBLISHED = "UNPUBLISHED"
 
 
@@ -210,7 +212,7 @@ def _whole(row: Mapping[str, Any], name: str, otherwise: int | None = None) -> i
     value = row.get(name)
     if value is None and otherwise is not None:
         return otherwise
-    if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise ProlificError(f"Prolific: wanted a number {name!r} in an answer, got {value!r}")
     return round(value)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from prolific.api.problems import ProlificError
-from prolific.api.records import AWAITING_REVIEW, PAID, SubmissionRecord
+from prolific.api.records import AWAITING_REVIEW, KNOWN, PAID, SubmissionRecord
 from prolific.collecting import Collected
 from prolific.desk import Desk
 from prolific.once import DONE, KIND, NO_EFFECT
@@ -56,7 +56,11 @@ def sort_out(
     approve: list[SubmissionRecord] = []
     look_at: list[tuple[SubmissionRecord, str]] = []
     for record in collected.records:
-        if record.status != AWAITING_REVIEW or record.submission_id in except_for:
+        if record.submission_id in except_for:
+            continue
+        if record.status not in KNOWN:
+            look_at.append((record, f"status {record.status!r} is not known here"))
+        if record.status != AWAITING_REVIEW:
             continue
         visit = collected.visit(record.submission_id)
         standing = None if visit is None else decided.get(visit.submission_id)
