@@ -1,0 +1,37 @@
+"""A whole study at an endpoint that keeps to botocore's model and is unlike ours beyond it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.mturk.manners import other_manners
+from tests.mturk.studies import Bench
+
+
+def test_a_study_lives_at_an_endpoint_with_other_manners(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with other_manners(bench.emulator.url) as url:
+        monkeypatch.setenv("MTURK_ENDPOINT_URL", url)
+        bench.run("plan")
+        assert len(bench.told("publish", "--yes")["made"]) == 3
+        assert bench.told("publish", "--yes")["made"] == []
+        workers = bench.emulator.workers(3, country="US")
+        hits = bench.hits()
+        assert len(hits) == 3
+        done = [bench.answer(hit["HITId"], worker) for hit, worker in zip(hits, workers, strict=True)]
+        assert bench.told("status")["uncollected"] == 3
+        first = bench.told("collect")
+        assert (first["new"], first["problems"]) == (3, 0)
+        assert bench.told("collect")["new"] == 0
+        assert bench.told("approve", "--yes")["approved"] == 3
+        paid = ("bonus", "--assignment", done[0], "--amount", "0.50", "--reason", "Thank you for the care.", "--yes")
+        assert [bench.told(*paid)["paid"] for _ in range(2)] == [1, 0]
+        bench.run("export", "--out", str(tmp_path / "archive"))
+        assert len(bench.told("dispose", "--yes")["hits"]) == 3
+        assert bench.told("status")["states"] == {"Gone": 3}
+        bench.run("journal")
+    entries = bench.emulator.control.get("ledger").json()["entries"]
+    assert sorted(one["amount"] for one in entries) == ["0.50", "1.00", "1.00", "1.00"]
