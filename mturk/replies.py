@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -23,6 +24,7 @@ from spa.errors import PlatformError
 # unknown: nobody knows whether it took effect.
 State = Literal["done", "refused", "later", "unknown"]
 THROTTLED = ("ThrottlingException", "Throttling", "TooManyRequestsException", "RequestLimitExceeded", "SlowDown")
+TOO_FAST = re.compile(r"throttl|rate (limit )?exceeded|too many requests", re.IGNORECASE)  # within a RequestError
 PAGE = 100  # entries of a list at once
 SHOWN = 300  # characters of an endpoint's own words
 
@@ -115,7 +117,7 @@ def _reply_to(error: ClientError) -> Reply:
     fault: Mapping[str, Any] = error.response.get("Error", {})
     code = str(error.response.get("TurkErrorCode") or fault.get("Code") or status)
     told = " ".join(str(fault.get("Message") or error).split())[:SHOWN]
-    if str(fault.get("Code")) in THROTTLED or status == 429:
+    if str(fault.get("Code")) in THROTTLED or status == 429 or TOO_FAST.search(f"{code} {told}"):
         return Reply(state="later", code=code, told=told)
     if 400 <= status < 500:
         return Reply(state="refused", code=code, told=told)

@@ -1,7 +1,7 @@
 """The endpoint with other manners: what botocore's model of the protocol leaves open is done otherwise.
 
-A proxy before an endpoint. Answers have fields that no model names, times as whole or broken numbers, lists begin with an
-empty page that has a successor, rows come in another order, and a request is throttled now and then.
+A proxy before an endpoint. Answers have fields that no model names, times as whole or broken numbers, lists begin with
+an empty page that has a successor, rows come in another order, and a request is throttled now and then.
 """
 
 from __future__ import annotations

@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from botocore.exceptions import ClientError
 
+from mturk.replies import call
 from tests.mturk.manners import other_manners
 from tests.mturk.studies import Bench
 
@@ -35,3 +37,20 @@ def test_a_study_lives_at_an_endpoint_with_other_manners(
         bench.run("journal")
     entries = bench.emulator.control.get("ledger").json()["entries"]
     assert sorted(one["amount"] for one in entries) == ["0.50", "1.00", "1.00", "1.00"]
+
+
+@pytest.mark.parametrize(
+    ("turk_code", "message", "state"),
+    [
+        ("AWS.MechanicalTurk.ThrottlingException", "Slow down", "later"),
+        (None, "Rate exceeded", "later"),
+        ("AWS.MechanicalTurk.HITDoesNotExist", "Hit X does not exist.", "refused"),
+    ],
+)
+def test_being_too_fast_is_no_refusal_whatever_it_is_called(turk_code: str | None, message: str, state: str) -> None:
+    response = {"Error": {"Code": "RequestError", "Message": message}, "ResponseMetadata": {"HTTPStatusCode": 400}}
+
+    def method() -> None:
+        raise ClientError(response | ({"TurkErrorCode": turk_code} if turk_code else {}), "GetHIT")
+
+    assert call(method, {}).state == state
