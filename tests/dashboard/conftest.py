@@ -17,11 +17,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.conftest import missing_part
+from tests.dashboard.answering import answer, typed
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, BrowserContext
 
 SPA = (sys.executable, "-c", "from spa.cli import main; main()")  # a process of its own, as a user starts it
+PATIENCE = 60_000  # milliseconds; a busy machine is no defect
 CHROMIUM = "/usr/bin/chromium"
 HOSTILE = "<img src=x onerror=\"window.hacked=1\"> :red[$x$] **bold** =cmd|'/c calc'!A1"
 STUDY = """
@@ -69,9 +71,8 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "outputs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     path = folder / "study.toml"
     path.write_text(STUDY)
-    study = str(path)
-    for command in (["build", study], ["simulate", study, "--annotators", "10"], ["rate", study, "--simulate"]):
-        subprocess.run([*SPA, *command], check=True, capture_output=True)
+    typed(["build", str(path)], ["rate", str(path), "--simulate"])
+    answer(path, 10)
     return path
 
 
@@ -103,6 +104,15 @@ def browser() -> Iterator[Browser]:
         chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield chromium
         chromium.close()
+
+
+@pytest.fixture(scope="module")
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    """Return a desk's browser, which loads what all pages share once."""
+    desk = browser.new_context(viewport={"width": 1280, "height": 1100})
+    desk.set_default_timeout(PATIENCE)
+    yield desk
+    desk.close()
 
 
 @pytest.fixture

@@ -5,13 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.dashboard.conftest import Dashboard
+from tests.dashboard.conftest import PATIENCE, Dashboard
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, LocatorAssertions
     from playwright.sync_api import Page as Tab
-
-PATIENCE = 60_000  # milliseconds; a busy machine is no defect
 
 
 def expect(locator: Locator) -> LocatorAssertions:
@@ -23,8 +21,9 @@ def expect(locator: Locator) -> LocatorAssertions:
 
 
 def visit(tab: Tab, dashboard: Dashboard, page: str) -> None:
-    """Open a page by its address."""
-    tab.goto(f"{dashboard.url}/{page}")
+    """Open a page by its address, with the token of the link where it has one."""
+    base, asked, token = dashboard.url.partition("/?")
+    tab.goto(f"{base}/{page}{'?' * bool(asked)}{token}")
     expect(tab.get_by_role("heading", level=1)).to_be_visible()
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -15,27 +17,67 @@ import pytest
 from spa.responses.decisions import Decision, read_decisions
 from spa.responses.store import Store
 from tests.dashboard.conftest import HOSTILE, SPA, Dashboard, started
-from tests.dashboard.looking import PATIENCE, choose, expect, visit
+from tests.dashboard.looking import choose, expect, settled, visit
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import BrowserContext
     from playwright.sync_api import Page as Tab
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("dashboard")]
 
 
+SOURCES = ("mturk", "prolific", "link", "panel")
+
+
 @pytest.fixture
-def tab(browser: Browser) -> Iterator[Tab]:
-    page = browser.new_page(viewport={"width": 1280, "height": 1000})
-    page.set_default_timeout(PATIENCE)
+def tab(context: BrowserContext) -> Iterator[Tab]:
+    page = context.new_page()
     yield page
     assert page.evaluate("window.hacked") is None
     page.close()
 
 
-def logged(study: Path) -> list[Decision]:
+@pytest.fixture(scope="module")
+def systems(context: BrowserContext, dashboard: Dashboard) -> Iterator[Tab]:
+    """Return the page on systems, opened once: its parts are chosen on it."""
+    page = context.new_page()
+    visit(page, dashboard, "systems")
+    yield page
+    assert page.evaluate("window.hacked") is None
+    page.close()
+
+
+@pytest.fixture(scope="module")
+def decided_on(watched: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a copy of the study with one submission of each source, each of which one test decides on."""
+    study = Path(shutil.copytree(watched.parent, tmp_path_factory.mktemp("decided-on") / "study")) / watched.name
+    with sqlite3.connect(study.with_suffix(".sqlite")) as connection:
+        people = connection.execute("SELECT submission_id FROM submissions WHERE annotator_kind <> 'llm'").fetchall()
+        for source, (submission_id,) in zip(SOURCES, people, strict=False):
+            connection.execute("UPDATE submissions SET source = ? WHERE submission_id = ?", (source, submission_id))
+    connection.close()
+    return study
+
+
+@pytest.fixture(scope="module")
+def deciding(decided_on: Path) -> Iterator[Dashboard]:
+    """Return a dashboard on which Ana decides, on another address than loopback."""
+    with started(decided_on, "--reviewer", "Ana", "--host", "127.0.0.2") as running:
+        yield running
+
+
+def open_submission(tab: Tab, running: Dashboard, source: str) -> None:
+    """Open the one submission of a source."""
+    visit(tab, running, "submissions")
+    tab.get_by_role("combobox", name="Source").click()
+    tab.get_by_role("option", name=source, exact=True).click()
+    expect(tab.get_by_text("1 of 1. Keys")).to_be_visible()
+
+
+def logged(study: Path, source: str | None = None) -> list[Decision]:
     with Store.open(study.with_suffix(".sqlite"), read_only=True) as store, store.reading() as connection:
-        return read_decisions(connection)
+        sources = {visit.submission_id: visit.source for visit in store.visits()}
+        return [each for each in read_decisions(connection) if source in (None, sources[each.submission_id])]
 
 
 def test_the_overview_counts_what_is_in_the_store(tab: Tab, dashboard: Dashboard) -> None:
@@ -55,18 +97,17 @@ def test_the_overview_counts_what_is_in_the_store(tab: Tab, dashboard: Dashboard
         ("Exclusions", "Planned bound"),
     ],
 )
-def test_systems_show_every_part(tab: Tab, dashboard: Dashboard, part: str, seen: str) -> None:
-    visit(tab, dashboard, "systems")
-    choose(tab, part)
-    expect(tab.get_by_text(seen).first).to_be_visible()
+def test_systems_show_every_part(systems: Tab, part: str, seen: str) -> None:
+    choose(systems, part)
+    expect(systems.get_by_text(seen).first).to_be_visible()
+    settled(systems)
     if part != "Exclusions":
-        expect(tab.get_by_role("img").first).to_be_visible()
+        expect(systems.get_by_role("img").first).to_be_visible()
 
 
-def test_names_of_systems_stay_text(tab: Tab, dashboard: Dashboard) -> None:
-    visit(tab, dashboard, "systems")
-    choose(tab, "Preferences")
-    expect(tab.get_by_text("=Alpha <i>one</i> over Beta").first).to_be_visible()
+def test_names_of_systems_stay_text(systems: Tab) -> None:
+    choose(systems, "Preferences")
+    expect(systems.get_by_text("=Alpha <i>one</i> over Beta").first).to_be_visible()
 
 
 def test_annotators_raters_report_and_plan_open(tab: Tab, dashboard: Dashboard) -> None:
@@ -145,12 +186,11 @@ def test_decisions_are_in_the_store_after_a_kill_and_can_be_undone(tab: Tab, cop
     assert [each.action for each in logged(copied)] == ["approve", "undo", "exclude"]
 
 
-def test_a_decision_without_a_reason_is_refused_in_one_line(tab: Tab, copied: Path) -> None:
-    with started(copied, "--reviewer", "Ana") as running:
-        visit(tab, running, "submissions")
-        tab.get_by_role("button", name="Keep this decision").click()
-        expect(tab.get_by_text("exclude wants a note that says why, got none")).to_be_visible()
-    assert logged(copied) == []
+def test_a_decision_without_a_reason_is_refused_in_one_line(tab: Tab, deciding: Dashboard, decided_on: Path) -> None:
+    open_submission(tab, deciding, "panel")
+    tab.get_by_role("button", name="Keep this decision").click()
+    expect(tab.get_by_text("exclude wants a note that says why, got none")).to_be_visible()
+    assert logged(decided_on, "panel") == []
 
 
 @pytest.mark.parametrize(
@@ -162,34 +202,29 @@ def test_a_decision_without_a_reason_is_refused_in_one_line(tab: Tab, copied: Pa
     ],
 )
 def test_what_carries_decisions_out_is_named_for_where_the_submission_came_from(
-    tab: Tab, copied: Path, source: str, told: str
+    tab: Tab, deciding: Dashboard, decided_on: Path, source: str, told: str
 ) -> None:
-    with sqlite3.connect(copied.with_suffix(".sqlite")) as connection:
-        connection.execute("UPDATE submissions SET source = ? WHERE annotator_kind <> 'llm'", (source,))
-    connection.close()
-    with started(copied, "--reviewer", "Ana") as running:
-        visit(tab, running, "submissions")
-        expect(tab.get_by_text(told.format(study=copied))).to_be_visible()
-        tab.get_by_role("combobox", name="Decision with a note").click()
-        tab.get_by_role("option", name="Propose rejection").click()
-        tab.get_by_role("textbox", name="Text to the annotator").fill("Every question was answered with 50.")
-        if source == "mturk":  # has no categories to choose from
-            tab.get_by_role("textbox", name="Rule").fill("one key")
-        tab.get_by_role("button", name="Keep this decision").click()
-        expect(tab.get_by_text("1. propose rejection")).to_be_visible()
+    open_submission(tab, deciding, source)
+    expect(tab.get_by_text(told.format(study=decided_on))).to_be_visible()
+    tab.get_by_role("combobox", name="Decision with a note").click()
+    tab.get_by_role("option", name="Propose rejection").click()
+    tab.get_by_role("textbox", name="Text to the annotator").fill("Every question was answered with 50.")
+    if source == "mturk":  # has no categories to choose from
+        tab.get_by_role("textbox", name="Rule").fill("one key")
+    tab.get_by_role("button", name="Keep this decision").click()
+    expect(tab.get_by_text(re.compile(r"\d\. propose rejection"))).to_be_visible()
     rule = {"mturk": "one key", "prolific": "TOO_QUICKLY", "link": None}[source]
-    assert [(each.action, each.rule) for each in logged(copied)] == [("propose_rejection", rule)]
+    assert [(each.action, each.rule) for each in logged(decided_on, source)] == [("propose_rejection", rule)]
 
 
-def test_another_address_wants_the_token_of_the_link(tab: Tab, watched: Path) -> None:
-    with started(watched, "--host", "127.0.0.2") as running:
-        base, _, token = running.url.partition("/?token=")
-        assert len(token) > 20
-        tab.goto(base)
-        expect(tab.get_by_text("the token in it is missing")).to_be_visible()
-        assert "watched" not in tab.locator("body").inner_text()
-        tab.goto(running.url)
-        expect(tab.get_by_text("10 of 12")).to_be_visible()
+def test_another_address_wants_the_token_of_the_link(tab: Tab, deciding: Dashboard) -> None:
+    base, _, token = deciding.url.partition("/?token=")
+    assert len(token) > 20
+    tab.goto(base)
+    expect(tab.get_by_text("the token in it is missing")).to_be_visible()
+    assert "watched" not in tab.locator("body").inner_text()
+    tab.goto(deciding.url)
+    expect(tab.get_by_text("10 of 12")).to_be_visible()
 
 
 def test_tables_of_another_tool_are_shown_without_a_store(tab: Tab, shared_data: Path, tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 import re
-import subprocess
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
-from tests.dashboard.conftest import SPA, Dashboard, started
-from tests.dashboard.looking import PATIENCE, choose, expect, photograph, settled, visit
+from tests.dashboard.answering import answer, typed
+from tests.dashboard.conftest import PATIENCE, Dashboard, started
+from tests.dashboard.looking import choose, expect, photograph, settled, visit
 from tests.spa.scripted_server import Asked, Said, chat, http, schema_of, scripted
 from tests.test_real_studies import STORIES
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, BrowserContext
     from playwright.sync_api import Page as Tab
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.xdist_group("dashboard-on-studies")]
@@ -80,13 +80,9 @@ def stories(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
     with scripted(Models().answer) as served:
         before, _, rest = STORIES.format(outputs=shared_data / "spa_gpt3" / "stories.jsonl").partition("[[raters]]")
         study.write_text(before + RATERS.replace("URL", served.url) + rest.partition("[analysis]")[2])
-        for command in (
-            ["build"],
-            ["simulate", "--annotators", "90"],
-            ["rate", "--rater", "steady"],
-            ["rate", "--rater", "moody"],
-        ):
-            subprocess.run([*SPA, command[0], str(study), *command[1:]], check=True, capture_output=True)
+        rated = (["rate", str(study), "--rater", rater] for rater in ("steady", "moody"))
+        typed(["build", str(study)], *rated)
+    answer(study, 90)
     return study
 
 
@@ -97,40 +93,56 @@ def dashboard(stories: Path) -> Iterator[Dashboard]:
 
 
 @pytest.fixture
-def tab(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Tab]:
-    width, scheme = getattr(request, "param", (1280, "light"))
+def tab(context: BrowserContext) -> Iterator[Tab]:
+    page = context.new_page()
+    yield page
+    page.close()
+
+
+@pytest.fixture
+def screen(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Tab]:
+    width, scheme = request.param
     page = browser.new_page(viewport={"width": width, "height": 1100}, color_scheme=scheme)
     page.set_default_timeout(PATIENCE)
     yield page
     page.close()
 
 
-@pytest.mark.parametrize("tab", [(1280, "light"), (820, "dark")], indirect=True, ids=["desk", "tablet-in-the-dark"])
-def test_the_stories_are_watched_reviewed_and_understood(tab: Tab, dashboard: Dashboard, tmp_path: Path) -> None:
-    visit(tab, dashboard, "")
-    expect(tab.get_by_text("90 of 90")).to_be_visible()
-    expect(tab.get_by_role("heading", name="LLM raters")).to_be_visible()
-    expect(tab.locator("[data-testid=stVegaLiteChart] canvas, [data-testid=stVegaLiteChart] svg")).to_have_count(2)
-    photograph(tab, tmp_path / "overview.png")
+@pytest.fixture(scope="module")
+def systems(context: BrowserContext, dashboard: Dashboard) -> Iterator[Tab]:
+    """Return the page on systems, opened once: its parts are chosen on it."""
+    page = context.new_page()
+    visit(page, dashboard, "systems")
+    yield page
+    page.close()
 
-    ground = tab.locator("[data-testid=stApp]").evaluate("page => getComputedStyle(page).backgroundColor")
-    dark = tab.evaluate("matchMedia('(prefers-color-scheme: dark)').matches")
+
+@pytest.mark.parametrize("screen", [(1280, "light"), (820, "dark")], indirect=True, ids=["desk", "tablet-in-the-dark"])
+def test_the_stories_are_watched_reviewed_and_understood(screen: Tab, dashboard: Dashboard, tmp_path: Path) -> None:
+    visit(screen, dashboard, "")
+    expect(screen.get_by_text("90 of 90")).to_be_visible()
+    expect(screen.get_by_role("heading", name="LLM raters")).to_be_visible()
+    expect(screen.locator("[data-testid=stVegaLiteChart] canvas, [data-testid=stVegaLiteChart] svg")).to_have_count(2)
+    photograph(screen, tmp_path / "overview.png")
+
+    ground = screen.locator("[data-testid=stApp]").evaluate("page => getComputedStyle(page).backgroundColor")
+    dark = screen.evaluate("matchMedia('(prefers-color-scheme: dark)').matches")
     assert (sum(map(int, re.findall(r"\d+", ground)[:3])) < 150) == dark
 
-    visit(tab, dashboard, "submissions")
-    expect(tab.frame_locator("iframe").first.get_by_role("heading").first).to_be_visible()
-    expect(tab.get_by_text("Beside the others")).to_be_visible()
-    tab.get_by_role("button", name="Next").click()
-    expect(tab.get_by_text("2 of 90")).to_be_visible()
-    photograph(tab, tmp_path / "submission.png")
+    visit(screen, dashboard, "submissions")
+    expect(screen.frame_locator("iframe").first.get_by_role("heading").first).to_be_visible()
+    expect(screen.get_by_text("Beside the others")).to_be_visible()
+    screen.get_by_role("button", name="Next").click()
+    expect(screen.get_by_text("2 of 90")).to_be_visible()
+    photograph(screen, tmp_path / "submission.png")
 
-    visit(tab, dashboard, "annotators")
-    expect(tab.get_by_text("Show the spread of")).to_be_visible()
-    photograph(tab, tmp_path / "annotators.png")
+    visit(screen, dashboard, "annotators")
+    expect(screen.get_by_text("Show the spread of")).to_be_visible()
+    photograph(screen, tmp_path / "annotators.png")
 
-    visit(tab, dashboard, "plan")
-    expect(tab.get_by_text("Annotators for 80")).to_be_visible()
-    photograph(tab, tmp_path / "plan.png")
+    visit(screen, dashboard, "plan")
+    expect(screen.get_by_text("Annotators for 80")).to_be_visible()
+    photograph(screen, tmp_path / "plan.png")
 
 
 @pytest.mark.parametrize(
@@ -146,19 +158,16 @@ def test_the_stories_are_watched_reviewed_and_understood(tab: Tab, dashboard: Da
         ("Where they disagree", "From item"),
     ],
 )
-def test_people_and_raters_stand_side_by_side(
-    tab: Tab, dashboard: Dashboard, part: str, seen: str, tmp_path: Path
-) -> None:
-    visit(tab, dashboard, "systems")
-    choose(tab, part)
-    expect(tab.get_by_text(seen).first).to_be_visible()
+def test_people_and_raters_stand_side_by_side(systems: Tab, part: str, seen: str, tmp_path: Path) -> None:
+    choose(systems, part)
+    expect(systems.get_by_text(seen).first).to_be_visible()
     if part == "Preferences":
         for group in ("simulated annotators", "steady (LLM)", "moody/warm (LLM)"):
-            expect(tab.get_by_role("cell", name=group).first).to_be_visible()
+            expect(systems.get_by_role("cell", name=group).first).to_be_visible()
     if part == "Where they disagree":
-        expect(tab.get_by_text("(n = 1)").first).to_be_visible()
-        expect(tab.get_by_text("counts everybody, also whom a rule leaves out")).to_be_visible()
-    photograph(tab, tmp_path / "systems.png")
+        expect(systems.get_by_text("(n = 1)").first).to_be_visible()
+        expect(systems.get_by_text("counts everybody, also whom a rule leaves out")).to_be_visible()
+    photograph(systems, tmp_path / "systems.png")
 
 
 def test_what_raters_failed_at_can_be_read(tab: Tab, dashboard: Dashboard, tmp_path: Path) -> None:

@@ -1,0 +1,54 @@
+"""Studies answered without a server between the people and the store: the server has tests of its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from spa.annotators.doors import House
+from spa.annotators.simulated import CROWD
+from spa.annotators.taking import Taking
+from spa.annotators.visits import Answering
+from spa.commands.simulate import SOURCE, answering, book
+from spa.commands.simulation import choose_truth
+from spa.commands.workspace import Workspace, open_workspace
+
+TYPED = "import json, sys; from spa.cli import main; [main(w, standalone_mode=False) for w in json.loads(sys.argv[1])]"
+
+
+def typed(*commands: list[str]) -> None:
+    """Run commands one after the other, in one process, which loads what they share once."""
+    subprocess.run([sys.executable, "-c", TYPED, json.dumps(commands)], check=True, capture_output=True)
+
+
+def answer(study: Path, annotators: int) -> None:
+    """Let simulated people answer, whose pages are taken as the survey server takes them."""
+    with open_workspace(study) as workspace:
+        truth, temperament, _ = choose_truth(workspace, truth=None, utilities={}, likert_reversal=None, otherwise=CROWD)
+        house = House(
+            study=workspace.study,
+            texts=workspace.texts,
+            store=workspace.store,
+            public_url="",
+            clock=time.time,
+            form=workspace.form,
+            annotator_kind="simulated",
+        )
+        taking = Taking(house, workspace.form, source=SOURCE)
+        people = answering(workspace, truth, temperament, seed=0)
+        for token in book(workspace.store, annotators, workspace.study.people):
+            _go_through(workspace, taking, people, token)
+
+
+def _go_through(workspace: Workspace, taking: Taking, people: Answering, token: str) -> None:
+    with workspace.store.transaction() as connection:
+        visit = taking.let_in(connection, token)
+        form, answers = people(visit.lease.assignment_id)
+        for page in form.pages:
+            fields = {question.question_id: answers[question.question_id] for question in page.questions}
+            taken = taking.take(connection, token, page.page_id, fields, "on")
+        assert taken is not None
+        assert taken.ended
