@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from spa.commands.numbers import Finite
 
 if TYPE_CHECKING:
     from analysis.columns import Scale
@@ -46,20 +47,9 @@ class Tau(click.ParamType[Decimal]):
             tau = Decimal(value)
         except InvalidOperation:
             self.fail(f"a number from 1 to 2 is wanted, got {value!r}", param, ctx)
-        if not 1 <= tau <= 2:
+        if not (tau.is_finite() and 1 <= tau <= 2):
             self.fail(f"a number from 1 to 2 is wanted, got {value!r}", param, ctx)
         return tau
-
-
-class Finite(click.FloatRange):
-    """A number within a range that is neither infinite nor NaN."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Refuse what a comparison with a bound lets through."""
-        number = super().convert(value, param, ctx)
-        if not math.isfinite(number):
-            self.fail(f"a finite number is wanted, got {value!r}", param, ctx)
-        return number
 
 
 SHARE = Finite(0, 1, min_open=True, max_open=True)

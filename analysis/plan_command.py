@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from spa.commands.numbers import Finite
+
 if TYPE_CHECKING:
     from analysis.planning.plan import Assumptions, Kind, PowerPlan
 
 USUAL = {"spa": (55.0, 60.0, 65.0), "likert": (0.2, 0.3, 0.5)}  # differences, as a reader says them
-SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
-SD = click.FloatRange(0, 1000)
+SHARE = Finite(0, 1, min_open=True, max_open=True)
+SD = Finite(0, 1000)
 
 
 def _money(ctx: click.Context, param: click.Parameter, value: str | None) -> Decimal | None:
@@ -43,7 +45,7 @@ def _money(ctx: click.Context, param: click.Parameter, value: str | None) -> Dec
 @click.option("--item-sd", type=SD, help="SD between items, common to annotators.")
 @click.option("--residual-sd", type=SD, help="SD between items, each annotator's own.")
 @click.option("--answer-sd", type=SD, help="SD between answers to one question; both directions halve its variance.")
-@click.option("--exclusion-rate", type=click.FloatRange(0, 1, max_open=True), default=0.1, show_default=True)
+@click.option("--exclusion-rate", type=Finite(0, 1, max_open=True), default=0.1, show_default=True)
 @click.option("--fwer", type=SHARE, help="Familywise error rate.  [default: the study's, else 0.05]")
 @click.option("--annotators", type=click.IntRange(1, 1_000_000), help="What can so many find?  [default: the study's]")
 @click.option("--budget", metavar="AMOUNT", callback=_money, help="What can so much money find? Needs the pay.")

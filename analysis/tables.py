@@ -152,15 +152,22 @@ def check_frames(frames: Mapping[str, Frame], reading: Reading) -> AnswerTables:
     return _check_all(raw, reading, problems)
 
 
+def _absent(absent: Sequence[str], columns: Sequence[str]) -> str:
+    """Say which columns are missing; names with spaces around them are shown in quotes."""
+    missing = f"column {absent[0]} is" if len(absent) == 1 else f"columns {', '.join(absent)} are"
+    there = ", ".join(name if name == name.strip() else repr(name) for name in columns)
+    remedy = f"name yours with --map YOURS={absent[0]}"
+    if any(name != name.strip() and name.strip() in absent for name in columns):
+        remedy = "take out the spaces around names and values, such as those after a comma"
+    return f"{missing} missing (there are: {there}); {remedy}"
+
+
 def _check_all(raw: Mapping[str, RawTable], reading: Reading, problems: list[str]) -> AnswerTables:
     checked: dict[str, pl.DataFrame] = {}
     for kind, table in raw.items():
         absent = [column for column in REQUIRED[kind] if column not in table.frame.columns]
         if absent:
-            problems.append(
-                f"{table.place}: column {', '.join(absent)} is missing (there are: {', '.join(table.columns)}); "
-                f"name yours with --map YOURS={absent[0]}"
-            )
+            problems.append(f"{table.place}: {_absent(absent, table.columns)}")
             continue
         frame = table.frame.with_row_index("row", offset=table.first_row)
         if all(frame[column].has_nulls() for column in frame.columns[1:]):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mturk.commands.desk import at_desk, in_progress, study_options, tell, when, yes_option
+from spa.commands.numbers import Finite
 
 if TYPE_CHECKING:
     from mturk.batches import Estimate
@@ -87,7 +88,7 @@ def status(study: Path, store: str | None, endpoint_url: str | None, as_json: bo
 @click.command(epilog="Example: spa mturk extend my-study/study.toml --hours 48 --yes")
 @study_options
 @click.option("--hit", "named", metavar="ID", multiple=True, help="Only this HIT; repeatable. [default: all]")
-@click.option("--hours", type=click.FloatRange(min=0.1, max=8760), help="Let them stand so long from now.")
+@click.option("--hours", type=Finite(min=0.1, max=8760), help="Let them stand so long from now.")
 @click.option("--assignments", type=click.IntRange(min=1), help="Add so many places to each HIT.")
 @yes_option
 def extend(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from prolific.commands.shared import json_option, study_options, tell_json
+from spa.commands.numbers import Finite
 
 if TYPE_CHECKING:
     from prolific.collecting import Collected
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 @click.command(epilog="Example: spa prolific collect my-study/study.toml --every 60")
 @study_options
-@click.option("--every", type=click.FloatRange(min=5), metavar="SECONDS", help="Go on until the study is over.")
+@click.option("--every", type=Finite(min=5), metavar="SECONDS", help="Go on until the study is over.")
 @json_option
 def collect(study: Path, store: str | None, endpoint_url: str | None, every: float | None, as_json: bool) -> None:
     """Bring STUDY up to date: verify visitors, free the places of those who left, leave earlier ones out, compare.

@@ -23,7 +23,9 @@ BAR_FROM = 2_000  # assignments; fewer are drawn before anybody would look at a 
 
 @click.command(epilog="Example: spa build my-study/study.toml --annotators 60 --links links.txt")
 @click.argument("study", type=click.Path(path_type=Path))
-@click.option("--annotators", type=click.IntRange(min=1), help="Assignments wanted in all. [default: the study's]")
+@click.option(
+    "--annotators", type=click.IntRange(1, 1_000_000), help="Assignments wanted in all. [default: the study's]"
+)
 @click.option("--seed", type=click.IntRange(min=0), help="Seed of the draw. [default: the study's]")
 @click.option("--store", metavar="PATH|URL", help="Where to keep them. [default: STUDY with the suffix .sqlite]")
 @click.option(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from spa.commands.numbers import Finite
 from spa.commands.simulation import check_url, choose_truth, simulation_options
 from spa.commands.workspace import with_store
 
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 @click.option("--variant", "variants", metavar="NAME", multiple=True, help="Only this way of asking; repeatable.")
 @click.option("--base-url", metavar="URL", help="Another address of the rater's endpoint, ending in /v1 as a rule.")
 @click.option("--dry-run", is_flag=True, help="Print what would be asked, in requests, tokens and money; ask nothing.")
-@click.option("--budget", type=click.FloatRange(min=0, min_open=True), help="Stop before more is spent, in all runs.")
+@click.option("--budget", type=Finite(min=0, min_open=True), help="Stop before more is spent, in all runs.")
 @click.option(
     "--prices",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -62,7 +63,7 @@ if TYPE_CHECKING:
 @click.option("--only", metavar="ASSIGNMENT", multiple=True, help="Only this assignment; repeatable.")
 @click.option(
     "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Finite(min=0, min_open=True),
     default=180.0,
     show_default=True,
     help="Seconds to wait for one answer.",

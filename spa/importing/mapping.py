@@ -78,4 +78,4 @@ def read_mapping(path: Path, kind: type[Mapped]) -> Mapped:
     try:
         return kind.model_validate(raw)
     except ValidationError as error:
-        raise StudyError(*schema_problems(str(path), raw, error)) from error
+        raise StudyError(*schema_problems(str(path), raw, error, kind)) from error

@@ -38,7 +38,7 @@ TELLTALES = (  # of SQLite's message; what was wrong; what to do
     ("malformed", "it is damaged", "restore it from a copy"),
     ("disk is full", "the disk is full", "free some space and try again; nothing half written is kept"),
     ("disk I/O", "the disk cannot be read or written", "see that it is there and not full; what was saved is kept"),
-    ("no such table", "it is a database, but not a store", "name the store that `spa build` wrote"),
+    ("no such table", "it is empty or a database of something else", "name the store that `spa build` wrote"),
 )
 
 

@@ -66,7 +66,9 @@ def shown(value: object) -> str:
     return text if len(text) <= LONGEST_VALUE else text[:LONGEST_VALUE] + "..."
 
 
-def schema_problems(file: str, raw: dict[str, Any], error: ValidationError) -> tuple[str, ...]:
+def schema_problems(
+    file: str, raw: dict[str, Any], error: ValidationError, kind: type[BaseModel] = Study
+) -> tuple[str, ...]:
     """Tell every mistake that pydantic found in the tables of a study file.
 
     Parameters
@@ -76,7 +78,9 @@ def schema_problems(file: str, raw: dict[str, Any], error: ValidationError) -> t
     raw : dict
         The parsed file.
     error : ValidationError
-        What validating it against :class:`~spa.study.study.Study` raised.
+        What validating it raised.
+    kind : type
+        What it was validated against.
 
     Returns
     -------
@@ -91,7 +95,7 @@ def schema_problems(file: str, raw: dict[str, Any], error: ValidationError) -> t
         ]
         if detail["type"] == "too_short" and inside:
             continue  # pydantic counts only the good entries; the bad ones are told themselves
-        found = _locate(detail["loc"])
+        found = _locate(detail["loc"], kind)
         told = f"{file}: {found.place}: "
         if detail["type"] == "extra_forbidden":
             lines.setdefault(detail["loc"], told + _unknown_key(found.keys, str(detail["loc"][-1])))
@@ -105,10 +109,10 @@ def schema_problems(file: str, raw: dict[str, Any], error: ValidationError) -> t
 class _Found:
     """A place in the study file, followed along pydantic's location as far as keys and entries go."""
 
-    def __init__(self) -> None:
+    def __init__(self, kind: type[BaseModel]) -> None:
         self.path: tuple[str | int, ...] = ()
-        self.keys: tuple[str, ...] = tuple(Study.model_fields)  # known keys of the innermost table
-        self.annotation: Any = Study
+        self.keys: tuple[str, ...] = tuple(kind.model_fields)  # known keys of the innermost table
+        self.annotation: Any = kind
         self.default: Any = PydanticUndefined
         self.tables: list[str] = []  # "spa", "exposure_study"
         self.entry = ""  # " 2" of [[systems]] 2
@@ -131,8 +135,8 @@ class _Found:
         return describe(self.annotation)
 
 
-def _locate(location: Sequence[str | int]) -> _Found:
-    found = _Found()
+def _locate(location: Sequence[str | int], kind: type[BaseModel]) -> _Found:
+    found = _Found(kind)
     for step in location:
         inner = _without_none(found.annotation)
         if isinstance(inner, type) and issubclass(inner, BaseModel):

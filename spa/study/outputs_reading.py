@@ -128,7 +128,9 @@ def _missing_columns(path: Path, missing: Sequence[str], found: Sequence[str]) -
     if len(found) == 1 and any(separator in found[0] for separator in ";\t|"):
         hint = "the file seems to have another separator; save it with commas"
     wanted = ", ".join(f'"{name}"' for name in missing)
-    return StudyError(f"{shown_path(path)}: wanted column {wanted}, got columns {listed}; {hint}")
+    return StudyError(
+        f"{shown_path(path)}: wanted column{'s' * (len(missing) > 1)} {wanted}, got columns {listed}; {hint}"
+    )
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -200,6 +202,8 @@ def _csv_mistake(place: str, text: str, told: str) -> str:
             start = lines.line_num + 1
     except csv.Error as error:
         return f"{place} line {start}: wanted CSV, got a mistake: {error}; close the quotes, double those in a text"
+    if not text.strip():
+        return f"{place}: wanted a header and rows of outputs, got an empty file; write the systems' outputs there"
     return f"{place}: wanted CSV, got a mistake: {told.splitlines()[0][:160]}; put it right"
 
 

@@ -198,7 +198,7 @@ class PeopleGroup(Section):
 class People(Section):
     """How many annotators are wanted, who may come how often, and what a completed submission is paid (major units)."""
 
-    annotators: Annotated[int, Field(ge=1)] = 30
+    annotators: Annotated[int, Field(ge=1, le=1_000_000)] = 30
     pay: Annotated[Decimal, Field(ge=0)] | None = None
     currency: Annotated[str, StringConstraints(pattern=r"^[A-Z]{3}$")] = "USD"
     minutes: Annotated[float, Field(gt=0)] | None = None  # estimate shown; reckoned from the words where absent

@@ -141,7 +141,9 @@ def test_a_mistake_is_told_in_one_line(study: Path, arguments: list[str], told: 
     assert "\n" not in str(result.exception)
 
 
-@pytest.mark.parametrize("arguments", [["--pay", "-1"], ["--pay", "x"], ["--fwer", "1"], ["--pairs", "0"]])
+@pytest.mark.parametrize(
+    "arguments", [["--pay", "-1"], ["--pay", "x"], ["--fwer", "1"], ["--sd", "nan"], ["--pairs", "0"]]
+)
 def test_wrong_usage_ends_with_2(arguments: list[str]):
     assert run(*arguments).exit_code == 2
 

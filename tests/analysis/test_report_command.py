@@ -72,6 +72,7 @@ def test_a_mistake_is_one_line_and_writes_nothing(table: Path, tmp_path: Path) -
         (("--out", "r", "--ratings", "r.csv", "--scale", "5:1"), "--scale LOW:HIGH"),
         (("--out", "r", "--ratings", "r.csv", "--scale", "15"), "--scale LOW:HIGH"),
         (("--out", "r", "--ratings", "r.csv", "--tau", "3"), "a number from 1 to 2 is wanted"),
+        (("--out", "r", "--ratings", "r.csv", "--tau", "nan"), "a number from 1 to 2 is wanted"),
         (("--out", "r", "--ratings", "r.csv", "--tau", "1.1", "--keep-inconsistent"), "not both"),
         (("study.toml", "--out", "r", "--fwer", "0.1"), "--fwer: not with a STUDY"),
     ],

@@ -282,3 +282,10 @@ def test_metrics_are_checked(tmp_path: Path, rows: str, said: str) -> None:
     with pytest.raises(AnalysisError) as caught:
         read_tables({"ratings": tmp_path / "r.csv", "metrics": tmp_path / "m.csv"}, Reading())
     assert said in str(caught.value)
+
+
+def test_spaces_around_the_names_of_columns_are_seen(tmp_path: Path) -> None:
+    (tmp_path / "r.csv").write_text("annotator_id, item_id, system, score\na, i, X, 1\n")
+    told = r"columns item_id, system, score are missing.*' item_id'.*take out the spaces"
+    with pytest.raises(AnalysisError, match=told):
+        read_tables({"ratings": tmp_path / "r.csv"})

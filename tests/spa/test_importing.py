@@ -151,6 +151,9 @@ def test_a_mapping_that_cannot_be_used_is_told(tmp_path: Path) -> None:
     (folder / "import.toml").write_text('systems = []\ncriteria = ["fluency"]\nskipp = []\n')
     done = run("potato", folder, "--map", folder / "import.toml", "--out", tmp_path / "out", code=1)
     assert "skipp" in done.output
+    (folder / "import.toml").write_text('criteria = ["fluency"]\n[[systems]]\nid = "a"\n')
+    done = run("potato", folder, "--map", folder / "import.toml", "--out", tmp_path / "out", code=1)
+    assert "systems, entry 1: wanted a text in quotes" in done.output
     shutil.rmtree(folder / "part")
     (folder / "import.toml").write_text('systems = ["a"]\ncriteria = ["fluency"]\n')
     done = run("potato", folder, "--map", folder / "import.toml", "--out", tmp_path / "out", code=1)

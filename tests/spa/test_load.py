@@ -168,6 +168,10 @@ SINGLE_MISTAKES = [
         "[[people.groups]] g, values: wanted one of the eligible answers of s (Yes), got",
     ),
     ({"rest": SPA + CRITERIA.replace("clear", "NA")}, "[[criteria]] 1, id: wanted a text of 1 to 80 characters that"),
+    (
+        {"rest": SPA + "[people]\nannotators = 10000000\n"},
+        "[people] annotators: wanted a whole number of at least 1 and",
+    ),
     ({"rest": SPA + "[texts]\na = 1\n"}, "[texts] a: wanted a text in quotes, got 1"),
     ({"rest": SPA + '[[raters]]\nid = "human"\nmodel = "m"\n'}, '[[raters]] id: wanted another name, got "human"'),
     (

@@ -176,8 +176,9 @@ def test_a_bad_row_is_told_by_its_line(tmp_path: Path, row: dict[str, object], s
         (
             "o.jsonl",
             b'{"id": "1", "text": "a"}\n',
-            'wanted column "item_id", "system", "output", got columns "id", "te',
+            'wanted columns "item_id", "system", "output", got columns "id", "te',
         ),
+        ("o.csv", b"", "wanted a header and rows of outputs, got an empty file"),
         ("o.csv", b"item_id;system;output\n1;x;a\n", "another separator"),
         ("o.csv", b"item_id,system,output,output\n1,x,a,b\n", "wanted each column once, got output twice"),
         (
@@ -187,7 +188,6 @@ def test_a_bad_row_is_told_by_its_line(tmp_path: Path, row: dict[str, object], s
         ),
         ("o.csv", b'item_id,system,output\n1,x,a\n2,x,"b\n', "line 3: wanted CSV, got a mistake"),
         ("o.csv", b"item_id,system,output\n1,x,\xe9\n", "line 2: wanted UTF-8"),
-        ("o.csv", b"", "wanted CSV, got a mistake"),
         ("o.csv", b"item_id,system,output\n", "wanted rows of outputs, got none"),
         ("o.parquet", b"PAR1", "wanted Parquet, got a mistake"),
         ("o.txt", b"a", "wanted a file ending in .jsonl, .csv, .parquet, got .txt"),
