@@ -39,6 +39,7 @@ KIND_OF = {target_type: kind for kind, target_type in KINDS.items()}
 _NAMES = {target_type: tuple(sorted(each.name for each in fields(target_type))) for target_type in KINDS.values()}
 
 
+@lru_cache(maxsize=16_384)  # systems, items and criteria meet in the same targets on many forms
 def target_to_json(target: Target) -> str:
     """Write a target as canonical JSON."""
     target_type = type(target)
@@ -50,6 +51,8 @@ def _to_json(value: Any) -> str:
         return encode_basestring_ascii(value)
     if type(value) is int:
         return str(value)
+    if type(value) is bool:
+        return "true" if value else "false"
     if type(value) in KIND_OF:
         return target_to_json(value)
     return json.dumps(value, separators=(",", ":"), ensure_ascii=True)

@@ -101,7 +101,7 @@ class Lease:
 
 
 _WRITTEN = tuple(field.name for field in fields(Lease) if field.name != "token")
-_INSERT = insert(submissions)  # made once, as it is run for every visit
+_GIVE = Prepared(insert(submissions).values({name: bindparam(name) for name in _WRITTEN}))
 
 
 def lease_from_row(row: Row[Any]) -> Lease:
@@ -243,7 +243,7 @@ def asked_from_json(text: str | None) -> Asked | None:
 def give(connection: Connection, lease: Lease) -> Lease:
     """Write a new visit, as it stands."""
     facts = {name: getattr(lease, name) for name in _WRITTEN}
-    connection.execute(_INSERT, {**facts, "asked": asked_to_json(lease.asked)})
+    _GIVE.rows(connection, **{**facts, "asked": asked_to_json(lease.asked)})
     if lease.annotator_kind != "llm":
         recount(connection, lease.assignment_id)
     return lease

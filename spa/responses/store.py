@@ -24,6 +24,7 @@ from spa.responses.admission import Arrival, Rules, admit
 from spa.responses.answer_rows import read_submissions, save_answers
 from spa.responses.leases import Lease
 from spa.responses.outcomes import COMPLETED
+from spa.responses.prepared import Prepared
 from spa.responses.sent import Payload
 from spa.responses.store_builds import StoreOfBuilds
 from spa.responses.store_people import StoreOfPeople
@@ -36,8 +37,8 @@ from spa.responses.store_schema import (
 from spa.responses.submission import AnnotatorKind, Asked, Submission
 
 CHUNK = 500  # rows written or read at once, so that memory stays flat
-# Statements that are run for every visit of a rater, made once
-_OPEN = (
+# Statements that are run for every visit of a rater
+_OPEN = Prepared(
     select(submissions.c.number, submissions.c.assignment_id, submissions.c.annotator_id)
     .where(
         submissions.c.submission_id == bindparam("visit"),
@@ -46,7 +47,7 @@ _OPEN = (
     )
     .with_for_update()
 )
-_COMPLETE = (
+_COMPLETE = Prepared(
     update(submissions)
     .where(submissions.c.number == bindparam("of_number"))
     .values(
@@ -212,12 +213,11 @@ class Store(StoreOfBuilds, StoreOfPeople):
     def complete_within(self, connection: Connection, submission: Submission, *, completion_code: str) -> str:
         """Do what :meth:`complete` does inside a :meth:`transaction` of the caller's."""
         now = time.time()
-        visit = connection.execute(_OPEN, {"visit": submission.submission_id}).first()
-        if visit is not None and visit[1:] == (submission.assignment_id, submission.annotator_id):
-            save_answers(connection, visit.number, submission.answers)
-            facts = {"now": now, "code": completion_code, "took": submission.seconds}
-            connection.execute(_COMPLETE, {"of_number": visit.number, **facts})
-            return completion_code
+        for number, *whose in _OPEN.rows(connection, visit=submission.submission_id):
+            if whose == [submission.assignment_id, submission.annotator_id]:
+                save_answers(connection, number, submission.answers)
+                _COMPLETE.rows(connection, of_number=number, now=now, code=completion_code, took=submission.seconds)
+                return completion_code
         ended = self.finish_within(connection, submission, COMPLETED, completion_code, now=now)
         return str(ended.completion_code)
 

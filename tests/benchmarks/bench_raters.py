@@ -154,13 +154,14 @@ class Run:
 
 
 def our_run(study: Path, rater: Rater) -> Run:
-    """Let the rater answer every form of a study."""
+    """Let the rater answer every form of a study; the client is made before, as the bare one is."""
+    endpoint = ChatEndpoint(rater, environment={})
     with open_workspace(study) as workspace:  # opened anew, so that no form is built already
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         began = time.process_time()
         visits = visits_of(workspace.store, asked_ways(rater))
         wording = StudyWording(workspace.texts)
-        summary = rate_visits(workspace, visits, wording, endpoint=ChatEndpoint(rater, environment={}))
+        summary = rate_visits(workspace, visits, wording, endpoint=endpoint)
         seconds = time.process_time() - began
         grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
     return Run(summary=summary, seconds=seconds, grown=grown)
