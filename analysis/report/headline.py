@@ -25,6 +25,7 @@ from analysis.report.words import Names, cell, interval, listed, number, p_words
 MOST_LINES = 8  # lines on who agrees
 MOST_TURNED = 3  # reversed pairs named at once
 MOST_RANKINGS = 12  # columns that a reader can still compare
+WON = "won every comparison"  # how the reason of a system without a place begins
 # {s} is the ending of the verb where one LLM is the subject
 CLAIMS = {
     "preferences": ("{who} prefer{s} {best} to {other}", "{who} prefer{s} {best} most, clearly more than {other}"),
@@ -79,14 +80,16 @@ def _claim(results: Results, names: Names, source: str, group: str, criterion: s
     tested = [found for found in findings(results, source) if found.group == group and found.criterion == criterion]
     run = [found for found in tested if found.verdict is not None]
     who = names.who(group)
+    unbeaten = [names.system(system) for system in _unbeaten(results, source, group, criterion)]
     if not run:
         reason = next((found.row.get("reason") for found in tested if found.row.get("reason")), None)
-        return f"the answers of {who} allow no test{f' ({reason})' if reason else ''}."
+        return f"the answers of {who} allow no test{f' ({reason})' if reason else ''}.{_won_all_alone(unbeaten)}"
     clear = [found for found in run if found.winner is not None]
+    before = _won_all(unbeaten, who, _ending(names, group))
     if not clear:
         closest = min(run, key=lambda found: found.row["p_adjusted"])
         return (
-            f"{who} show{_ending(names, group)} no clear preference in {_any_of(len(run))}. Closest to one is "
+            f"{before}{who} show{_ending(names, group)} no clear preference in {_any_of(len(run))}. Closest to one is "
             f"{names.system(closest.x)} against {names.system(closest.y)}: {_numbers(closest, names, closest.x)}. "
             "That does not prove the systems equal."
         )
@@ -99,7 +102,30 @@ def _claim(results: Results, names: Names, source: str, group: str, criterion: s
         _clear_ones(run, len(clear)),
         _without_test(tested),
     ]
-    return " ".join(line for line in lines if line)
+    return before + " ".join(line for line in lines if line)
+
+
+def _unbeaten(results: Results, source: str, group: str, criterion: str) -> list[str]:
+    """Return the systems that won every comparison: too far ahead for a place, and so missing in the ranking."""
+    return [
+        one["system"]
+        for entry in results.get("rankings") or ()
+        if (entry["source"], entry["group"], entry["criterion"]) == (source, group, criterion)
+        for one in entry.get("unranked") or ()
+        if str(one["reason"]).startswith(WON)
+    ]
+
+
+def _won_all(unbeaten: list[str], who: str, ending: str) -> str:
+    if not unbeaten:
+        return ""
+    them = "it" if len(unbeaten) == 1 else "them"
+    ahead = f"{who} let{ending} {listed(unbeaten)} win every comparison, which leaves {them} without a place"
+    return f"{ahead} in the ranking. Of the other systems: "
+
+
+def _won_all_alone(unbeaten: list[str]) -> str:
+    return f" {listed(unbeaten)} won every comparison." if unbeaten else ""
 
 
 def _opening(claim: str, names: Names, group: str) -> str:

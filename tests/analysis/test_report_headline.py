@@ -12,6 +12,7 @@ from analysis.report.headline import headline
 from analysis.report.preferences import preferences
 from analysis.report.strengths import order_words
 from analysis.report.words import Names
+from analysis.strengths.fit import WON_ALL
 from tests.analysis.sample_results import (
     empty_results,
     full_results,
@@ -177,3 +178,18 @@ def test_the_way_of_the_mean_with_exposure_is_told():
     assert section is not None
     lines = [item for block in section.blocks if isinstance(block, Bullets) for item in block.items]
     assert lines == ["People, A over B: 60.0% after reading 1 output of each, 70.0% after 4."]
+
+
+def test_a_system_that_won_everything_is_named_before_the_first_of_the_others():
+    results = ranked(
+        preference("human", "A", "B", 0.7),
+        untested(preference("human", "C", "B", 1.0, sd=0.0), "no variation: every value is the same"),
+        order=[["A"], ["B"]],
+    )
+    results["rankings"][0]["unranked"] = [{"system": "C", "reason": WON_ALL}]
+    won = "People let C win every comparison, which leaves it without a place in the ranking. Of the other systems: "
+    assert told(results).startswith(won + "people prefer A")
+    results["preferences"] = results["preferences"][1:]
+    assert told(results).startswith(
+        "The answers of people allow no test (no variation: every value is the same). C won"
+    )
