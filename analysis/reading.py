@@ -97,9 +97,9 @@ def _in_memory(frame: pl.DataFrame) -> _Source:
 
 def _parquet(path: Path) -> _Source:
     return _Source(
-        schema=pl.read_parquet_schema(path),
-        height=pl.scan_parquet(path).select(pl.len()).collect().item(),
-        column=lambda name: pl.read_parquet(path, columns=[name]).to_series(),
+        schema=pl.scan_parquet(path, glob=False).collect_schema(),
+        height=pl.scan_parquet(path, glob=False).select(pl.len()).collect().item(),
+        column=lambda name: pl.read_parquet(path, columns=[name], glob=False).to_series(),
     )
 
 
@@ -165,7 +165,7 @@ def _coded(column: pl.Series, *, several: bool) -> pl.Series:
 def _read(path: Path, suffix: str) -> pl.DataFrame:
     if suffix == ".csv":
         _check_header(path)
-        return pl.read_csv(path, infer_schema=False)
+        return pl.read_csv(path, infer_schema=False, glob=False)
     with path.open(encoding="utf-8") as stream:
         first = stream.readline()
     if not first.strip():

@@ -28,8 +28,10 @@ def read_wide(path: Path, mapping: Wide) -> Imported:
     ResponseError
         If a column is not there, or a cell holds something else than its question allows: row, column, what came.
     """
+    if path.is_dir():
+        raise ResponseError(f"{path}: wanted a CSV file, got a folder; name the file in it")
     try:
-        frame = pl.read_csv(path, infer_schema=False, encoding="utf8")
+        frame = pl.read_csv(path, infer_schema=False, encoding="utf8", glob=False)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise ResponseError(
             f"{path}: wanted a CSV with commas and a header, got: {str(error).splitlines()[0]}"

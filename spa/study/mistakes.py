@@ -98,7 +98,7 @@ def schema_problems(
         found = _locate(detail["loc"], kind)
         told = f"{file}: {found.place}: "
         if detail["type"] == "extra_forbidden":
-            lines.setdefault(detail["loc"], told + _unknown_key(found.keys, str(detail["loc"][-1])))
+            lines.setdefault(detail["loc"], told + _unknown_key(found.keys, str(detail["loc"][-1]), kind))
             continue
         value = _value_at(raw, found.path)
         came = f"wanted {found.wanted}, got {shown(value)}"
@@ -291,9 +291,9 @@ def _advice(found: _Found, value: object) -> str:
     return f"put it right or remove the key (default: {default})"
 
 
-def _unknown_key(keys: tuple[str, ...], key: str) -> str:
+def _unknown_key(keys: tuple[str, ...], key: str, kind: type[BaseModel]) -> str:
     here = nearest(key, keys)
-    if here.startswith("known"):  # nothing like it in this table: perhaps it stands in the wrong one
+    if here.startswith("known") and kind is Study:  # nothing like it in this table: perhaps it stands in the wrong one
         elsewhere = difflib.get_close_matches(key, _homes(), n=1, cutoff=0.8)
         if elsewhere:
             return f'unknown key; "{elsewhere[0]}" belongs in {" or ".join(_homes()[elsewhere[0]])}'

@@ -239,9 +239,9 @@ def _read_csv(path: Path, columns: Sequence[str]) -> tuple[list[Row], list[str]]
 def _read_parquet(path: Path, columns: Sequence[str]) -> tuple[list[Row], list[str]]:
     place = shown_path(path)
     try:
-        header = list(pl.read_parquet_schema(path))
+        header = list(pl.scan_parquet(path, glob=False).collect_schema())
         present = [column for column in columns if column in header]
-        frame = pl.read_parquet(path, columns=present)
+        frame = pl.read_parquet(path, columns=present, glob=False)
     except pl.exceptions.PolarsError as error:
         raise StudyError(
             f"{place}: wanted Parquet, got a mistake: {str(error).splitlines()[0][:160]}; put it right"

@@ -284,6 +284,16 @@ def test_metrics_are_checked(tmp_path: Path, rows: str, said: str) -> None:
     assert said in str(caught.value)
 
 
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_a_name_with_brackets_is_a_name_and_no_pattern(tmp_path: Path, suffix: str) -> None:
+    table = pl.DataFrame({"annotator_id": ["a"], "item_id": ["i"], "system": ["X"], "score": ["3"]})
+    path = tmp_path / f"scores [1].{suffix}"
+    table.write_csv(path) if suffix == "csv" else table.write_parquet(path)
+    read = read_tables({"ratings": path}, Reading())
+    assert read.ratings is not None
+    assert read.ratings.height == 1
+
+
 def test_spaces_around_the_names_of_columns_are_seen(tmp_path: Path) -> None:
     told = refusal(tmp_path, "annotator_id, item_id, system, score\na, i, X, 1\n", "ratings")
     assert "columns item_id, system, score are missing (there are: annotator_id, ' item_id', ' system'" in told

@@ -146,11 +146,22 @@ def test_a_cell_that_cannot_be_read_is_told_with_its_place(old: str, new: str, t
     assert told in done.output
 
 
+def test_a_folder_in_the_place_of_a_file_is_told(tmp_path: Path) -> None:
+    (tmp_path / "import.toml").write_text(
+        'annotator = "w"\nquestions = [{ column = "q", system = "a", criterion = "c" }]\n'
+    )
+    done = run("csv", tmp_path, "--map", tmp_path / "import.toml", "--out", tmp_path / "out", code=1)
+    assert "wanted a CSV file, got a folder" in done.output
+
+
 def test_a_mapping_that_cannot_be_used_is_told(tmp_path: Path) -> None:
     folder = potato(tmp_path)
     (folder / "import.toml").write_text('systems = []\ncriteria = ["fluency"]\nskipp = []\n')
     done = run("potato", folder, "--map", folder / "import.toml", "--out", tmp_path / "out", code=1)
     assert "skipp" in done.output
+    (folder / "import.toml").write_text('systems = ["a"]\ncriteria = ["fluency"]\nannotator = "who"\n')
+    done = run("potato", folder, "--map", folder / "import.toml", "--out", tmp_path / "out", code=1)
+    assert "annotator: unknown key; known: systems, criteria" in done.output
     (folder / "import.toml").write_text('criteria = ["fluency"]\n[[systems]]\nid = "a"\n')
     done = run("potato", folder, "--map", folder / "import.toml", "--out", tmp_path / "out", code=1)
     assert "systems, entry 1: wanted a text in quotes" in done.output
