@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, Literal
 from spa.errors import SpaError
 from streamlit_app.options import Options, from_environment, to_environment
 
-Part = Literal["analysed", "profiles", "answers", "sections"]
+Part = Literal["analysed", "profiles", "calls", "answers", "sections"]
 STATE = "state"  # said first: what the store held before it was read
 
 
@@ -88,6 +88,7 @@ def work(options: Options, say: Callable[[str, object], None]) -> None:
         from analysis.annotator_profiles import annotator_profiles
 
         say("profiles", annotator_profiles(found.tables))
+        say("calls", findings.count_calls(workspace))
         say("answers", found)
         asked = "preferences" if analysed.results["preferences"] else "ratings"
         say("sections", findings.write_sections(analysed, ("answer", asked)))

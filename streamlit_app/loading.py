@@ -108,7 +108,8 @@ def profiles(state: str) -> list[AnnotatorProfile]:
 @st.cache_resource(show_spinner=False, max_entries=2)
 def rater_calls(state: str) -> CallIndex:
     """Return how the calls to LLMs ended and where they are, by rater; tables hold none."""
-    return findings.count_calls(_started[0].workspace)
+    ready: CallIndex | None = _started[0].ahead.take("calls", state)
+    return ready or findings.count_calls(_started[0].workspace)
 
 
 @st.cache_data(show_spinner=False, max_entries=200)

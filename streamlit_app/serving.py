@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException
 from importlib import import_module
@@ -14,7 +14,6 @@ import click
 
 from spa.annotators.listening import listen
 from spa.commands.workspace import Workspace, open_workspace
-from spa.errors import SpaError
 from streamlit_app.ahead import Ahead
 from streamlit_app.options import LOOPBACK, Options
 
@@ -93,12 +92,8 @@ def _answers(host: str, port: int) -> bool:
 
 
 def _load(ahead: Ahead) -> None:
-    """Load and count what the first page needs while the browser loads the page, and the rest after the analysis."""
-    from streamlit_app import loading
-
+    """Load what the first page needs while the browser loads the page, and the rest after the analysis."""
     import_module(f"streamlit_app.views.{FIRST}")
-    with suppress(SpaError):  # told where it is looked at
-        loading.rater_calls(loading.state())
     ahead.wait()
     for name in LATER:
         import_module(name)

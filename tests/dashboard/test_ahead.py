@@ -38,6 +38,7 @@ def test_the_other_process_works_out_what_the_pages_would(watched: Path, opened:
     analysed = findings.analyse_answers(found)
     assert ahead.take("analysed", state) == analysed
     assert ahead.take("profiles", state) == annotator_profiles(found.tables)
+    assert ahead.take("calls", state) == findings.count_calls(opened)
     assert ahead.take("answers", state).plan == found.plan
     assert ahead.take("sections", state)["answer"] == findings.write_section(analysed, "answer")
 
@@ -45,7 +46,7 @@ def test_the_other_process_works_out_what_the_pages_would(watched: Path, opened:
 def test_the_parts_come_in_the_order_in_which_the_first_page_shows_them(watched: Path) -> None:
     parts: list[str] = []
     work(Options(study=str(watched)), lambda part, _: parts.append(part))
-    assert parts == [STATE, "analysed", "profiles", "answers", "sections"]
+    assert parts == [STATE, "analysed", "profiles", "calls", "answers", "sections"]
 
 
 def test_nothing_is_taken_of_another_state(watched: Path) -> None:
