@@ -38,7 +38,8 @@ def _tests(plan: Plan, level: str) -> dict[str, str]:
         "stars": "* ** *** mark adjusted p-values below .10, .05 and .01. Table 1 of the SPA paper concludes at .10.",
         "family of tests": f"Tests of one source and group, {pooled}, over all pairs and exposures, are corrected "
         f"together ({method}). A test that could not be run is no member and is named.",
-        "interval": f"Intervals of means are {level} t intervals.",
+        "interval": f"Intervals of means are {level} t intervals; of those of shares, reports show what lies between 0 "
+        "and 100 %.",
     }
 
 

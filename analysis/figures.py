@@ -104,8 +104,8 @@ def forest_plot(
                 label=label,
                 group=named(group_names, row["group"]),
                 value=_times(share, 100),
-                low=_times(row.get("ci_low"), 100),
-                high=_times(row.get("ci_high"), 100),
+                low=_within(_times(row.get("ci_low"), 100)),
+                high=_within(_times(row.get("ci_high"), 100)),
                 text=number,
                 open=row.get("verdict") is None,
             )
@@ -316,6 +316,11 @@ def _places(dots: Sequence[Dot], reference: float | None) -> _Places:
         labels[-1] |= {"bottom": y, "reference": reference}
         y += GAP
     return _Places(labels=labels, lines=lines, height=y)
+
+
+def _within(percent: float | None) -> float | None:
+    """Return the end of an interval of a share, which is drawn no further than 0 or 100 %."""
+    return None if percent is None else min(max(percent, 0.0), 100.0)
 
 
 def _times(value: float | None, factor: float) -> float | None:

@@ -7,7 +7,19 @@ from typing import Any
 from analysis.report.document import Block, Column, Fold, Heading, Paragraph, Results, Section, Table, build_table
 from analysis.report.findings import confidence_words
 from analysis.report.plots import reliability_figure
-from analysis.report.words import Names, cell, count, interval, listed, number, percent, plural, sentence, slug
+from analysis.report.words import (
+    Names,
+    cell,
+    count,
+    interval,
+    listed,
+    number,
+    percent,
+    plural,
+    sentence,
+    share_interval,
+    slug,
+)
 
 Row = dict[str, Any]
 FEW_CHOICES = 100  # below which the calibration error is mostly chance
@@ -127,7 +139,7 @@ def _curve(rows: list[Row], names: Names, criterion: str, *, several: bool) -> l
             cell(f"{100 * part['low']:g}\u2013{100 * part['high']:g}%"),
             cell(count(part["n"])),
             cell(percent(part["mean_stated"])),
-            cell(percent(part["mean_outcome"]), detail=interval(part["ci_low"], part["ci_high"], as_percent=True)),
+            cell(percent(part["mean_outcome"]), detail=share_interval(part["ci_low"], part["ci_high"])),
         ]
         for row in rows
         for part in row["bins"]

@@ -7,7 +7,7 @@ from typing import Any
 from analysis.report.document import Block, Bullets, Column, Fold, Heading, Paragraph, Results, Table, build_table
 from analysis.report.families import correction_name
 from analysis.report.findings import confidence_words
-from analysis.report.words import Names, cell, count, interval, number, p_value, percent, plural, signed
+from analysis.report.words import Names, cell, count, interval, number, p_value, percent, plural, share_interval, signed
 
 Row = dict[str, Any]
 LISTED = 40  # triples in the table
@@ -45,7 +45,7 @@ def _words(row: Row, names: Names) -> str:
     what += "" if row["exposure"] is None else f", {plural(row['exposure'], 'output')} read"
     if not row["n_triples"]:
         return f"{what}: not checked, {row['reason']}."
-    between = interval(row["weak_low"], row["weak_high"], as_percent=True)
+    between = share_interval(row["weak_low"], row["weak_high"])
     return (
         f"{what}: of {row['n']:,} who judged all pairs of three systems, {percent(row['share_weak'])} (interval "
         f"{between}) break weak transitivity at least once in {plural(row['n_triples'], 'triple')}, "

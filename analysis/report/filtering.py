@@ -6,7 +6,17 @@ from typing import Any
 
 from analysis.figures import Axis, Dot, draw
 from analysis.report.document import Block, Bullets, Column, Figure, Fold, Heading, Paragraph, Results, build_table
-from analysis.report.words import Names, cell, count, interval, p_value, percent, plural, signed, verdict
+from analysis.report.words import (
+    Names,
+    cell,
+    count,
+    p_value,
+    percent,
+    plural,
+    share_interval,
+    signed,
+    verdict,
+)
 
 Row = dict[str, Any]
 SHOWN = (1.0, 1.1, 1.2, 1.5, None)  # bounds of the table; all stand in results.json
@@ -119,7 +129,7 @@ def _table(rows: list[Row], names: Names) -> Any:
             cell(count(row["n"])),
             cell(count(row["n_excluded"])),
             cell(percent(row["mean"])),
-            cell(interval(row["ci_low"], row["ci_high"], as_percent=True)),
+            cell(share_interval(row["ci_low"], row["ci_high"])),
             cell(p_value(row["p_adjusted"])),
             cell(_moved(row["mean_forward"], row["shift_forward"])),
             cell(_moved(row["mean_back"], row["shift_back"])),
@@ -149,8 +159,8 @@ def _figure(rows: list[Row], names: Names, comparisons: int) -> Figure:
                 label=_bound(row["tau"]),
                 group=names.short_group(row["group"]),
                 value=None if row["mean"] is None else 100 * row["mean"],
-                low=None if row["ci_low"] is None else 100 * row["ci_low"],
-                high=None if row["ci_high"] is None else 100 * row["ci_high"],
+                low=None if row["ci_low"] is None else 100 * max(row["ci_low"], 0.0),
+                high=None if row["ci_high"] is None else 100 * min(row["ci_high"], 1.0),
                 text="no answers" if row["mean"] is None else percent(row["mean"]),
                 open=row["verdict"] is None,
             )

@@ -20,7 +20,18 @@ from analysis.report.findings import (
     pair_findings,
     rank_of,
 )
-from analysis.report.words import Names, cell, interval, listed, number, p_words, percent, plural, sentence
+from analysis.report.words import (
+    Names,
+    cell,
+    interval,
+    listed,
+    number,
+    p_words,
+    percent,
+    plural,
+    sentence,
+    share_interval,
+)
 
 MOST_LINES = 8  # lines on who agrees
 MOST_TURNED = 3  # reversed pairs named at once
@@ -208,7 +219,7 @@ def _numbers(found: Finding, names: Names, of: str) -> str:
             "preferences": f"on average {they} the chance that {name} is better at {percent(share)}",
             "choices": f"{name} wins {percent(share)} of the choices",
         }[found.source]
-        between = interval(low, high, as_percent=True)
+        between = share_interval(low, high)
     shown = f" ({found.confidence} interval {between})" if low is not None else ""
     return f"{said}{shown}, {p_words(row.get('p_adjusted'))}"
 

@@ -31,6 +31,7 @@ from analysis.report.words import (
     percent,
     plural,
     sentence,
+    share_interval,
     signed,
     verdict,
 )
@@ -324,7 +325,7 @@ def _effects(pairs: list[Row], names: Names, confidence: str) -> list[Block]:
             cell(number(row["hedges_g"])),
             cell(interval(row["hedges_g_low"], row["hedges_g_high"])),
             cell(percent(row["superiority"])),
-            cell(interval(row["superiority_low"], row["superiority_high"], as_percent=True)),
+            cell(share_interval(row["superiority_low"], row["superiority_high"])),
         ]
         for row in known
     ]

@@ -6,7 +6,7 @@ from typing import Any
 
 from analysis.report.document import Block, Cell, Column, Heading, Paragraph, Results, Section, Table, build_table
 from analysis.report.findings import confidence_words
-from analysis.report.words import Names, cell, count, interval, number, percent, sentence, slug
+from analysis.report.words import Names, cell, count, interval, number, percent, sentence, share_interval, slug
 
 Row = dict[str, Any]
 YES_NO = {0.0, 1.0}
@@ -104,8 +104,7 @@ def _ac1(results: Results) -> dict[tuple[str, str], Row]:
 def _rate(row: Row, mean: Row | None) -> Cell:
     if mean is None or mean.get("ci_low") is None:
         return cell(percent(row["share"]))
-    low, high = max(mean["ci_low"], 0.0), min(mean["ci_high"], 1.0)
-    return cell(percent(row["share"]), detail=interval(low, high, as_percent=True))
+    return cell(percent(row["share"]), detail=share_interval(mean["ci_low"], mean["ci_high"]))
 
 
 def _share(row: Row | None) -> Cell:

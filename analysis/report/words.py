@@ -82,6 +82,17 @@ def interval(low: float | None, high: float | None, *, as_percent: bool = False,
     return f"{number(factor * low, decimals)} to {number(factor * high, decimals)}"
 
 
+def share_interval(low: float | None, high: float | None) -> str:
+    """Return the interval of a share in percent, cut at 0 and 100: a t interval does not know that it ends there.
+
+    >>> share_interval(0.86, 1.029)
+    '86.0 to 100.0'
+    """
+    if low is None or high is None:
+        return NONE
+    return interval(min(max(low, 0.0), 1.0), min(max(high, 0.0), 1.0), as_percent=True)
+
+
 def stars(row: Mapping[str, Any]) -> str:
     """Return the stars of a result as text: they come as "***" or as their number."""
     value = row.get("stars")

@@ -75,6 +75,12 @@ def test_an_untested_value_is_drawn_hollow():
     assert f'stroke="{COLOURS[0]}"' in hollow
 
 
+def test_an_interval_of_a_share_is_drawn_no_further_than_the_scale():
+    beyond = {**preference("human", "A", "B", 0.98), "ci_high": 1.04}
+    assert forest_plot([beyond]) == forest_plot([{**beyond, "ci_high": 1.0}])
+    assert forest_plot([beyond]) != forest_plot([{**beyond, "ci_high": 0.99}])
+
+
 def test_criteria_become_panels_and_exposures_are_named():
     shown = texts(forest_plot(many_results(3)["preferences"]))
     assert "coherence" in shown

@@ -57,6 +57,13 @@ def test_a_pair_that_was_asked_the_other_way_round_is_turned():
     )
 
 
+def test_a_share_lies_between_0_and_100():
+    high = told({**empty_results(), "preferences": [preference("human", "A", "B", 0.98, p_adjusted=0.004)]})
+    assert "at 98.0% (95% interval 93.3 to 100.0)" in high
+    turned = told({**empty_results(), "preferences": [preference("human", "A", "B", 0.02, p_adjusted=0.004)]})
+    assert "that B is better at 98.0% (95% interval 93.3 to 100.0)" in turned
+
+
 def test_a_first_place_that_the_test_does_not_confirm():
     results = ranked(
         preference("human", "A", "B", 0.54, p_adjusted=0.3),
