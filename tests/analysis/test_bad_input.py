@@ -158,7 +158,7 @@ def test_choices_that_are_refused(name: str, changed: Columns, match: str) -> No
 def test_frames_that_no_coefficient_takes(name: str, changed: Columns, match: str) -> None:
     work = getattr(analysis, name)
     refused(lambda: work(frame_of(RATINGS, changed), **COEFFICIENTS[name]), AnalysisError, match)
-    refused(lambda: work(pl.DataFrame({"score": [1]}), **COEFFICIENTS[name]), AnalysisError, "is missing")
+    refused(lambda: work(pl.DataFrame({"score": [1]}), **COEFFICIENTS[name]), AnalysisError, "are missing")
 
 
 LITTLE: dict[str, tuple[tuple[str, ...], Columns, Columns]] = {

@@ -16,7 +16,7 @@ from typing import Any
 
 import httpx2
 import pytest
-from botocore.exceptions import ClientError, HTTPClientError
+from botocore.exceptions import ClientError, EndpointConnectionError, HTTPClientError
 
 from mturk.endpoint.keys import VARIABLE
 from mturk.endpoint.one_server import only_server
@@ -60,7 +60,7 @@ class Acknowledged:
                 self.approved.append(work)
                 client.send_bonus(WorkerId=worker, BonusAmount="0.01", AssignmentId=work, Reason="r")
                 self.bonuses.append(work)
-        except (httpx2.HTTPError, HTTPClientError, ClientError):
+        except (httpx2.HTTPError, EndpointConnectionError, HTTPClientError, ClientError):
             return
         finally:
             client.close()

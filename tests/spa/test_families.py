@@ -41,13 +41,13 @@ def test_twenty_threads_of_two_studies_share_out_the_people(database: str) -> No
 
 def test_another_family_and_another_platform_are_other_people(database: str) -> None:
     with Family(database, family="stories", study="one") as one, Family(database, family="poems", study="two") as two:
-        assert one.enter("panel", "ada", now=1.0)
-        assert not one.enter("panel", "ada", now=2.0)
-        assert one.enter("other", "ada", now=2.0)
-        assert two.enter("panel", "ada", now=2.0)
-        one.leave("panel", "ada")
-        two.leave("panel", "bob")
-        assert one.enter("panel", "ada", now=3.0)
+        assert one.enter("panel", "juliet", now=1.0)
+        assert not one.enter("panel", "juliet", now=2.0)
+        assert one.enter("other", "juliet", now=2.0)
+        assert two.enter("panel", "juliet", now=2.0)
+        one.leave("panel", "juliet")
+        two.leave("panel", "oscar")
+        assert one.enter("panel", "juliet", now=3.0)
 
 
 def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
@@ -74,13 +74,13 @@ def places(tmp_path: Path) -> Iterator[list[Place]]:
 
 def test_whoever_took_part_in_one_study_is_turned_away_by_the_next(places: list[Place], tmp_path: Path) -> None:
     one, two = places
-    assert come(one, "ada", "v1").status_code == 303
-    refused = come(two, "ada", "v7")
+    assert come(one, "juliet", "v1").status_code == 303
+    refused = come(two, "juliet", "v7")
     assert (refused.status_code, "You have taken part already" in refused.text) == (403, True)
-    assert come(one, "ada", "v1").status_code == 303
+    assert come(one, "juliet", "v1").status_code == 303
     (lease,) = one.workspace.store.leases()
     one.workspace.store.finish(submission_of(lease), "completed", "C", now=2.0)
-    assert come(one, "bob", "v2").status_code == 410  # no place left here, so that bob may go elsewhere
-    assert come(two, "bob", "v8").status_code == 303
+    assert come(one, "oscar", "v2").status_code == 410  # no place left here, so that oscar may go elsewhere
+    assert come(two, "oscar", "v8").status_code == 303
     held = b"".join(file.read_bytes() for file in tmp_path.glob("family.sqlite*"))
-    assert not any(name in held for name in (b"ada", b"bob"))
+    assert not any(name in held for name in (b"juliet", b"oscar"))
