@@ -193,8 +193,8 @@ def table(program: Path, *, seconds: float, long: float) -> Iterator[str]:
     yield from (
         f"Measured on {began:%Y-%m-%d %H:%M} UTC in one run: {os.cpu_count()} cores of {processor()}, "
         f"Linux {platform.release()}, Python {platform.python_version()}, uvicorn {version('uvicorn')}, "
-        f"SQLAlchemy {version('sqlalchemy')}, POTATO {potato.version(program)}. Other programs were at work on the "
-        f"machine (load average {load_before:.1f} before, {os.getloadavg()[0]:.1f} after).",
+        f"SQLAlchemy {version('sqlalchemy')}, POTATO {potato.version(program)}. Load average of the "
+        f"machine: {load_before:.1f} before, {os.getloadavg()[0]:.1f} after.",
         "",
         HEAD,
         *rows,

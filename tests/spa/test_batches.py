@@ -22,6 +22,18 @@ def store(database: str) -> Iterator[Store]:
         yield made
 
 
+def counted(writer: BatchedWriter) -> list[None]:
+    """Return a list that grows by one with every transaction of the writer."""
+    begin, transactions = writer._begin, list[None]()
+
+    def begin_counted() -> Any:
+        transactions.append(None)
+        return begin()
+
+    writer._begin = begin_counted  # type: ignore[method-assign]
+    return transactions
+
+
 def test_one_write_that_fails_takes_no_other_with_it(store: Store) -> None:
     async def many() -> list[Any]:
         writer = BatchedWriter(store)
@@ -62,19 +74,9 @@ def test_an_error_of_the_database_is_told_to_whoever_made_it(store: Store) -> No
 
 
 def test_whoever_waits_shares_a_transaction_and_sees_it_when_told(store: Store) -> None:
-    transactions = 0
-
-    async def many() -> None:
-        nonlocal transactions
+    async def many() -> int:
         writer, reader = BatchedWriter(store), BatchedReader(store)
-        begin = writer._begin
-
-        def counted() -> Any:
-            nonlocal transactions
-            transactions += 1
-            return begin()
-
-        writer._begin = counted  # type: ignore[method-assign]
+        transactions = counted(writer)
 
         async def one(number: int) -> None:
             row = insert(meta).values(name=f"n{number}", value="x")
@@ -83,9 +85,9 @@ def test_whoever_waits_shares_a_transaction_and_sees_it_when_told(store: Store) 
             assert seen == "x"
 
         await asyncio.gather(*(one(number) for number in range(100)))
+        return len(transactions)
 
-    asyncio.run(many())
-    assert transactions < 20
+    assert asyncio.run(many()) < 20
 
 
 def test_a_mistake_in_one_piece_of_work_is_its_own(store: Store) -> None:
@@ -135,27 +137,16 @@ def test_processes_that_wait_for_one_another_both_get_through(postgres_url: str)
 
 
 def test_a_pause_lets_others_share_a_transaction_that_come_a_little_later(store: Store) -> None:
-    transactions = 0
-
     async def many(pause: float) -> int:
-        nonlocal transactions
-        transactions = 0
         writer = BatchedWriter(store, pause=pause)
-        begin = writer._begin
-
-        def counted() -> Any:
-            nonlocal transactions
-            transactions += 1
-            return begin()
-
-        writer._begin = counted  # type: ignore[method-assign]
+        transactions = counted(writer)
 
         async def one(number: int) -> int:
             await asyncio.sleep(0.02 * number)
             return await writer.write(lambda connection: number)
 
         assert await asyncio.gather(*(one(number) for number in range(5))) == list(range(5))
-        return transactions
+        return len(transactions)
 
     assert asyncio.run(many(0.5)) == 1
     assert asyncio.run(many(0.0)) > 1
