@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import itertools
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import httpx2
+
+from tests.proxy import ProxyHandler, serving
 
 TIMES = frozenset(
     {
@@ -29,6 +29,7 @@ TIMES = frozenset(
         "SubmitTime",
     }
 )
+JSON = {"Content-Type": "application/x-amz-json-1.1"}
 THROTTLED = {"__type": "ThrottlingException", "message": "Rate exceeded"}
 
 
@@ -51,22 +52,17 @@ def other_manners(endpoint: str, *, every: int = 9) -> Iterator[str]:
     turns = itertools.count(1)
     kept: dict[str, bytes] = {}
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
+    class Handler(ProxyHandler):
         def do_POST(self) -> None:
             turn = next(turns)
-            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            body = self.asked()
             asked = json.loads(body or b"{}")
             if turn % every == 0:
-                self.send(400, json.dumps(THROTTLED).encode())
+                self.send(400, json.dumps(THROTTLED).encode(), JSON)
                 return
             token = asked.get("NextToken")
             if token in kept:
-                self.send(200, kept[token])
+                self.send(200, kept[token], JSON)
                 return
             passed = dict(self.headers.items())
             came = httpx2.post(endpoint + self.path, content=body, headers=passed, trust_env=False)
@@ -77,21 +73,7 @@ def other_manners(endpoint: str, *, every: int = 9) -> Iterator[str]:
                 kept[token] = text
                 empty = {name: [] for name, one in came.json().items() if isinstance(one, list)}
                 text = json.dumps({"NextToken": token, "NumResults": 0, **empty}).encode()
-            self.send(came.status_code, text)
+            self.send(came.status_code, text, JSON)
 
-        def send(self, status: int, body: bytes) -> None:
-            self.send_response(status)
-            self.send_header("Content-Type", "application/x-amz-json-1.1")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with serving(Handler) as address:
+        yield address

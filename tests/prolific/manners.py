@@ -10,16 +10,17 @@ import gzip
 import itertools
 import json
 import re
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta, timezone
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import httpx2
 
+from tests.proxy import ProxyHandler, serving
+
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)?")
+JSON = {"Content-Type": "application/json; charset=utf-8"}
 HTML = b"<html><head><title>502 Bad Gateway</title></head><body>nginx</body></html>"
 
 
@@ -58,14 +59,9 @@ def other_manners(platform: str, statuses: dict[str, str]) -> Iterator[str]:
     """Serve the platform with other manners; ``statuses`` replaces those of single submissions."""
     counter, turns = itertools.count(), itertools.count(1)
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
+    class Handler(ProxyHandler):
         def answer(self) -> None:
-            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            body = self.asked()
             turn = next(turns)
             if self.command == "GET" and turn % 23 == 0:
                 self.send(502, HTML, {"Content-Type": "text/html"})
@@ -84,24 +80,9 @@ def other_manners(platform: str, statuses: dict[str, str]) -> Iterator[str]:
                 own = f"http://{self.headers['Host']}"
                 text = text.replace(platform.encode(), own.encode())
             kept = {name: one for name, one in came.headers.items() if name.lower().startswith("x-")}
-            self.send(came.status_code, gzip.compress(text), {"Content-Encoding": "gzip", **kept})
+            self.send(came.status_code, gzip.compress(text), {**JSON, "Content-Encoding": "gzip", **kept})
 
         do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = answer
 
-        def send(self, status: int, body: bytes, headers: dict[str, str]) -> None:
-            self.send_response(status)
-            for name, value in {"Content-Type": "application/json; charset=utf-8", **headers}.items():
-                self.send_header(name, value)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with serving(Handler) as address:
+        yield address
