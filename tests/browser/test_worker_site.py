@@ -259,6 +259,33 @@ def test_a_page_elsewhere_cannot_show_the_site_in_a_frame(context: BrowserContex
     assert not any('class="bar"' in text or 'name="score"' in text for text in texts)
 
 
+def test_who_lost_the_answer_comes_in_by_the_same_link_in_mail(context: BrowserContext, lab: Lab) -> None:
+    """A page on another site stands for the mail; a browser keeps strict cookies at home when it comes from there."""
+    link = lab.invitation(lab.worker())
+    tab = context.new_page()
+
+    def lose(route: Any) -> None:
+        route.fetch(max_redirects=0)
+        context.clear_cookies(name=lab.settings.cookie)  # of an answer that never came
+        route.abort()
+
+    with served(elsewhere(lambda request: f'<a href="{link}">Your invitation</a>')) as url:
+        mail = url.replace("127.0.0.1", "localhost")
+        tab.goto(mail)
+        tab.get_by_text("Your invitation").click()
+        tab.route(link, lambda route: lose(route) if route.request.method == "POST" else route.continue_())
+        with tab.expect_event("requestfailed"):
+            tab.locator("main button").click(no_wait_after=True)
+        tab.unroute_all()
+        tab.goto(f"{lab.site_url}/hits")
+        expect(tab.get_by_role("heading", name="Sign in")).to_be_visible()
+        tab.goto(mail)
+        tab.get_by_text("Your invitation").click()
+        tab.locator("main button").click()
+        expect(tab.locator(".top nav [aria-current]")).to_be_visible()
+    assert [(one.path, one.status) for one in lab.posted] == [(link.removeprefix(lab.site_url), 303)] * 2
+
+
 def test_an_address_of_a_frame_opens_nothing_elsewhere_or_later(
     browser: Browser, context: BrowserContext, lab: Lab
 ) -> None:

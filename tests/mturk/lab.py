@@ -166,8 +166,13 @@ class Visitor:
 
     def sign_in(self, worker_id: str) -> Visitor:
         """Come in by a new invitation."""
-        assert self.post(self.lab.invitation(worker_id).removeprefix(self.lab.site_url)).url.path == "/hits"
+        assert self.press(self.lab.invitation(worker_id).removeprefix(self.lab.site_url)).url.path == "/hits"
         return self
+
+    def press(self, path: str) -> httpx2.Response:
+        """Open an invitation and press its button."""
+        self.get(path)
+        return self.post(path)
 
     def get(self, path: str, **headers: str) -> httpx2.Response:
         """Open a page."""

@@ -243,11 +243,11 @@ class Annotator:
                     return work
 
     def _sign_in(self) -> None:
-        """Use the link; it works once, so that who is signed in already need not."""
+        """Open the link and press its button, again where the answer was lost on its way."""
+        address = f"{self.lab.site_url}{urlsplit(self.invitation).path}"
         while True:
-            path = urlsplit(self.invitation).path
-            landed = self._send("POST", f"{self.lab.site_url}{path}", origin=self.lab.site_url)
-            if landed.url.path == "/hits" or self._send("GET", f"{self.lab.site_url}/hits").url.path == "/hits":
+            self._send("GET", address)
+            if self._send("POST", address, origin=self.lab.site_url).url.path == "/hits":
                 return
             self._wait()
 

@@ -51,26 +51,32 @@ def test_an_invitation_signs_in_once(lab: Lab) -> None:
         assert title_of(first.get(link)) == "Welcome"
         assert title_of(first.get(link)) == "Welcome"  # looking at it, as mail programs do, uses nothing up
         assert first.post(link).url.path == "/hits"
-        assert second.post(link).status_code == 404
+        assert second.post(link).status_code == 404  # no mark
         assert title_of(second.get(link)) == "This link does not work"
         assert title_of(second.get("/hits")) == "Sign in"
         assert title_of(first.get("/hits")) == "HITs"
+
+
+def press_marked(lab: Lab, link: str, mark: str = "m") -> httpx2.Response:
+    """Press the button of an invitation in a browser with a mark of its own."""
+    cookies = {lab.settings.mark_cookie: mark * 43}
+    return httpx2.post(link, data={}, headers={"origin": lab.site_url}, cookies=cookies, timeout=60)
 
 
 def test_of_many_who_press_at_once_one_comes_in(lab: Lab) -> None:
     link = lab.invitation(lab.worker())
     gate = threading.Barrier(8)
 
-    def press(_: int) -> int:
+    def press(number: int) -> int:
         gate.wait()
-        return httpx2.post(link, data={}, headers={"origin": lab.site_url}, timeout=60).status_code
+        return press_marked(lab, link, mark=str(number)).status_code
 
     with ThreadPoolExecutor(8) as pool:
         assert sorted(pool.map(press, range(8))) == [303] + [404] * 7
 
 
 def test_the_session_cookie_is_kept_from_scripts_and_strangers(lab: Lab) -> None:
-    sent = httpx2.post(lab.invitation(lab.worker()), data={}, headers={"origin": lab.site_url})
+    sent = press_marked(lab, lab.invitation(lab.worker()))
     cookie = sent.headers["set-cookie"].lower()
     assert all(part in cookie for part in ("httponly", "samesite=strict", "path=/", "max-age=7776000"))
     assert "secure" not in cookie
@@ -83,12 +89,13 @@ def test_the_session_cookie_is_kept_from_scripts_and_strangers(lab: Lab) -> None
 def test_the_store_knows_no_token(lab: Lab) -> None:
     link = lab.invitation(lab.worker())
     with lab.visitor() as visitor:
-        visitor.post(path_of(lab, link))
-        tokens = [link.rpartition("/")[2], *visitor.client.cookies.values()]
+        visitor.press(path_of(lab, link))
+        cookies = dict(visitor.client.cookies)
         kept = lab.endpoint.call(lambda moment: moment.connection.execute(select(worker_tokens)).all())
-    assert len(tokens) == 2
+    tokens = [link.rpartition("/")[2], cookies.pop(lab.settings.cookie)]
     assert {digest_of(token) for token in tokens} == {row.digest for row in kept}
-    assert not any(token in str(kept) for token in tokens)
+    assert list(cookies) == [lab.settings.mark_cookie]
+    assert not any(token in str(kept) for token in [*tokens, *cookies.values()])
 
 
 def test_links_and_sessions_end(lab: Lab) -> None:
@@ -121,8 +128,8 @@ def test_a_link_for_another_device_works_once_and_briefly(lab: Lab) -> None:
     worker = lab.worker()
     with lab.visitor(worker) as desk, lab.visitor() as phone:
         made = [re.findall(r'value="http[^"]*(/invite/[^"]*)"', desk.post("/account/link").text)[0] for _ in "ab"]
-        assert phone.post(made[0]).url.path == "/hits"
-        assert phone.post(made[0]).status_code == 404
+        assert phone.press(made[0]).url.path == "/hits"
+        assert desk.press(made[0]).status_code == 404
         lab.clock.now += 900
         assert phone.post(made[1]).status_code == 404
 
@@ -189,7 +196,7 @@ def test_guessing_is_slowed_down(lab: Lab) -> None:
         assert (slowed.status_code, slowed.headers["retry-after"]) == (429, "60")
         assert guesser.get(good).status_code == 429
         lab.clock.now += 60
-        assert guesser.post(good).url.path == "/hits"
+        assert guesser.press(good).url.path == "/hits"
 
 
 def test_every_answer_carries_the_guards(lab: Lab) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import secrets
 from http import HTTPStatus
 
 from starlette.requests import Request
@@ -10,6 +12,7 @@ from starlette.responses import Response
 from mturk.endpoint.moment import Moment
 from mturk.endpoint.site.room import LANGUAGE_COOKIE, Answer, Room, Shown, to
 from mturk.endpoint.site.sessions import (
+    DAY,
     DEVICE_LIFE,
     SESSION_LIFE,
     Visitor,
@@ -23,6 +26,7 @@ from mturk.endpoint.site.sessions import (
 from mturk.endpoint.site.texts import LANGUAGES
 
 YEAR = 365 * 86_400
+MARK = re.compile(r"[A-Za-z0-9_-]{43}", re.ASCII)
 
 
 class Entrance:
@@ -37,27 +41,27 @@ class Entrance:
 
     async def show_invitation(self, request: Request) -> Response:
         """Ask for a press of the button: programs that look at links in mail must not use an invitation up."""
-        room, token = self.room, request.path_params["token"]
+        room, token, mark = self.room, request.path_params["token"], self._mark_of(request)
         if room.patience.is_over(address_of(request)):
             return self._slow(request)
-        if not await room.endpoint.run(lambda moment: opens(moment, token)):
+        if not await room.endpoint.run(lambda moment: opens(moment, token, mark)):
             return self._used(request)
-        say = room.speech(request).say
-        return room.notice(
-            request,
-            "sign_in.invited",
-            text="sign_in.invited_text",
-            action=f"/invite/{token}",
-            button=say("sign_in.button"),
-        )
+        return self._invited(request, "sign_in.invited_text")
 
     async def sign_in(self, request: Request) -> Response:
-        """Use an invitation up and open a session."""
-        room, token = self.room, request.path_params["token"]
+        """Use an invitation up and open a session.
+
+        A browser without a mark could not be known again, and one that keeps no cookies could not keep the session
+        either: both are shown the page, which gives a mark, and use nothing up.
+        """
+        room, token, mark = self.room, request.path_params["token"], self._mark_of(request)
         await room.fields(request)
         if room.patience.is_over(address_of(request)):
             return self._slow(request)
-        session = await room.endpoint.run(lambda moment: redeem(moment, token))
+        if mark is None:
+            unused = await room.endpoint.run(lambda moment: opens(moment, token, None))
+            return self._invited(request, "sign_in.cookie_text") if unused else self._used(request)
+        session = await room.endpoint.run(lambda moment: redeem(moment, token, mark))
         if session is None:
             return self._used(request)
         response = to("/hits")
@@ -125,6 +129,35 @@ class Entrance:
     def _account(self, moment: Moment, visitor: Visitor, *, link: str | None) -> Answer:
         sessions = known_sessions(moment, visitor.worker_id)
         return Shown(template="account.html", here="/account", context={"sessions": sessions, "link": link})
+
+    def _invited(self, request: Request, text: str) -> Response:
+        """Show the button of an invitation and give the browser a mark, which it keeps when it comes again.
+
+        The mark comes along from links in mail ("lax"), or a browser would get another there and be a stranger; no
+        page elsewhere can press the button.
+        """
+        room = self.room
+        response = room.notice(
+            request,
+            "sign_in.invited",
+            text=text,
+            action=f"/invite/{request.path_params['token']}",
+            button=room.speech(request).say("sign_in.button"),
+        )
+        response.set_cookie(
+            room.settings.mark_cookie,
+            self._mark_of(request) or secrets.token_urlsafe(32),
+            max_age=int(DAY),
+            path="/",
+            secure=room.settings.secure,
+            httponly=True,
+            samesite="lax",
+        )
+        return response
+
+    def _mark_of(self, request: Request) -> str | None:
+        mark = request.cookies.get(self.room.settings.mark_cookie, "")
+        return mark if MARK.fullmatch(mark) else None
 
     def _used(self, request: Request) -> Response:
         self.room.patience.note(address_of(request))

@@ -1,18 +1,22 @@
-"""Who may come in: invitations that work once, and the sessions that they open.
+"""Who may come in: invitations that work once, in one browser, and the sessions that they open.
 
-What a browser holds is random; the store knows it by its hash alone, so a copy of the store opens no door.
+What a browser holds is random; the store knows it by its hash alone, so a copy of the store opens no door. A session
+follows from its invitation and the browser's mark, so that a browser which never got the answer can be given it again.
 """
 
 from __future__ import annotations
 
+import base64
 import hashlib
+import hmac
 import secrets
 from dataclasses import dataclass
 
-from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy import ColumnElement, delete, func, insert, select, update
 
 from mturk.endpoint.moment import Moment
 from mturk.endpoint.schema import assignments, messages, worker_tokens, workers
+from mturk.endpoint.store import secret_of
 from spa.errors import PlatformError
 
 INVITATION, SESSION = "invitation", "session"
@@ -20,6 +24,7 @@ DAY = 86_400.0
 INVITATION_LIFE = 30 * DAY
 DEVICE_LIFE = 900.0  # of a link that a worker makes for another device
 SESSION_LIFE = 90 * DAY
+AGAIN = 600.0  # seconds after its use in which the browser that used an invitation is given the same session
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,34 +57,45 @@ def invite(moment: Moment, worker_id: str, *, life: float = INVITATION_LIFE) -> 
     known = select(workers.c.worker_id).where(workers.c.worker_id == worker_id, workers.c.closed_at.is_(None))
     if moment.connection.scalar(known) is None:
         raise PlatformError(f"wanted the id of a worker, got {worker_id[:80]!r}; `spa mturk workers list` shows them")
-    return _new_token(moment, worker_id, INVITATION, life)
+    token = secrets.token_urlsafe(32)
+    _keep(moment, token, worker_id, INVITATION, life)
+    return token
 
 
-def redeem(moment: Moment, token: str) -> str | None:
-    """Return the token of a new session for an invitation, which is used up; None where it opens nothing."""
+def redeem(moment: Moment, token: str, mark: str) -> str | None:
+    """Return the token of the session that an invitation opens in one browser; None where it opens nothing.
+
+    The answer that carries a session may be lost when the session is on disk already (a server dies, a line breaks).
+    So the browser that used the invitation up is given the same session for a while, unless it was ended.
+
+    Parameters
+    ----------
+    moment : Moment
+        One transaction at one time.
+    token : str
+        Of the invitation.
+    mark : str
+        What the browser was given when it was shown the invitation.
+    """
     used = moment.connection.execute(
         update(worker_tokens)
-        .where(
-            worker_tokens.c.digest == digest_of(token),
-            worker_tokens.c.purpose == INVITATION,
-            worker_tokens.c.used_at.is_(None),
-            worker_tokens.c.expires_at > moment.now,
-            worker_tokens.c.worker_id.in_(select(workers.c.worker_id).where(workers.c.closed_at.is_(None))),
-        )
+        .where(*_is_good(moment, token), worker_tokens.c.used_at.is_(None))
         .values(used_at=moment.now)
         .returning(worker_tokens.c.worker_id)
     ).first()
-    return None if used is None else _new_token(moment, used.worker_id, SESSION, SESSION_LIFE)
+    session = _session_of(moment, token, mark)
+    if used is not None:
+        _keep(moment, session, used.worker_id, SESSION, SESSION_LIFE)
+        return session
+    return session if _opened_just_now(moment, token, session) else None
 
 
-def opens(moment: Moment, token: str) -> bool:
-    """Say whether an invitation would sign somebody in now; nothing is used up."""
-    row = moment.connection.execute(
-        select(worker_tokens.c.used_at, worker_tokens.c.expires_at).where(
-            worker_tokens.c.digest == digest_of(token), worker_tokens.c.purpose == INVITATION
-        )
-    ).first()
-    return row is not None and row.used_at is None and row.expires_at > moment.now
+def opens(moment: Moment, token: str, mark: str | None) -> bool:
+    """Say whether an invitation would sign somebody in now in the browser with a mark; nothing is used up."""
+    unused = select(worker_tokens.c.digest).where(*_is_good(moment, token), worker_tokens.c.used_at.is_(None))
+    if moment.connection.scalar(unused) is not None:
+        return True
+    return mark is not None and _opened_just_now(moment, token, _session_of(moment, token, mark))
 
 
 def find_visitor(moment: Moment, token: str | None) -> Visitor | None:
@@ -141,8 +157,30 @@ def digest_of(token: str) -> str:
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _new_token(moment: Moment, worker_id: str, purpose: str, life: float) -> str:
-    token = secrets.token_urlsafe(32)
+def _is_good(moment: Moment, token: str) -> tuple[ColumnElement[bool], ...]:
+    """Return what holds of an invitation that is not too old and whose worker may come in, used or not."""
+    return (
+        worker_tokens.c.digest == digest_of(token),
+        worker_tokens.c.purpose == INVITATION,
+        worker_tokens.c.expires_at > moment.now,
+        worker_tokens.c.worker_id.in_(select(workers.c.worker_id).where(workers.c.closed_at.is_(None))),
+    )
+
+
+def _opened_just_now(moment: Moment, token: str, session: str) -> bool:
+    """Say whether an invitation was used of late and this session, which follows from it, is still open."""
+    used = select(worker_tokens.c.digest).where(*_is_good(moment, token), worker_tokens.c.used_at > moment.now - AGAIN)
+    return moment.connection.scalar(used) is not None and find_visitor(moment, session) is not None
+
+
+def _session_of(moment: Moment, token: str, mark: str) -> str:
+    """Return the session's token: nobody can compute it who lacks the invitation, the mark or the store's secret."""
+    text = f"session {token} {mark}".encode("utf-8", "surrogatepass")
+    digest = hmac.new(secret_of(moment.connection), text, hashlib.sha256).digest()
+    return base64.urlsafe_b64encode(digest).decode().rstrip("=")
+
+
+def _keep(moment: Moment, token: str, worker_id: str, purpose: str, life: float) -> None:
     moment.connection.execute(
         insert(worker_tokens).values(
             digest=digest_of(token),
@@ -152,4 +190,3 @@ def _new_token(moment: Moment, worker_id: str, purpose: str, life: float) -> str
             expires_at=moment.now + life,
         )
     )
-    return token

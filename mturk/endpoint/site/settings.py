@@ -60,6 +60,11 @@ class SiteSettings:
         """Return the session cookie's name; the prefix makes browsers insist on https, one host and no other path."""
         return "__Host-worker" if self.secure else f"worker-{urlsplit(self.site_url).port or 80}"
 
+    @property
+    def mark_cookie(self) -> str:
+        """Return the name of the cookie by which the browser is known again that used an invitation."""
+        return f"{self.cookie}-mark"
+
 
 def origin(url: str) -> str | None:
     """Return the origin of an address, or None where it has none.
