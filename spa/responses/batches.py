@@ -1,7 +1,8 @@
 """Database work of many tasks, a few at a time in one transaction.
 
 One synchronisation of the disk then serves all who wait for it, and the promise to each is the same: it
-goes on when its own work is on disk.
+goes on when its own work is on disk. A server hands the work to a thread, so that it goes on serving; a run whose
+tasks all wait for their writes does it in its event loop, which takes less than half of the processor's time.
 """
 
 from __future__ import annotations
@@ -10,11 +11,12 @@ import asyncio
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any, Protocol, TypeVar
 
 from sqlalchemy import Connection
 
@@ -22,7 +24,23 @@ from spa.responses.database import again_on_conflict
 from spa.responses.store import Store
 
 T = TypeVar("T")
+Begin = Callable[[], AbstractContextManager[Connection]]
+Tell = Callable[[asyncio.Future[Any], Any], None]
 MOST = 128  # pieces of work in one transaction, so that nobody waits for hundreds of others
+
+
+class Writer(Protocol):
+    """Runs the writes of many tasks; each goes on when its own is on disk."""
+
+    async def write(self, work: Callable[[Connection], T]) -> T:
+        """Run ``work`` in a transaction and return its result when it is on disk; its error undoes it alone.
+
+        Work that fails, or shares a transaction with work that does, may be run more than once: it must
+        change nothing but the database.
+        """
+
+    def close(self) -> None:
+        """End what the writer began; what waits still is not begun."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,7 +54,7 @@ class Piece:
 class _Batches:
     """One thread that runs what waits, in the order in which it came; for the tasks of any event loop."""
 
-    def __init__(self, begin: Callable[[], AbstractContextManager[Connection]], pause: float) -> None:
+    def __init__(self, begin: Begin, pause: float) -> None:
         self._begin = begin
         self._pause = pause
         self._lock = threading.Lock()
@@ -73,18 +91,14 @@ class _Batches:
             queue, most = (self._alone, 1) if self._alone else (self._waiting, MOST)
             taken = [queue.popleft() for _ in range(min(most, len(queue)))]
         self._batch = [piece for piece in taken if not piece.future.cancelled()]  # else whoever waited has gone
-        return again_on_conflict(self._commit) if self._batch else []
-
-    def _commit(self) -> list[Any]:
-        with self._begin() as connection:
-            return [piece.work(connection) for piece in self._batch]
+        return again_on_conflict(lambda: _results_of(self._batch, self._begin)) if self._batch else []
 
     def _hand_out(self, done: Future[list[Any]]) -> None:
         error = done.exception()
         if error is None:
-            _tell(self._batch, done.result(), asyncio.Future.set_result)
+            _wake_from_thread(self._batch, done.result(), asyncio.Future.set_result)
         elif len(self._batch) == 1:
-            _tell(self._batch, [error], asyncio.Future.set_exception)
+            _wake_from_thread(self._batch, [error], asyncio.Future.set_exception)
         else:
             self._alone.extend(self._batch)
         with self._lock:
@@ -93,20 +107,83 @@ class _Batches:
             self._next()
 
 
-def _tell(batch: Sequence[Piece], results: Sequence[Any], tell: Callable[[asyncio.Future[Any], Any], None]) -> None:
-    """Let those who wait go on, each in its event loop, which is woken once."""
-    waiting: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], Any]]] = {}
+def _results_of(batch: Sequence[Piece], begin: Begin) -> list[Any]:
+    """Run pieces of work in one transaction."""
+    with begin() as connection:
+        return [piece.work(connection) for piece in batch]
+
+
+def _wake(batch: Iterable[Piece], results: Iterable[Any], tell: Tell) -> None:
+    """Let those who wait go on, in their own event loop."""
     for piece, result in zip(batch, results, strict=True):
-        waiting.setdefault(piece.future.get_loop(), []).append((piece.future, result))
+        if not piece.future.cancelled():
+            tell(piece.future, result)
 
-    def wake(pairs: Sequence[tuple[asyncio.Future[Any], Any]]) -> None:
-        for future, result in pairs:
-            if not future.cancelled():
-                tell(future, result)
 
+def _wake_from_thread(batch: Sequence[Piece], results: Sequence[Any], tell: Tell) -> None:
+    """Let those who wait go on, each in its event loop, which is woken once."""
+    waiting: dict[asyncio.AbstractEventLoop, list[tuple[Piece, Any]]] = {}
+    for piece, result in zip(batch, results, strict=True):
+        waiting.setdefault(piece.future.get_loop(), []).append((piece, result))
     for loop, pairs in waiting.items():
+        pieces, theirs = zip(*pairs, strict=True)
         with suppress(RuntimeError):  # the loop has ended, and nobody waits any more
-            loop.call_soon_threadsafe(wake, pairs)
+            loop.call_soon_threadsafe(partial(_wake, pieces, theirs, tell))
+
+
+class LoopWriter:
+    """Runs the writes of the tasks of one event loop a few at a time in one transaction, in that loop.
+
+    Nothing else happens in the loop while the database works: for a store on this machine, and never in a server.
+
+    Parameters
+    ----------
+    store : Store
+        Where they go.
+    pause : float
+        Seconds to wait for others before a transaction begins.
+    """
+
+    def __init__(self, store: Store, *, pause: float = 0.0) -> None:
+        self._begin = store.transaction
+        self._pause = pause
+        self._waiting: list[Piece] = []
+        self._committing: asyncio.Task[None] | None = None  # the loop itself keeps no hold of its tasks
+
+    def close(self) -> None:
+        """Begin nothing more; whoever waits has gone with the loop."""
+        self._waiting = []
+
+    async def write(self, work: Callable[[Connection], T]) -> T:
+        """Run ``work`` and return its result when it is on disk; see :class:`Writer`."""
+        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self._waiting.append(Piece(work, future))
+        if len(self._waiting) == 1:
+            self._committing = asyncio.create_task(self._commit_all())
+        return await future
+
+    async def _commit_all(self) -> None:
+        await asyncio.sleep(self._pause)
+        waiting, self._waiting = self._waiting, []
+        for start in range(0, len(waiting), MOST):
+            batch = [piece for piece in waiting[start : start + MOST] if not piece.future.cancelled()]
+            if not await self._is_settled(batch):
+                for piece in batch:  # one of them failed, and each gets a transaction of its own
+                    await self._is_settled([piece])
+
+    async def _is_settled(self, batch: Sequence[Piece]) -> bool:
+        """Run a batch and tell who waits; return whether they know, which they do not where one of several failed."""
+        commit = asyncio.create_task(self._commit(batch))
+        await asyncio.wait([commit])
+        error = commit.exception()
+        if error is None:
+            _wake(batch, commit.result(), asyncio.Future.set_result)
+        elif len(batch) == 1:
+            _wake(batch, [error], asyncio.Future.set_exception)
+        return error is None or len(batch) == 1
+
+    async def _commit(self, batch: Sequence[Piece]) -> list[Any]:
+        return again_on_conflict(lambda: _results_of(batch, self._begin)) if batch else []
 
 
 class BatchedWriter(_Batches):

@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import Connection, insert, select, text, update
 
 from spa.errors import ResponseError
-from spa.responses.batches import BatchedReader, BatchedWriter
+from spa.responses.batches import BatchedReader, BatchedWriter, LoopWriter
 from spa.responses.store import Store
 from spa.responses.store_schema import meta
 
@@ -22,7 +22,11 @@ def store(database: str) -> Iterator[Store]:
         yield made
 
 
-def counted(writer: BatchedWriter) -> list[None]:
+KINDS = pytest.mark.parametrize("kind", [BatchedWriter, LoopWriter])
+Kind = type[BatchedWriter] | type[LoopWriter]
+
+
+def counted(writer: BatchedWriter | LoopWriter) -> list[None]:
     """Return a list that grows by one with every transaction of the writer."""
     begin, transactions = writer._begin, list[None]()
 
@@ -34,9 +38,10 @@ def counted(writer: BatchedWriter) -> list[None]:
     return transactions
 
 
-def test_one_write_that_fails_takes_no_other_with_it(store: Store) -> None:
+@KINDS
+def test_one_write_that_fails_takes_no_other_with_it(store: Store, kind: Kind) -> None:
     async def many() -> list[Any]:
-        writer = BatchedWriter(store)
+        writer = kind(store)
 
         def work(number: int) -> Any:
             def write(connection: Connection) -> int:
@@ -54,7 +59,8 @@ def test_one_write_that_fails_takes_no_other_with_it(store: Store) -> None:
     assert [store.meta(f"n{number}") for number in range(8)] == [None if n == 3 else "x" for n in range(8)]
 
 
-def test_an_error_of_the_database_is_told_to_whoever_made_it(store: Store) -> None:
+@KINDS
+def test_an_error_of_the_database_is_told_to_whoever_made_it(store: Store, kind: Kind) -> None:
     def write(number: int) -> Callable[[Connection], int]:
         def work(connection: Connection) -> int:
             name = "schema" if number == 2 else f"n{number}"  # which is there already
@@ -64,7 +70,7 @@ def test_an_error_of_the_database_is_told_to_whoever_made_it(store: Store) -> No
         return work
 
     async def many() -> list[Any]:
-        writer = BatchedWriter(store)
+        writer = kind(store)
         return await asyncio.gather(*(writer.write(write(number)) for number in range(5)), return_exceptions=True)
 
     results = asyncio.run(many())
@@ -73,9 +79,10 @@ def test_an_error_of_the_database_is_told_to_whoever_made_it(store: Store) -> No
     assert store.meta("n4") == "x"
 
 
-def test_whoever_waits_shares_a_transaction_and_sees_it_when_told(store: Store) -> None:
+@KINDS
+def test_whoever_waits_shares_a_transaction_and_sees_it_when_told(store: Store, kind: Kind) -> None:
     async def many() -> int:
-        writer, reader = BatchedWriter(store), BatchedReader(store)
+        writer, reader = kind(store), BatchedReader(store)
         transactions = counted(writer)
 
         async def one(number: int) -> None:
@@ -101,9 +108,10 @@ def test_a_mistake_in_one_piece_of_work_is_its_own(store: Store) -> None:
     assert isinstance(mistake, ZeroDivisionError)
 
 
-def test_a_task_that_gives_up_waiting_does_not_hold_up_the_others(store: Store) -> None:
+@KINDS
+def test_a_task_that_gives_up_waiting_does_not_hold_up_the_others(store: Store, kind: Kind) -> None:
     async def many() -> int:
-        writer = BatchedWriter(store)
+        writer = kind(store)
         slow = [asyncio.create_task(writer.write(lambda c: c.scalar(text("SELECT 1")))) for _ in range(3)]
         await asyncio.sleep(0)
         slow[1].cancel()
@@ -136,9 +144,10 @@ def test_processes_that_wait_for_one_another_both_get_through(postgres_url: str)
         assert (one.meta("a"), one.meta("b")) == ("6", "6")
 
 
-def test_a_pause_lets_others_share_a_transaction_that_come_a_little_later(store: Store) -> None:
+@KINDS
+def test_a_pause_lets_others_share_a_transaction_that_come_a_little_later(store: Store, kind: Kind) -> None:
     async def many(pause: float) -> int:
-        writer = BatchedWriter(store, pause=pause)
+        writer = kind(store, pause=pause)
         transactions = counted(writer)
 
         async def one(number: int) -> int:
@@ -150,6 +159,18 @@ def test_a_pause_lets_others_share_a_transaction_that_come_a_little_later(store:
 
     assert asyncio.run(many(0.5)) == 1
     assert asyncio.run(many(0.0)) > 1
+
+
+def test_more_than_fit_into_one_transaction_are_all_written(store: Store) -> None:
+    async def many() -> int:
+        writer = LoopWriter(store)
+        transactions = counted(writer)
+        rows = [insert(meta).values(name=f"n{number}", value="x") for number in range(300)]
+        await asyncio.gather(*(writer.write(lambda c, row=row: c.execute(row).rowcount) for row in rows))
+        return len(transactions)
+
+    assert asyncio.run(many()) == 3
+    assert store.meta("n299") == "x"
 
 
 def test_a_loop_that_has_ended_holds_up_nobody_else(store: Store) -> None:

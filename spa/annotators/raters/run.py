@@ -33,7 +33,7 @@ from spa.annotators.raters.wording import Wording
 from spa.forms.asks import asks_of
 from spa.forms.form import Form
 from spa.journal import Call
-from spa.responses.batches import BatchedWriter
+from spa.responses.batches import BatchedWriter, LoopWriter, Writer
 from spa.responses.leases import Lease, give
 from spa.responses.store import Store
 from spa.study.raters import AskedWay, Rater, Way
@@ -169,7 +169,7 @@ class RatingRun:
         """Work through the visits, as many at once as the endpoint lets us and ``most`` at the most."""
         self.summary.visits = len(visits)
         self._allowance = Allowance(most, sleep=self._waiting.sleep)
-        self._writer = BatchedWriter(self._store, pause=TOGETHER if most > 1 else 0.0)
+        self._writer = writer_of(self._store, most)
         self._progress, self._began = progress, time.monotonic()
         waiting = standings(self._store, visits, self._forms.expect)
 
@@ -305,6 +305,16 @@ class RatingRun:
         """Store the answers of a visit, which may be one that was asked nothing."""
         self._give(connection, lease)
         self._store.complete_within(connection, talk.submission(lease), completion_code="rater")
+
+
+def writer_of(store: Store, most: int) -> Writer:
+    """Return what writes down the calls of ``most`` visits at once.
+
+    Nobody goes on before what is his is on disk, so that a file may be written in the loop itself: a thread that does
+    it costs more than the writing. A database elsewhere is waited for, and a thread waits.
+    """
+    pause = TOGETHER if most > 1 else 0.0
+    return LoopWriter(store, pause=pause) if store.is_file else BatchedWriter(store, pause=pause)
 
 
 @contextmanager
