@@ -13,6 +13,7 @@ from spa.forms.phrases import Phrases
 from spa.forms.placing import place_by_seed
 from spa.forms.rating_pages import rating_pages
 from spa.forms.showing import Showing
+from spa.forms.spoken import exhibits_of
 from spa.forms.texts import Texts
 from spa.study.assignment import Assignment, BlindingKey
 from spa.study.outputs import Outputs
@@ -122,8 +123,8 @@ class _Numbering:
 
     def __init__(self, phrases: Phrases) -> None:
         self.clean = phrases.clean
-        self.exhibits: dict[str, Exhibit] = {}  # by the id given when it was made
-        self.shown: set[str] = set()  # on earlier pages
+        self.exhibits: dict[str, tuple[int, Exhibit]] = {}  # by the id given when it was made: its place and itself
+        self.shown = 0  # how many of them stand on earlier pages
         self.questions = 0
 
     def pages(self, pages: list[Page]) -> tuple[Page, ...]:
@@ -134,7 +135,7 @@ class _Numbering:
             numbered.append(
                 Page(page_id=f"p{number}", kind=page.kind, audience=page.audience, title=title, blocks=blocks)
             )
-            self.shown = set(self.exhibits)
+            self.shown = len(self.exhibits)
         return tuple(numbered)
 
     def _block(self, block: PageBlock) -> PageBlock:
@@ -146,17 +147,25 @@ class _Numbering:
             return Question(
                 question_id=f"q{self.questions}", text=self.clean(block.text), answer=block.answer, target=block.target
             )
-        parts = [exhibit for exhibit in (block.heading, *block.exhibits) if exhibit is not None]
-        repeated = self.shown.issuperset([exhibit.exhibit_id for exhibit in parts])
-        numbered = tuple(map(self._exhibit, parts))
-        first = 0 if block.heading is None else 1
-        return ExhibitsBlock(heading=numbered[0] if first else None, exhibits=numbered[first:], repeated=repeated)
+        return self._exhibits(block)
 
-    def _exhibit(self, exhibit: Exhibit) -> Exhibit:
+    def _exhibits(self, block: ExhibitsBlock) -> ExhibitsBlock:
+        made = exhibits_of(block)
+        found = [self._exhibit(exhibit) for exhibit in made]
+        repeated = all([place < self.shown for place, _ in found])
+        if repeated == block.repeated and all([own is exhibit for (_, own), exhibit in zip(found, made, strict=True)]):
+            return block  # it was made as it is numbered, as most are
+        numbered = tuple([own for _, own in found])
+        if block.heading is None:
+            return ExhibitsBlock(heading=None, exhibits=numbered, repeated=repeated)
+        return ExhibitsBlock(heading=numbered[0], exhibits=numbered[1:], repeated=repeated)
+
+    def _exhibit(self, exhibit: Exhibit) -> tuple[int, Exhibit]:
         made = exhibit.exhibit_id
         found = self.exhibits.get(made)
         if found is None:
-            number = f"e{len(self.exhibits) + 1}"
-            found = exhibit if made == number else replace(exhibit, exhibit_id=number)
+            place = len(self.exhibits)
+            number = f"e{place + 1}"
+            found = place, exhibit if made == number else replace(exhibit, exhibit_id=number)
             self.exhibits[made] = found
         return found

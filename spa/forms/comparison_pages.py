@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from spa.forms import scales
-from spa.forms.form import ChoiceTarget, Exhibit, ExhibitsBlock, Page, PageBlock, PreferenceTarget, Question, TextBlock
-from spa.forms.showing import Showing, rows
-from spa.study.assignment import Block, ChoicePair, Comparison, ShownOutput
+from spa.forms.form import ChoiceTarget, ExhibitsBlock, Page, PageBlock, PreferenceTarget, Question, TextBlock
+from spa.forms.showing import Showing
+from spa.study.assignment import ChoicePair, ShownOutput
 from spa.study.study import OVERALL
+
+Directions = tuple[tuple[str, str], ...]
 
 
 def reading_pages(showing: Showing) -> list[Page]:
@@ -14,12 +18,12 @@ def reading_pages(showing: Showing) -> list[Page]:
     spa = showing.study.spa
     if spa is None or spa.reading != "first" or spa.exposure_study is not None:
         return []
-    read = [row for block in showing.assignment.blocks for row in rows(block)]
+    read = [row for block in range(len(showing.assignment.blocks)) for row in showing.rows(block)]
     pages = []
     for number, row in enumerate(read, start=1):
         intro = (TextBlock(markdown=showing.say("reading_intro")),) if number == 1 else ()
         title = showing.say("reading_title", number=str(number), total=str(len(read)))
-        blocks = (*intro, *_side_by_side(showing, [row]))
+        blocks = (*intro, *_side_by_side(showing, [row.outputs]))
         pages.append(Page(page_id="", kind="reading", audience="everybody", title=title, blocks=blocks))
     return pages
 
@@ -29,7 +33,7 @@ def comparison_pages(showing: Showing, *, read_before: bool) -> list[Page]:
     comparisons = showing.assignment.comparisons
     pages = []
     for number, comparison in enumerate(comparisons, start=1):
-        block = showing.assignment.blocks[comparison.block]
+        exposure = showing.assignment.blocks[comparison.block].exposure
         x, y = (showing.system(label) for label in comparison.directions[0])
         intro = showing.say("comparison_again" if read_before else "comparison_intro", x=x, y=y)
         pages.append(
@@ -40,8 +44,8 @@ def comparison_pages(showing: Showing, *, read_before: bool) -> list[Page]:
                 title=showing.say("comparison_title", number=str(number), total=str(len(comparisons)), x=x, y=y),
                 blocks=(
                     TextBlock(markdown=intro),
-                    *_side_by_side(showing, _rows_of(block, comparison.directions[0])),
-                    *_preference_questions(showing, comparison, block),
+                    *_pair_side_by_side(showing, comparison.block, comparison.directions[0], repeated=read_before),
+                    *_preference_questions(showing, comparison.directions, exposure),
                 ),
             )
         )
@@ -66,15 +70,25 @@ def choice_pages(showing: Showing) -> list[Page]:
     ]
 
 
-def _rows_of(block: Block, labels: tuple[str, str]) -> list[tuple[ShownOutput, ...]]:
+def _pair_side_by_side(showing: Showing, block: int, labels: tuple[str, str], *, repeated: bool) -> Sequence[PageBlock]:
     """Return two labels' outputs row by row; columns stay in label order, whichever direction is asked first."""
-    return [tuple([output for output in row if output.label in labels]) for row in rows(block)]
+    x, y = sorted(map(showing.assignment.blocks[block].labels.index, labels))
+    found = showing.rows(block)
+    if all([row.one_item for row in found]):
+        return [
+            ExhibitsBlock(heading=row.heading, exhibits=(row.exhibits[x], row.exhibits[y]), repeated=repeated)
+            for row in found
+        ]
+    return _side_by_side(showing, [(row.outputs[x], row.outputs[y]) for row in found])
 
 
-def _side_by_side(showing: Showing, shown: list[tuple[ShownOutput, ...]]) -> list[PageBlock]:
+def _side_by_side(showing: Showing, shown: Sequence[tuple[ShownOutput, ...]]) -> list[PageBlock]:
     """Return rows of outputs under their item text; outputs of different items one label after another."""
     if all([output.item_id == row[0].item_id for row in shown for output in row]):
-        return [ExhibitsBlock(heading=showing.item(row[0].item_id), exhibits=_exhibits(showing, row)) for row in shown]
+        return [
+            ExhibitsBlock(heading=showing.item(row[0].item_id), exhibits=tuple(map(showing.output, row)))
+            for row in shown
+        ]
     return [
         ExhibitsBlock(heading=showing.item(output.item_id), exhibits=(showing.output(output),))
         for column in zip(*shown, strict=True)
@@ -82,24 +96,23 @@ def _side_by_side(showing: Showing, shown: list[tuple[ShownOutput, ...]]) -> lis
     ]
 
 
-def _exhibits(showing: Showing, row: tuple[ShownOutput, ...]) -> tuple[Exhibit, ...]:
-    return tuple(map(showing.output, row))
-
-
-def _preference_questions(showing: Showing, comparison: Comparison, block: Block) -> list[Question]:
+def _preference_questions(showing: Showing, directions: Directions, exposure: int) -> tuple[Question, ...]:
     """Return all criteria in the first direction, then all in the other: the reverse is not right below."""
-    return [
-        Question(
-            question_id="",
-            text=_ask(showing, "spa", criterion, x=showing.system(x), y=showing.system(y)),
-            answer=scales.percent(showing, x),
-            target=PreferenceTarget(
-                label_x=x, label_y=y, exposure=block.exposure, criterion=criterion, asked_first=turn == 0
-            ),
-        )
-        for turn, (x, y) in enumerate(comparison.directions)
-        for criterion in showing.asked("spa")
-    ]
+    return showing.phrases.once(
+        ("preferences", directions, exposure),
+        lambda: tuple(
+            Question(
+                question_id="",
+                text=_ask(showing, "spa", criterion, x=showing.system(x), y=showing.system(y)),
+                answer=scales.percent(showing, x),
+                target=PreferenceTarget(
+                    label_x=x, label_y=y, exposure=exposure, criterion=criterion, asked_first=turn == 0
+                ),
+            )
+            for turn, (x, y) in enumerate(directions)
+            for criterion in showing.asked("spa")
+        ),
+    )
 
 
 def _choice_questions(showing: Showing, choice: ChoicePair) -> list[Question]:

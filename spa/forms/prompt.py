@@ -8,8 +8,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import groupby
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from spa.errors import StudyError
 from spa.forms.asks import Ask
@@ -25,7 +26,7 @@ from spa.forms.form import (
     TextAnswer,
     TextBlock,
 )
-from spa.forms.spoken import exhibits_of, pages_for, said_by_exhibit, said_for_answer
+from spa.forms.spoken import exhibits_of, pages_for, said_for_answer, visible_text
 from spa.forms.texts import Texts
 
 Wrapper = Literal[
@@ -95,19 +96,17 @@ class Prompt:
         StudyError
             If an image cannot be read or is no PNG, JPEG, GIF or WebP.
         """
-        content: list[dict[str, Any]] = []
-        text: list[str] = []
         ending = (TextPart(text=f"\n{answer_format}\n", wrapper="answer format"),) if answer_format else ()
-        for part in (*self.parts, *ending):
-            if isinstance(part, TextPart):
-                text.append(part.text)
-                continue
-            content.append({"type": "text", "text": "".join(text)})
-            content.append({"type": "image_url", "image_url": {"url": _data_url(part.path)}})
-            text = []
-        if not content:
-            return [{"role": "user", "content": "".join(text)}]
-        content.append({"type": "text", "text": "".join(text)})
+        content: list[dict[str, Any]] = []
+        for kind, run in groupby((*self.parts, *ending), type):
+            if kind is TextPart:
+                texts = cast(Iterable[TextPart], run)
+                content.append({"type": "text", "text": "".join([part.text for part in texts])})
+            else:
+                images = cast(Iterable[ImagePart], run)
+                content += [{"type": "image_url", "image_url": {"url": _data_url(part.path)}} for part in images]
+        if len(content) == 1 and "text" in content[0]:
+            return [{"role": "user", "content": content[0]["text"]}]
         return [{"role": "user", "content": content}]
 
 
@@ -199,6 +198,17 @@ _ARROW = TextPart(text=" ↑", wrapper="shown above")
 _DASH = TextPart(text="- ", wrapper="answer marker")
 
 
+@lru_cache(maxsize=4096)  # forms of one study say the same under the same ids
+def _own(text: str) -> TextPart:
+    """Return a text of the form's own."""
+    return TextPart(text=text)
+
+
+@lru_cache(maxsize=4096)
+def _marker(name: str, wrapper: Wrapper) -> TextPart:
+    return TextPart(text=f"[{name}] ", wrapper=wrapper)
+
+
 class _Rendering:
     """The parts of a prompt, page by page; what stands on several pages is rendered once."""
 
@@ -213,30 +223,28 @@ class _Rendering:
         parts = self.parts
         if parts:
             parts.append(_LINE)
-        parts += (TextPart(text=f"[{page.page_id}] ", wrapper="page marker"), TextPart(text=page.title), _LINE, _LINE)
+        parts += (_marker(page.page_id, "page marker"), _own(page.title), _LINE, _LINE)
         below_answers = False
         for block in page.blocks:
             if isinstance(block, TextBlock):
-                parts += (TextPart(text=block.markdown), _LINE, _LINE)
+                parts += (_own(block.markdown), _LINE, _LINE)
             elif isinstance(block, ExhibitsBlock):
                 if below_answers:
                     parts.append(_LINE)
                 for exhibit in exhibits_of(block):
                     parts += self._again.get(exhibit.exhibit_id) or self._exhibit(exhibit)
             else:
-                marker = TextPart(text=f"[{block.question_id}] ", wrapper="question marker")
-                parts += (_LINE, marker, TextPart(text=block.text), _LINE, *self._answer(block.answer))
+                marker = _marker(block.question_id, "question marker")
+                parts += (_LINE, marker, _own(block.text), _LINE, *self._answer(block.answer))
             below_answers = isinstance(block, Question) and isinstance(block.answer, NumberAnswer | OptionsAnswer)
 
     def _exhibit(self, exhibit: Exhibit) -> Sequence[Part]:
         """Render an exhibit where it is first met: with what it shows, unless that has been sent before."""
-        marker = TextPart(text=f"[{exhibit.exhibit_id}] ", wrapper="exhibit marker")
-        caption, material = said_by_exhibit(exhibit)
-        named = (marker, TextPart(text=caption.text))
+        named = (_marker(exhibit.exhibit_id, "exhibit marker"), _own(exhibit.caption))
         self._again[exhibit.exhibit_id] = again = (*named, _ARROW, _LINE)
         if exhibit.exhibit_id in self._sent:
             return again
-        return (*named, _LINE, *_material(exhibit, material.text))
+        return (*named, _LINE, *_material(exhibit))
 
     def _answer(self, answer: Answer) -> tuple[Part, ...]:
         found = self._offered.get(id(answer))
@@ -245,8 +253,8 @@ class _Rendering:
         return found
 
 
-def _material(exhibit: Exhibit, text: str) -> tuple[Part, ...]:
-    return _fenced(text) if exhibit.image is None else (ImagePart(path=exhibit.image),)
+def _material(exhibit: Exhibit) -> tuple[Part, ...]:
+    return _fenced(visible_text(exhibit)) if exhibit.image is None else (ImagePart(path=exhibit.image),)
 
 
 @lru_cache(maxsize=1024)  # an output is shown to many, and in the question conversation again for every question

@@ -24,7 +24,7 @@ from spa.forms.form import (
 from spa.forms.placing import place_by_seed
 from spa.forms.showing import Showing
 from spa.study.assignment import RatedBy, ShownOutput
-from spa.study.study import OVERALL, Continuous, Criterion, Likert, RatingSection, Study
+from spa.study.study import OVERALL, Continuous, Likert, RatingSection
 
 Table = Literal["likert", "continuous", "categories"]
 _TABLES: dict[RatedBy, Table] = {"likert": "likert", "continuous": "continuous", "category": "categories"}
@@ -58,10 +58,7 @@ def _group_blocks(showing: Showing, elicitation: RatedBy, group: list[ShownOutpu
 
     The item text stands above each output: where the second one is read, the first is out of sight.
     """
-    study = showing.study
-    criteria = showing.asked(_TABLES[elicitation])
-    marking = [criterion for criterion in criteria if _marks(study, criterion)]
-    plain = [criterion for criterion in criteria if criterion not in marking]
+    plain, marking = showing.phrases.once(("marking", elicitation), lambda: _by_marking(showing, elicitation))
     blocks: list[PageBlock] = []
     referred: str | None = None  # item whose references stand above
     for output in group:
@@ -82,48 +79,47 @@ def _group_blocks(showing: Showing, elicitation: RatedBy, group: list[ShownOutpu
     return tuple(blocks)
 
 
+def _by_marking(showing: Showing, elicitation: RatedBy) -> tuple[list[str], list[str]]:
+    """Return the criteria asked beside the plain text, and those asked beside a text with its differences marked."""
+    criteria = showing.asked(_TABLES[elicitation])
+    marking = [criterion for criterion in criteria if _marks(showing, criterion)]
+    return [criterion for criterion in criteria if criterion not in marking], marking
+
+
 def _asked(showing: Showing, elicitation: RatedBy, output: ShownOutput, criterion: str) -> list[Question]:
     """Return the question about a criterion, with that for the reason where the study asks for one."""
+    label = output.label
+    text, answer, reason = showing.phrases.once(
+        ("rating", elicitation, label, criterion), lambda: _wording(showing, elicitation, label, criterion)
+    )
     target = RatingTarget(
-        label=output.label,
-        item_id=output.item_id,
-        sample=output.sample,
-        criterion=criterion,
-        elicitation=elicitation,
+        label=label, item_id=output.item_id, sample=output.sample, criterion=criterion, elicitation=elicitation
     )
-    rating = Question(
-        question_id="",
-        text=_question_text(showing, criterion, showing.system(output.label)),
-        answer=_answer(showing, elicitation, criterion),
-        target=target,
-    )
-    if criterion == OVERALL or not _criterion(showing.study, criterion).reason:
+    rating = Question(question_id="", text=text, answer=answer, target=target)
+    if reason is None:
         return [rating]
-    reason = Question(
-        question_id="",
-        text=showing.say("reason"),
-        answer=TextAnswer(required=False),
-        target=ExplanationTarget(of=target),
-    )
-    return [rating, reason]
+    explanation = ExplanationTarget(of=target)
+    return [rating, Question(question_id="", text=reason, answer=TextAnswer(required=False), target=explanation)]
 
 
-def _question_text(showing: Showing, criterion: str, system: str) -> str:
-    if criterion == OVERALL:
-        return showing.say("rating_overall", system=system)
-    asked = _criterion(showing.study, criterion)
-    if asked.question is not None:
-        return asked.question.replace("{system}", system)
-    return showing.say("rating_criterion", system=system, criterion=asked.name)
-
-
-def _answer(showing: Showing, elicitation: RatedBy, criterion: str) -> Answer:
+def _wording(showing: Showing, elicitation: RatedBy, label: str, criterion: str) -> tuple[str, Answer, str | None]:
+    """Return the question about a criterion, how it is answered, and the question for the reason if there is one."""
     section = getattr(showing.study, _TABLES[elicitation])
+    answer: Answer
     if isinstance(section, Likert):
-        return scales.likert(showing, section)
-    if isinstance(section, Continuous):
-        return scales.continuous(showing, section)
-    return scales.categories(showing, showing.criterion(criterion))
+        answer = scales.likert(showing, section)
+    elif isinstance(section, Continuous):
+        answer = scales.continuous(showing, section)
+    else:
+        answer = scales.categories(showing, showing.criterion(criterion))
+    system = showing.system(label)
+    if criterion == OVERALL:
+        return showing.say("rating_overall", system=system), answer, None
+    asked = showing.criterion(criterion)
+    reason = showing.say("reason") if asked.reason else None
+    if asked.question is not None:
+        return asked.question.replace("{system}", system), answer, reason
+    return showing.say("rating_criterion", system=system, criterion=asked.name), answer, reason
 
 
 def _references(showing: Showing, item_id: str) -> list[PageBlock]:
@@ -145,7 +141,7 @@ def _put_identical_pairs(showing: Showing, pages: list[Page]) -> None:
     study = showing.study
     if study.likert is None or study.likert.identical_pairs == 0:
         return
-    criteria = [criterion for criterion in study.asked("likert") if _against_source(study, criterion)]
+    criteria = [criterion for criterion in study.asked("likert") if _against_source(showing, criterion)]
     items = list(dict.fromkeys(shown.item_id for block in showing.assignment.blocks for shown in block.shown))
     wanted = study.likert.identical_pairs
     if not criteria or wanted > len(items):
@@ -165,10 +161,10 @@ def _identical_pair(showing: Showing, name: str, item_id: str, criteria: list[st
     if section is None:
         raise ValueError("identical pairs are part of [likert]")
     heading, copy = showing.copy_of_item(item_id)
-    note = any(_marks(showing.study, criterion) for criterion in criteria)
+    note = any(_marks(showing, criterion) for criterion in criteria)
     questions = []
     for criterion_id in criteria:
-        criterion = _criterion(showing.study, criterion_id)
+        criterion = showing.criterion(criterion_id)
         own = criterion.question
         questions.append(
             Question(
@@ -188,13 +184,9 @@ def _identical_pair(showing: Showing, name: str, item_id: str, criteria: list[st
     return _page((*notes, ExhibitsBlock(heading=heading, exhibits=(copy,)), *questions))
 
 
-def _criterion(study: Study, criterion_id: str) -> Criterion:
-    return next(criterion for criterion in study.criteria if criterion.id == criterion_id)
+def _marks(showing: Showing, criterion_id: str) -> bool:
+    return criterion_id != OVERALL and showing.criterion(criterion_id).mark_differences
 
 
-def _marks(study: Study, criterion_id: str) -> bool:
-    return criterion_id != OVERALL and _criterion(study, criterion_id).mark_differences
-
-
-def _against_source(study: Study, criterion_id: str) -> bool:
-    return criterion_id != OVERALL and _criterion(study, criterion_id).against_source
+def _against_source(showing: Showing, criterion_id: str) -> bool:
+    return criterion_id != OVERALL and showing.criterion(criterion_id).against_source

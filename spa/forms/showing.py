@@ -15,6 +15,16 @@ from spa.study.study import OVERALL, Criterion, Elicitation, Study
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One row of a block: an output of every label, as exhibits in the same order."""
+
+    outputs: tuple[ShownOutput, ...]
+    exhibits: tuple[Exhibit, ...]
+    heading: Exhibit | None  # the item text; of the first output where they are of several items
+    one_item: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Showing:
     """One assignment with what is needed to show it. Exhibits of the same thing are the same record."""
 
@@ -25,6 +35,7 @@ class Showing:
     phrases: Phrases
     _made: dict[tuple[object, ...], Exhibit] = field(default_factory=dict)
     _numbers: dict[str, int] = field(default_factory=dict)  # item -> its place in the order of appearance
+    _rows: dict[int, tuple[Row, ...]] = field(default_factory=dict)  # index of a block -> its rows
 
     def say(self, name: str, **values: str) -> str:
         """Return a text of the table [form]; its wording for images where outputs are images."""
@@ -91,11 +102,26 @@ class Showing:
         made = self.outputs.of(item_id, system_id)[0]
         return self._exhibit(("reference", system_id, item_id), caption, None, item_id, made=made)
 
+    def rows(self, block: int) -> tuple[Row, ...]:
+        """Return a block's outputs row by row: the first of every label, the second, ..."""
+        if (found := self._rows.get(block)) is None:
+            found = self._rows[block] = tuple(map(self._row, _cut(self.assignment.blocks[block])))
+        return found
+
     def row_of(self, shown: ShownOutput) -> tuple[int, int]:
         """Return the block and the row in which an output is shown."""
         index = self.key.blocks[shown.label]
         block = self.assignment.blocks[index]
         return index, block.shown.index(shown) // len(block.labels)
+
+    def _row(self, outputs: tuple[ShownOutput, ...]) -> Row:
+        first = outputs[0].item_id
+        return Row(
+            heading=self.item(first),
+            exhibits=tuple(map(self.output, outputs)),
+            outputs=outputs,
+            one_item=all([output.item_id == first for output in outputs]),
+        )
 
     def _source(self, item_id: str) -> str:
         text = self.outputs.item(item_id).text
@@ -149,8 +175,7 @@ class Showing:
         return exhibit
 
 
-def rows(block: Block) -> list[tuple[ShownOutput, ...]]:
-    """Return a block's outputs row by row: the first of every label, the second, ..."""
+def _cut(block: Block) -> list[tuple[ShownOutput, ...]]:
     width = len(block.labels)
     return [block.shown[start : start + width] for start in range(0, len(block.shown), width)]
 

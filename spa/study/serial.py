@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import lru_cache
 from typing import Any
 
 from spa.study.assignment import Assignment, BlindingKey, Block, ChoicePair, Comparison, RatedOutput, ShownOutput
@@ -41,7 +42,7 @@ def assignment_from_json(text: str) -> Assignment:
             Block(
                 exposure=block["exposure"],
                 labels=tuple(block["labels"]),
-                shown=tuple(_shown_from_json(output) for output in block["shown"]),
+                shown=tuple([_shown_from_json(output) for output in block["shown"]]),
             )
             for block in record["blocks"]
         ),
@@ -79,5 +80,9 @@ def _shown_to_json(output: ShownOutput) -> list[str | int]:
 
 
 def _shown_from_json(record: list[Any]) -> ShownOutput:
-    label, item_id, sample = record
+    return _shown(*record)
+
+
+@lru_cache(maxsize=16_384)  # labels and items meet again on form after form
+def _shown(label: str, item_id: str, sample: int) -> ShownOutput:
     return ShownOutput(label=label, item_id=item_id, sample=sample)
