@@ -9,7 +9,7 @@ from functools import lru_cache
 from json.encoder import encode_basestring_ascii
 from typing import Any
 
-from sqlalchemy import Connection, Dialect, Row, insert, select
+from sqlalchemy import Connection, Row, insert, select
 
 from spa.forms.form import (
     CheckTarget,
@@ -23,6 +23,7 @@ from spa.forms.form import (
 )
 from spa.responses.leases import PROBE, asked_from_json
 from spa.responses.outcomes import NO_CONSENT, WITHDRAWN
+from spa.responses.prepared import Prepared
 from spa.responses.store_schema import answers, submissions, to_bytes
 from spa.responses.submission import Missing, Response, Submission
 
@@ -36,6 +37,8 @@ KINDS: dict[str, type[Target]] = {
     "explanation": ExplanationTarget,
 }
 KIND_OF = {target_type: kind for kind, target_type in KINDS.items()}
+_COLUMNS = tuple(column.name for column in answers.columns)
+_INSERT = Prepared(insert(answers))
 _NAMES = {target_type: tuple(sorted(each.name for each in fields(target_type))) for target_type in KINDS.values()}
 
 
@@ -83,26 +86,8 @@ def _target_of(record: dict[str, Any]) -> Target:
 
 def save_answers(connection: Connection, visit: int, given: Sequence[Response | Missing]) -> None:
     """Write the answers of a visit, which is named by its number."""
-    if not given:
-        return
-    statement, names = _insert_into(connection.dialect)
-    rows = [answer_to_row(answer, submission=visit, place=place) for place, answer in enumerate(given)]
-    if names is None:
-        connection.exec_driver_sql(statement, rows)
-    else:
-        connection.exec_driver_sql(statement, [tuple([row[name] for name in names]) for row in rows])
-
-
-@lru_cache(maxsize=8)
-def _insert_into(dialect: Dialect) -> tuple[str, tuple[str, ...] | None]:
-    """Return the driver's own statement, and the order of its parameters where they have no names.
-
-    A visit has dozens of answers, and all other writing of it together costs no more than
-    SQLAlchemy's processing of their parameters.
-    """
-    compiled = insert(answers).compile(dialect=dialect)
-    names = getattr(compiled, "positiontup", None)
-    return str(compiled), None if names is None else tuple(names)
+    if given:
+        _INSERT.run_many(connection, _COLUMNS, [answer_to_row(one, visit, place) for place, one in enumerate(given)])
 
 
 def read_submissions(
@@ -145,19 +130,15 @@ def read_submissions(
     ]
 
 
-def answer_to_row(answer: Response | Missing, *, submission: int, place: int) -> dict[str, object]:
-    """Return the row of table ``answers`` that keeps one answer, as drivers take it."""
-    value = answer.value if isinstance(answer, Response) else None
-    return {
-        "submission": submission,
-        "place": place,
-        "question_id": answer.question_id,
-        "target": target_to_json(answer.target),
-        "raw": None if answer.raw is None else to_bytes(answer.raw),
-        "number": None if isinstance(value, str) else value,
-        "choice": value if isinstance(value, str) else None,
-        "missing_reason": to_bytes(answer.reason) if isinstance(answer, Missing) else None,
-    }
+def answer_to_row(answer: Response | Missing, submission: int, place: int) -> tuple[object, ...]:
+    """Return the row of table ``answers`` that keeps one answer, as drivers take it, in the order of the columns."""
+    raw = None if answer.raw is None else to_bytes(answer.raw)
+    target = target_to_json(answer.target)
+    if isinstance(answer, Missing):
+        return submission, place, answer.question_id, target, raw, None, None, to_bytes(answer.reason)
+    if isinstance(answer.value, str):
+        return submission, place, answer.question_id, target, raw, None, answer.value, None
+    return submission, place, answer.question_id, target, raw, answer.value, None, None
 
 
 def answer_from_row(row: Row[Any]) -> Response | Missing:

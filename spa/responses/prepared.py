@@ -6,7 +6,8 @@ statements it is cut short. Values go in and come out as the driver has them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,26 +33,46 @@ class Prepared:
 
     def rows(self, connection: Connection, **values: object) -> list[tuple[Any, ...]]:
         """Run the statement and return all its rows; an error is the one that the library would raise."""
-        dialect = connection.dialect
-        compiled = self._compiled.get(dialect.name) or self._compile(dialect)
+        compiled = self._compiled_for(connection.dialect)
         given = {**compiled.constants, **values}
         parameters: Any = given if compiled.names is None else [given[name] for name in compiled.names]
-        if not connection.in_transaction():
-            connection.begin()  # as the library would before its first statement
-        driver = connection.connection
-        cursor = driver.cursor()
-        try:
+        with _cursor(connection, compiled.text) as cursor:
             cursor.execute(compiled.text, parameters)
             return [] if cursor.description is None else list(cursor.fetchall())
-        except dialect.loaded_dbapi.Error as error:
-            if dialect.is_disconnect(error, driver, cursor):
-                connection.invalidate(error)
-            raise DBAPIError(compiled.text, None, error) from error
-        finally:
-            cursor.close()
 
-    def _compile(self, dialect: Dialect) -> Compiled:
-        found = self._statement.compile(dialect=dialect)  # type: ignore[attr-defined]
-        compiled = Compiled(text=found.string, constants=found.params, names=found.positiontup)
-        self._compiled[dialect.name] = compiled
-        return compiled
+    def run_many(self, connection: Connection, names: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+        """Run the statement once for each row of values, which stand in the order of ``names``."""
+        compiled = self._compiled_for(connection.dialect)
+        given: Sequence[Any] = rows
+        if compiled.names is None:
+            given = [dict(zip(names, row, strict=True)) for row in rows]
+        elif list(compiled.names) != list(names):
+            places = [names.index(name) for name in compiled.names]
+            given = [[row[place] for place in places] for row in rows]
+        with _cursor(connection, compiled.text) as cursor:
+            cursor.executemany(compiled.text, given)
+
+    def _compiled_for(self, dialect: Dialect) -> Compiled:
+        found = self._compiled.get(dialect.name)
+        if found is None:
+            statement = self._statement.compile(dialect=dialect)  # type: ignore[attr-defined]
+            found = Compiled(text=statement.string, constants=statement.params, names=statement.positiontup)
+            self._compiled[dialect.name] = found
+        return found
+
+
+@contextmanager
+def _cursor(connection: Connection, text: str) -> Iterator[Any]:
+    """Yield the driver's cursor in a transaction; what it complains of is raised as the library would."""
+    if not connection.in_transaction():
+        connection.begin()  # as the library would before its first statement
+    dialect, driver = connection.dialect, connection.connection
+    cursor = driver.cursor()
+    try:
+        yield cursor
+    except dialect.loaded_dbapi.Error as error:
+        if dialect.is_disconnect(error, driver, cursor):
+            connection.invalidate(error)
+        raise DBAPIError(text, None, error) from error
+    finally:
+        cursor.close()
