@@ -145,31 +145,41 @@ def calls_of(connection: Connection, kind: str, scopes: Sequence[str]) -> dict[s
 
 
 def finish(connection: Connection, call: Call, outcome: str, *, response: str | None, facts: Mapping[str, Any]) -> Call:
-    """Write down what came of a call, once.
+    """Write down what came of a call, once; see :func:`keep`."""
+    done = ended(call, outcome, response=response, facts=facts)
+    keep(connection, done)
+    return done
+
+
+def ended(call: Call, outcome: str, *, response: str | None, facts: Mapping[str, Any]) -> Call:
+    """Return a call with what came of it now; :func:`keep` writes it down."""
+    return replace(call, outcome=outcome, response=response, finished_at=time.time(), facts=dict(facts))
+
+
+def keep(connection: Connection, done: Call) -> None:
+    """Write down a call that has ended, once.
 
     Raises
     ------
     ResponseError
         If the call was never begun, or has an outcome already.
     """
-    done = replace(call, outcome=outcome, response=response, finished_at=time.time(), facts=dict(facts))
     changed = _FINISH.rows(
         connection,
-        of_kind=call.kind,
-        of_scope=call.scope,
-        of_key=call.key,
-        of_attempt=call.attempt,
-        outcome=outcome,
-        response=None if response is None else to_bytes(response),
+        of_kind=done.kind,
+        of_scope=done.scope,
+        of_key=done.key,
+        of_attempt=done.attempt,
+        outcome=done.outcome,
+        response=None if done.response is None else to_bytes(done.response),
         finished_at=done.finished_at,
         facts=json.dumps(done.facts, sort_keys=True, ensure_ascii=True),
     )
     if len(changed) != 1:
         raise ResponseError(
-            f"journal: attempt {call.attempt} of {call.kind} {call.scope} {call.key} was wanted as begun and not "
+            f"journal: attempt {done.attempt} of {done.kind} {done.scope} {done.key} was wanted as begun and not "
             "finished, got another state; is the same command running twice?"
         )
-    return done
 
 
 def _select() -> Select[Any]:

@@ -23,6 +23,8 @@ class Phrases:
     say : callable
         Takes the name of a text of the table [form] and what its placeholders become; where outputs
         are images, their wording comes first.
+    system : callable
+        Takes a label and returns what its system is called on the form.
     clean : callable
         Takes a text by the study's author; see :func:`spa.study.outputs_reading.cleaned`.
     segments : callable
@@ -35,6 +37,7 @@ class Phrases:
         self._images = study.outputs.kind == "image"
         self._kept: dict[Hashable, Any] = {}
         self.say = lru_cache(KEPT)(self._say)
+        self.system = lru_cache(KEPT)(lambda label: self.say("system_label", label=label))
         self.clean = lru_cache(KEPT)(cleaned)
         self.segments = lru_cache(KEPT)(self._segments)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from spa.errors import StudyError
 from spa.forms.asks import Ask
@@ -24,7 +24,6 @@ from spa.forms.form import (
     Page,
     Question,
     TextAnswer,
-    TextBlock,
 )
 from spa.forms.spoken import exhibits_of, pages_for, said_for_answer, visible_text
 from spa.forms.texts import Texts
@@ -77,11 +76,24 @@ Part = TextPart | ImagePart
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Prompt:
-    """What an LLM is sent: the parts in the order of the form, and the questions that they ask."""
+class Fragment:
+    """Parts that stand together, such as a question with its marker, and their text; ``None`` for an image."""
 
     parts: tuple[Part, ...]
+    text: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompt:
+    """What an LLM is sent: fragments in the order of the form, and the questions that they ask."""
+
+    fragments: tuple[Fragment, ...]
     question_ids: tuple[str, ...]
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """All parts in the order of the form."""
+        return tuple(part for fragment in self.fragments for part in fragment.parts)
 
     def chat_messages(self, answer_format: str = "") -> list[dict[str, Any]]:
         """Return the prompt as one user message of an OpenAI-compatible chat.
@@ -96,17 +108,21 @@ class Prompt:
         StudyError
             If an image cannot be read or is no PNG, JPEG, GIF or WebP.
         """
-        ending = (TextPart(text=f"\n{answer_format}\n", wrapper="answer format"),) if answer_format else ()
+        ending = f"\n{answer_format}\n" if answer_format else ""
+        if all([fragment.text is not None for fragment in self.fragments]):
+            said = "".join([fragment.text or "" for fragment in self.fragments])
+            return [{"role": "user", "content": said + ending}]
         content: list[dict[str, Any]] = []
-        for kind, run in groupby((*self.parts, *ending), type):
-            if kind is TextPart:
-                texts = cast(Iterable[TextPart], run)
-                content.append({"type": "text", "text": "".join([part.text for part in texts])})
+        for is_image, run in groupby(self.fragments, lambda fragment: fragment.text is None):
+            if is_image:
+                images = (part.path for fragment in run for part in fragment.parts if isinstance(part, ImagePart))
+                content += [{"type": "image_url", "image_url": {"url": _data_url(path)}} for path in images]
             else:
-                images = cast(Iterable[ImagePart], run)
-                content += [{"type": "image_url", "image_url": {"url": _data_url(part.path)}} for part in images]
-        if len(content) == 1 and "text" in content[0]:
-            return [{"role": "user", "content": content[0]["text"]}]
+                content.append({"type": "text", "text": "".join([fragment.text or "" for fragment in run])})
+        if content[-1]["type"] == "text":
+            content[-1]["text"] += ending
+        else:
+            content.append({"type": "text", "text": ending})
         return [{"role": "user", "content": content}]
 
 
@@ -116,20 +132,20 @@ def render_prompt(form: Form) -> Prompt:
     An exhibit is sent once; where a page repeats it, its marker, caption and an arrow stand.
     """
     questions = tuple(question.question_id for question in form.questions("everybody"))
-    return Prompt(parts=_parts_of(pages_for(form, "everybody"), ()), question_ids=questions)
+    return Prompt(fragments=_rendered(pages_for(form, "everybody"), ()), question_ids=questions)
 
 
 def render_ask(ask: Ask) -> Prompt:
     """Render what is asked at once; exhibits that the conversation has shown already are not sent again."""
     questions = tuple(question.question_id for question in ask.questions)
-    return Prompt(parts=_parts_of(ask.pages, ask.sent), question_ids=questions)
+    return Prompt(fragments=_rendered(ask.pages, ask.sent), question_ids=questions)
 
 
-def _parts_of(pages: Iterable[Page], sent: Iterable[str]) -> tuple[Part, ...]:
+def _rendered(pages: Iterable[Page], sent: Iterable[str]) -> tuple[Fragment, ...]:
     rendering = _Rendering(sent)
     for page in pages:
         rendering.page(page)
-    return tuple(rendering.parts)
+    return tuple(rendering.fragments)
 
 
 def answer_format(questions: Sequence[Question], texts: Texts) -> str:
@@ -194,74 +210,102 @@ def _values(answer: Answer, texts: Texts, names: str, separator: str) -> str:
 
 
 _LINE = TextPart(text="\n", wrapper="line")
-_ARROW = TextPart(text=" ↑", wrapper="shown above")
-_DASH = TextPart(text="- ", wrapper="answer marker")
 
 
-@lru_cache(maxsize=4096)  # forms of one study say the same under the same ids
-def _own(text: str) -> TextPart:
-    """Return a text of the form's own."""
-    return TextPart(text=text)
+def _together(*parts: TextPart) -> Fragment:
+    return Fragment(parts=parts, text="".join([part.text for part in parts]))
 
 
-@lru_cache(maxsize=4096)
-def _marker(name: str, wrapper: Wrapper) -> TextPart:
-    return TextPart(text=f"[{name}] ", wrapper=wrapper)
+_EMPTY_LINE = _together(_LINE)
 
 
 class _Rendering:
-    """The parts of a prompt, page by page; what stands on several pages is rendered once."""
+    """The fragments of a prompt, page by page."""
 
     def __init__(self, sent: Iterable[str]) -> None:
-        self.parts: list[Part] = []
+        self.fragments: list[Fragment] = []
         self._sent = set(sent)  # exhibits that the conversation has shown
-        self._again: dict[str, tuple[Part, ...]] = {}  # exhibit -> what stands where it is repeated
-        self._offered: dict[int, tuple[Part, ...]] = {}  # identity of an answer, of which the form has few
+        self._offered: dict[int, Fragment] = {}  # identity of an answer, of which the form has few
 
     def page(self, page: Page) -> None:
         """Render one page."""
-        parts = self.parts
-        if parts:
-            parts.append(_LINE)
-        parts += (_marker(page.page_id, "page marker"), _own(page.title), _LINE, _LINE)
+        fragments = self.fragments
+        if fragments:
+            fragments.append(_EMPTY_LINE)
+        fragments.append(_heading(page.page_id, page.title))
         below_answers = False
         for block in page.blocks:
-            if isinstance(block, TextBlock):
-                parts += (_own(block.markdown), _LINE, _LINE)
-            elif isinstance(block, ExhibitsBlock):
+            if isinstance(block, Question):
+                fragments += (_question(block.question_id, block.text), self._answer(block.answer))
+                below_answers = isinstance(block.answer, NumberAnswer | OptionsAnswer)
+                continue
+            if isinstance(block, ExhibitsBlock):
                 if below_answers:
-                    parts.append(_LINE)
+                    fragments.append(_EMPTY_LINE)
                 for exhibit in exhibits_of(block):
-                    parts += self._again.get(exhibit.exhibit_id) or self._exhibit(exhibit)
+                    self._exhibit(exhibit)
             else:
-                marker = _marker(block.question_id, "question marker")
-                parts += (_LINE, marker, _own(block.text), _LINE, *self._answer(block.answer))
-            below_answers = isinstance(block, Question) and isinstance(block.answer, NumberAnswer | OptionsAnswer)
+                fragments.append(_paragraph(block.markdown))
+            below_answers = False
 
-    def _exhibit(self, exhibit: Exhibit) -> Sequence[Part]:
-        """Render an exhibit where it is first met: with what it shows, unless that has been sent before."""
-        named = (_marker(exhibit.exhibit_id, "exhibit marker"), _own(exhibit.caption))
-        self._again[exhibit.exhibit_id] = again = (*named, _ARROW, _LINE)
+    def _exhibit(self, exhibit: Exhibit) -> None:
+        """Render an exhibit where it is first met with what it shows, unless that has been sent before."""
         if exhibit.exhibit_id in self._sent:
-            return again
-        return (*named, _LINE, *_material(exhibit))
+            self.fragments.append(_shown_above(exhibit.exhibit_id, exhibit.caption))
+        else:
+            self._sent.add(exhibit.exhibit_id)
+            self.fragments += (_caption(exhibit.exhibit_id, exhibit.caption), _material(exhibit))
 
-    def _answer(self, answer: Answer) -> tuple[Part, ...]:
+    def _answer(self, answer: Answer) -> Fragment:
         found = self._offered.get(id(answer))
         if found is None:
-            found = self._offered[id(answer)] = _offered(answer)
+            found = self._offered[id(answer)] = _offers(answer)
         return found
 
 
-def _material(exhibit: Exhibit) -> tuple[Part, ...]:
-    return _fenced(visible_text(exhibit)) if exhibit.image is None else (ImagePart(path=exhibit.image),)
+# Forms of one study say the same under the same ids, so that what they say is kept.
 
 
-@lru_cache(maxsize=1024)  # an output is shown to many, and in the question conversation again for every question
-def _fenced(text: str) -> tuple[Part, ...]:
+@lru_cache(maxsize=4096)
+def _heading(page_id: str, title: str) -> Fragment:
+    return _together(TextPart(text=f"[{page_id}] ", wrapper="page marker"), TextPart(text=title), _LINE, _LINE)
+
+
+@lru_cache(maxsize=1024)
+def _paragraph(markdown: str) -> Fragment:
+    return _together(TextPart(text=markdown), _LINE, _LINE)
+
+
+@lru_cache(maxsize=4096)
+def _question(question_id: str, text: str) -> Fragment:
+    marker = TextPart(text=f"[{question_id}] ", wrapper="question marker")
+    return _together(_LINE, marker, TextPart(text=text), _LINE)
+
+
+@lru_cache(maxsize=4096)
+def _caption(exhibit_id: str, caption: str) -> Fragment:
+    return _together(TextPart(text=f"[{exhibit_id}] ", wrapper="exhibit marker"), TextPart(text=caption), _LINE)
+
+
+@lru_cache(maxsize=4096)
+def _shown_above(exhibit_id: str, caption: str) -> Fragment:
+    marker, named, line = _caption(exhibit_id, caption).parts
+    return Fragment(
+        parts=(marker, named, TextPart(text=" ↑", wrapper="shown above"), line), text=f"[{exhibit_id}] {caption} ↑\n"
+    )
+
+
+def _material(exhibit: Exhibit) -> Fragment:
+    if exhibit.image is None:
+        return _fenced(visible_text(exhibit))
+    return Fragment(parts=(ImagePart(path=exhibit.image),), text=None)
+
+
+@lru_cache(maxsize=1024)
+def _fenced(text: str) -> Fragment:
     """Render a text between fences longer than any that stands in it."""
     fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
-    return (
+    return _together(
         TextPart(text=f"{fence}\n", wrapper="fence"),
         TextPart(text=text),
         TextPart(text=f"\n{fence}\n", wrapper="fence"),
@@ -270,14 +314,14 @@ def _fenced(text: str) -> tuple[Part, ...]:
 
 
 @lru_cache(maxsize=1024)  # the questions of a study are answered in few ways
-def _offered(answer: Answer) -> tuple[Part, ...]:
+def _offers(answer: Answer) -> Fragment:
     """Render what is offered as an answer."""
     coded = isinstance(answer, OptionsAnswer) and any(option.value != option.text for option in answer.options)
-    parts: list[Part] = []
+    parts: list[TextPart] = []
     for said in said_for_answer(answer):
         value = f"{json.dumps(said.value, ensure_ascii=False)}: " if coded else ""
         parts += (TextPart(text=f"- {value}", wrapper="answer marker"), TextPart(text=said.text), _LINE)
-    return tuple(parts)
+    return _together(*parts)
 
 
 def _data_url(path: Path) -> str:

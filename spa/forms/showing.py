@@ -43,7 +43,7 @@ class Showing:
 
     def system(self, label: str) -> str:
         """Return what a system is called on the form."""
-        return self.phrases.say("system_label", label=label)
+        return self.phrases.system(label)
 
     def asked(self, elicitation: Elicitation) -> tuple[str, ...]:
         """Return the criteria of an elicitation in the order asked."""

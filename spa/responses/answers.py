@@ -56,7 +56,7 @@ def payload_from_pairs(pairs: Iterable[tuple[str, object]]) -> dict[str, object]
 
 def parse_answers(questions: Iterable[Question], payload: Mapping[str, object]) -> tuple[Response | Missing, ...]:
     """Parse a payload into one ``Response`` or ``Missing`` a question, in the order of the questions."""
-    return tuple(parse_answer(question, payload.get(question.question_id)) for question in questions)
+    return tuple([parse_answer(question, payload.get(question.question_id)) for question in questions])
 
 
 def unknown_keys(questions: Iterable[Question], payload: Mapping[str, object]) -> tuple[str, ...]:

@@ -32,11 +32,11 @@ MOST = 128  # pieces of work in one transaction, so that nobody waits for hundre
 class Writer(Protocol):
     """Runs the writes of many tasks; each goes on when its own is on disk."""
 
-    async def write(self, work: Callable[[Connection], T]) -> T:
-        """Run ``work`` in a transaction and return its result when it is on disk; its error undoes it alone.
+    def write(self, work: Callable[[Connection], T]) -> asyncio.Future[T]:
+        """Run ``work`` in a transaction; its result is there when it is on disk, its error undoes it alone.
 
-        Work that fails, or shares a transaction with work that does, may be run more than once: it must
-        change nothing but the database.
+        Works are run in the order in which they are given, whether anybody waits for them or not. Work that fails, or
+        shares a transaction with work that does, may be run more than once: it must change nothing but the database.
         """
 
     def close(self) -> None:
@@ -71,14 +71,14 @@ class _Batches:
             self._closed = True
         self._thread.shutdown()
 
-    async def _run(self, work: Callable[[Connection], T]) -> T:
+    def _run(self, work: Callable[[Connection], T]) -> asyncio.Future[T]:
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         with self._lock:
             self._waiting.append(Piece(work, future))
             begin, self._busy = not self._busy, True
         if begin:
             self._next()
-        return await future
+        return future
 
     def _next(self) -> None:
         """Start on what waits; only whoever made the thread busy, or the thread itself, calls this."""
@@ -154,13 +154,13 @@ class LoopWriter:
         """Begin nothing more; whoever waits has gone with the loop."""
         self._waiting = []
 
-    async def write(self, work: Callable[[Connection], T]) -> T:
-        """Run ``work`` and return its result when it is on disk; see :class:`Writer`."""
+    def write(self, work: Callable[[Connection], T]) -> asyncio.Future[T]:
+        """Run ``work``; its result is there when it is on disk; see :class:`Writer`."""
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._waiting.append(Piece(work, future))
         if len(self._waiting) == 1:
             self._committing = asyncio.create_task(self._commit_all())
-        return await future
+        return future
 
     async def _commit_all(self) -> None:
         await asyncio.sleep(self._pause)
@@ -200,13 +200,9 @@ class BatchedWriter(_Batches):
     def __init__(self, store: Store, *, pause: float = 0.0) -> None:
         super().__init__(store.transaction, pause)
 
-    async def write(self, work: Callable[[Connection], T]) -> T:
-        """Run ``work`` in a transaction and return its result when it is on disk; its error undoes it alone.
-
-        Work that fails, or shares a transaction with work that does, may be run more than once: it must
-        change nothing but the database.
-        """
-        return await self._run(work)
+    def write(self, work: Callable[[Connection], T]) -> asyncio.Future[T]:
+        """Run ``work``; its result is there when it is on disk; see :class:`Writer`."""
+        return self._run(work)
 
 
 class BatchedReader(_Batches):
@@ -215,6 +211,6 @@ class BatchedReader(_Batches):
     def __init__(self, store: Store) -> None:
         super().__init__(store.reading, 0.0)
 
-    async def read(self, work: Callable[[Connection], T]) -> T:
-        """Run ``work`` and return its result."""
-        return await self._run(work)
+    def read(self, work: Callable[[Connection], T]) -> asyncio.Future[T]:
+        """Run ``work``; its result is there when it has run."""
+        return self._run(work)

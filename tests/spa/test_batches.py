@@ -112,7 +112,7 @@ def test_a_mistake_in_one_piece_of_work_is_its_own(store: Store) -> None:
 def test_a_task_that_gives_up_waiting_does_not_hold_up_the_others(store: Store, kind: Kind) -> None:
     async def many() -> int:
         writer = kind(store)
-        slow = [asyncio.create_task(writer.write(lambda c: c.scalar(text("SELECT 1")))) for _ in range(3)]
+        slow = [(writer.write(lambda c: c.scalar(text("SELECT 1")))) for _ in range(3)]
         await asyncio.sleep(0)
         slow[1].cancel()
         await asyncio.gather(*slow, return_exceptions=True)
@@ -177,7 +177,7 @@ def test_a_loop_that_has_ended_holds_up_nobody_else(store: Store) -> None:
     writer = BatchedWriter(store, pause=0.2)
 
     async def leaves() -> None:
-        task = asyncio.create_task(writer.write(lambda connection: time.sleep(0.3)))
+        task = writer.write(lambda connection: time.sleep(0.3))
         await asyncio.sleep(0.25)  # by now the work is under way
         task.cancel()
 
@@ -194,9 +194,9 @@ def test_closing_begins_nothing_that_waits(store: Store, caplog: pytest.LogCaptu
 
     async def many() -> None:
         writer = BatchedWriter(store)
-        first = asyncio.create_task(writer.write(lambda connection: time.sleep(0.3)))
+        first = writer.write(lambda connection: time.sleep(0.3))
         await asyncio.sleep(0.1)
-        second = asyncio.create_task(writer.write(lambda connection: written.append(2)))
+        second = writer.write(lambda connection: written.append(2))
         await asyncio.sleep(0)
         second.cancel()
         writer.close()

@@ -43,7 +43,7 @@ TRIES_BUSY = 10  # where it says that there are too many
 GIVING_UP = 8  # visits in a row that nobody answered: the endpoint is down
 
 TOGETHER = 0.005  # seconds that a record waits for others; a model takes a hundred times as long to answer
-YOUNG = 20_000  # new objects after which Python looks for cycles among them; its default is 700
+YOUNG = 100_000  # new objects after which Python looks for cycles among them; its default is 700
 
 
 class Forms(Protocol):
@@ -162,6 +162,8 @@ class RatingRun:
         self._waiting = waiting
         self._in_a_row = 0
         self._stopped = False
+        self._saving: set[asyncio.Future[None]] = set()  # records that nobody waits for yet
+        self._lost: BaseException | None = None  # with which one of them could not be kept
         self._to_give: set[str] = set()  # submission ids of visits whose lease goes with their first call
         self.summary = RatingSummary(rater=rater_id)
 
@@ -188,10 +190,17 @@ class RatingRun:
         with self._stopped_by_hand(), closing(self._writer), fewer_collections():
             async with self._endpoint:
                 ends = await asyncio.gather(*(work(waiting) for _ in range(most)), return_exceptions=True)
+            await asyncio.gather(*self._saving, return_exceptions=True)
         for end in ends:
             if isinstance(end, BaseException):
                 raise end
+        self._refuse_loss()
         return self.summary
+
+    def _refuse_loss(self) -> None:
+        """Raise the error with which an earlier record could not be kept."""
+        if self._lost is not None:
+            raise self._lost
 
     @contextmanager
     def _stopped_by_hand(self) -> Iterator[None]:
@@ -237,7 +246,7 @@ class RatingRun:
                 self.summary.unfinished[outcome] += 1
                 return
         if asked_before:
-            await self._writer.write(lambda c: self._complete(c, talk, lease))
+            self._save(lambda connection: self._complete(connection, talk, lease))
         self.summary.count(talk.answers)
 
     async def _ask(self, talk: Talk, lease: Lease) -> tuple[Talk, str | None]:
@@ -279,23 +288,36 @@ class RatingRun:
 
         async with self._allowance.place() as place:
             begun = await self._writer.write(begin)
+            self._refuse_loss()
             self._to_give.discard(lease.submission_id)
             reply = place.reply = await self._endpoint.ask(request)
         outcome = talk.outcome_of(begun, reply)
         cost = self._purse.pay(aside, reply)
         facts = reply.facts if cost is None else {**reply.facts, "cost": cost}
 
-        def save(connection: Connection) -> Talk:
-            done = journal.finish(connection, begun, outcome, response=reply.body, facts=facts)
-            further = talk.after(done)
+        done = journal.ended(begun, outcome, response=reply.body, facts=facts)
+        further = talk.after(done)
+
+        def save(connection: Connection) -> None:
+            journal.keep(connection, done)
             if further.is_over:
                 self._complete(connection, further, lease)
-            return further
 
-        after = await self._writer.write(save)
+        self._save(save)
         self.summary.paid(outcome, reply, self._purse)
         self._tell()
-        return after, reply
+        return further, reply
+
+    def _save(self, work: Callable[[Connection], None]) -> None:
+        """Write down what came of a request; the next one waits for it, as its own record is written after it."""
+        saving = self._writer.write(work)
+        self._saving.add(saving)
+        saving.add_done_callback(self._saved)
+
+    def _saved(self, saving: asyncio.Future[None]) -> None:
+        self._saving.discard(saving)
+        if not saving.cancelled():
+            self._lost = self._lost or saving.exception()
 
     def _give(self, connection: Connection, lease: Lease) -> None:
         if lease.submission_id in self._to_give:

@@ -36,13 +36,9 @@ class Settled:
     """Where a rater stands with one ask after some calls."""
 
     answers: tuple[Response | Missing, ...]  # one a question, in the order of the form
+    missing: tuple[Missing, ...]  # those of them that are no usable answer so far
     turns: tuple[Turn, ...]
     closed: bool  # the last turn was a refusal or broke off: asking again would only cost
-
-    @property
-    def missing(self) -> tuple[Missing, ...]:
-        """Questions without a usable answer so far."""
-        return tuple(answer for answer in self.answers if isinstance(answer, Missing))
 
     def is_final(self, attempts: int) -> bool:
         """Tell whether nothing is to be asked any more: all is answered, or the attempts are used up."""
@@ -57,22 +53,27 @@ def settle(questions: Sequence[Question], calls: Iterable[Call], way: Way) -> Se
     settled: dict[str, Response | Missing] = {}
     turns: list[Turn] = []
     closed = False
+    open_questions = questions
     for call in calls:
         if call.outcome not in SPOKEN or call.response is None:
             continue
         reply = read_body(call.response)
-        open_questions = [
-            question for question in questions if not isinstance(settled.get(question.question_id), Response)
-        ]
         answers = read_answers(open_questions, reply, way)
         settled.update({answer.question_id: answer for answer in answers})
-        missing = tuple(answer for answer in answers if isinstance(answer, Missing))
+        missing = missing_of(answers)
+        left = {answer.question_id for answer in missing}
+        open_questions = [question for question in open_questions if question.question_id in left]
         turns.append(Turn(text=reply.text, missing=missing))
         closed = reply.outcome in ("refused", "truncated")
         if way.readout == "logit" and reply.outcome == "answered":
             closed = True  # the probabilities would be the same again
-    answers = tuple(settled.get(question.question_id) or not_asked(question) for question in questions)
-    return Settled(answers=answers, turns=tuple(turns), closed=closed)
+    answers = tuple([settled.get(question.question_id) or not_asked(question) for question in questions])
+    return Settled(answers=answers, missing=missing_of(answers), turns=tuple(turns), closed=closed)
+
+
+def missing_of(answers: Iterable[Response | Missing]) -> tuple[Missing, ...]:
+    """Return the answers that cannot be used."""
+    return tuple([answer for answer in answers if isinstance(answer, Missing)])
 
 
 def not_asked(question: Question) -> Missing:
