@@ -123,7 +123,7 @@ class _Numbering:
 
     def __init__(self, phrases: Phrases) -> None:
         self.clean = phrases.clean
-        self.exhibits: dict[str, tuple[int, Exhibit]] = {}  # by the id given when it was made: its place and itself
+        self.exhibits: dict[str, tuple[int, Exhibit, Exhibit]] = {}  # by the id with which it was made
         self.shown = 0  # how many of them stand on earlier pages
         self.questions = 0
 
@@ -150,22 +150,22 @@ class _Numbering:
         return self._exhibits(block)
 
     def _exhibits(self, block: ExhibitsBlock) -> ExhibitsBlock:
-        made = exhibits_of(block)
-        found = [self._exhibit(exhibit) for exhibit in made]
-        repeated = all([place < self.shown for place, _ in found])
-        if repeated == block.repeated and all([own is exhibit for (_, own), exhibit in zip(found, made, strict=True)]):
+        places = [self.exhibits.get(exhibit.exhibit_id) or self._place(exhibit) for exhibit in exhibits_of(block)]
+        repeated, as_made = True, True
+        for place, exhibit, made in places:
+            repeated = repeated and place < self.shown
+            as_made = as_made and exhibit is made
+        if as_made and repeated == block.repeated:
             return block  # it was made as it is numbered, as most are
-        numbered = tuple([own for _, own in found])
+        numbered = tuple([exhibit for _, exhibit, _ in places])
         if block.heading is None:
             return ExhibitsBlock(heading=None, exhibits=numbered, repeated=repeated)
         return ExhibitsBlock(heading=numbered[0], exhibits=numbered[1:], repeated=repeated)
 
-    def _exhibit(self, exhibit: Exhibit) -> tuple[int, Exhibit]:
-        made = exhibit.exhibit_id
-        found = self.exhibits.get(made)
-        if found is None:
-            place = len(self.exhibits)
-            number = f"e{place + 1}"
-            found = place, exhibit if made == number else replace(exhibit, exhibit_id=number)
-            self.exhibits[made] = found
+    def _place(self, made: Exhibit) -> tuple[int, Exhibit, Exhibit]:
+        """Give an exhibit its number: its place on the form, itself under that number, and as it was made."""
+        place = len(self.exhibits)
+        number = f"e{place + 1}"
+        exhibit = made if made.exhibit_id == number else replace(made, exhibit_id=number)
+        self.exhibits[made.exhibit_id] = found = place, exhibit, made
         return found
