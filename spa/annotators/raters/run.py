@@ -188,9 +188,11 @@ class RatingRun:
                 self._tell()
 
         with self._stopped_by_hand(), closing(self._writer), fewer_collections():
-            async with self._endpoint:
-                ends = await asyncio.gather(*(work(waiting) for _ in range(most)), return_exceptions=True)
-            await asyncio.gather(*self._saving, return_exceptions=True)
+            try:
+                async with self._endpoint:
+                    ends = await asyncio.gather(*(work(waiting) for _ in range(most)), return_exceptions=True)
+            finally:
+                await asyncio.gather(*self._saving, return_exceptions=True)
         for end in ends:
             if isinstance(end, BaseException):
                 raise end
@@ -246,8 +248,9 @@ class RatingRun:
                 self.summary.unfinished[outcome] += 1
                 return
         if asked_before:
-            self._save(lambda connection: self._complete(connection, talk, lease))
-        self.summary.count(talk.answers)
+            self._save(
+                lambda connection: self._complete(connection, talk, lease), lambda: self.summary.count(talk.answers)
+            )
 
     async def _ask(self, talk: Talk, lease: Lease) -> tuple[Talk, str | None]:
         """Put what is open until the endpoint answers; return the outcome too where it does not."""
@@ -294,7 +297,6 @@ class RatingRun:
         outcome = talk.outcome_of(begun, reply)
         cost = self._purse.pay(aside, reply)
         facts = reply.facts if cost is None else {**reply.facts, "cost": cost}
-
         done = journal.ended(begun, outcome, response=reply.body, facts=facts)
         further = talk.after(done)
 
@@ -303,21 +305,33 @@ class RatingRun:
             if further.is_over:
                 self._complete(connection, further, lease)
 
-        self._save(save)
-        self.summary.paid(outcome, reply, self._purse)
-        self._tell()
+        def count() -> None:
+            self.summary.paid(outcome, reply, self._purse)
+            if further.is_over:
+                self.summary.count(further.answers)
+
+        self._save(save, count)
         return further, reply
 
-    def _save(self, work: Callable[[Connection], None]) -> None:
-        """Write down what came of a request; the next one waits for it, as its own record is written after it."""
+    def _save(self, work: Callable[[Connection], None], count: Callable[[], None]) -> None:
+        """Write down what came of a request, and count it when it is on disk.
+
+        Nobody waits for that but the next request, whose own record is written after it.
+        """
         saving = self._writer.write(work)
         self._saving.add(saving)
-        saving.add_done_callback(self._saved)
 
-    def _saved(self, saving: asyncio.Future[None]) -> None:
-        self._saving.discard(saving)
-        if not saving.cancelled():
-            self._lost = self._lost or saving.exception()
+        def saved(saving: asyncio.Future[None]) -> None:
+            self._saving.discard(saving)
+            if saving.cancelled():
+                return
+            if (error := saving.exception()) is not None:
+                self._lost, self._stopped = self._lost or error, True
+                return
+            count()
+            self._tell()
+
+        saving.add_done_callback(saved)
 
     def _give(self, connection: Connection, lease: Lease) -> None:
         if lease.submission_id in self._to_give:

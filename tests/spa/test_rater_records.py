@@ -1,0 +1,74 @@
+"""What came of a request is written while the rater goes on: it counts when it is on disk, and none is lost unseen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spa import journal
+from spa.annotators.raters.endpoints.chat import ChatEndpoint
+from spa.annotators.raters.run import rate_assignments
+from spa.annotators.raters.summary import RatingSummary
+from spa.annotators.raters.visits import KIND
+from spa.errors import ResponseError
+from spa.journal import STARTED, Journal
+from spa.study.raters import Rater, asked_ways
+from tests.spa.rater_bench import rater_bench
+from tests.spa.scripted_server import http, middle, scripted
+from tests.spa.test_llm import Bench, PlainWording
+
+VISITS = 6
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    with rater_bench(tmp_path, assignments=VISITS) as made:
+        yield made
+
+
+@pytest.mark.parametrize("concurrency", [1, 3])
+def test_a_record_that_cannot_be_kept_ends_the_run_before_the_next_request(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, concurrency: int
+) -> None:
+    keep, refused = journal.keep, list[str]()
+
+    def full(connection: Any, done: journal.Call) -> None:
+        if done.scope.endswith("a00002"):
+            refused.append(done.scope)
+            raise ResponseError("s.sqlite: the disk is full")
+        keep(connection, done)
+
+    with scripted(lambda asked: http(middle(asked))) as served:
+        monkeypatch.setattr(journal, "keep", full)
+        with pytest.raises(ResponseError, match="the disk is full"):
+            bench.rate(served.url, concurrency=concurrency, conversation="form")
+        assert refused
+        assert len(served.asked) <= 2 * concurrency  # those under way; a single one begins none after the loss
+        kept = [call.scope for call in Journal(bench.store).every(KIND) if call.outcome == "ok"]
+        assert len(kept) == len(served.asked) - 1  # the others were kept, though they shared a transaction with it
+        monkeypatch.setattr(journal, "keep", keep)
+        summary = bench.rate(served.url, concurrency=concurrency, conversation="form")
+    assert summary.finished + summary.finished_before == VISITS
+    calls = list(Journal(bench.store).every(KIND))
+    assert 1 <= sum(call.outcome == STARTED for call in calls) <= 1 + concurrency  # the one lost, and those not sent
+    assert len({call.scope for call in calls if call.outcome == "ok"}) == VISITS
+
+
+def test_nothing_is_counted_before_it_is_on_disk(bench: Bench) -> None:
+    seen: list[tuple[int, int]] = []
+
+    def progress(summary: RatingSummary) -> None:
+        calls = Journal(bench.store).every(KIND)
+        seen.append((summary.requests, sum(call.outcome != STARTED for call in calls)))
+        assert summary.finished <= len(list(bench.store.submissions()))
+
+    with scripted(lambda asked: http(middle(asked))) as served:
+        rater = Rater(id="judge", model="m", base_url=served.url, concurrency=3)
+        endpoint = ChatEndpoint(rater, environment={})
+        rate_assignments(bench, asked_ways(rater), PlainWording(), endpoint=endpoint, progress=progress)
+    assert seen
+    assert all(told <= kept for told, kept in seen)
+    assert seen[-1] == (VISITS, VISITS)
