@@ -37,19 +37,16 @@ from spa.responses.store_schema import (
 from spa.responses.submission import AnnotatorKind, Asked, Submission
 
 CHUNK = 500  # rows written or read at once, so that memory stays flat
-# Statements that are run for every visit of a rater
-_OPEN = Prepared(
-    select(submissions.c.number, submissions.c.assignment_id, submissions.c.annotator_id)
+# Run for every visit of a rater: it ends one that is open and its annotator's
+_COMPLETE = Prepared(
+    update(submissions)
     .where(
         submissions.c.submission_id == bindparam("visit"),
+        submissions.c.assignment_id == bindparam("of_assignment"),
+        submissions.c.annotator_id == bindparam("of_annotator"),
         submissions.c.outcome.is_(None),
         submissions.c.seat.is_not(None),
     )
-    .with_for_update()
-)
-_COMPLETE = Prepared(
-    update(submissions)
-    .where(submissions.c.number == bindparam("of_number"))
     .values(
         outcome=COMPLETED,
         extra=False,
@@ -57,6 +54,7 @@ _COMPLETE = Prepared(
         completion_code=bindparam("code"),
         seconds=bindparam("took"),
     )
+    .returning(submissions.c.number)
 )
 
 
@@ -213,11 +211,17 @@ class Store(StoreOfBuilds, StoreOfPeople):
     def complete_within(self, connection: Connection, submission: Submission, *, completion_code: str) -> str:
         """Do what :meth:`complete` does inside a :meth:`transaction` of the caller's."""
         now = time.time()
-        for number, *whose in _OPEN.rows(connection, visit=submission.submission_id):
-            if whose == [submission.assignment_id, submission.annotator_id]:
-                save_answers(connection, number, submission.answers)
-                _COMPLETE.rows(connection, of_number=number, now=now, code=completion_code, took=submission.seconds)
-                return completion_code
+        for (number,) in _COMPLETE.rows(
+            connection,
+            visit=submission.submission_id,
+            of_assignment=submission.assignment_id,
+            of_annotator=submission.annotator_id,
+            now=now,
+            code=completion_code,
+            took=submission.seconds,
+        ):
+            save_answers(connection, number, submission.answers)
+            return completion_code
         ended = self.finish_within(connection, submission, COMPLETED, completion_code, now=now)
         return str(ended.completion_code)
 
