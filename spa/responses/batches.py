@@ -2,7 +2,7 @@
 
 One synchronisation of the disk then serves all who wait for it, and the promise to each is the same: it
 goes on when its own work is on disk. A server hands the work to a thread, so that it goes on serving; a run whose
-tasks all wait for their writes does it in its event loop, which takes less than half of the processor's time.
+tasks all wait for their writes does it in its event loop, which takes less of the processor's time.
 """
 
 from __future__ import annotations
@@ -158,15 +158,15 @@ class LoopWriter:
         """Run ``work``; its result is there when it is on disk; see :class:`Writer`."""
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._waiting.append(Piece(work, future))
-        if len(self._waiting) == 1:
+        if self._committing is None or self._committing.done():
             self._committing = asyncio.create_task(self._commit_all())
         return future
 
     async def _commit_all(self) -> None:
-        await asyncio.sleep(self._pause)
-        waiting, self._waiting = self._waiting, []
-        for start in range(0, len(waiting), MOST):
-            batch = [piece for piece in waiting[start : start + MOST] if not piece.future.cancelled()]
+        while self._waiting:
+            await asyncio.sleep(self._pause)
+            taken, self._waiting = self._waiting[:MOST], self._waiting[MOST:]
+            batch = [piece for piece in taken if not piece.future.cancelled()]
             if not await self._is_settled(batch):
                 for piece in batch:  # one of them failed, and each gets a transaction of its own
                     await self._is_settled([piece])

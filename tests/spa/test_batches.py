@@ -173,6 +173,33 @@ def test_more_than_fit_into_one_transaction_are_all_written(store: Store) -> Non
     assert store.meta("n299") == "x"
 
 
+@KINDS
+def test_works_are_run_in_the_order_in_which_they_came_also_after_a_failure(store: Store, kind: Kind) -> None:
+    done: list[int] = []
+
+    def work(number: int) -> Callable[[Connection], None]:
+        def write(connection: Connection) -> None:
+            if number == 5:
+                raise ResponseError("five")
+            connection.execute(insert(meta).values(name=f"n{number}", value="x"))
+
+        return write
+
+    async def many() -> None:
+        writer = kind(store)
+        writes = []
+        for number in range(20):
+            written = writer.write(work(number))
+            written.add_done_callback(lambda _, number=number: done.append(number))  # type: ignore[misc]
+            writes.append(written)
+            if number % 4 == 0:
+                await asyncio.sleep(0)
+        await asyncio.gather(*writes, return_exceptions=True)
+
+    asyncio.run(many())
+    assert done == list(range(20))
+
+
 def test_a_loop_that_has_ended_holds_up_nobody_else(store: Store) -> None:
     writer = BatchedWriter(store, pause=0.2)
 
