@@ -32,10 +32,11 @@ def pace_of(visits: Iterable[Visit], pay: Decimal | None) -> list[PacePoint]:
     visits : iterable of Visit
         Visits of people; simulated annotators count only where nobody else came, late answers not at all.
     pay : Decimal or None
-        For one form, in major units.
+        For one form, in major units; what that makes an hour is left out of simulated annotators.
     """
     visits = list(visits)
     kinds = timed_kinds(visits)
+    earned = pay if "human" in kinds else None
     done = sorted(
         (visit.completed_at, visit.completed_at - visit.leased_at)
         for visit in visits
@@ -45,7 +46,7 @@ def pace_of(visits: Iterable[Visit], pay: Decimal | None) -> list[PacePoint]:
     points = []
     for at, took in done:
         insort(seconds, took)
-        points.append(_point(at, seconds, pay))
+        points.append(_point(at, seconds, earned))
     step = -(-len(points) // MOST_POINTS)
     return [*points[: -1 : max(1, step)], *points[-1:]]
 

@@ -74,7 +74,7 @@ def summarise_visits(visits: Iterable[Visit], *, assignments: int, people: Peopl
     -------
     Status
         The counts by source and group, medians and pay; simulated annotators are timed only where nobody
-        else came.
+        else came, and their time says nothing of pay.
     """
     visits = list(visits)
     timed = timed_kinds(visits)
@@ -116,7 +116,7 @@ def summarise_visits(visits: Iterable[Visit], *, assignments: int, people: Peopl
         planned_minutes=people.minutes,
         pay=people.pay,
         currency=people.currency,
-        hourly_pay=hourly_pay(people.pay, typical),
+        hourly_pay=hourly_pay(people.pay, typical) if "human" in timed else None,  # nobody pays simulated annotators
         planned_hourly_pay=hourly_pay(people.pay, people.minutes),
         expected_end=_expected_end(sorted(ends), places - done, now),
     )

@@ -17,6 +17,7 @@ from streamlit_app import loading
 from streamlit_app.showing import plain, show_counts
 
 EVERY = 15  # seconds between two looks at the store
+SHORT = 60_000.0  # milliseconds; simulated annotators are done in less
 LOW_PAY = {"GBP": 6.0, "USD": 8.0}  # least pay an hour that Prolific allows
 FEWEST_POINTS = 3  # forms handed in from which a curve says something
 UNKNOWN = "\N{EN DASH}"
@@ -95,6 +96,8 @@ def _curves(visits: list[Visit], status: Status) -> None:
 def _curve(rows: list[dict[str, float]], title: str, against: float | None, words: str) -> None:
     own = {"title": None, "scale": {"zero": True}, "axis": {"tickCount": 4}}
     came = {"title": None, "scale": {"type": "utc"}, "axis": {"tickCount": 4, "grid": False}}
+    if rows[-1]["at"] - rows[0]["at"] < SHORT:
+        came["axis"] = {**came["axis"], "format": "%H:%M:%S"}  # else parts of a second stand there without it
     line = {
         "data": {"values": rows},
         "mark": {"type": "line", "interpolate": "step-after", "color": "#0072B2"},

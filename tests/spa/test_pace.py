@@ -48,7 +48,8 @@ def test_late_answers_and_simulated_annotators_beside_people_do_not_count() -> N
     visits = [handed_in(2e9, 60), handed_in(2e9 + 1, 600, extra=True), handed_in(2e9 + 2, 1, "simulated")]
     (point,) = pace_of(visits, None)
     assert (point.handed_in, point.median_minutes, point.hourly_pay) == (1, 1.0, None)
-    assert [each.handed_in for each in pace_of([handed_in(2e9 + 2, 1, "simulated")], None)] == [1]
+    (alone,) = pace_of([handed_in(2e9 + 2, 1, "simulated")], Decimal("3.00"))
+    assert (alone.handed_in, alone.hourly_pay) == (1, None)  # a form a second is no wage
 
 
 def test_a_long_curve_is_thinned_and_keeps_its_end() -> None:

@@ -65,6 +65,15 @@ def test_visits_are_counted_once_and_times_become_minutes_pay_and_an_end(tmp_pat
     assert (late.free, late.expected_end) == (0, 25 * MINUTE)
 
 
+def test_the_time_of_simulated_annotators_says_nothing_of_pay(tmp_path: Path) -> None:
+    with Store.create(tmp_path / "s.sqlite") as store:
+        store.save_build("f", draws(5))
+        lease = store.admit(source="link", person="robot", now=0.0, annotator_kind="simulated")
+        store.finish(submission_of(lease), COMPLETED, "C", now=MINUTE)
+        found = summarise_visits(store.visits(), assignments=5, people=PEOPLE, now=2 * MINUTE)
+    assert (found.median_minutes, found.hourly_pay, found.planned_hourly_pay) == (1.0, None, Decimal("12.00"))
+
+
 def test_the_command_tells_it_and_writes_json(tmp_path: Path) -> None:
     path = build(tmp_path, STUDY.replace("people.annotators = 6", 'people = {annotators = 6, pay = "2.00"}'))
     empty = CliRunner().invoke(main, ["status", str(path)])

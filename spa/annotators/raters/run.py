@@ -193,6 +193,7 @@ class RatingRun:
                     ends = await asyncio.gather(*(work(waiting) for _ in range(most)), return_exceptions=True)
             finally:
                 await asyncio.gather(*self._saving, return_exceptions=True)
+            self._tell()
         for end in ends:
             if isinstance(end, BaseException):
                 raise end
@@ -311,6 +312,7 @@ class RatingRun:
                 self.summary.count(further.answers)
 
         self._save(save, count)
+        self._tell()
         return further, reply
 
     def _save(self, work: Callable[[Connection], None], count: Callable[[], None]) -> None:
@@ -329,7 +331,6 @@ class RatingRun:
                 self._lost, self._stopped = self._lost or error, True
                 return
             count()
-            self._tell()
 
         saving.add_done_callback(saved)
 
