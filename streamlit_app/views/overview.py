@@ -95,9 +95,10 @@ def _curves(visits: list[Visit], status: Status) -> None:
 
 def _curve(rows: list[dict[str, float]], title: str, against: float | None, words: str) -> None:
     own = {"title": None, "scale": {"zero": True}, "axis": {"tickCount": 4}}
-    came = {"title": None, "scale": {"type": "utc"}, "axis": {"tickCount": 4, "grid": False}}
+    axis: dict[str, Any] = {"tickCount": 4, "grid": False}
     if rows[-1]["at"] - rows[0]["at"] < SHORT:
-        came["axis"] = {**came["axis"], "format": "%H:%M:%S"}  # else parts of a second stand there without it
+        axis["format"] = "%H:%M:%S"  # else parts of a second stand there without it
+    came = {"title": None, "scale": {"type": "utc"}, "axis": axis}
     line = {
         "data": {"values": rows},
         "mark": {"type": "line", "interpolate": "step-after", "color": "#0072B2"},

@@ -1,7 +1,8 @@
 """Kill a survey server at random moments under load and count what it had acknowledged and lost.
 
 One *trial* is one ``kill -9``. The server runs in a child that is forked with everything imported, so
-that a trial costs its work and not its start; the socket stays open in between, as behind systemd.
+that a trial costs its work and not its start; the socket stays open in between, as behind systemd. The parent is a
+program of its own without threads: one that is forked while another thread holds a lock never gets it.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -64,12 +66,12 @@ def kill_often(database: str, *, trials: int, annotators: int, seed: int, folder
         serving = opened
     with listening() as (bound, url), annotators_at(url, acknowledged, annotators, seed) as crowd:
         for _ in range(trials):
-            with forked_server(serving, target, bound):
-                wait_for_answer(url)
+            with forked_server(serving, target, bound) as child:
+                wait_for_answer(url, child)
                 wait_for_work(acknowledged, chance.randrange(MOST_WORK))
                 time.sleep(chance.uniform(0, AFTER))
-        with forked_server(serving, target, bound):
-            wait_for_answer(url)
+        with forked_server(serving, target, bound) as child:
+            wait_for_answer(url, child)
             time.sleep(REST)
             crowd.send_signal(signal.SIGTERM)
             said, _ = crowd.communicate(timeout=START_LIMIT)
@@ -119,6 +121,7 @@ def forked_server(serving: Workspace, target: str, bound: socket.socket) -> Iter
         try:
             serve(serving, target, bound)
         finally:
+            traceback.print_exc()
             os._exit(1)  # never back into the parent's code
     try:
         yield child
@@ -134,8 +137,8 @@ def serve(serving: Workspace, target: str, bound: socket.socket) -> None:
         run(create_app(own), Listener(socket=bound, address=""))
 
 
-def wait_for_answer(url: str) -> None:
-    """Wait until the server answers, however busy the machine is."""
+def wait_for_answer(url: str, child: int) -> None:
+    """Wait until the server of a child answers, however busy the machine is."""
     host, _, port = url.removeprefix("http://").rstrip("/").partition(":")
     deadline = time.monotonic() + START_LIMIT
     while time.monotonic() < deadline:
@@ -143,7 +146,18 @@ def wait_for_answer(url: str) -> None:
             asking.sendall(b"GET /health HTTP/1.0\r\nhost: x\r\n\r\n")
             if b" 200 " in asking.recv(100):
                 return
-    raise AssertionError(f"{url}: no answer within {START_LIMIT} s")
+    raise AssertionError(f"{url}: no answer within {START_LIMIT} s; {state_of(child)}")
+
+
+def state_of(child: int) -> str:
+    """Return what Linux says a process is doing: whether it lives, and what it waits for."""
+    try:
+        lines = Path(f"/proc/{child}/status").read_text().splitlines()
+        waits = Path(f"/proc/{child}/wchan").read_text()
+    except OSError as error:
+        return f"process {child}: {error}"
+    said = [" ".join(line.split()) for line in lines if line.startswith(("State", "Threads"))]
+    return f"process {child}: {', '.join(said)}, waits in {waits}"
 
 
 def wait_for_work(acknowledged: Path, growth: int) -> None:
@@ -200,15 +214,15 @@ def main() -> None:
     from tests import postgres
 
     parser = argparse.ArgumentParser(prog="python -m tests.load.killed", description=__doc__)
-    parser.add_argument("--database", choices=["sqlite", "postgresql"], default="sqlite")
+    parser.add_argument("--database", default="sqlite", help="sqlite, postgresql (one set up for this), or a URL")
     parser.add_argument("--trials", type=int, default=1000)
     parser.add_argument("--annotators", type=int, default=40)
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
     settings = {"trials": given.trials, "annotators": given.annotators, "seed": given.seed}
     with tempfile.TemporaryDirectory() as folder:
-        if given.database == "sqlite":
-            toll = kill_often("sqlite", folder=Path(folder), **settings)
+        if given.database != "postgresql":
+            toll = kill_often(given.database, folder=Path(folder), **settings)
         else:
             with postgres.cluster(synced=True) as cluster, cluster.database() as url:
                 toll = kill_often(url, folder=Path(folder), **settings)
