@@ -116,7 +116,7 @@ def summarise_visits(visits: Iterable[Visit], *, assignments: int, people: Peopl
         planned_minutes=people.minutes,
         pay=people.pay,
         currency=people.currency,
-        hourly_pay=hourly_pay(people.pay, typical) if "human" in timed else None,  # nobody pays simulated annotators
+        hourly_pay=hourly_pay(people.pay, typical) if "human" in timed else None,  # simulated ones take no time
         planned_hourly_pay=hourly_pay(people.pay, people.minutes),
         expected_end=_expected_end(sorted(ends), places - done, now),
     )

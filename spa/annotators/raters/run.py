@@ -43,7 +43,7 @@ TRIES_BUSY = 10  # where it says that there are too many
 GIVING_UP = 8  # visits in a row that nobody answered: the endpoint is down
 
 TOGETHER = 0.005  # seconds that a record waits for others; a model takes a hundred times as long to answer
-YOUNG = 100_000  # new objects after which Python looks for cycles among them; its default is 700
+YOUNG = 20_000  # new objects after which Python looks for cycles among them; its default is 700
 
 
 class Forms(Protocol):
@@ -248,8 +248,8 @@ class RatingRun:
             if outcome is not None:
                 self.summary.unfinished[outcome] += 1
                 return
-        if asked_before:
-            self._save(
+        if asked_before:  # no request of this visit holds up the next one
+            await self._save(
                 lambda connection: self._complete(connection, talk, lease), lambda: self.summary.count(talk.answers)
             )
 
@@ -315,10 +315,10 @@ class RatingRun:
         self._tell()
         return further, reply
 
-    def _save(self, work: Callable[[Connection], None], count: Callable[[], None]) -> None:
+    def _save(self, work: Callable[[Connection], None], count: Callable[[], None]) -> asyncio.Future[None]:
         """Write down what came of a request, and count it when it is on disk.
 
-        Nobody waits for that but the next request, whose own record is written after it.
+        It need not be waited for: the record of the next request is written after it, and waited for.
         """
         saving = self._writer.write(work)
         self._saving.add(saving)
@@ -333,6 +333,7 @@ class RatingRun:
             count()
 
         saving.add_done_callback(saved)
+        return saving
 
     def _give(self, connection: Connection, lease: Lease) -> None:
         if lease.submission_id in self._to_give:
@@ -347,8 +348,8 @@ class RatingRun:
 def writer_of(store: Store, most: int) -> Writer:
     """Return what writes down the calls of ``most`` visits at once.
 
-    Nobody goes on before what is his is on disk, so that a file may be written in the loop itself: a thread that does
-    it costs more than the writing. A database elsewhere is waited for, and a thread waits.
+    Nobody goes on before what is his is on disk, so that a file may be written in the loop itself, which takes less
+    CPU time than a thread. A database elsewhere is waited for, and a thread waits.
     """
     pause = TOGETHER if most > 1 else 0.0
     return LoopWriter(store, pause=pause) if store.is_file else BatchedWriter(store, pause=pause)
