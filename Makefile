@@ -1,7 +1,10 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-.PHONY: demo test test-failed check docs fix bench calibrate golden clean
+# what is installed: this checkout, to be edited, or a wheel
+PROJECT := .
+EDITABLE = $(if $(filter .,$(PROJECT)),--editable)
+.PHONY: demo test test-failed check docs fix dist bench calibrate golden clean
 
 demo: $(VENV)/.installed
 	rm -rf demo-out
@@ -18,7 +21,7 @@ check: $(VENV)/.installed-check
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest -q tests/test_docs.py tests/test_architecture.py
+	$(BIN)/python -m pytest -q tests/test_docs.py tests/test_architecture.py tests/test_package.py
 
 docs: $(VENV)/.installed-docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
@@ -26,6 +29,10 @@ docs: $(VENV)/.installed-docs
 fix: $(VENV)/.installed-check
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+dist: .venv-build/bin/pyproject-build  # the sdist, and the wheel built from it
+	rm -rf dist
+	$< --outdir dist .
 
 bench: $(VENV)/.installed-test
 	env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE $(BIN)/python -m tests.benchmarks
@@ -39,15 +46,16 @@ calibrate: $(VENV)/.installed-test
 
 golden: $(VENV)/.installed-test
 	$(BIN)/python -m tests.golden $(if $(DATA),--data $(DATA))
+	$(BIN)/python -m tests.golden $(if $(DATA),--data $(DATA)) --papers
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --editable .
+	$(BIN)/python -m pip install --quiet $(EDITABLE) $(PROJECT)
 	touch $@
 
 $(VENV)/.installed-test: $(VENV)/.installed constraints-test.txt
-	$(BIN)/python -m pip install --quiet --constraint constraints-test.txt --group test --group local
+	$(BIN)/python -m pip install --quiet --constraint constraints-test.txt --group test $(EDITABLE) "$(PROJECT)[all]"
 	touch $@
 
 $(VENV)/.installed-check: $(VENV)/.installed-test
@@ -58,9 +66,13 @@ $(VENV)/.installed-check: $(VENV)/.installed-test
 	$(PYTHON) -m venv .venv-awscli
 	.venv-awscli/bin/python -m pip install --quiet awscli
 
+.venv-build/bin/pyproject-build:
+	$(PYTHON) -m venv .venv-build
+	.venv-build/bin/python -m pip install --quiet build
+
 $(VENV)/.installed-docs: $(VENV)/.installed-test
 	$(BIN)/python -m pip install --quiet --group docs
 	touch $@
 
 clean:
-	rm -rf $(VENV) .venv-awscli demo-out dist site
+	rm -rf $(VENV) .venv-awscli .venv-build demo-out dist site

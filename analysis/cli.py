@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from analysis.study_facts import StudyFacts
     from analysis.tables import AnswerTables
 
-TABLES = ("preferences", "ratings", "choices", "metrics", "annotators", "exclusions")
+TABLES = ("preferences", "ratings", "choices", "metrics", "identical_pairs", "annotators", "exclusions")
 RANKINGS_SHOWN = 24
 PLAN = (
     "fwer",
@@ -24,6 +24,7 @@ PLAN = (
     "family",
     "correction",
     "unit",
+    "rating_test",
     "max_failed_checks",
     "repeat_submissions",
     "extra_answers",
@@ -33,7 +34,7 @@ PLAN = (
     "seed",
 )
 MARGINS = {"equivalence": "equivalence_margin", "equivalence_ratings": "equivalence_margin_ratings"}
-FILE = click.Path(path_type=Path, dir_okay=False)
+FILE = click.Path(path_type=Path)
 
 
 class Tau(click.ParamType[Decimal]):
@@ -69,6 +70,7 @@ Examples:
 @click.option("--ratings", type=FILE, help="Ratings of single outputs.")
 @click.option("--choices", type=FILE, help="Pairwise choices.")
 @click.option("--metrics", type=FILE, help="Automatic metrics.")
+@click.option("--identical-pairs", type=FILE, help="Ratings of outputs that equal their source.")
 @click.option("--annotators", type=FILE, help="One row an annotator: screening, checks, submissions.")
 @click.option("--exclusions", type=FILE, help="Who leaves by your own decision: annotator_id, rule, evidence.")
 @click.option("--map", "mapping", multiple=True, metavar="OLD=NEW", help="Rename a column; repeatable.")
@@ -85,6 +87,7 @@ Examples:
     "--correction", type=click.Choice(["holm", "bh"]), help="Holm, or Benjamini-Hochberg (false discoveries).  [holm]"
 )
 @click.option("--unit", type=click.Choice(["auto", "annotator", "item"]), help="What tests generalise over.  [auto]")
+@click.option("--rating-test", type=click.Choice(["auto", "welch"]), help="Paired where it can be, or Welch.  [auto]")
 @click.option("--max-failed-checks", type=click.IntRange(min=0), help="Attention checks one may fail.  [0]")
 @click.option("--repeat-submissions", type=click.Choice(["exclude", "first"]), help="Who submitted twice.  [exclude]")
 @click.option("--extra-answers", type=click.Choice(["exclude", "keep"]), help="Late, the place given on.  [exclude]")
@@ -107,10 +110,18 @@ Examples:
     metavar="POINTS",
     help="Test whether mean ratings differ by less than POINTS.",
 )
+@click.option(
+    "--observed-power",
+    type=SHARE,
+    metavar="LEVEL",
+    help="Add Figure 2 of Ethayarajh & Jurafsky: power at the effects found. It restates p and is no evidence.",
+)
 @click.option("--seed", type=click.IntRange(min=0), help="Kept with the results.  [0]")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Folder of the report.")
 @click.option("--json", "as_json", is_flag=True, help="Print results.json instead of the ranking table.")
-def report(study: Path | None, store: str | None, out: Path | None, as_json: bool, **options: Any) -> None:
+def report(
+    study: Path | None, store: str | None, out: Path | None, as_json: bool, observed_power: float | None, **options: Any
+) -> None:
     """Say which system is preferred: tests, strengths, rankings, and who was excluded.
 
     Give a STUDY whose answers were collected here, or tables collected elsewhere (one row one
@@ -133,7 +144,7 @@ def report(study: Path | None, store: str | None, out: Path | None, as_json: boo
             raise click.UsageError("a STUDY, or at least one of --preferences, --ratings, --choices is wanted")
         plan, facts = _plan(given), None
         tables = _from_files(paths, given)
-    results = analyse(tables, plan, study=facts)
+    results = analyse(tables, plan, study=facts, observed_power=observed_power)
     if out is not None:
         from analysis.writing import write_results
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from analysis.coding import translate
+from spa.errors import shortened
 
 KINDS = ("human", "llm", "simulated")
 OVERALL = "overall"
@@ -51,7 +52,8 @@ LAYOUTS = {
         shown=("label_x", "label_y"),
     ),
 }
-OPTIONAL = ("readout", "form", "explanation", "visit")  # kept where a table has them, and not made where it has not
+# kept where a table has them, and not made where it has not
+OPTIONAL = ("readout", "form", "mass", "readings_differ", "explanation", "missing_level", "visit")
 METRIC_COLUMNS = ("item_id", "system", "metric", "score")
 ANSWER_COLUMNS = (*COMMON, "annotator_kind", "item_id", "sample", "repeat", "elicitation", "group", "missing_reason")
 ANNOTATOR_COLUMNS = (
@@ -65,6 +67,7 @@ ANNOTATOR_COLUMNS = (
     "checks_total",
     "seconds",
 )
+IDENTICAL_PAIR_COLUMNS = ("annotator_id", "annotator_kind", "group", "variant", "criterion", "score", "expected")
 EXCLUSION_COLUMNS = ("annotator_id", "assignment_id", "rule", "evidence")
 KNOWN = {
     **{
@@ -72,6 +75,7 @@ KNOWN = {
         for kind, layout in LAYOUTS.items()
     },
     "metrics": frozenset((*METRIC_COLUMNS, "higher_is_better")),
+    "identical_pairs": frozenset(IDENTICAL_PAIR_COLUMNS),
     "annotators": frozenset(ANNOTATOR_COLUMNS),
     "exclusions": frozenset((*EXCLUSION_COLUMNS, "annotator_kind", "group")),
 }
@@ -108,7 +112,7 @@ class Check:
         found = self.frame.filter(wrong).select("row", pl.col(column).alias("came"))
         if found.height:
             came = found["came"][0]
-            shown = "nothing" if came is None else repr(came)
+            shown = "nothing" if came is None else shortened(repr(came))
             self.problems.append(f"{self.place}, {rows_named(found['row'])}: {wanted}, got {shown}")
 
     def names(self, column: str) -> None:

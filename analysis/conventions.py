@@ -37,7 +37,8 @@ def _tests(plan: Plan, level: str) -> dict[str, str]:
         "equivalence": equivalence_words(plan),
         "stars": "* ** *** mark adjusted p-values below .10, .05 and .01. Table 1 of the SPA paper concludes at .10.",
         "family of tests": f"Tests of one source and group, {pooled}, over all pairs and exposures, are corrected "
-        f"together ({method}). A test that could not be run is no member and is named.",
+        f"together ({method}). A test that could not be run is no member and is named; of a study\u2019s ratings, "
+        "nor is a pair that the study does not compare.",
         "interval": f"Intervals of means are {level} t intervals; of those of shares, reports show what lies between 0 "
         "and 100 %.",
     }
@@ -86,7 +87,9 @@ def _ratings_and_choices(plan: Plan) -> dict[str, str]:
         "counts units.",
         "rating test": "x minus y of one annotator's ratings of one item, averaged within the unit; one-sample t over "
         "units (paired t). Where nobody rated both systems on one item: Welch's t. Several outputs of a system for "
-        "one item are averaged first.",
+        "one item are averaged first."
+        if plan.rating_test == "auto"
+        else "Welch's t over the units of each system, as planned, also where one annotator rated both on one item.",
         "effect sizes": "d_z: the mean difference over the standard deviation of the units' differences (paired); "
         "Hedges' g: over the standard deviation of single ratings; superiority: the chance that a rating of x is above "
         "that of y beside it, equal ones half. Of choices the win rate is itself the effect.",

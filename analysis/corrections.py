@@ -12,6 +12,7 @@ import numpy as np
 from analysis.coding import DIGITS, Floats
 from analysis.plan import Correction, Verdict
 
+OUTSIDE_FAMILY = "the study does not compare this pair"  # the reason of a row that keeps its raw p-value
 STARS = ((0.01, "***"), (0.05, "**"), (0.10, "*"))
 
 
@@ -250,7 +251,15 @@ class RowWithTest(Protocol):
     def p_value(self) -> float | None: ...  # noqa: D102
 
     @property
+    def reason(self) -> str | None: ...  # noqa: D102
+
+    @property
     def effect(self) -> float: ...  # noqa: D102
+
+
+def in_family(row: RowWithTest) -> bool:
+    """Say whether a row is a member of its family: it was tested, and its pair is one that the study compares."""
+    return row.p_value is not None and row.reason != OUTSIDE_FAMILY
 
 
 Row = TypeVar("Row", bound=RowWithTest)
@@ -269,7 +278,7 @@ def with_verdicts(
     Parameters
     ----------
     rows : sequence of rows
-        Tests of one source; a row whose ``p_value`` is ``None`` joins no family.
+        Tests of one source; only those :func:`in_family` are corrected and concluded from.
     fwer : float
         Error rate of each family: familywise under ``holm``, of false discoveries under ``bh``.
     family : {"criterion", "all"}
@@ -286,7 +295,7 @@ def with_verdicts(
     """
     families: dict[Hashable, list[int]] = {}
     for place, row in enumerate(rows):
-        if row.p_value is not None:
+        if in_family(row):
             key = (row.group, row.criterion) if family == "criterion" else row.group
             families.setdefault(key, []).append(place)
     done = list(rows)

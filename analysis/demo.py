@@ -6,11 +6,20 @@ from pathlib import Path
 
 import click
 
-# What is true in the demo: each writer is better than the next, by unequal steps (docs/simulation.md has the unit).
+from spa.commands.study import EXAMPLES
+
+# What is true of the stories: each writer is better than the next, by unequal steps (docs/simulation.md has the unit).
 UTILITIES = {"novelist": 1.4, "formula": 0.6, "parrot": -0.4, "salad": -1.4}
 
 
-@click.command(epilog="Example: spa demo --out demo-out")
+@click.command(epilog="Example: spa demo --example chiang-lee --out demo-out")
+@click.option(
+    "--example",
+    type=click.Choice(EXAMPLES),
+    default="stories",
+    show_default=True,
+    help="Which of the studies that `spa init` writes.",
+)
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
@@ -18,12 +27,12 @@ UTILITIES = {"novelist": 1.4, "formula": 0.6, "parrot": -0.4, "salad": -1.4}
     show_default=True,
     help="New folder for the study, its store and the report.",
 )
-@click.option("--annotators", type=click.IntRange(min=2), default=24, show_default=True, help="How many take part.")
+@click.option("--annotators", type=click.IntRange(min=2), help="How many take part.  [default: as the study says]")
 @click.option("--seed", type=click.IntRange(min=0), default=7, show_default=True, help="Seed of the simulation.")
-def demo(out: Path, annotators: int, seed: int) -> None:
+def demo(example: str, out: Path, annotators: int | None, seed: int) -> None:
     """Run a whole study on this machine: no key, no network, about half a minute.
 
-    Simulated annotators answer the example study on the real survey server over HTTP; a simulated
+    Simulated annotators answer an example study on the real survey server over HTTP; a simulated
     rater answers the same forms through an OpenAI-compatible endpoint. Every step is a command
     that you would type for a study of your own, and is printed before it runs.
     """
@@ -32,13 +41,15 @@ def demo(out: Path, annotators: int, seed: int) -> None:
     if out.exists() and any(out.iterdir()):
         raise StudyError(f"{out}: wanted a new or empty folder, found files in it; remove it or choose another --out")
     study = out / "study" / "study.toml"
-    truth = [word for system, utility in UTILITIES.items() for word in ("--utility", f"{system}={utility}")]
+    utilities = UTILITIES if example == "stories" else {}
+    truth = [word for system, utility in utilities.items() for word in ("--utility", f"{system}={utility}")]
     truth += ["--seed", str(seed)]
+    people = [] if annotators is None else ["--annotators", str(annotators)]
     for arguments in (
-        ["init", str(study.parent), "--example", "stories"],
+        ["init", str(study.parent), "--example", example],
         ["check", str(study)],
-        ["build", str(study), "--annotators", str(annotators)],
-        ["simulate", str(study), "--annotators", str(annotators), *truth],
+        ["build", str(study), *people],
+        ["simulate", str(study), *people, *truth],
         ["rate", str(study), "--simulate", *truth],
         ["report", str(study), "--out", str(out / "report")],
     ):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 from scipy.special import stdtr
 
 from analysis.checks import check_finite
-from analysis.corrections import holm
+from analysis.corrections import holm, in_family
 from analysis.t_tests import t_bound
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def with_equivalence(
         return list(rows)
     done, families = list(rows), dict[Hashable, list[tuple[int, float]]]()
     for place, row in enumerate(rows):
-        if row.p_value is None or row.df is None or row.ci_low is None or row.ci_high is None:
+        if not in_family(row) or row.df is None or row.ci_low is None or row.ci_high is None:
             continue
         se = (row.ci_high - row.ci_low) / 2 / t_bound(row.df, confidence)
         found = two_one_sided(row.effect, se=se, df=row.df, margin=margin)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from analysis.corrections import OUTSIDE_FAMILY, in_family
 from analysis.plan import Correction, Plan
 
 
@@ -58,8 +59,8 @@ def families_of(source: str, rows: Sequence[Any], plan: Plan) -> list[Family]:
             criterion=criterion,
             correction=plan.correction,
             rate=plan.fwer,
-            n_tests=sum(row.p_value is not None for row in members),
-            untestable=tuple(_named(row) for row in members if row.p_value is None),
+            n_tests=sum(map(in_family, members)),
+            untestable=tuple(_named(row) for row in members if row.p_value is None and row.reason != OUTSIDE_FAMILY),
         )
         for (group, criterion), members in found.items()
     ]

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from spa.errors import AnalysisError
+from analysis.columns import SHOWN
+from spa.errors import AnalysisError, shortened
 
 ORDER = ("human", "simulated", "llm")
 
@@ -75,9 +76,12 @@ def _check(tables: Mapping[str, pl.DataFrame], llms: Sequence[str]) -> None:
         mixed = seen.group_by(column, maintain_order=True).agg(pl.col("annotator_kind").unique().sort())
         mixed = mixed.filter(pl.col("annotator_kind").list.len() > 1)
         problems += [
-            f"{what} {found[column]!r} is {' and '.join(found['annotator_kind'])} at once; one kind is wanted"
-            for found in mixed.to_dicts()
+            f"{what} {shortened(repr(found[column]))} is {' and '.join(found['annotator_kind'])} at once; "
+            "one kind is wanted"
+            for found in mixed.head(SHOWN).to_dicts()
         ]
+        if mixed.height > SHOWN:
+            problems.append(f"{mixed.height - SHOWN} more of column {column} have two kinds")
     problems += _mixed_readouts(tables)
     if problems:
         raise AnalysisError(*problems)
@@ -93,11 +97,11 @@ def _mixed_readouts(tables: Mapping[str, pl.DataFrame]) -> list[str]:
     if not said:
         return []
     by_group = pl.concat(said).unique().group_by("group").agg(pl.col("readout").sort()).sort("group")
+    mixed = [(group, readouts) for group, readouts in by_group.iter_rows() if len(readouts) > 1]
     return [
-        f"group {group!r} mixes answers read in several ways (readout {' and '.join(readouts)}); analyse them apart: "
-        "tell them apart in a column variant or group"
-        for group, readouts in by_group.iter_rows()
-        if len(readouts) > 1
+        f"group {shortened(repr(group))} mixes answers read in several ways (readout {' and '.join(readouts)}); "
+        "analyse them apart: tell them apart in a column variant or group"
+        for group, readouts in mixed[:SHOWN]
     ]
 
 

@@ -73,20 +73,26 @@ def _form(said: Sequence[str], study: StudyFacts | None, *, variant: bool) -> st
 
 
 def missing(answers: Mapping[str, pl.DataFrame], orders: Mapping[str, Order]) -> list[dict[str, Any]]:
-    """Count the answers that could not be used, by source, group, criterion and reason."""
+    """Count the answers that could not be used, by source, group, criterion, reason and level."""
     rows = []
     for source, table in answers.items():
         order = orders[source]
+        level = pl.col("missing_level") if "missing_level" in table.columns else pl.lit(None, dtype=pl.String)
         counted = (
             table.filter(pl.col("value").is_null())
-            .group_by("group", "criterion", pl.col("missing_reason").alias("reason"))
+            .group_by("group", "criterion", pl.col("missing_reason").alias("reason"), level.alias("level"))
             .agg(pl.len().alias("n"))
         )
         counted = counted.with_columns(pl.col(pl.Categorical).cast(pl.String))
         found = [{"source": source, **row} for row in counted.to_dicts()]
         rows += sorted(
             found,
-            key=lambda row: (order.groups.index(row["group"]), order.criteria.index(row["criterion"]), row["reason"]),
+            key=lambda row: (
+                order.groups.index(row["group"]),
+                order.criteria.index(row["criterion"]),
+                row["reason"],
+                row["level"] or "",
+            ),
         )
     return rows
 
@@ -108,6 +114,7 @@ def settings(tables: AnswerTables, plan: Plan) -> dict[str, Any]:
         "family": plan.family,
         "correction": plan.correction,
         "unit": plan.unit,
+        "rating_test": plan.rating_test,
         "max_failed_checks": plan.max_failed_checks,
         "repeat_submissions": plan.repeat_submissions,
         "extra_answers": plan.extra_answers,

@@ -45,6 +45,9 @@ class Plan:
         How a family is corrected: Holm, or Benjamini-Hochberg.
     unit : {"auto", "annotator", "item"}
         What a paired test generalises over.
+    rating_test : {"auto", "welch"}
+        How two mean ratings are compared: paired wherever an annotator rated both systems on one item, or by
+        Welch's t over the units of each system in any case.
     max_failed_checks : int
         Attention checks that a person may fail.
     repeat_submissions : {"exclude", "first"}
@@ -75,6 +78,7 @@ class Plan:
     consistency_tau: Decimal | None = Decimal("1.1")
     family: Literal["criterion", "all"] = "criterion"
     unit: Literal["auto", "annotator", "item"] = "auto"
+    rating_test: Literal["auto", "welch"] = "auto"
     max_failed_checks: int = 0
     repeat_submissions: Literal["exclude", "first"] = "exclude"
     extra_answers: Literal["exclude", "keep"] = "exclude"
@@ -94,6 +98,7 @@ class Plan:
             check_level(name, getattr(self, name))
         check_one_of("family", self.family, ("criterion", "all"))
         check_one_of("unit", self.unit, ("auto", "annotator", "item"))
+        check_one_of("rating_test", self.rating_test, ("auto", "welch"))
         check_one_of("repeat_submissions", self.repeat_submissions, ("exclude", "first"))
         check_one_of("extra_answers", self.extra_answers, ("exclude", "keep"))
         check_one_of("incomplete_answers", self.incomplete_answers, ("exclude", "keep"))

@@ -63,7 +63,8 @@ class PreferenceTest:
 class DirectionSummary:
     """One direction as it was asked.
 
-    ``n``, ``mean`` and ``sd`` are those of the annotators kept. ``mean_sum`` is the mean of
+    ``n``, ``mean`` and ``sd`` are those of the annotators kept, ``n_before``, ``mean_before`` and ``sd_before``
+    those of everybody, before exclusions. ``mean_sum`` is the mean of
     P(x > y) + P(y > x) over the ``n_symmetry`` annotators who answered both, before
     exclusions, and ``p_symmetry`` the p-value of the t-test that it is 1; ``mean_excess`` is that mean
     minus 1, with its t interval. ``mean_excess_selected`` is the same of those kept: a bound on the sum
@@ -86,6 +87,9 @@ class DirectionSummary:
     excess_high: float | None = None
     n_selected: int = 0
     mean_excess_selected: float | None = None
+    n_before: int = 0
+    mean_before: float | None = None
+    sd_before: float | None = None
     reason: str | None = None
 
 
@@ -250,7 +254,7 @@ def summarise_directions(
     Parameters
     ----------
     everybody : Directed
-        All answers, before exclusions: the basis of ``mean_sum`` and ``p_symmetry``.
+        All answers, before exclusions: the basis of ``n_before``, ``mean_sum`` and ``p_symmetry``.
     kept : Directed
         The answers that stay: the basis of ``n``, ``mean`` and ``sd``.
     tests : Comparisons
@@ -260,15 +264,19 @@ def summarise_directions(
     """
     rows = []
     n_tests = len(tests.keys)
-    values = split_by(kept.test * 2 + ~kept.forward, kept.value, 2 * n_tests)
+    values, before = (
+        split_by(directed.test * 2 + ~directed.forward, directed.value, 2 * n_tests) for directed in (kept, everybody)
+    )
     sums, selected = _sums(everybody, n_tests), _sums(kept, n_tests)
     for direction in tests.directions:
         group, criterion, exposure, x, y = tests.name(direction // 2)
         if direction % 2:
             x, y = y, x
-        own = values[direction]
+        own, asked = values[direction], before[direction]
         both, left = sums[direction // 2], selected[direction // 2]
-        summary = one_sample(own, against=CHANCE, confidence=0.95) if len(own) else None
+        summary, of_all = (
+            one_sample(each, against=CHANCE, confidence=0.95) if len(each) else None for each in (own, asked)
+        )
         symmetry = one_sample(both, against=1.0, confidence=confidence) if len(both) else None
         rows.append(
             DirectionSummary(
@@ -288,6 +296,9 @@ def summarise_directions(
                 excess_high=_less_one(symmetry.ci_high if symmetry else None),
                 n_selected=len(left),
                 mean_excess_selected=_less_one(math.fsum(left.tolist()) / len(left) if len(left) else None),
+                n_before=len(asked),
+                mean_before=of_all.mean if of_all else None,
+                sd_before=of_all.sd if of_all else None,
                 reason=_why_null(summary, symmetry),
             )
         )

@@ -70,9 +70,19 @@ def rater_table(
 
 
 def _counted(table: pl.DataFrame) -> dict[tuple[str, str], Row]:
-    """Count answers asked for and missing, and repeats, by group and criterion."""
+    """Count answers asked for, missing and read in two ways, and repeats, by group and criterion; with the mass."""
+    mass, differ = (
+        pl.col(name) if name in table.columns else pl.lit(None, dtype=pl.Float64)
+        for name in ("mass", "readings_differ")
+    )
     found = table.group_by("group", "criterion").agg(
-        n_asked=pl.len(), n_missing=pl.col("value").null_count(), n_repeats=pl.col("repeat").drop_nulls().n_unique()
+        n_asked=pl.len(),
+        n_missing=pl.col("value").null_count(),
+        n_repeats=pl.col("repeat").drop_nulls().n_unique(),
+        n_read_twice=differ.count().cast(pl.Int64),
+        n_readings_differ=differ.sum().cast(pl.Int64),
+        mass_mean=mass.mean(),
+        mass_min=mass.min(),
     )
     rows = found.with_columns(pl.col("group", "criterion").cast(pl.String))
     return {
@@ -84,7 +94,8 @@ def _counted(table: pl.DataFrame) -> dict[tuple[str, str], Row]:
 def _missing(results: Mapping[str, Any], place: Row) -> list[Row]:
     found = [row for row in results["missing"] if _is_at(row, place)]
     return [
-        {"reason": row["reason"], "n": row["n"]} for row in sorted(found, key=lambda row: (-row["n"], row["reason"]))
+        {"reason": row["reason"], "level": row.get("level"), "n": row["n"]}
+        for row in sorted(found, key=lambda row: (-row["n"], row["reason"]))
     ]
 
 

@@ -153,7 +153,7 @@ def summarise_ratings(cells: RatingCells, plan: Plan) -> list[RatingMean]:
         unit = rule.choose(int(totals.annotators[number]))
         n, squares = int(totals.count[number]), float(totals.squares[number])
         sums = totals.sums(number, unit)
-        half, reason = _half_width(sums, n, squares, plan.confidence)
+        half, reason = half_width(sums, n, squares, plan.confidence)
         centre = float(totals.mean[number])
         rows.append(
             RatingMean(
@@ -174,7 +174,8 @@ def summarise_ratings(cells: RatingCells, plan: Plan) -> list[RatingMean]:
     return rows
 
 
-def _half_width(sums: Floats, n: int, squares: float, confidence: float) -> tuple[float | None, str | None]:
+def half_width(sums: Floats, n: int, squares: float, confidence: float) -> tuple[float | None, str | None]:
+    """Return half of the clustered interval of :func:`summarise_ratings`, or why there is none."""
     clusters = len(sums)
     if clusters < 2:
         return None, ONE_UNIT
@@ -205,8 +206,8 @@ def compare_ratings(cells: RatingCells, differences: Differences, plan: Plan) ->
     """Test for every pair of systems whether their mean ratings differ.
 
     x minus y is averaged within the unit over what was rated side by side, and a one-sample t over
-    units is taken (``test`` "paired t"). Where nobody rated both systems on one item, Welch's t
-    compares the units of the two systems (``test`` "Welch t").
+    units is taken (``test`` "paired t"). Where nobody rated both systems on one item, or where the plan
+    says so, Welch's t compares the units of the two systems (``test`` "Welch t").
     """
     k = len(cells.systems)
     rule = UnitRule(wanted=plan.unit, llm=cells.llm)
@@ -225,7 +226,7 @@ def compare_ratings(cells: RatingCells, differences: Differences, plan: Plan) ->
     for place, x in enumerate(present):
         for y in present[place + 1 :]:
             units = paired[x * k + y]
-            if units is None:
+            if units is None or plan.rating_test == "welch":
                 rows.append(_unpaired(cells, x, y, chosen[x * k + y], plan))
                 continue
             result = one_sample(units.values, against=0.0, confidence=plan.confidence)

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import json
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from analysis.coding import translate
-from spa.errors import AnalysisError
+from spa.errors import AnalysisError, ResponseError, shortened
+from spa.responses.table_files import check_table_file, read_csv, read_json_lines
 
 WIDE_COLUMN, WIDE = "score", 65_536  # a column of answers, and how many different ones are kept as categories
 SUFFIXES = (".csv", ".jsonl", ".ndjson", ".parquet")
+LINES_AT_ONCE = 100_000
+ALWAYS_READ, ROWS_A_BYTE = 10_000_000, 1000  # rows that a Parquet file may claim, whatever its size and by its size
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,28 +58,27 @@ def read_raw(path: Path, mapping: Mapping[str, str], known: frozenset[str], *, c
     """
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
-        raise AnalysisError(f"{path}: a table is a file ending in {', '.join(SUFFIXES)}, got {path.suffix!r}")
-    if not path.is_file():
-        raise AnalysisError(f"{path}: no such file")
+        raise AnalysisError(f"{path}: expected a file ending in {', '.join(SUFFIXES)}, found {shortened(repr(suffix))}")
     try:
+        check_table_file(path)
         with path.open("rb") as stream:
             sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
-        source = _parquet(path) if suffix == ".parquet" else _in_memory(_read(path, suffix))
+        source = READERS[suffix](path, known | {old for old, new in mapping.items() if new in known})
         tidy = _tidy(source, str(path), mapping, known, coded=coded)
+    except ResponseError as error:
+        raise AnalysisError(*error.problems) from error
     except OSError as error:
         raise AnalysisError(f"{path}: cannot be read: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise AnalysisError(f"{path}: not UTF-8 (byte {error.start}); save the table as UTF-8") from error
-    except pl.exceptions.PolarsError as error:
-        raise AnalysisError(f"{path}: {_reason(error)}") from error
-    except (csv.Error, json.JSONDecodeError) as error:
-        raise AnalysisError(f"{path}: cannot be read as {suffix[1:]}: {error}") from error
-    first_row = 2 if suffix == ".csv" else 1
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        found = shortened(str(error).strip().partition("\n")[0] or type(error).__name__, 160)
+        raise AnalysisError(f"{path}: cannot be read as {suffix[1:]}: {found}") from error
+    except MemoryError as error:
+        raise AnalysisError(f"{path}: expected a table that fits into memory, found one that does not") from error
     return RawTable(
         place=str(path),
         columns=tuple(source.schema),
         frame=tidy,
-        first_row=first_row,
+        first_row=2 if suffix == ".csv" else 1,
         sha256=sha256,
     )
 
@@ -95,12 +96,72 @@ def _in_memory(frame: pl.DataFrame) -> _Source:
     return _Source(schema=frame.schema, height=frame.height, column=frame.get_column)
 
 
-def _parquet(path: Path) -> _Source:
-    return _Source(
-        schema=pl.scan_parquet(path, glob=False).collect_schema(),
-        height=pl.scan_parquet(path, glob=False).select(pl.len()).collect().item(),
-        column=lambda name: pl.read_parquet(path, columns=[name], glob=False).to_series(),
-    )
+def _csv(path: Path, wanted: frozenset[str]) -> _Source:
+    return _in_memory(read_csv(path))
+
+
+def _parquet(path: Path, wanted: frozenset[str]) -> _Source:
+    height: int = pl.scan_parquet(path, glob=False).select(pl.len()).collect().item()
+    if height > max(ALWAYS_READ, ROWS_A_BYTE * path.stat().st_size):  # reading it would end the process
+        raise AnalysisError(f"{path}: expected as many rows as the file can hold, found a count of {height}")
+
+    def column(name: str) -> pl.Series:
+        read = pl.read_parquet(path, columns=[name], glob=False).to_series()
+        if len(read) != height:
+            raise AnalysisError(f"{path}: expected {height} rows, as the file says, found {len(read)} of {name}")
+        return read
+
+    schema = pl.scan_parquet(path, glob=False).collect_schema()
+    return _Source(schema=schema, height=height, column=column)
+
+
+def _json_lines(path: Path, wanted: frozenset[str]) -> _Source:
+    """Read the wanted keys as texts; row ``n`` is line ``n``, a blank line a row of nulls."""
+    schema: dict[str, pl.DataType] = {}
+    frames: list[pl.DataFrame] = []
+    columns: dict[str, list[str | None]] = {}
+    number = done = 0
+
+    def put_by() -> None:
+        rows = number - done
+        padded = {name: cells + [None] * (rows - len(cells)) for name, cells in columns.items()}
+        frames.append(pl.DataFrame(padded, dict.fromkeys(padded, pl.String)))
+        columns.clear()
+
+    for number, record in read_json_lines(path):
+        for name, value in record.items():
+            if name not in schema:
+                schema[name] = pl.String()
+            if name in wanted:
+                cells = columns.setdefault(name, [])
+                if (absent := number - done - 1 - len(cells)) > 0:
+                    cells.extend([None] * absent)
+                if not (value is None or isinstance(value, str)):
+                    value = _text(value, f"{path}, line {number}: {name}")
+                cells.append(value)
+        if number - done >= LINES_AT_ONCE and columns:
+            put_by()
+            done = number
+    if not number:
+        raise AnalysisError(f"{path}: expected one JSON object a line, found an empty file")
+    put_by()
+    frame = pl.concat(frames, how="diagonal")
+    return _Source(schema=schema, height=frame.height, column=frame.get_column)
+
+
+def _text(value: Any, place: str) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    found = "a list" if isinstance(value, list) else "an object"
+    raise AnalysisError(f"{place}: expected one value, found {found}")
+
+
+READERS: dict[str, Callable[[Path, frozenset[str]], _Source]] = {
+    ".csv": _csv,
+    ".jsonl": _json_lines,
+    ".ndjson": _json_lines,
+    ".parquet": _parquet,
+}
 
 
 def tidy_frame(
@@ -123,12 +184,15 @@ def _tidy(
     names = {name: mapping.get(name, name) for name in source.schema}
     doubled = sorted(name for name, times in Counter(names.values()).items() if times > 1)
     if doubled:
-        came = f"columns {', '.join(names)}"
-        raise AnalysisError(f"{place}: column {', '.join(doubled)} stands there twice ({came}); rename or --map one")
+        raise AnalysisError(
+            f"{place}: column {shortened(', '.join(doubled))} stands there twice "
+            f"(columns {shortened(', '.join(names), 200)}); rename or --map one"
+        )
     kept = {old: new for old, new in names.items() if new in known}
-    nested = [new for old, new in kept.items() if source.schema[old].is_nested()]
-    if nested:
-        raise AnalysisError(f"{place}: column {', '.join(nested)} holds lists or objects; one value a cell is wanted")
+    for old, new in kept.items():
+        if source.schema[old].is_nested() or isinstance(source.schema[old], pl.Duration):
+            found = "lists or objects" if source.schema[old].is_nested() else "durations"
+            raise AnalysisError(f"{place}: expected one text or number a cell, found {found} in column {new}")
     if not source.height:
         raise AnalysisError(f"{place}: a header without rows; at least one answer is wanted")
     return pl.DataFrame(
@@ -160,47 +224,3 @@ def _coded(column: pl.Series, *, several: bool) -> pl.Series:
     if seen.equals(_plain(seen)):
         return column
     return translate(column, lambda strings: _plain(strings).cast(pl.Categorical))
-
-
-def _read(path: Path, suffix: str) -> pl.DataFrame:
-    if suffix == ".csv":
-        _check_header(path)
-        return pl.read_csv(path, infer_schema=False, glob=False)
-    with path.open(encoding="utf-8") as stream:
-        first = stream.readline()
-    if not first.strip():
-        raise AnalysisError(f"{path}: empty; one JSON object a line is wanted")
-    json.loads(first, object_pairs_hook=lambda pairs: _refuse_doubled([key for key, _ in pairs], path))
-    return pl.read_ndjson(path, infer_schema_length=None)
-
-
-def _check_header(path: Path) -> None:
-    with path.open(encoding="utf-8-sig", newline="") as stream:
-        header = next(csv.reader(stream), [])
-    if not header:
-        raise AnalysisError(f"{path}: empty; a header and one row an answer are wanted")
-    separators = [name for sign, name in ((";", "semicolons"), ("\t", "tabs"), ("|", "bars")) if sign in header[0]]
-    if len(header) == 1 and separators:
-        raise AnalysisError(
-            f"{path}: columns must be separated by commas, this file has {separators[0]}: {header[0]!r}; "
-            "save it again as comma-separated"
-        )
-    _refuse_doubled(header, path)
-
-
-def _refuse_doubled(names: list[str], path: Path) -> None:
-    doubled = sorted({name for name in names if names.count(name) > 1})
-    if doubled:
-        raise AnalysisError(f"{path}: column {', '.join(doubled)} stands in the header twice; remove or rename one")
-
-
-def _reason(error: pl.exceptions.PolarsError) -> str:
-    text = str(error)
-    if "invalid utf-8" in text:
-        return "not UTF-8; save the table as UTF-8"
-    if "more fields than defined" in text:
-        return "a row has more fields than the header; a text that holds a comma must stand in double quotes"
-    if "could not parse" in text:
-        return 'a double quote opens a field and never closes; write " inside a field as ""'
-    lines = text.strip().splitlines()
-    return f"cannot be read: {lines[0] if lines else type(error).__name__}"

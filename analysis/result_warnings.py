@@ -87,6 +87,7 @@ def _about_tests(results: Mapping[str, Any], plan: Plan) -> list[str]:
         f"{group}: some systems were never rated by one annotator on one item; their ratings were tested as unpaired "
         "(Welch's t)."
         for group in welch
+        if plan.rating_test == "auto"
     ]
     for name, rows in (("preferences", sources["preferences"]), ("choices", sources["choices"])):
         few = sorted({row["group"] for row in rows if 1 < row["n"] < SMALL_CLUSTERS})

@@ -20,13 +20,16 @@ from analysis.explanations import explanations_of
 from analysis.families import families_of
 from analysis.findings import compare_with_expected, find_disagreements
 from analysis.groups import people_of
+from analysis.identical_pairs import identical_pairs
 from analysis.llm_vs_people.rows import llm_vs_people
 from analysis.plan import Plan
+from analysis.planning.observed import observed_power_rows
 from analysis.preference_checks.rows import preference_checks
 from analysis.ranking.agreement import agreement_of_rankings
 from analysis.ranking.differences import find_ranking_differences
 from analysis.ranking.sources import rank_systems
 from analysis.rater_table import rater_table
+from analysis.rating_breakdowns import breakdowns
 from analysis.rating_counts import rating_counts
 from analysis.ready import Ready, make_ready
 from analysis.result_warnings import warn
@@ -37,7 +40,9 @@ from analysis.tested import Tested, run_tests
 SCHEMA = 1
 
 
-def analyse(tables: AnswerTables, plan: Plan, *, study: StudyFacts | None = None) -> dict[str, Any]:
+def analyse(
+    tables: AnswerTables, plan: Plan, *, study: StudyFacts | None = None, observed_power: float | None = None
+) -> dict[str, Any]:
     """Analyse answers as planned.
 
     Parameters
@@ -48,6 +53,8 @@ def analyse(tables: AnswerTables, plan: Plan, *, study: StudyFacts | None = None
         Error rate, exclusions, families, unit, expectations.
     study : StudyFacts, optional
         What the report says of the study; its order of systems and pairs is then used.
+    observed_power : float, optional
+        Level at which power at the effects found is added, only to reproduce Figure 2 of Ethayarajh & Jurafsky (2022).
 
     Returns
     -------
@@ -75,6 +82,8 @@ def analyse(tables: AnswerTables, plan: Plan, *, study: StudyFacts | None = None
         "raters": rater_table(results, ready.answers, ready.orders),
         "warnings": warn(results, ready.plan),
     }
+    if observed_power is not None:
+        beside["observed_power"] = _rows(observed_power_rows(results, alpha=observed_power))
     finished: dict[str, Any] = _plain({**results, **beside})
     return finished
 
@@ -94,7 +103,7 @@ def _answers_in(ready: Ready) -> dict[str, Any]:
 def _tested(ready: Ready, tests: Tested) -> dict[str, Any]:
     """Say what the tests of pairs found, with means, counts and the families that were corrected."""
     ratings, plan, otherwise = ready.kept.get("ratings"), ready.plan, tests.otherwise
-    order = ready.orders.get("ratings")
+    order, means = ready.orders.get("ratings"), _rows(tests.means)
     families = [
         *families_of("preferences", tests.preferences, plan),
         *families_of("ratings", tests.ratings, plan),
@@ -104,9 +113,14 @@ def _tested(ready: Ready, tests: Tested) -> dict[str, Any]:
         "preferences": _rows(tests.preferences),
         "preference_directions": _rows(tests.directions),
         **preference_checks(ready.answers, ready.orders, ready.exclusions, plan).as_dicts(),
-        "ratings": {"means": _rows(tests.means), **otherwise.rating_rows(tests.ratings, _rows(tests.ratings))},
+        "ratings": {
+            "means": means,
+            **otherwise.rating_rows(tests.ratings, _rows(tests.ratings)),
+            **breakdowns(ratings, order, plan, means),
+        },
         "rating_counts": rating_counts(ratings, order),
         "category_shares": category_shares(ratings, order, ready.study),
+        "identical_pairs": identical_pairs(ready.tables.identical_pairs),
         "choices": {"pairs": otherwise.choice_rows(tests.choices, _rows(tests.choices))},
         "families": _rows(families),
     }
@@ -131,14 +145,18 @@ def _beside_each_other(ready: Ready, tests: Tested) -> dict[str, Any]:
     """Say how far annotators agree, and how LLMs and metrics go with people."""
     kept, orders, plan, metrics = ready.kept, ready.orders, ready.plan, ready.tables.metrics
     agreement, pairs = agreement_of_ratings(kept["ratings"], orders["ratings"], plan) if "ratings" in kept else ([], [])
-    correlations, compared = correlate_groups(kept.get("ratings"), metrics, ready.groups, orders.get("ratings"), plan)
+    correlations, compared, by_system = correlate_groups(
+        kept.get("ratings"), metrics, ready.groups, orders.get("ratings"), plan
+    )
     return {
         "agreement": [*agreement, *agreement_of_judgements(kept, orders, plan)],
         "annotator_pairs": pairs,
         "correlations": _rows(correlations),
         "comparisons_of_correlations": _rows(compared),
+        "correlations_by_system": _rows(by_system),
         "llm_vs_people": llm_vs_people(kept, orders, tests.means, plan, metrics=metrics),
         "explanations": explanations_of(kept, orders),
+        "interview": list(ready.study.interview) if ready.study else [],
     }
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
+
+import polars as pl
 
 from analysis.plan import Plan
 from analysis.preregistration import deviations, frozen_plan, planned
@@ -13,6 +16,7 @@ from spa.commands.workspace import Workspace
 from spa.errors import AnalysisError
 from spa.responses.export import export_tables
 from spa.responses.tidy_tables import TABLES
+from spa.study.study import Study
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,8 +50,24 @@ def answers_of(workspace: Workspace) -> StudyAnswers:
         fingerprint=workspace.store.fingerprint,
     )
     plan = plan_of(workspace.study)
-    facts = replace(facts, preregistration=_preregistered(workspace, plan))
+    interview = tuple(_interview(workspace.study, exported.annotators))
+    facts = replace(facts, preregistration=_preregistered(workspace, plan), interview=interview)
     return StudyAnswers(tables=check_frames(frames, Reading()), plan=plan, facts=facts)
+
+
+def _interview(study: Study, annotators: pl.DataFrame) -> Iterator[dict[str, str]]:
+    """Yield what people said at the end, question by question; questions left empty are left out."""
+    for one in study.interview:
+        column = f"interview:{one.id}"
+        said = annotators.drop_nulls(column) if column in annotators.columns else annotators.clear()
+        for row in said.iter_rows(named=True):
+            yield {
+                "interview_id": one.id,
+                "question": one.question,
+                "group": row["annotator_kind"],
+                "annotator_id": row["annotator_id"],
+                "answer": row[column],
+            }
 
 
 def _preregistered(workspace: Workspace, plan: Plan) -> dict[str, Any] | None:

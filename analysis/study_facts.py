@@ -8,9 +8,10 @@ from typing import Any
 
 from analysis.plan import Plan, parse_expectations
 from spa.forms.form import ChoiceTarget, Form, PreferenceTarget, RatingTarget
+from spa.forms.markdown import render_emphasis
 from spa.study.study import Study
 
-NOT_REPORTED = ("pairs",)
+NOT_REPORTED = ("pairs", "interview")  # the latter is a table of its own
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +33,7 @@ class StudyFacts:
     fingerprint: str | None = None  # of the study as built: file, texts, outputs, images
     preregistration: dict[str, Any] | None = None  # frozen_at, sha256, submissions, deviations
     pairs: tuple[tuple[str, str], ...] = ()
+    interview: tuple[dict[str, str], ...] = ()  # interview_id, question, group, annotator_id, answer
 
     def reported(self) -> dict[str, Any]:
         """Return the facts that stand in results.json."""
@@ -100,6 +102,7 @@ def plan_of(study: Study) -> Plan:
         family=given.family,
         correction=given.correction,
         unit=given.unit,
+        rating_test=given.rating_test,
         max_failed_checks=given.max_failed_checks,
         repeat_submissions=given.repeat_submissions,
         extra_answers=given.extra_answers,
@@ -124,4 +127,7 @@ def _questions(form: Form) -> tuple[dict[str, str], ...]:
             found.setdefault((target.elicitation, target.criterion), question.text)
         elif isinstance(target, ChoiceTarget):
             found.setdefault(("choice", target.criterion), question.text)
-    return tuple({"elicitation": way, "criterion": criterion, "text": text} for (way, criterion), text in found.items())
+    return tuple(
+        {"elicitation": way, "criterion": criterion, "text": render_emphasis(text).striptags()}
+        for (way, criterion), text in found.items()
+    )

@@ -27,11 +27,12 @@ from analysis.columns import (
 from analysis.conversion import Frame, polars_of
 from analysis.groups import with_groups
 from analysis.reading import RawTable, read_raw, tidy_frame
-from spa.errors import AnalysisError
+from spa.errors import AnalysisError, shortened
 
 REQUIRED = {
     **{kind: layout.required for kind, layout in LAYOUTS.items()},
     "metrics": METRIC_COLUMNS,
+    "identical_pairs": ("annotator_id", "criterion", "score", "expected"),
     "annotators": ("annotator_id",),
     "exclusions": ("annotator_id", "rule"),
 }
@@ -72,6 +73,7 @@ class AnswerTables:
     ratings: pl.DataFrame | None = None
     choices: pl.DataFrame | None = None
     metrics: pl.DataFrame | None = None
+    identical_pairs: pl.DataFrame | None = None
     annotators: pl.DataFrame | None = None
     exclusions: pl.DataFrame | None = None  # who leaves by a decision taken outside of the plan's rules
     inputs: tuple[InputFile, ...] = ()
@@ -103,7 +105,7 @@ def read_tables(paths: Mapping[str, Path], reading: Reading) -> AnswerTables:
     Parameters
     ----------
     paths : mapping of str to Path
-        Files by kind of table: preferences, ratings, choices, metrics, annotators, exclusions.
+        Files by kind of table: preferences, ratings, choices, metrics, identical_pairs, annotators, exclusions.
     reading : Reading
         Renamed columns, LLMs, scales.
 
@@ -121,7 +123,8 @@ def read_tables(paths: Mapping[str, Path], reading: Reading) -> AnswerTables:
             problems += error.problems
     seen = {column for table in raw.values() for column in table.columns}
     problems += [
-        f"--map {old}={new}: no table has a column {old!r} (there are: {', '.join(sorted(seen))})"
+        f"--map {shortened(f'{old}={new}')}: expected a column of that name in a table, "
+        f"found {shortened(', '.join(sorted(seen)), 200)}"
         for old, new in reading.mapping.items()
         if raw and old not in seen
     ]
@@ -159,7 +162,7 @@ def _absent(absent: Sequence[str], columns: Sequence[str]) -> str:
     remedy = f"name yours with --map YOURS={absent[0]}"
     if any(name != name.strip() and name.strip() in absent for name in columns):
         remedy = "take out the spaces around names and values, such as those after a comma"
-    return f"{missing} missing (there are: {there}); {remedy}"
+    return f"{missing} missing (there are: {shortened(there, 200)}); {remedy}"
 
 
 def _check_all(raw: Mapping[str, RawTable], reading: Reading, problems: list[str]) -> AnswerTables:
@@ -177,6 +180,8 @@ def _check_all(raw: Mapping[str, RawTable], reading: Reading, problems: list[str
             _check_answers(check, kind, reading)
         elif kind == "metrics":
             _check_metrics(check)
+        elif kind == "identical_pairs":
+            _check_identical_pairs(check)
         elif kind == "exclusions":
             _check_exclusions(check)
         else:
@@ -209,6 +214,8 @@ def _check_answers(check: Check, kind: str, reading: Reading) -> None:
         check.refuse(same, "system_x", "system_x and system_y must be two systems")
     if kind == "preferences":
         check.whole("exposure")
+    for column in {"mass", "readings_differ"} & set(check.frame.columns):
+        check.number(column, column)
     _check_answer(check, kind, reading.scales)
     if not check.problems:
         _check_cells(check, layout.cell)
@@ -249,7 +256,9 @@ def _check_answer(check: Check, kind: str, scales: Sequence[Scale]) -> None:
 def _check_scales(check: Check, scales: Sequence[Scale]) -> None:
     named = [scale.criterion for scale in scales if scale.criterion is not None]
     unknown = sorted(set(named) - set(check.frame["criterion"].unique().to_list()))
-    check.problems += [f"--scale {name}=...: {check.place} has no criterion {name!r}" for name in unknown]
+    check.problems += [
+        f"--scale {shortened(name)}=...: {check.place} has no criterion {shortened(repr(name))}" for name in unknown
+    ]
     for scale in scales:
         concerned = pl.col("criterion") == scale.criterion if scale.criterion else ~pl.col("criterion").is_in(named)
         off = concerned & ((pl.col("value") < scale.low) | (pl.col("value") > scale.high))
@@ -269,10 +278,11 @@ def _check_cells(check: Check, cell: Sequence[str]) -> None:
     twice = answered.join(doubled, on=key, how="semi", nulls_equal=True, maintain_order="left")
     twice = twice.group_by(key, maintain_order=True).agg(pl.col("row"))
     for found in twice.head(3).to_dicts():
-        where = ", ".join(f"{name} {found[name]}" for name in cell if found[name] is not None)
+        where = ", ".join(f"{name} {shortened(found[name], 40)}" for name in cell if found[name] is not None)
         check.problems.append(
             f"{check.place}, {rows_named(pl.Series(found['row']))}: one answer a cell is wanted, "
-            f"{where} was answered {len(found['row'])} times; number them in a column repeat or remove all but one"
+            f"{shortened(where, 200)} was answered {len(found['row'])} times; "
+            "number them in a column repeat or remove all but one"
         )
     if twice.height > 3:
         check.problems.append(f"{check.place}: {twice.height - 3} more cells are answered twice")
@@ -314,6 +324,16 @@ def _check_metrics(check: Check) -> None:
         check.truth("higher_is_better")
         both = pl.col("higher_is_better").drop_nulls().n_unique().over("metric") > 1
         check.refuse(both, "metric", "higher_is_better must be the same in all rows of a metric")
+
+
+def _check_identical_pairs(check: Check) -> None:
+    for column in ("annotator_id", "criterion", "expected"):
+        check.names(column)
+    check.blank(column for column in ("variant", "group") if column in check.frame.columns)
+    if "annotator_kind" in check.frame.columns:
+        _check_kind(check)
+    check.number("expected", "expected")
+    check.number("score", "value")
 
 
 def _check_annotators(check: Check) -> None:

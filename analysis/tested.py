@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 
 from analysis.choices import ChoiceTest, choice_cells, choice_judgements, compare_choices
-from analysis.corrections import with_verdicts
+from analysis.corrections import OUTSIDE_FAMILY, with_verdicts
 from analysis.equivalence import Row as TestRow
 from analysis.equivalence import with_equivalence
 from analysis.findings import Finding, findings_of
@@ -124,6 +124,12 @@ def analyse_ratings(
         judged = counted_judgements(cells, differences, plan)
         sources.add_comparisons("ratings_bt", cells.group, cells.criterion, judged, order.systems, names)
         sources.add_ratings(cells, names)
+    compared = {frozenset(pair) for pair in ready.study.pairs} if ready.study else set()
+    if compared:  # a study that only rates compares every two systems
+        tests = [
+            test if frozenset((test.system_x, test.system_y)) in compared else replace(test, reason=OUTSIDE_FAMILY)
+            for test in tests
+        ]
     tests = with_verdicts(
         tests,
         fwer=plan.fwer,

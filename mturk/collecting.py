@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import secrets
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -15,11 +17,12 @@ from mturk.answers import AnswerRefused, XMLRefused, answer_pairs, read_answers
 from mturk.eligibility import exclude
 from mturk.endpoints import Endpoint
 from mturk.reading import read_submission
-from mturk.receipts import RECEIPT_FIELD, SOURCE, make_receipt
+from mturk.receipts import RECEIPT_FIELD, SOURCE, claim_name, make_receipt
 from mturk.replies import fetch, pages
 from spa.errors import PlatformError
-from spa.responses.admission import Rules
-from spa.responses.outcomes import COMPLETED
+from spa.responses.admission import Rules, SecondVisit
+from spa.responses.families import Family
+from spa.responses.outcomes import COMPLETED, NOT_SUBMITTED
 from spa.responses.sent import save_page
 from spa.responses.submission import Submission
 
@@ -45,17 +48,21 @@ class Collected:
     changed: int = 0  # approved or rejected since the last run
     problems: int = 0  # among the new
     excluded: int = 0  # annotators marked as having taken part
+    unsubmitted: int = 0  # visits to the survey server that were set apart
     gone: list[str] = field(default_factory=list)  # HITs that the endpoint no longer lists
 
 
 class Collector:
     """Reads submissions from an endpoint into the store of a study."""
 
-    def __init__(self, workspace: Workspace, endpoint: Endpoint, family_type: str | None) -> None:
+    def __init__(
+        self, workspace: Workspace, endpoint: Endpoint, family_type: str | None, family: Family | None = None
+    ) -> None:
         self.workspace = workspace
         self.store = workspace.store
         self.endpoint = endpoint
         self.family_type = family_type
+        self.family = family
         self.rules = Rules.of(workspace.study.people)
         self.found = Collected()
 
@@ -65,11 +72,13 @@ class Collector:
         A HIT is passed over only where its counters say that nothing was handed in since, nobody is at work,
         and nothing collected still waits for review.
         """
+        now = time.time()
         due, self.found.gone = self._due(everything)
         for hit in due:
             self._collect_hit(hit, self.found)
             self.found.hits += 1
             yield hit.hit_id
+        self.found.unsubmitted = self._set_apart(now)
 
     def count_due(self) -> int:
         """Return how many HITs are still at the endpoint."""
@@ -167,8 +176,14 @@ class Collector:
         self, connection: Connection, assignment: Mapping[str, Any]
     ) -> tuple[str, str | None, str | None]:
         """Find the visit to the survey server that a submission is the end of."""
-        annotator_id = self.store.person_id(SOURCE, str(assignment["WorkerId"]))
-        visit = self.store.find_lease_within(connection, SOURCE, str(assignment["AssignmentId"]))
+        name, worker_id = str(assignment["AssignmentId"]), str(assignment["WorkerId"])
+        annotator_id = self.store.person_id(SOURCE, worker_id)
+        visit = self.store.find_lease_within(connection, SOURCE, claim_name(self.store, name, worker_id))
+        if visit is not None:
+            self.store.confirm_within(connection, visit, name, rules=self.rules)
+            self._enter_family(worker_id)
+        else:
+            visit = self.store.find_lease_within(connection, SOURCE, name)
         if visit is None:
             return annotator_id, None, NO_VISIT
         if visit.annotator_id != annotator_id:
@@ -180,6 +195,25 @@ class Collector:
         if _receipt(str(assignment.get("Answer", ""))) != make_receipt(self.store, visit.submission_id):
             return annotator_id, visit.submission_id, NO_RECEIPT
         return annotator_id, visit.submission_id, None
+
+    def _set_apart(self, now: float) -> int:
+        """Give up the places of finished visits that can no longer be submitted; returns how many these were."""
+        ours = records.claims_at(self.store, self.endpoint.origin)
+        late = [
+            visit.submission_id
+            for visit in self.store.visits(SOURCE)
+            if visit.external_id in ours and visit.outcome == COMPLETED and visit.release_reason != NOT_SUBMITTED
+            if visit.deadline is not None and visit.deadline < now
+        ]
+        for submission_id in late:
+            self.store.release(submission_id, NOT_SUBMITTED, now=now, finished=True)
+        return len(late)
+
+    def _enter_family(self, worker_id: str) -> None:
+        """Keep an annotator whose submission is here from the other studies of the family."""
+        if self.family is not None:
+            with suppress(SecondVisit):  # they took part there meanwhile, and handed in here all the same
+                self.family.enter(SOURCE, worker_id, now=time.time())
 
     def _exclude(self, assignments: Iterable[Mapping[str, Any]]) -> int:
         """Keep annotators from the other HITs of the family, once what they handed in is saved."""

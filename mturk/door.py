@@ -1,14 +1,12 @@
 """The door of the survey server for annotators who come from a HIT that shows it: ``/hit``.
 
 The frame's address says which assignment, which HIT and which annotator. Nobody vouches for it, since the
-protocol has no question "is this assignment held?"; so only HITs of this study are let in, to an annotator
-once, and what counts is what is handed in at the endpoint and collected from there.
+protocol has no question "is this assignment held?". So each visit is a claim, apart from all others, which counts
+when a submission of this annotator for this assignment is collected from the endpoint.
 """
 
 from __future__ import annotations
 
-import logging
-import os
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -18,13 +16,10 @@ from fastapi import FastAPI
 from fastapi.responses import HTMLResponse, Response
 
 from mturk import records
-from mturk.endpoints import VARIABLE, choose_endpoint
 from mturk.hit_page import DOOR
-from mturk.receipts import RECEIPT_FIELD, SOURCE, make_receipt
+from mturk.receipts import RECEIPT_FIELD, SOURCE, claim_name, make_receipt
 from mturk.settings import Settings, minutes_allowed, read_settings
-from mturk.sites import fetch_sites
 from spa.annotators.doors import House
-from spa.errors import PlatformError
 from spa.forms.form import Form
 from spa.forms.html import render_notice, render_whole
 from spa.responses.outcomes import COMPLETED, FAILED_CHECKS, Outcome
@@ -35,7 +30,6 @@ SUBMIT_PATH = "/mturk/externalSubmit"
 ENTITY = re.compile(r"[A-Z0-9]{1,64}", re.ASCII)
 WORKER = re.compile(r"A[A-Z0-9]{1,63}", re.ASCII)
 UNKNOWN, FORBIDDEN = 404, 403
-log = logging.getLogger("uvicorn.error")
 
 
 def mount(app: FastAPI, house: House) -> None:
@@ -44,9 +38,7 @@ def mount(app: FastAPI, house: House) -> None:
     if not raw:
         return
     door = HitDoor(house, read_settings(raw, Path("study.toml")))
-    for origin in door.origins:
-        house.may_be_framed_by(origin)
-        house.may_lead_to(origin)
+    door.know_sites()
     app.add_api_route(DOOR, door.come_in, methods=["GET", "HEAD"], response_class=HTMLResponse, response_model=None)
     house.on_finish(SOURCE, door.hand_in)
 
@@ -59,10 +51,11 @@ class HitDoor:
         self.settings = settings
         records.set_up(house.store)
 
-    @property
-    def origins(self) -> tuple[str, ...]:
-        """Sites that show the form in a frame and take what is handed in."""
-        return tuple(dict.fromkeys((*self.settings.worker_sites, *records.sites(self.house.store), *_named_sites())))
+    def know_sites(self) -> None:
+        """Let the sites of all HITs published so far show the form in a frame and take what is handed in."""
+        for site in (*self.settings.worker_sites, *records.sites(self.house.store)):
+            self.house.may_be_framed_by(site)
+            self.house.may_lead_to(site)
 
     def come_in(
         self,
@@ -72,6 +65,7 @@ class HitDoor:
         turkSubmitTo: str = "",
     ) -> Response:
         """Show everything to somebody who has not accepted yet; else give out a form, or go on with it."""
+        self.know_sites()  # HITs may have been published since
         if assignmentId in ("", NOT_ACCEPTED):
             return self._preview()
         hit = records.find_hit(self.house.store, hitId) if ENTITY.fullmatch(hitId) else None
@@ -79,18 +73,20 @@ class HitDoor:
             return self.house.notice("hit_unknown", UNKNOWN)
         if not _is_site(turkSubmitTo, (*hit.sites.split(), *self.settings.worker_sites)):
             return self.house.notice("hit_unknown", FORBIDDEN)
-        records.note_frame(self.house.store, assignmentId, hit_id=hitId, submit_to=turkSubmitTo)
+        name = claim_name(self.house.store, assignmentId, workerId)
+        claim = records.Claim(claim=name, mturk_assignment_id=assignmentId, hit_id=hitId, submit_to=turkSubmitTo)
+        records.note_claim(self.house.store, claim)
         return self.house.admit(
             source=SOURCE,
             person=workerId,
-            external_id=assignmentId,
+            external_id=name,
             minutes_allowed=minutes_allowed(self.house.study, self.settings, self._first_form()),
         )
 
     def hand_in(self, visit: Visit, outcome: Outcome) -> Response:
         """Show the button that hands the HIT in, when everything is on disk; who was not wanted may return it."""
-        submit_to = None if visit.external_id is None else records.find_frame(self.house.store, visit.external_id)
-        if submit_to is None or outcome not in (COMPLETED, FAILED_CHECKS):
+        claim = None if visit.external_id is None else records.find_claim(self.house.store, visit.external_id)
+        if claim is None or outcome not in (COMPLETED, FAILED_CHECKS):
             return self.house.notice("hit_return")
         texts = self.house.texts
         page = render_notice(
@@ -98,10 +94,10 @@ class HitDoor:
             texts,
             title=texts.say("page.hit_handin_title"),
             lines=[texts.say("page.hit_handin_text")],
-            action=submit_address(submit_to),
+            action=submit_address(claim.submit_to),
             button=texts.say("page.hit_submit"),
             fields={
-                "assignmentId": visit.external_id,
+                "assignmentId": claim.mturk_assignment_id,
                 RECEIPT_FIELD: make_receipt(self.house.store, visit.submission_id),
             },
         )
@@ -115,17 +111,6 @@ class HitDoor:
 
     def _first_form(self) -> Form:
         return self.house.form(self.house.store.assignment_ids()[0])
-
-
-def _named_sites() -> tuple[str, ...]:
-    """Ask the endpoint that the environment names, so that this server may start before HITs are published."""
-    if not os.environ.get(VARIABLE, "").strip():
-        return ()
-    try:
-        return fetch_sites(choose_endpoint(None))
-    except PlatformError as error:
-        log.warning("%s Until this server starts again, only sites of HITs published by now may show it.", error)
-        return ()
 
 
 def submit_address(submit_to: str) -> str:

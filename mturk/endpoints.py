@@ -13,7 +13,7 @@ from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
-from spa.errors import PlatformError
+from spa.errors import PlatformError, how_to_install
 
 VARIABLE = "MTURK_ENDPOINT_URL"
 REGION = "us-east-1"  # signed into every request; an endpoint of another provider knows the protocol's
@@ -55,7 +55,7 @@ class Endpoint:
         try:
             import boto3
         except ModuleNotFoundError as missing:
-            raise PlatformError(f'boto3 is not installed ({missing}); pip install "spa-eval[mturk]"') from missing
+            raise PlatformError(f"boto3 is not installed ({missing}); {how_to_install('mturk')}") from missing
         return boto3.session.Session()
 
 

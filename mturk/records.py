@@ -7,7 +7,7 @@ endpoint is asked for theirs when somebody has to be paid.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from sqlalchemy import (
@@ -24,6 +24,7 @@ from sqlalchemy import (
     UniqueConstraint,
     func,
     insert,
+    or_,
     select,
     update,
 )
@@ -75,10 +76,11 @@ works = Table(  # the protocol calls them assignments, which here are the questi
 )
 
 
-frames = Table(  # of annotators who fill in the form on the survey server
-    "mturk_frames",
+claims = Table(  # of frames that show the survey server: what their addresses say, which anybody can invent
+    "mturk_claims",
     metadata,
-    Column("mturk_assignment_id", String, primary_key=True),
+    Column("claim", String, primary_key=True),  # external_id of the visit until its submission is collected
+    Column("mturk_assignment_id", String, nullable=False, index=True),
     Column("hit_id", String, nullable=False),
     Column("submit_to", String, nullable=False),  # where the HIT is handed in
 )
@@ -126,6 +128,16 @@ class Work:
     excluded: bool
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """What the address of a frame says: this assignment of this HIT, by the person whom ``claim`` hashes too."""
+
+    claim: str
+    mturk_assignment_id: str
+    hit_id: str
+    submit_to: str
+
+
 def set_up(store: Store) -> None:
     """Make the tables where a store does not have them yet."""
     with store.transaction() as connection:
@@ -164,25 +176,31 @@ def sites(store: Store) -> tuple[str, ...]:
         return tuple(dict.fromkeys(site for one in found for site in one.split()))
 
 
-def note_frame(store: Store, mturk_assignment_id: str, *, hit_id: str, submit_to: str) -> None:
-    """Remember where an assignment is handed in; the first address counts."""
-    if find_frame(store, mturk_assignment_id) is not None:
+def note_claim(store: Store, claim: Claim) -> None:
+    """Remember what a frame's address said; the first time counts."""
+    if find_claim(store, claim.claim) is not None:
         return
     with store.transaction() as connection:
-        if connection.scalar(_submit_to(mturk_assignment_id)) is None:
-            values = {"mturk_assignment_id": mturk_assignment_id, "hit_id": hit_id, "submit_to": submit_to}
-            connection.execute(insert(frames).values(values))
+        if connection.execute(_claims(claim.claim)).first() is None:
+            connection.execute(insert(claims).values(asdict(claim)))
 
 
-def find_frame(store: Store, mturk_assignment_id: str) -> str | None:
-    """Return where an assignment is handed in."""
+def find_claim(store: Store, external_id: str) -> Claim | None:
+    """Return what a frame's address said, by the visit's name before or after its submission was collected."""
     with store.reading() as connection:
-        found: str | None = connection.scalar(_submit_to(mturk_assignment_id))
-    return found
+        row = connection.execute(_claims(external_id)).first()
+    return None if row is None else Claim(**row._mapping)
 
 
-def _submit_to(mturk_assignment_id: str) -> Select[Any]:
-    return select(frames.c.submit_to).where(frames.c.mturk_assignment_id == mturk_assignment_id)
+def claims_at(store: Store, endpoint: str) -> set[str]:
+    """Return the claims to assignments of an endpoint's HITs."""
+    query = select(claims.c.claim).join(hits, hits.c.hit_id == claims.c.hit_id).where(hits.c.endpoint == endpoint)
+    with store.reading() as connection:
+        return set(connection.scalars(query))
+
+
+def _claims(external_id: str) -> Select[Any]:
+    return select(claims).where(or_(claims.c.claim == external_id, claims.c.mturk_assignment_id == external_id))
 
 
 def add_work(connection: Connection, **values: Any) -> None:

@@ -163,7 +163,7 @@ class Reviewer:
             find=lambda token: self._find(work.mturk_assignment_id, status),
             token_name=None,
             repeatable=True,
-            keep=partial(_keep, work.mturk_assignment_id, status),
+            keep=partial(_keep, work.mturk_assignment_id, status, request.get("RequesterFeedback")),
         )
 
     def _find(self, mturk_assignment_id: str, status: str) -> Mapping[str, Any] | None:
@@ -245,5 +245,7 @@ def _checked(store: Store, mturk_assignment_id: str, wanted: str, now: float) ->
     return work
 
 
-def _keep(mturk_assignment_id: str, status: str, connection: Connection, answer: Mapping[str, Any]) -> None:
-    records.change_work(connection, mturk_assignment_id, status=status)
+def _keep(
+    mturk_assignment_id: str, status: str, feedback: str | None, connection: Connection, answer: Mapping[str, Any]
+) -> None:
+    records.change_work(connection, mturk_assignment_id, status=status, feedback=feedback)

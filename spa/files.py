@@ -11,8 +11,10 @@ from spa.errors import ResponseError, SpaError
 
 
 @contextmanager
-def written_whole(path: Path, *, error_type: type[SpaError] = ResponseError) -> Iterator[Path]:
+def written_whole(path: Path, *, private: bool = False, error_type: type[SpaError] = ResponseError) -> Iterator[Path]:
     """Yield a temporary path beside ``path``; what was written there replaces ``path`` in one step.
+
+    A ``private`` file is there already when its path is yielded, and nobody's but its owner's.
 
     Raises
     ------
@@ -23,6 +25,8 @@ def written_whole(path: Path, *, error_type: type[SpaError] = ResponseError) -> 
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
+            if private:
+                temporary.touch(mode=0o600, exist_ok=False)
             yield temporary
             temporary.replace(path)
         finally:

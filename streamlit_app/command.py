@@ -46,12 +46,12 @@ def dashboard(
     """
     import secrets
 
-    from spa.errors import SpaError
+    from spa.errors import SpaError, how_to_install
     from streamlit_app.ahead import begin
     from streamlit_app.options import LOOPBACK, Options
 
     if not _installed():
-        raise SpaError("spa dashboard: wanted the package streamlit, got none; run pip install 'spa-eval[dashboard]'")
+        raise SpaError(f"spa dashboard needs the package streamlit: {how_to_install('dashboard')}")
     if reviewer is not None and not reviewer.strip():
         raise click.UsageError("--reviewer: a name is wanted")
     if (study is None) == (tables is None):

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import click
 
-from spa.annotators.listening import listen
+from spa.annotators.listening import listen, run
+from spa.annotators.security import SecurityHeaders
 from spa.commands.workspace import Workspace, open_workspace
 from streamlit_app.ahead import Ahead
 from streamlit_app.options import LOOPBACK, Options
@@ -21,6 +22,12 @@ BETWEEN = 0.02  # seconds between two tries whether it answers
 ANYWHERE = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "::": "::1"}  # where an address that means all is reached
 FIRST, OTHERS = "overview", ("submissions", "systems", "annotators", "raters", "report", "plan")
 LATER = ("pandas", *(f"streamlit_app.views.{name}" for name in OTHERS))  # pandas is what st.dataframe draws with
+
+POLICY = (  # Streamlit puts styles into its pages; forms are shown in frames of their own
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
+    "font-src 'self' data:; connect-src 'self'; frame-src data:; manifest-src 'self'; form-action 'none'; "
+    "frame-ancestors 'none'; base-uri 'none'"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,12 +57,15 @@ def serve(options: Options, place: Place, ahead: Ahead) -> None:
 
             names = ", ".join(path.name for path in table_files(Path(options.tables or "")).values())
             title = f"{names} in {options.tables}"
-        with listen(place.host, place.port) as listener:
-            port = listener.socket.getsockname()[1]
+        listener = closing.enter_context(listen(place.host, place.port))
+        port = listener.socket.getsockname()[1]
         from streamlit.web import bootstrap
 
         settings = _settings(place.host, port)
         bootstrap.load_config_options({name.replace(".", "_"): value for name, value in settings.items()})
+        from starlette.middleware import Middleware
+        from streamlit.starlette import App
+
         from streamlit_app import loading  # once it is known how loud to be
 
         loading.start(loading.Started(options=options, workspace=workspace, ahead=ahead))
@@ -65,7 +75,8 @@ def serve(options: Options, place: Place, ahead: Ahead) -> None:
             _load(ahead)
 
         threading.Thread(target=once_there, daemon=True).start()
-        bootstrap.run(str(Path(__file__).with_name("main.py")), False, [], {})
+        app = App(Path(__file__).with_name("main.py"), middleware=[Middleware(SecurityHeaders, policy=lambda: POLICY)])
+        run(app, listener)
 
 
 def _tell(title: str, options: Options, place: Place, port: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -42,10 +43,11 @@ def outputs_of(
     item_texts: bool = True,
     texts: tuple[str, ...] = (),
     image: Path | None = None,
+    absent: Collection[tuple[str, str]] = (),
 ) -> Outputs:
     """Return outputs in memory: every text says its item and sample, and nothing of its system but a number.
 
-    ``texts`` replaces them in turn.
+    ``texts`` replaces them in turn; ``absent`` names pairs of an item and a system that did not answer it.
     """
     numbers = {system.id: number for number, system in enumerate(study.systems)}
     kept = [
@@ -56,6 +58,8 @@ def outputs_of(
     made = 0
     for item in kept:
         for system, number in numbers.items():
+            if (item.item_id, system) in absent:
+                continue
             several = []
             for sample in range(1, samples + 1):
                 text = f"Output text {item.item_id}, {number}, {sample} was there."
@@ -86,7 +90,13 @@ def studies(draw: st.DrawFn) -> tuple[Study, Outputs]:
     balance = st.sampled_from(["counterbalanced", "fixed"])
     shown = st.one_of(st.sampled_from(["first", "all"]), st.integers(1, exposure))
     criteria = [
-        {"id": "fluency", "name": "fluency"},
+        {
+            "id": "fluency",
+            "name": "fluency",
+            "question": "How **fluent** is this?",
+            "guidelines": draw(st.sampled_from([None, "- 1: *halting*"])),
+            "show_item_text": draw(st.sampled_from([None, True] if spa else [None, True, False])),
+        },
         {"id": "meaning", "name": "meaning", "against_source": True, "mark_differences": draw(st.booleans())},
         {
             "id": "errors",
@@ -111,27 +121,37 @@ def studies(draw: st.DrawFn) -> tuple[Study, Outputs]:
         }
     else:
         tables["design"]["items"] = exposure
-    pages = st.sampled_from(["item", "one"])
-    if not spa or draw(st.booleans()):
-        tables["likert"] = {"outputs": draw(shown), "pages": draw(pages)}
-        if tables["criteria"]:
-            tables["likert"]["identical_pairs"] = draw(st.integers(0, exposure))
-    elif draw(st.booleans()):
-        tables["continuous"] = {"outputs": draw(shown), "pages": draw(pages)}
+    pages = st.sampled_from(["output", "item", "system", "one"])
+    rated = {"show_item_text": draw(st.booleans())}
+    host = "likert" if not spa or draw(st.booleans()) else "continuous"
+    if host == "likert" or draw(st.booleans()):
+        order = draw(st.sampled_from(["item", "blocked", "mixed"]))
+        tables[host] = {"outputs": draw(shown), "pages": draw(pages), "order": order, **rated}
+    if host == "likert" and tables["criteria"]:
+        tables["likert"]["identical_pairs"] = draw(st.integers(0, exposure))
     if tables["criteria"] and draw(st.booleans()):
-        tables["categories"] = {"outputs": draw(shown), "pages": draw(pages)}
+        if host in tables and draw(st.booleans()):
+            tables["categories"] = {"same_page_as": host, **rated}
+        else:
+            tables["categories"] = {"outputs": draw(shown), "pages": draw(pages)}
     if (not spa or same_items) and draw(st.booleans()):
-        tables["choices"] = {"outputs": draw(shown), "ties": draw(st.booleans())}
+        tables["choices"] = {"outputs": draw(shown), "ties": draw(st.booleans()), **rated}
     if draw(st.booleans()):
         check = {"id": "colour", "question": "Which is a colour?", "options": ["green", "chair"], "expected": "green"}
         tables["attention_checks"] = [check, {**check, "id": "second"}]
+    items = exposure * (1 if same_items or not spa else len(systems)) + draw(st.integers(0, 4))
+    absent: set[tuple[str, str]] = set()
+    if small_study(**tables).single_outputs:  # one system answers every item, so that something is left
+        absent = draw(st.sets(st.sampled_from([(f"i{n}", one["id"]) for n in range(items) for one in systems[1:]])))
+        tables["design"] = {"outputs": draw(st.integers(1, len(systems) * items - len(absent)))}
+        tables["likert"]["identical_pairs"] = min(1, tables["likert"].get("identical_pairs", 0))
     study = small_study(**tables)
-    needed = exposure * (1 if same_items or not spa else len(systems))
     made = outputs_of(
         study,
-        items=needed + draw(st.integers(0, 4)),
+        items=items,
         samples=draw(st.integers(1, 3)),
         item_texts=bool(tables["criteria"]) or draw(st.booleans()),
         texts=draw(st.sampled_from([(), HOSTILE])),
+        absent=absent,
     )
     return study, made

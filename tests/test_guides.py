@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import tomllib
+from importlib.resources import files
 from pathlib import Path
 
 import httpx2
@@ -58,7 +60,7 @@ def wholly_translated(block: str) -> str:
     document = tomllib.loads(block)
     if "texts" not in document:
         return block
-    english = tomllib.loads((ROOT / "spa" / "forms" / "locales" / "en.toml").read_text())
+    english = tomllib.loads((files("spa.forms") / "locales" / "en.toml").read_text())
     copied = {f"{part}.{name}": text for part, texts in english.items() for name, text in texts.items()}
     return toml_text({**document, "texts": copied | document["texts"]})
 
@@ -112,9 +114,16 @@ def test_your_own_people(tmp_path: Path) -> None:
 
 def test_planning(tmp_path: Path) -> None:
     with sitting(tmp_path) as desk:
-        init(desk)
-        walk(desk, "planning.md")
+        study = init(desk)
+
+        def answered(desk: Desk) -> None:
+            annotators(STUDY, 12)(desk)
+            desk.spa("build", study)
+            desk.spa("simulate", study)
+
+        walk(desk, "planning.md", before={"spa report": answered})
     assert {path.suffix for path in (tmp_path / "plan").iterdir()} == {".svg", ".csv"}
+    assert "restates the p-value" in (tmp_path / "report" / "report.md").read_text()
 
 
 def test_preregistration(tmp_path: Path) -> None:
@@ -174,6 +183,13 @@ def test_the_dashboard(tmp_path: Path) -> None:
         desk.spa("build", init(desk))
         ratings(tmp_path / "tables" / "ratings.csv", llm="gpt-4")
         walk(desk, "dashboard.md")
+
+
+def test_the_reproduction_of_published_ratings(tmp_path: Path, shared_data: Path) -> None:
+    with sitting(tmp_path) as desk:
+        shutil.copy(shared_data / "sottana" / "simplification_ratings.csv", tmp_path)
+        walk(desk, "reproduction-sottana.md")
+    assert "| Alpha, people | 1.00 | 1.00 | 0.63 |" in (tmp_path / "report" / "report.md").read_text()
 
 
 def test_tables_and_correlations(tmp_path: Path) -> None:

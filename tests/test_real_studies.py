@@ -138,6 +138,7 @@ def test_the_report_finds_the_order_that_was_simulated(stories: Path) -> None:
     clear = [("babbage", "ada"), ("curie", "babbage")]
     assert [pair for pair in clear if not recovered.get(pair)] == []
     assert {row["group"] for row in results["preferences"]} == {"simulated", "simulated-rater"}
+    assert {(row["source"], row["n_tests"]) for row in results["families"]} == {("preferences", 5), ("ratings", 5)}
     page = (stories / "report" / "report.html").read_text()
     assert "Which author is the better fiction writer?" in page
 

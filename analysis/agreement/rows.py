@@ -46,7 +46,7 @@ def agreement_of_ratings(table: pl.DataFrame, order: Order, plan: Plan) -> tuple
     for group, criterion, data in rating_data(table, order):
         place = {"source": "ratings", "group": group, "criterion": criterion}
         seed = [plan.seed, zlib.crc32(f"{group}\n{criterion}".encode())]
-        fitting = fitting_level(data)
+        fitting = level_of(data.value)
         for found in _measures(data, fitting, plan.confidence, seed):
             rows.append({**place, **agreement_row(found, fitting)})
         if data.n_annotators <= FEW_ANNOTATORS and data.n_pairable > 1:
@@ -54,9 +54,9 @@ def agreement_of_ratings(table: pl.DataFrame, order: Order, plan: Plan) -> tuple
     return rows, pairs
 
 
-def fitting_level(data: ReliabilityData) -> Level:
+def level_of(answers: Floats) -> Level:
     """Return "ordinal" for few whole numbers, "interval" for sliders and means."""
-    values = np.unique(data.value)
+    values = np.unique(answers)
     return "ordinal" if len(values) <= FEW_VALUES and np.array_equal(values, np.round(values)) else "interval"
 
 

@@ -11,6 +11,7 @@ import polars as pl
 
 from analysis.coding import code
 from analysis.corrections import benjamini_hochberg
+from analysis.correlations.coefficients import correlate_series, prepare
 from analysis.correlations.compared import ComparisonRow, compare_measures
 from analysis.correlations.levels import LEVELS, Level, LevelCorrelation, PairedScores, correlate_levels
 from analysis.correlations.scores import Scores, group_scores, metric_scores, outputs_of, pair_scores
@@ -27,7 +28,11 @@ PEOPLE = ("human", "simulated")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CorrelationRow:
-    """One row of ``correlations``; with ``upper_bound``, ``b`` is the mean of the other annotators of that group."""
+    """One row of ``correlations``.
+
+    With ``upper_bound``, ``b`` is the mean of the other annotators of that group, or with ``person_included`` of all
+    of them (Chhun et al. 2024).
+    """
 
     a: str
     b: str
@@ -42,9 +47,27 @@ class CorrelationRow:
     p_adjusted: float | None = None
     n_tests: int | None = None
     n_annotators: int | None = None
+    person_included: bool = False
     ci_low: float | None = None
     ci_high: float | None = None
     interval: str | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SystemCorrelation:
+    """Kendall's tau over the outputs of one system (Chiang and Lee 2023, Table 2)."""
+
+    a: str
+    b: str
+    criterion: str
+    system: str
+    method: str
+    value: float | None
+    p_value: float | None
+    n: int
+    p_adjusted: float | None = None
+    n_tests: int | None = None
     reason: str | None = None
 
 
@@ -54,7 +77,7 @@ def correlate_groups(
     groups: Sequence[tuple[str, str]],
     order: Order | None,
     plan: Plan,
-) -> tuple[list[CorrelationRow], list[ComparisonRow]]:
+) -> tuple[list[CorrelationRow], list[ComparisonRow], list[SystemCorrelation]]:
     """Correlate mean scores with those of people, by criterion and level.
 
     Parameters
@@ -78,13 +101,15 @@ def correlate_groups(
         method; upper bounds are no members.
     compared : list of ComparisonRow
         Which of two measures is closer to people (:func:`compare_measures`).
+    by_system : list of SystemCorrelation
+        Kendall's tau of the groups, system by system; a family is all groups and systems of one criterion.
     """
     targets = next((named for kind in PEOPLE if (named := [group for group, of in groups if of == kind])), [])
     if ratings is None or order is None or not targets:
-        return [], []
+        return [], [], []
     answered = answered_rows(ratings)
     if len(groups) < 2 and metrics is None and answered["annotator_id"].n_unique() > LISTED:
-        return [], []
+        return [], [], []
     by_criterion: dict[str, list[RatingCells]] = {}
     for cells in rating_cells(answered, order):
         by_criterion.setdefault(cells.criterion, []).append(cells)
@@ -93,6 +118,7 @@ def correlate_groups(
     measured = [] if metrics is None else metric_scores(metrics, items, order.systems)
     rows: list[CorrelationRow] = []
     compared: list[ComparisonRow] = []
+    by_system: list[SystemCorrelation] = []
     for criterion in order.criteria:
         rated = {cells.group: cells for cells in by_criterion.get(criterion, ())}
         scores = {group: group_scores(cells) for group, cells in rated.items()}
@@ -105,16 +131,19 @@ def correlate_groups(
                 paired = pair_scores(measure, scores[target], len(order.systems))
                 found = correlate_levels(paired, confidence=plan.confidence)
                 rows += _rows(measure.name, scores[target].name, criterion, found)
+                if measure.name.startswith("ratings:"):
+                    by_system += _by_system(measure.name, scores[target].name, criterion, paired, order.systems)
             rows += _upper_bounds(rated[target], scores[target].name, ids, plan.confidence)
             compared += compare_measures(measures, scores[target], criterion, len(order.systems))
     family = _by_level if plan.family == "all" else _by_criterion_and_level
     return (
         adjusted(rows, lambda row: None if row.upper_bound else (family(row), row.method), plan),
         [row.judged(plan.fwer) for row in adjusted(compared, family, plan)],
+        adjusted(by_system, lambda row: (row.b, "" if plan.family == "all" else row.criterion), plan),
     )
 
 
-Row = TypeVar("Row", CorrelationRow, ComparisonRow)
+Row = TypeVar("Row", CorrelationRow, ComparisonRow, SystemCorrelation)
 
 
 def adjusted(rows: Sequence[Row], family: Callable[[Row], Hashable | None], plan: Plan) -> list[Row]:
@@ -162,24 +191,47 @@ def _rows(
         )
 
 
+def _by_system(
+    a: str, b: str, criterion: str, paired: PairedScores, systems: Sequence[str]
+) -> Iterator[SystemCorrelation]:
+    for number in np.unique(paired.system).tolist():
+        own = paired.system == number
+        found = correlate_series(prepare(paired.a[own]), prepare(paired.b[own]), "kendall")
+        yield SystemCorrelation(
+            a=a,
+            b=b,
+            criterion=criterion,
+            system=systems[number],
+            method="kendall",
+            value=found.value,
+            p_value=found.p_value,
+            n=found.n,
+            reason=found.reason,
+        )
+
+
 def _upper_bounds(cells: RatingCells, name: str, ids: Sequence[str], confidence: float) -> list[CorrelationRow]:
     """Correlate each person with the mean of the others, and average over people (``a`` is then ``b``).
 
-    Beyond 20 people only the average is kept, of single outputs.
+    Beyond 20 people only the average is kept, of single outputs. Of the means that include the person's own scores
+    only averages are kept.
     """
     several = len(np.unique(cells.annotator)) > LISTED
     levels: tuple[Level, ...] = ("overall",) if several else LEVELS
-    rows: list[CorrelationRow] = []
+    kept: list[CorrelationRow] = []
     n_systems = len(cells.systems)
-    for one in one_against_others(cells.annotator, outputs_of(cells), cells.value):
-        paired = PairedScores(item=one.output // n_systems, system=one.output % n_systems, a=one.own, b=one.others)
-        found = correlate_levels(paired, levels, confidence=confidence)
-        rows += _rows(f"ratings:{ids[one.annotator]}", name, cells.criterion, found, upper_bound=True)
-    by_kind: dict[tuple[Level, str], list[CorrelationRow]] = {}
-    for row in rows:
-        by_kind.setdefault((row.level, row.method), []).append(row)
-    averages = [_average(members, name) for members in by_kind.values()]
-    return averages if several else [*rows, *averages]
+    for included in (False, True):
+        rows: list[CorrelationRow] = []
+        for one in one_against_others(cells.annotator, outputs_of(cells), cells.value, included=included):
+            paired = PairedScores(item=one.output // n_systems, system=one.output % n_systems, a=one.own, b=one.others)
+            found = correlate_levels(paired, levels, confidence=confidence)
+            rows += _rows(f"ratings:{ids[one.annotator]}", name, cells.criterion, found, upper_bound=True)
+        by_kind: dict[tuple[Level, str], list[CorrelationRow]] = {}
+        for row in rows:
+            by_kind.setdefault((row.level, row.method), []).append(row)
+        kept += [] if several or included else rows
+        kept += [replace(_average(members, name), person_included=included) for members in by_kind.values()]
+    return kept
 
 
 def _average(members: Sequence[CorrelationRow], name: str) -> CorrelationRow:

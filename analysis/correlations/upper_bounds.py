@@ -14,7 +14,7 @@ from analysis.correlations.levels import add_up, clean_sums
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class OneAgainstOthers:
-    """Scores of one annotator and the means of all others for the same outputs."""
+    """Scores of one annotator and the means of all others (or of all) for the same outputs."""
 
     annotator: int
     output: Ints
@@ -22,15 +22,16 @@ class OneAgainstOthers:
     others: Floats
 
 
-def one_against_others(annotator: Ints, output: Ints, score: Floats) -> Iterator[OneAgainstOthers]:
+def one_against_others(
+    annotator: Ints, output: Ints, score: Floats, *, included: bool = False
+) -> Iterator[OneAgainstOthers]:
     """Yield each annotator's scores beside the means of the other annotators.
 
     others = (Σ - own sum) / (N - own count) output by output; an output that nobody else scored is
     left out, and so is an annotator with fewer than three outputs left. O(n log n) for all annotators.
 
     The mean of the others holds one person fewer than the mean that a machine is compared with, so
-    the bound lies a little too low; the mean of all, own scores included, lies too high (Chhun,
-    Suchanek and Clavel 2024, section 4.1, use that one).
+    the bound lies a little too low; the mean of all, own scores included, lies too high.
 
     Parameters
     ----------
@@ -38,6 +39,8 @@ def one_against_others(annotator: Ints, output: Ints, score: Floats) -> Iterator
         Who scored what.
     score : array of float, shape (n,)
         Higher or lower is better, the same for everybody.
+    included : bool
+        Compare with the mean of all, own scores included, as Chhun, Suchanek and Clavel (2024, section 4.1) do.
 
     References
     ----------
@@ -57,7 +60,10 @@ def one_against_others(annotator: Ints, output: Ints, score: Floats) -> Iterator
     own_count = np.bincount(own.of)
     left = count[what] - own_count
     there = left > 0
-    rest = clean_sums(total[what] - own_sum, size[what])[there] / left[there]
+    rest = clean_sums(total[what], size[what]) / count[what]
+    if not included:
+        rest[there] = clean_sums(total[what] - own_sum, size[what])[there] / left[there]
+    rest = rest[there]
     who, what, mean = who[there], what[there], (own_sum / own_count)[there]
     ends = np.flatnonzero(np.diff(who)) + 1
     for rows in np.split(np.arange(len(who)), ends):

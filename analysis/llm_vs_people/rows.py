@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 
+import numpy as np
 import polars as pl
 
-from analysis.coding import code, fold
+from analysis.coding import code, fold, scale_of, snap
 from analysis.llm_vs_people.alternative_annotator import LongAnswers, compare_with_each_annotator
 from analysis.llm_vs_people.bias_rows import bias_rows
 from analysis.llm_vs_people.calibration_rows import calibration_rows
 from analysis.llm_vs_people.powered_rows import powered_choices, powered_preferences, powered_ratings, spread
-from analysis.llm_vs_people.rank_tables import alphas_of_ranks, rank_table
+from analysis.llm_vs_people.rank_tables import AnnotatorRanks, RankTable, alphas_of_ranks, rank_table
 from analysis.llm_vs_people.sides import Row, Sides, by_group, sides_of
 from analysis.order import Order
 from analysis.plan import Plan
@@ -109,11 +110,13 @@ def _ranks(
     if own.is_empty() or len(systems) < 2:
         return
     lower = criterion in plan.lower_is_better
-    tables = []
+    tables: list[RankTable] = []
+    sds: dict[tuple[str, str], list[float | None]] = {}
     for frame, column in ((rated, "annotator_id"), (own, "group")):
         who = code(frame[column])
         means = spread(who.of, frame, "system", systems, len(who))
         tables.append(rank_table(means, annotators=who.ids, systems=systems, lower_is_better=lower))
+        sds |= _sds(frame, column, systems, who.ids)
     people, of_llms = tables
     alphas = alphas_of_ranks(people, of_llms)
     yield {
@@ -125,16 +128,40 @@ def _ranks(
         "n_incomplete": len(people.annotators) - people.n,
         "lower_is_better": lower,
         "annotators": [
-            {"annotator_id": row.annotator_id, "ranks": row.ranks} for row in people.annotators if row.ranks
+            {
+                "annotator_id": row.annotator_id,
+                **_rated_by(row, sds["annotator_id", row.annotator_id]),
+                "ranks": row.ranks,
+            }
+            for row in people.annotators
+            if row.ranks
         ],
         "llms": [
-            {"group": row.annotator_id, "ranks": row.ranks, "alpha_with_people": alpha, "reason": row.reason}
+            {"group": row.annotator_id, **_rated_by(row, sds["group", row.annotator_id]), "ranks": row.ranks}
+            | {"alpha_with_people": alpha, "reason": row.reason}
             for row, alpha in zip(of_llms.annotators, alphas.with_llm, strict=True)
         ],
         "alpha_of_people": alphas.of_people,
         "alpha_pairs": [asdict(pair) for pair in alphas.pairs],
         "reason": people.reason,
     }
+
+
+def _sds(
+    frame: pl.DataFrame, column: str, systems: Sequence[str], raters: Sequence[str]
+) -> dict[tuple[str, str], list[float | None]]:
+    """Return the population standard deviations of each rater's ratings, system by system, by column and rater."""
+    found = frame.group_by(column, "system").agg(pl.col("value").std(ddof=0))
+    wide = spread(code(found[column], raters).of, found, "system", systems, len(raters))
+    exact = snap(wide, scale=scale_of(frame["value"].to_numpy()))
+    return {
+        (column, rater): [None if np.isnan(sd) else sd for sd in row]
+        for rater, row in zip(raters, exact.tolist(), strict=True)
+    }
+
+
+def _rated_by(row: AnnotatorRanks, sds: Sequence[float | None]) -> Row:
+    return {"means": row.means, "sds_population": sds}
 
 
 def _llm_only(people: pl.DataFrame, llms: pl.DataFrame, means: Sequence[RatingMean]) -> list[Row]:

@@ -1,4 +1,4 @@
-"""Observed power in the study of Ethayarajh & Jurafsky (2022): what its Table 1 says about its Figure 2.
+"""Observed power, as in Figure 2 of Ethayarajh & Jurafsky (2022), and what its Table 1 says about that figure.
 
 Observed power is the power at the effect that a study happened to find. It is a function of
 the p-value and nothing else (Hoenig & Heisey 2001), so it says nothing about a study to come:
@@ -8,11 +8,14 @@ nothing here is used for planning.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
 from scipy.special import stdtrit
 
+from analysis.planning.plan import CURVE_POINTS, Kind, assumed
 from analysis.planning.power import t_power
 
 PUBLISHED_N = 90  # annotators after exclusions (its section 6.3)
@@ -108,3 +111,85 @@ def observed_power(
 
 def _power(t: float, n: int, alpha: float) -> float:
     return float(t_power(t / math.sqrt(n), n, alpha=alpha))
+
+
+PLANNED: dict[Kind, float] = {"spa": 0.1, "likert": 0.3}  # differences whose planned power is drawn beside it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CurvePoint:
+    """Power by so many annotators at the effect found, and at the one planned for (``None`` without a plan)."""
+
+    annotators: int
+    observed: float
+    planned: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObservedPowerRow:
+    """One test: ``effect`` is what it found in standard deviations, t / root(n), held constant along ``curve``."""
+
+    source: str
+    group: str
+    criterion: str
+    exposure: int | None
+    system_x: str
+    system_y: str
+    n: int
+    alpha: float
+    p_value: float
+    effect: float
+    power: float
+    planned_for: str | None
+    planned_sd: float | None
+    curve: tuple[CurvePoint, ...]
+
+
+def observed_power_rows(results: Mapping[str, Any], *, alpha: float = FIGURE_ALPHA) -> list[ObservedPowerRow]:
+    """Reckon power by annotators with the effect found held constant, for every test that counts annotators.
+
+    It restates the p-value (Hoenig & Heisey 2001) and is no evidence: for reproducing the figure only.
+
+    Parameters
+    ----------
+    results : mapping
+        With ``groups``, ``study``, ``preferences`` and ``ratings`` of results.json; LLMs and tests by item are
+        left out.
+    alpha : float
+        Level of each test, uncorrected as in the figure.
+    """
+    llms = {row["group"] for row in results["groups"] if row["annotator_kind"] == "llm"}
+    asked = (results["study"] or {}).get("elicitations", ("spa", "likert"))
+    tests: list[tuple[str, Kind | None, Mapping[str, Any]]] = [
+        ("preferences", "spa", row) for row in results["preferences"]
+    ]
+    for row in results["ratings"]["pairs"]:
+        likert = "likert" in asked and "(" not in row["criterion"]  # "fluency (continuous)" has another scale
+        if row["unit"] == "annotator" and row["test"] == "paired t" and row["p_adjusted"] is not None:
+            tests.append(("ratings", "likert" if likert else None, row))
+    tests = [one for one in tests if one[2]["t"] is not None and one[2]["group"] not in llms]
+    most = 2 * max((row["n"] for _, _, row in tests), default=1)
+    shared = {*np.linspace(2, most, CURVE_POINTS).astype(int).tolist()}
+    found = []
+    for source, kind, row in tests:
+        effect, counts = abs(row["t"]) / math.sqrt(row["n"]), sorted(shared | {row["n"]})
+        plan = assumed(kind) if kind else None
+        observed = t_power(effect, counts, alpha=alpha).tolist()
+        planned = t_power(PLANNED[plan.kind] / plan.sd, counts, alpha=alpha).tolist() if plan else [None] * len(counts)
+        found.append(
+            ObservedPowerRow(
+                **{key: row[key] for key in ("group", "criterion", "system_x", "system_y", "n", "p_value")},
+                source=source,
+                exposure=row.get("exposure"),
+                alpha=alpha,
+                effect=effect,
+                power=observed[counts.index(row["n"])],
+                planned_for=plan.shown(PLANNED[plan.kind]) if plan else None,
+                planned_sd=plan.sd if plan else None,
+                curve=tuple(
+                    CurvePoint(annotators=number, observed=own, planned=other)
+                    for number, own, other in zip(counts, observed, planned, strict=True)
+                ),
+            )
+        )
+    return found

@@ -63,10 +63,12 @@ def _likert(study: Study) -> dict[str, Any]:
     if study.likert is None:
         raise ValueError("the study has no [likert]")
     rated = {"first": 1, "all": items_read(study)}
+    shown = "all" if study.single_outputs else getattr(study, study.page_table("likert")).outputs
     compared = len(study.compared)
+    pairs = {frozenset(pair) for pair in (*study.pairs, *study.choice_pairs)}  # as the report corrects them
     return {
-        "n_tests": compared * (compared - 1) // 2 * _criteria(study, "likert"),
-        "n_items": study.likert.outputs if isinstance(study.likert.outputs, int) else rated[study.likert.outputs],
+        "n_tests": (len(pairs) or compared * (compared - 1) // 2) * _criteria(study, "likert"),
+        "n_items": shown if isinstance(shown, int) else rated[shown],
         "points": study.likert.points,
     }
 

@@ -34,6 +34,7 @@ METHODS = ("wilcoxon", "z_scores", "ordinal", "crossed")
 UNITS = ("annotator", "assignment", "item")
 MOST = 1_000_000  # differences of a part that are held at once
 TOO_LARGE = f"more than {MOST:,} differences: only the test by unit was made"
+NO_D_Z = "no d_z: the plan asks for Welch's t"
 CHUNK = 2_000_000  # pairs times units that are held at once
 
 
@@ -242,11 +243,12 @@ def _effects(
     higher = _by_unit(pairs, (np.sign(differences.value) + 1) / 2, 1.0)
     share = one_sample_tests(higher[0], higher[2], len(pairs), against=0.5, confidence=confidence)
     g = _hedges(cells, pairs, means, confidence)
-    spare = np.array([test.test == PAIRED for test in tests])
-    shares = np.where(spare, share.estimate, _unpaired_shares(cells, pairs, spare))
+    paired = np.bincount(pairs.pair, minlength=len(pairs)) > 0
+    shares = np.where(paired, share.estimate, _unpaired_shares(cells, pairs, paired))
+    planned = [NO_D_Z if known and test.test != PAIRED else None for test, known in zip(tests, paired, strict=True)]
     reasons = [
-        "; ".join(dict.fromkeys(why for why in (test.reason, of_g, of_share) if why)) or None
-        for test, of_g, of_share in zip(tests, g.reasons, share.reasons, strict=True)
+        "; ".join(dict.fromkeys(why for why in (test.reason, *whys) if why)) or None
+        for test, *whys in zip(tests, planned, g.reasons, share.reasons, strict=True)
     ]
     return Effects(
         d_z=(d_z, low, high),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from analysis.choices import ChoiceCells, ChoiceTest
-from analysis.corrections import adjust
+from analysis.corrections import OUTSIDE_FAMILY, adjust
 from analysis.differences import Differences
 from analysis.effect_sizes import APPROXIMATE, NONCENTRAL
 from analysis.plan import Plan, Verdict
@@ -173,7 +173,9 @@ def _corrected(
             )
     families: dict[tuple[str, str], list[int]] = {}
     for place, (test, row) in enumerate(zip(tests, rows, strict=True)):
-        if row["p_value"] is not None:
+        if test.reason == OUTSIDE_FAMILY:
+            row["reason"] = OUTSIDE_FAMILY
+        elif row["p_value"] is not None:
             key = (test.group, test.criterion if plan.family == "criterion" else "")
             families.setdefault(key, []).append(place)
     for members in families.values():

@@ -88,7 +88,11 @@ def _systems(study: dict[str, Any], names: Names) -> Table | None:
         rows = [[row[0], cell(""), row[2]] for row in rows]
     columns = [Column(title="System"), Column(title="Identifier"), Column(title="What it is")]
     return build_table(
-        "systems", "Systems", columns, rows, ["No form named a system; annotators saw letters such as A and B."]
+        "systems",
+        "Systems",
+        columns,
+        rows,
+        ["No form named a system; annotators saw letters such as A and B, if any."],
     )
 
 

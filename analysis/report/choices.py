@@ -11,6 +11,7 @@ from analysis.report.plots import share_figure
 from analysis.report.preferences import NO_PREFERENCE, STARS, level_words
 from analysis.report.ratings import UNITS, how_tested
 from analysis.report.words import (
+    VERDICT,
     Names,
     cell,
     count,
@@ -92,7 +93,7 @@ def _columns(results: Results) -> list[Column]:
             numeric=True,
         ),
         Column(title="Stars"),
-        Column(title="Verdict"),
+        VERDICT,
     ]
 
 

@@ -17,6 +17,7 @@ from analysis.report.document import (
     Results,
     Section,
     Table,
+    Tone,
     build_table,
 )
 from analysis.report.evidence import degree, evidence
@@ -47,10 +48,15 @@ CAUTION = (
     "p-value and the interval for single outputs take outputs as independent, as published studies do; those of one "
     "system or item are not quite, so p errs towards too small and the interval towards too narrow."
 )
+BOUNDS = {  # whether the person is part of the mean: what the line is called
+    False: "One person and the others (mean)",
+    True: "One person and all people (mean)",
+}
 BOUND = (
-    "The line \u201cone person\u201d says how well a single person agrees with the mean of the others, averaged over "
-    "people: what can be expected of one more annotator. The others are one person fewer than all people, which makes "
-    "it a little too low."
+    "\u201cOne person and the others\u201d says how well a single person agrees with the mean of the others, averaged "
+    "over people: what can be expected of one more annotator. The others are one person fewer than all people, which "
+    "makes it a little too low. \u201cOne person and all people\u201d leaves the person in the mean, as Chhun et al. "
+    "(2024) do: an upper bound."
 )
 
 
@@ -143,15 +149,18 @@ def _ordered(rows: Sequence[Row]) -> list[str]:
     return [row["a"] for row in sorted(overall, key=lambda row: -1.0 if row["value"] is None else -abs(row["value"]))]
 
 
-def _bound(rows: Sequence[Row], level: str) -> Row | None:
-    """Return the average of one person against the others."""
+def _bound(rows: Sequence[Row], level: str, *, included: bool = False) -> Row | None:
+    """Return the average of one person against the others, or against all people."""
     averages = [row for row in rows if row["upper_bound"] and row["a"] == row["b"] and row["level"] == level]
-    return averages[0] if averages else None
+    return next((row for row in averages if row["person_included"] == included), None)
 
 
 def _tables(rows: Sequence[Row], names: Names, stem: str, target: str, about: str) -> list[Block]:
     by_level = {(row["a"], row["level"]): row for row in rows if not row["upper_bound"] or row["a"] != row["b"]}
-    bound = {level: row for level in LEVELS if (row := _bound(rows, level)) is not None}
+    bounds = {
+        title: {level: row for level in LEVELS if (row := _bound(rows, level, included=included)) is not None}
+        for included, title in BOUNDS.items()
+    }
     people = [row["a"] for row in rows if row["upper_bound"] and row["a"] != row["b"] and row["level"] == "overall"]
     columns = [
         Column(title="Measure"),
@@ -159,9 +168,8 @@ def _tables(rows: Sequence[Row], names: Names, stem: str, target: str, about: st
         Column(title="n", explanation="single outputs in common", numeric=True),
     ]
     ordered = _ordered(rows)
-    line = [_line("One person (mean)", bound)] if bound else []
     first = [
-        *line,
+        *(_line(title, bound) for title, bound in bounds.items() if bound),
         *(
             _line(measure_name(names, name), {level: by_level[name, level] for level in LEVELS})
             for name in ordered[:SHOWN]
@@ -170,7 +178,7 @@ def _tables(rows: Sequence[Row], names: Names, stem: str, target: str, about: st
     caption = f"Kendall\u2019s tau with {measure_name(names, target)}, strongest first{about}"
     blocks: list[Block] = []
     if first:
-        blocks.append(build_table(stem, caption, columns, first, [BOUND] if bound else []))
+        blocks.append(build_table(stem, caption, columns, first, [BOUND] if any(bounds.values()) else []))
     rest = [
         _line(measure_name(names, name), {level: by_level[name, level] for level in LEVELS}) for name in ordered[SHOWN:]
     ]
@@ -271,5 +279,6 @@ def _closer(row: Row, names: Names) -> Cell:
     if row["verdict"] is None:
         return Cell(text=f"not tested: {row['reason'] or 'no reason was recorded'}", tone="untested")
     if row["verdict"] == "indifferent":
-        return Cell(text="no clear difference", tone="even")
-    return Cell(text=measure_name(names, row[row["verdict"]]), tone="first" if row["verdict"] == "a" else "second")
+        return Cell(text="no clear difference", detail=evidence(row["p_adjusted"]), tone="even")
+    tone: Tone = "first" if row["verdict"] == "a" else "second"
+    return Cell(text=measure_name(names, row[row["verdict"]]), detail=evidence(row["p_adjusted"]), tone=tone)

@@ -10,6 +10,7 @@ from typing import Any
 
 from analysis.report.document import Results
 from analysis.report.findings import rank_of
+from spa.responses.table_files import without_formula
 
 PLAIN = (
     "groups",
@@ -29,25 +30,28 @@ PLAIN = (
     "annotator_pairs",
     "correlations",
     "comparisons_of_correlations",
+    "correlations_by_system",
     "expected",
     "raters",
     "rating_counts",
     "category_shares",
+    "identical_pairs",
+    "interview",
 )
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet runs a cell that begins so
-
+RATING_PARTS = ("robustness", "respacing", "by_system", "by_variant", "by_annotator")
 NESTED = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
 
 
 def csv_tables(results: Results) -> dict[str, str]:
     """Return the text of each table by its file name; arrays without rows are left out.
 
-    Numbers are written so that reading them gives the same number; nothing known is an empty field.
+    Numbers are written so that reading them gives the same number; nothing known is an empty field. Texts that a
+    spreadsheet would run get an apostrophe in front.
     """
     arrays: dict[str, Sequence[Mapping[str, Any]]] = {name: results.get(name) or [] for name in PLAIN}
     rated = results.get("ratings") or {}
     arrays["ratings_means"], arrays["ratings_pairs"] = rated.get("means") or [], rated.get("pairs") or []
-    arrays |= {f"ratings_{name}": rated.get(name) or [] for name in ("robustness", "respacing")}
+    arrays |= {f"ratings_{name}": rated.get(name) or [] for name in RATING_PARTS}
     arrays["choices_pairs"] = (results.get("choices") or {}).get("pairs") or []
     arrays["ties"] = [
         {**{key: value for key, value in entry.items() if key != "strengths"}, **strength}
@@ -69,16 +73,8 @@ def csv_tables(results: Results) -> dict[str, str]:
         for verdict in entry["verdicts"]
     ]
     arrays |= {f"llm_vs_people_{name}": rows for name, rows in (results.get("llm_vs_people") or {}).items()}
-    arrays["explanations"] = [_without_formulas(row) for row in results.get("explanations") or ()]
+    arrays["explanations"] = results.get("explanations") or []
     return {f"{name}.csv": render_csv(rows) for name, rows in sorted(arrays.items()) if rows}
-
-
-def _without_formulas(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Put an apostrophe before the texts of a row that a spreadsheet would run as a formula."""
-    return {
-        key: f"'{value}" if isinstance(value, str) and value.startswith(FORMULA_STARTS) else value
-        for key, value in row.items()
-    }
 
 
 def _identity(entry: Mapping[str, Any]) -> dict[str, Any]:
@@ -108,4 +104,4 @@ def _field(value: Any) -> str:
         return repr(value)
     if isinstance(value, int):
         return str(value)
-    return value if isinstance(value, str) else NESTED.encode(value)
+    return without_formula(value) if isinstance(value, str) else NESTED.encode(value)

@@ -92,12 +92,14 @@ def _evidence(results: Results, names: Names) -> Table:
 
 
 def _missing(results: Results, names: Names) -> Table:
+    levels = any(row.get("level") for row in results.get("missing") or ())
     rows = [
         [
             cell(sentence(names.source(row["source"]))),
             cell(names.group(row["group"])),
             cell(names.criterion(row["criterion"]) if row.get("criterion") else "\u2013"),
             cell(" ".join(str(row["reason"]).split())),
+            *([cell(row.get("level") or "\u2013")] if levels else []),
             cell(f"{row['n']:,}"),
         ]
         for row in results.get("missing") or ()
@@ -107,6 +109,7 @@ def _missing(results: Results, names: Names) -> Table:
         Column(title="Group"),
         Column(title="Criterion"),
         Column(title="Reason"),
+        *([Column(title="Would have been", explanation="where that can be told")] if levels else []),
         Column(title="Answers", numeric=True),
     ]
     return build_table(

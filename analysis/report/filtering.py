@@ -6,17 +6,7 @@ from typing import Any
 
 from analysis.figures import Axis, Dot, draw
 from analysis.report.document import Block, Bullets, Column, Figure, Fold, Heading, Paragraph, Results, build_table
-from analysis.report.words import (
-    Names,
-    cell,
-    count,
-    p_value,
-    percent,
-    plural,
-    share_interval,
-    signed,
-    verdict,
-)
+from analysis.report.words import VERDICT, Names, cell, count, p_value, percent, plural, share_interval, signed, verdict
 
 Row = dict[str, Any]
 SHOWN = (1.0, 1.1, 1.2, 1.5, None)  # bounds of the table; all stand in results.json
@@ -117,7 +107,7 @@ def _table(rows: list[Row], names: Names) -> Any:
             numeric=True,
         ),
         Column(title="Second direction", explanation="the same of the question asked the other way", numeric=True),
-        Column(title="Verdict"),
+        VERDICT,
     ]
     cells = [
         [

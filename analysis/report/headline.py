@@ -171,7 +171,7 @@ def _clear_ones(run: list[Finding], clear: int) -> str:
 
 
 def _without_test(tested: list[Finding]) -> str:
-    left = [found for found in tested if found.verdict is None]
+    left = [found for found in tested if found.verdict is None and found.row.get("p_value") is None]
     reasons = listed(list(dict.fromkeys(str(found.row.get("reason") or "no reason was recorded") for found in left)))
     return f"{plural(len(left), 'more comparison')} could not be tested ({reasons})." if left else ""
 

@@ -20,10 +20,10 @@ from analysis.report.document import (
 )
 from analysis.report.findings import confidence_words
 from analysis.report.leanings import leanings
+from analysis.report.rank_tables import rank_tables
 from analysis.report.words import Names, cell, count, interval, listed, number, percent, plural, sentence
 
 Row = dict[str, Any]
-PEOPLE_LISTED = 20  # people whose own ranks the report shows; all stand in results.json
 LISTED = 60  # rows of an open table; more are folded
 SUGGESTED = "0.2 for experts, 0.15 for skilled annotators, 0.1 for crowds"
 
@@ -35,7 +35,7 @@ def llm_vs_people(results: Results) -> Section | None:
     blocks = [
         *_stand_in(found.get("alternative_annotator") or [], names),
         *_powered(found.get("prediction_powered") or [], names, confidence),
-        *_ranks(found.get("rank_tables") or [], names),
+        *rank_tables(found.get("rank_tables") or [], names),
         *leanings(found.get("bias") or [], names, confidence),
         *_unchecked(found.get("llm_only") or [], names, confidence),
     ]
@@ -228,60 +228,6 @@ def _what(row: Row, names: Names) -> str:
     if row.get("system_y") is None:
         return names.system(row["system_x"])
     return f"{names.system(row['system_x'])} \u2212 {names.system(row['system_y'])}"
-
-
-def _ranks(tables: list[Row], names: Names) -> list[Block]:
-    """Show mean ranks by people beside those by each LLM; each person's in a fold, where they are few."""
-    tables = [table for table in tables if table.get("mean_rank")]
-    if not tables:
-        return []
-    systems = list(dict.fromkeys(system for table in tables for system in table["systems"]))
-    columns = [Column(title="Criterion"), Column(title="Ranked by")]
-    columns += [Column(title=names.system(system), numeric=True) for system in systems]
-    of_ranks = Column(
-        title="Alpha",
-        explanation="Krippendorff\u2019s, of the ranks (1 = one order): of people alone, or of people with this LLM",
-        numeric=True,
-    )
-    both, alone = [], []
-    for table in tables:
-        who = f"{names.group(table['people'])} (mean of {table['n']})"
-        alpha = cell(number(table.get("alpha_of_people")))
-        both.append([*_rank_row(table, who, table["mean_rank"], systems, names), alpha])
-        both += [
-            [
-                *_rank_row(table, row["group"], row["ranks"], systems, names),
-                cell(number(row.get("alpha_with_people"))),
-            ]
-            for row in table["llms"]
-            if row["ranks"]
-        ]
-        own = table["annotators"] if table["n"] <= PEOPLE_LISTED else ()
-        alone += [_rank_row(table, row["annotator_id"], row["ranks"], systems, names) for row in own]
-    text = (
-        "Each rater\u2019s mean rating of every system, turned into ranks: 1 is best, systems with one mean share "
-        "their places. People\u2019s ranks are then averaged."
-    )
-    left_out = max(table.get("n_incomplete") or 0 for table in tables)
-    if left_out:
-        text += f" Up to {plural(left_out, 'person', 'people')} a criterion did not rate every system and are left out."
-    shown = build_table("ranks", "Ranks by people and by LLMs", [*columns, of_ranks], both, constant=("Criterion",))
-    blocks: list[Block] = [Heading(text="Ranks, rater by rater"), Paragraph(text=text)]
-    blocks.append(_open_or_folded(shown, len(both), "Ranks by people and by LLMs"))
-    if alone:
-        each = build_table("ranks_by_annotator", "Ranks by each person", columns, alone, constant=("Criterion",))
-        blocks.append(Fold(summary="Ranks by each person", blocks=(each,)))
-    return blocks
-
-
-def _rank_row(table: Row, who: str, ranks: list[float], systems: list[str], names: Names) -> list[Cell]:
-    placed = dict(zip(table["systems"], ranks, strict=True))
-    places = [cell(_rank(placed.get(system))) for system in systems]
-    return [cell(names.criterion(table["criterion"])), cell(shown_name(who)), *places]
-
-
-def _rank(value: float | None) -> str:
-    return count(value) if value is None or float(value).is_integer() else number(value)
 
 
 def _unchecked(rows: list[Row], names: Names, confidence: str) -> list[Block]:

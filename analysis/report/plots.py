@@ -114,6 +114,40 @@ def superiority_figure(rows: Rows, names: Names) -> Figure | Fold:
     return _figure("superiority", svg, caption, len(drawn))
 
 
+def directions_figures(rows: Rows, names: Names) -> list[Figure | Fold]:
+    """Return each direction over the outputs read, before and after exclusions: Figure 5 of the SPA paper.
+
+    One figure a group and criterion that answered at several exposures and lost annotators to exclusions.
+    """
+    parts: dict[tuple[str, str], Rows] = {}
+    for row in rows:
+        parts.setdefault((row["group"], row["criterion"]), []).append(row)
+    figures = []
+    for (group, criterion), own in parts.items():
+        if len({row["exposure"] for row in own}) < 2 or all(row["n"] == row.get("n_before", row["n"]) for row in own):
+            continue
+        points = [
+            Point(line=f"{names.over(row)}, {when}", x=row["exposure"], y=row[key])
+            for row in own
+            for when, key in (("before exclusions", "mean_before"), ("after exclusions", "mean"))
+            if row["exposure"] is not None and row[key] is not None
+        ]
+        svg = lines_plot(
+            points,
+            x_title="outputs of each system read",
+            y_title="mean chance stated",
+            references=(0.5,),
+            alternative=f"Each direction before and after exclusions; {BESIDE}.",
+        )
+        caption = (
+            f"{sentence(names.group(group))}, {names.criterion(criterion)}: each direction as it was asked, before and "
+            "after exclusions (as Figure 5 of Ethayarajh & Jurafsky, 2022). Where both directions agree, one lies as "
+            "far above 50% as the other below."
+        )
+        figures.append(_figure(f"directions-{slug(group)}-{slug(criterion)}", svg, caption, len(points)))
+    return figures
+
+
 def strengths_figure(rows: Rows, names: Names, source: str, criterion: str) -> Figure | Fold:
     """Return the figure of Bradley-Terry strengths of one source, folded where it is long."""
     fitted = [row for row in rows if row.get("strength") is not None]

@@ -18,8 +18,9 @@ from analysis.report.document import (
 )
 from analysis.report.families import correction_name, discovery_words
 from analysis.report.findings import confidence_words
-from analysis.report.plots import share_figure
+from analysis.report.plots import directions_figures, share_figure
 from analysis.report.words import (
+    VERDICT,
     Names,
     cell,
     count,
@@ -136,7 +137,7 @@ def _table(results: Results, names: Names, rows: list[dict[str, Any]], criterion
             numeric=True,
         ),
         Column(title="Stars"),
-        Column(title="Verdict"),
+        VERDICT,
     ]
     cells = [
         [
@@ -192,10 +193,16 @@ def _directions(results: Results, names: Names) -> Fold:
         Column(title="Group"),
         Column(title="Criterion"),
         Column(title="Outputs read", numeric=True),
-        Column(title="n", explanation="answers to this direction, before exclusions", numeric=True),
-        Column(title="Mean", explanation="mean chance in this direction", numeric=True),
-        Column(title="SD", explanation="standard deviation of the answers, in percentage points", numeric=True),
-        Column(title="Sum of both", explanation="mean of an annotator\u2019s two answers added up", numeric=True),
+        Column(title="n before", explanation="annotators who answered this direction, before exclusions", numeric=True),
+        Column(title="Mean before", explanation="their mean chance in this direction", numeric=True),
+        Column(title="n after", explanation="those kept, after exclusions", numeric=True),
+        Column(title="Mean after", explanation="their mean chance in this direction", numeric=True),
+        Column(title="SD after", explanation="standard deviation of their answers, in percentage points", numeric=True),
+        Column(
+            title="Sum of both",
+            explanation="mean of an annotator\u2019s two answers added up, before exclusions",
+            numeric=True,
+        ),
         Column(title="Excess", explanation="sum minus 100%, with its interval, before exclusions", numeric=True),
         Column(title="Symmetry p", explanation="chance of so large a distance of the sum from 100%", numeric=True),
         Column(title="Excess of those selected", explanation="after exclusions; not tested", numeric=True),
@@ -206,6 +213,8 @@ def _directions(results: Results, names: Names) -> Fold:
             cell(names.group(row["group"])),
             cell(names.criterion(row["criterion"])),
             cell(count(row.get("exposure"))),
+            cell(count(row.get("n_before"))),
+            cell(percent(row.get("mean_before"))),
             cell(count(row["n"])),
             cell(percent(row.get("mean"))),
             cell(number(None if row.get("sd") is None else 100 * row["sd"], 1)),
@@ -232,5 +241,6 @@ def _directions(results: Results, names: Names) -> Fold:
                 cells,
                 constant=("Criterion", "Outputs read"),
             ),
+            *directions_figures(rows, names),
         ),
     )

@@ -41,6 +41,7 @@ def _of(rows: list[Row], criterion: str) -> list[Row]:
 
 def _table(rows: list[Row], names: Names, source: str) -> Table:
     rated = source == "ratings"
+    twice = any(row.get("n_read_twice") for row in rows)
     several = {row["readout"] for row in rows} - {None, "verbalised"} != set()
     columns = [
         Column(title="Rater"),
@@ -50,6 +51,18 @@ def _table(rows: list[Row], names: Names, source: str) -> Table:
         Column(title="Answers", explanation="usable ones", numeric=True),
         Column(
             title="Missing", explanation="share without a usable answer, and the most frequent reason", numeric=True
+        ),
+        *(
+            [
+                Column(
+                    title="Readings differ",
+                    explanation="replies that another reader (strict, first number, or the words beside probabilities) "
+                    "reads as another answer or none, of those that both can read",
+                    numeric=True,
+                )
+            ]
+            if twice
+            else []
         ),
         Column(title="Mean", explanation="of all systems together, with the standard deviation below", numeric=True),
         Column(
@@ -71,9 +84,10 @@ def _table(rows: list[Row], names: Names, source: str) -> Table:
             cell(_name(row["group"], names)),
             cell(names.criterion(row["criterion"])),
             cell((row["form"] or "") if row["annotator_kind"] == "llm" else ""),
-            cell(row["readout"] or "" if several else ""),
+            cell(row["readout"] or "" if several else "", detail=_mass(row)),
             cell(count(row["n_asked"] - row["n_missing"]), detail=_repeats(row)),
             _missing(row),
+            *([_differ(row)] if twice else []),
             cell(number(row["mean"]), detail=f"({number(row['sd'])})" if row["sd"] is not None else ""),
             _alpha(row),
             cell(number(row["system_kendall"])),
@@ -109,6 +123,20 @@ def _missing(row: Row) -> Cell:
     more = len(row["missing"]) - 1
     others = f"; {plural(more, 'other reason')}" if more else ""
     return cell(percent(row["n_missing"] / row["n_asked"]), detail=f"{first['n']}: {reason}{others}")
+
+
+def _mass(row: Row) -> str:
+    """Say how much of the probability lay on the answers."""
+    if row.get("mass_mean") is None:
+        return ""
+    return f"{percent(row['mass_mean'])} on the answers, at least {percent(row['mass_min'])}"
+
+
+def _differ(row: Row) -> Cell:
+    if not row.get("n_read_twice"):
+        return cell("")
+    share = percent(row["n_readings_differ"] / row["n_read_twice"])
+    return cell(share, detail=f"{row['n_readings_differ']} of {row['n_read_twice']}")
 
 
 def _alpha(row: Row) -> Cell:

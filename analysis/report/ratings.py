@@ -22,6 +22,7 @@ from analysis.report.preferences import STARS, level_words
 from analysis.report.spread import spread
 from analysis.report.words import (
     MINUS,
+    VERDICT,
     Names,
     cell,
     count,
@@ -120,7 +121,7 @@ def _pairs(results: Results, names: Names, rows: list[dict[str, Any]], criterion
             numeric=True,
         ),
         Column(title="Stars"),
-        Column(title="Verdict"),
+        VERDICT,
         Column(
             title="Crossed p",
             explanation="the same over annotators and items at once, both taken as drawn; \u2260 where it "

@@ -23,6 +23,7 @@ from analysis.report.plots import superiority_figure
 from analysis.report.words import (
     MINUS,
     NONE,
+    VERDICT,
     Names,
     cell,
     interval,
@@ -147,7 +148,7 @@ def _differing(pairs: list[Row], checks: list[Row], names: Names) -> list[Block]
 def _said(row: Row, found: Row | None, names: Names) -> Cell:
     if found is None or found["p_value"] is None:
         return cell(NONE)
-    return verdict({**row, "verdict": found["verdict"]}, names, "ratings")
+    return verdict({**row, "verdict": found["verdict"], "p_adjusted": found["p_adjusted"]}, names, "ratings")
 
 
 def _crossed(pairs: list[Row], chosen: list[Row], names: Names) -> list[Block]:
@@ -193,7 +194,7 @@ def _crossed_table(listed: list[tuple[str, Row]], names: Names) -> Table:
         *_identity(several),
         Column(title="Unit"),
         Column(title="Adjusted p", explanation="of the test by unit", numeric=True),
-        Column(title="Verdict"),
+        VERDICT,
         Column(
             title="Crossed p", explanation="over annotators and items at once, adjusted as the others are", numeric=True
         ),
@@ -207,7 +208,7 @@ def _crossed_table(listed: list[tuple[str, Row]], names: Names) -> Table:
             cell(p_value(row.get("p_adjusted"))),
             verdict(row, names, source),
             cell(p_value(row.get("p_crossed_adjusted"))),
-            verdict({**row, "verdict": row["crossed_verdict"]}, names, source),
+            verdict({**row, "verdict": row["crossed_verdict"], "p_adjusted": row["p_crossed_adjusted"]}, names, source),
         ]
         for source, row in listed[:LISTED]
     ]

@@ -15,11 +15,15 @@ from analysis.report.excluded import excluded
 from analysis.report.expected import expected
 from analysis.report.explanations import explanations
 from analysis.report.headline import headline
+from analysis.report.identical_pairs import identical_pairs
+from analysis.report.interview import interview
 from analysis.report.llm_vs_people import llm_vs_people
+from analysis.report.observed_power import observed_power
 from analysis.report.preference_checks import preference_checks
 from analysis.report.preferences import preferences
 from analysis.report.preregistered import preregistered
 from analysis.report.raters import raters
+from analysis.report.rating_details import rating_details
 from analysis.report.ratings import ratings
 from analysis.report.robustness import robustness
 from analysis.report.shares import shares
@@ -36,6 +40,7 @@ SECTIONS: dict[str, SectionMaker] = {  # by id, in the order of the report
     "preference-checks": preference_checks,
     "ratings": ratings,
     "shares": shares,
+    "identical-pairs": identical_pairs,
     "choices": choices,
     "robustness": robustness,
     "equivalence": equivalence,
@@ -44,10 +49,13 @@ SECTIONS: dict[str, SectionMaker] = {  # by id, in the order of the report
     "comparison": side_by_side,
     "correlations": correlations,
     "raters": raters,
+    "rating-details": rating_details,
     "llm-vs-people": llm_vs_people,
     "explanations": explanations,
+    "interview": interview,
     "calibration": calibration,
     "expected": expected,
+    "observed-power": observed_power,
     "warnings": warnings,
     "terms": glossary,
     "settings": settings,

@@ -134,7 +134,9 @@ def _judged(entry: Finding | None, names: Names, x: str) -> Cell:
 def _verdict_cell(entry: Finding, names: Names, x: str) -> Cell:
     if entry.verdict is None:
         return Cell(
-            text="? not tested", detail=str(entry.row.get("reason") or "no reason was recorded"), tone="untested"
+            text="? not tested" if entry.row.get("p_value") is None else "? no verdict",
+            detail=str(entry.row.get("reason") or "no reason was recorded"),
+            tone="untested",
         )
     value = estimate(entry, turn=entry.x != x)
     if entry.winner is None:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from decimal import ROUND_HALF_UP, Context, Decimal
 from hashlib import sha256
 from typing import Any
 
 from analysis.plain_text import shown_name
-from analysis.report.document import Cell, Results
+from analysis.report.document import Cell, Column, Results
+from analysis.report.evidence import evidence
 
+VERDICT = Column(title="Verdict", explanation="below it the evidence that the adjusted p gives (Muff et al. 2022)")
 MINUS = "\u2212"
+ROUNDING = Context(prec=400, rounding=ROUND_HALF_UP)  # any float, with its decimals
 SPACE = "\u00a0"  # where a line must not break
 NONE = "\u2013"  # stands where there is no number
 SOURCES = {
@@ -21,15 +25,20 @@ SOURCES = {
 KINDS = {"human": "people", "simulated": "simulated annotators"}
 
 
-def number(value: float | None, decimals: int = 2) -> str:
-    """Return a number with a true minus sign.
+def number(value: float | None, decimals: int = 2, *, shift: int = 0) -> str:
+    """Return a number, times 10 to the ``shift``, with a true minus sign.
+
+    A half is rounded away from zero, of the number as results.json writes it and not of its nearest binary fraction.
 
     >>> number(-0.822), number(-0.001), number(None)
     ('\u22120.82', '0.00', '\u2013')
+    >>> number(0.625), number(-0.225), number(0.2885, 1, shift=2), len(number(1e300))
+    ('0.63', '\u22120.23', '28.9', 404)
     """
     if value is None:
         return NONE
-    text = f"{value:,.{decimals}f}"
+    exact = Decimal(repr(float(value))).scaleb(shift)
+    text = f"{exact.quantize(Decimal(1).scaleb(-decimals), context=ROUNDING):,f}"
     if not text.strip("-0.,"):
         text = text.lstrip("-")
     return text.replace("-", MINUS)
@@ -54,7 +63,7 @@ def percent(value: float | None) -> str:
     >>> percent(0.6875), percent(None)
     ('68.8%', '\u2013')
     """
-    return NONE if value is None else f"{number(100 * value, 1)}%"
+    return NONE if value is None else f"{number(value, 1, shift=2)}%"
 
 
 def p_value(value: float | None) -> str:
@@ -65,7 +74,7 @@ def p_value(value: float | None) -> str:
     """
     if value is None:
         return NONE
-    return f"<{SPACE}.001" if value < 0.001 else f"{value:.3f}".removeprefix("0")
+    return f"<{SPACE}.001" if value < 0.001 else number(value, 3).removeprefix("0")
 
 
 def p_words(value: float | None) -> str:
@@ -78,8 +87,8 @@ def interval(low: float | None, high: float | None, *, as_percent: bool = False,
     """Return "61.0 to 75.0"; no percent signs, the column says them."""
     if low is None or high is None:
         return NONE
-    factor, decimals = (100, 1) if as_percent else (1, decimals)
-    return f"{number(factor * low, decimals)} to {number(factor * high, decimals)}"
+    shift, decimals = (2, 1) if as_percent else (0, decimals)
+    return f"{number(low, decimals, shift=shift)} to {number(high, decimals, shift=shift)}"
 
 
 def share_interval(low: float | None, high: float | None) -> str:
@@ -223,11 +232,14 @@ SYMBOLS = {"x": ">", "y": "<", "indifferent": "~"}
 def verdict(row: Mapping[str, Any], names: Names, source: str) -> Cell:
     """Return the conclusion of one test in words, or why there is none."""
     found = row.get("verdict")
+    graded = evidence(row["p_adjusted"]) if row.get("p_adjusted") is not None else ""
     if found == "x":
-        return Cell(text=f"{names.system(row['system_x'])} {VERBS[source]}", tone="first")
+        return Cell(text=f"{names.system(row['system_x'])} {VERBS[source]}", detail=graded, tone="first")
     if found == "y":
-        return Cell(text=f"{names.system(row['system_y'])} {VERBS[source]}", tone="second")
+        return Cell(text=f"{names.system(row['system_y'])} {VERBS[source]}", detail=graded, tone="second")
     if found == "indifferent":
         words = "no clear preference" if source != "ratings" else "no clear difference"
-        return Cell(text=f"{words}; equivalent" if row.get("equivalent") else words, tone="even")
+        return Cell(text=f"{words}; equivalent" if row.get("equivalent") else words, detail=graded, tone="even")
+    if row.get("p_value") is not None:
+        return Cell(text=f"no verdict: {row.get('reason')}", tone="untested")
     return Cell(text=f"not tested: {row.get('reason') or 'no reason was recorded'}", tone="untested")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +23,13 @@ def collect(study: Path, store: str | None, endpoint_url: str | None, everything
     from mturk.collecting import Collector
     from mturk.eligibility import find_family_type
     from mturk.standing import look
+    from spa.annotators.server import family_of
 
-    with at_desk(study, store, endpoint_url, changes=True) as desk:
-        collector = Collector(desk.workspace, desk.endpoint, find_family_type(desk.endpoint, desk.family))
+    with (
+        at_desk(study, store, endpoint_url, changes=True) as desk,
+        family_of(desk.workspace.study, desk.workspace.store) or nullcontext() as family,
+    ):
+        collector = Collector(desk.workspace, desk.endpoint, find_family_type(desk.endpoint, desk.family), family)
         steps = collector.collect(everything=everything)
         list(in_progress(steps, label="collecting", length=collector.count_due(), silent=as_json))
         found = collector.found
@@ -35,6 +40,7 @@ def collect(study: Path, store: str | None, endpoint_url: str | None, everything
         "changed": found.changed,
         "problems": found.problems,
         "excluded": found.excluded,
+        "unsubmitted": found.unsubmitted,
         "gone": found.gone,
         "earliest_auto_approval": standing.earliest_auto_approval,
     }
@@ -44,6 +50,11 @@ def collect(study: Path, store: str | None, endpoint_url: str | None, everything
         f"{found.excluded} annotators kept from the family's other HITs",
         f"earliest approval by itself: {when(standing.earliest_auto_approval)}",
     ]
+    if found.unsubmitted:
+        lines.append(
+            f"{found.unsubmitted} visits to the survey server were finished and never submitted at the endpoint: "
+            "kept as extra, not analysed; their places are free again"
+        )
     if found.gone:
         lines.append(f"{len(found.gone)} HITs are no longer at the endpoint; what was collected of them is kept")
     tell(lines, facts, as_json=as_json)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -76,6 +77,7 @@ def at_desk(study: Path, store: str | None, endpoint_url: str | None, *, changes
     from mturk import records
     from mturk.endpoints import choose_endpoint
     from mturk.once import Once
+    from mturk.rejections import note_rejections
     from mturk.settings import read_settings
     from spa.commands.workspace import open_workspace
     from spa.responses.one_run import one_run
@@ -88,6 +90,8 @@ def at_desk(study: Path, store: str | None, endpoint_url: str | None, *, changes
             stack.enter_context(one_run(workspace.store.name, "mturk", workspace.store.reading, what="bridge"))
         records.set_up(workspace.store)
         yield Desk(path=study, workspace=workspace, settings=settings, endpoint=endpoint, once=Once(workspace.store))
+        if changes:
+            note_rejections(workspace.store, endpoint.origin, now=time.time())
 
 
 def in_progress(steps: Iterable[T], *, label: str, length: int, silent: bool) -> Iterator[T]:

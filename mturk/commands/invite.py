@@ -72,8 +72,7 @@ def invite(
     with opened(store, create=True) as endpoint:
         made = endpoint.call(work)
     if out is not None:
-        with written_whole(out) as temporary:
-            temporary.touch(mode=0o600)
+        with written_whole(out, private=True) as temporary:
             temporary.write_text("".join(f"{one['link']}\n" for one in made), encoding="utf-8")
     if as_json:
         click.echo(json.dumps(made, ensure_ascii=False))

@@ -13,7 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from mturk.endpoint.refusals import PREFIX, Refusal
-from spa.errors import PlatformError
+from spa.errors import PlatformError, how_to_install
 
 if TYPE_CHECKING:
     from botocore.model import ServiceModel, Shape
@@ -39,7 +39,7 @@ def service() -> ServiceModel:
         import botocore.session
         from botocore.exceptions import UnknownServiceError
     except ModuleNotFoundError as missing:
-        raise PlatformError('the MTurk protocol needs boto3: pip install "spa-eval[mturk]"') from missing
+        raise PlatformError(f"the MTurk protocol needs boto3: {how_to_install('mturk')}") from missing
     try:
         return botocore.session.Session().get_service_model("mturk")
     except UnknownServiceError as unknown:

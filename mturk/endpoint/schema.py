@@ -24,7 +24,7 @@ from sqlalchemy import (
 
 from spa.responses.store_schema import Verbatim
 
-SCHEMA_VERSION = "1"
+SCHEMA_VERSION = 2  # 1 had fewer indexes
 OPEN = "status IN ('Accepted', 'Submitted', 'Approved', 'Rejected')"  # an assignment that takes its place in the HIT
 
 metadata = MetaData()

@@ -24,7 +24,9 @@ from sqlalchemy.exc import DBAPIError
 from mturk.endpoint.schema import SCHEMA_VERSION, meta, metadata
 from spa.errors import ResponseError, SpaError
 from spa.responses.database import LOCK_WAIT, Target, created_file, open_engine, parse_target, told, writing
+from spa.responses.migration import Schema, migrate
 
+SCHEMA = Schema(version=SCHEMA_VERSION, metadata=metadata, facts=meta, fact="version")
 T = TypeVar("T")
 Work = Callable[[Connection], T]
 TOGETHER = 64  # calls that share a transaction at most
@@ -149,14 +151,14 @@ def open_store(target: str | Path, *, create: bool = False, wait: float = LOCK_W
     Raises
     ------
     ResponseError
-        If it is absent, of another version, or no store of an endpoint.
+        If it is absent, of a later version, or no store of an endpoint; one of an earlier version is migrated.
     """
     place = parse_target(target)
     if create and place.path is not None and not place.path.exists():
         _create_file(place.path)
     engine = open_engine(place, read_only=False, wait=wait)
     try:
-        _check(engine, place, create)
+        _check(engine, place, create, wait)
         store = EndpointStore(engine, place.name)
         try:
             yield store
@@ -189,11 +191,11 @@ def _create_tables(engine: Engine) -> None:
         metadata.create_all(connection)
         connection.execute(
             insert(meta),
-            [{"name": "version", "value": SCHEMA_VERSION}, {"name": "secret", "value": secrets.token_hex(32)}],
+            [{"name": SCHEMA.fact, "value": str(SCHEMA.version)}, {"name": "secret", "value": secrets.token_hex(32)}],
         )
 
 
-def _check(engine: Engine, place: Target, create: bool) -> None:
+def _check(engine: Engine, place: Target, create: bool, wait: float) -> None:
     with told(place.name):
         if not inspect(engine).has_table(meta.name):
             if not create or place.path is not None:
@@ -207,12 +209,10 @@ def _check(engine: Engine, place: Target, create: bool) -> None:
                 if not inspect(engine).has_table(meta.name):
                     raise
         with engine.connect() as connection:
-            version = connection.scalar(select(meta.c.value).where(meta.c.name == "version"))
-    if version != SCHEMA_VERSION:
-        raise ResponseError(
-            f"{place.name}: wanted a store of version {SCHEMA_VERSION}, got {version}; "
-            "use the version of spa-eval that made it"
-        )
+            found = SCHEMA.version_of(connection)
+    if not SCHEMA.is_current(found, place.name):
+        engine.dispose()  # nobody else may have it open
+        migrate(place, SCHEMA, wait=wait)
 
 
 def get_meta(connection: Connection, name: str) -> str | None:

@@ -73,6 +73,9 @@ def bonus(
         paid = read_ledger(desk).paid
         new = [one for one in wanted if one.name not in paid]
         click.echo(f"{len(wanted)} bonuses, {len(wanted) - len(new)} paid already, {len(new)} to pay")
+        for one in wanted:
+            if paid.get(one.name, one.amount) != one.amount:
+                click.echo(_corrected(one, paid[one.name], desk.offer.currency))
         for one in new:
             click.echo(f"  {one.submission_id}: {money(one.amount, desk.offer.currency)} for {one.reason}")
         for session in sorted({one.session for one in new}):
@@ -96,6 +99,20 @@ def _pay(desk: Desk, session: int, bonuses: Sequence[Bonus], *, yes: bool) -> No
     pay(desk, batch, bonuses)
     unseen = wait_until_seen(desk, last_payment(desk, batch.batch_id))
     click.echo(f"  paid: {len(bonuses)}" + (f"; not shown by the platform yet: {unseen}" if unseen else ""))
+
+
+def _corrected(one: Bonus, paid: int, currency: str) -> str:
+    """Say what becomes of an amount that is not the one paid for the same reason."""
+    from prolific.api.money import money
+
+    was, now = money(paid, currency), money(one.amount, currency)
+    told = f"  {one.submission_id}: expected {was} for {one.reason}, as paid, found {now}: "
+    if one.amount < paid:
+        return told + "what is paid stays paid"
+    return told + (
+        f"the difference of {money(one.amount - paid, currency)} is not paid; list it with a reason of its own, "
+        f"such as {one.reason} (correction)"
+    )
 
 
 def _cents(text: str) -> int:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from spa.errors import PlatformError
+from spa.errors import PlatformError, how_to_install
 
 BASE = "urn:published-description"
 METHODS = frozenset({"get", "post", "put", "patch", "delete"})
@@ -94,9 +94,7 @@ class Contract:
             from referencing import Registry
             from referencing.jsonschema import DRAFT4
         except ModuleNotFoundError as missing:
-            raise PlatformError(
-                f"--openapi: {missing.name} is not installed; install it with: pip install 'spa-eval[openapi]'"
-            ) from missing
+            raise PlatformError(f"--openapi: {missing.name} is not installed; {how_to_install('openapi')}") from missing
         document = _completed(read_document(path))
         registry: Registry[Any] = Registry().with_resource(BASE, DRAFT4.create_resource(document))
         self.operations = _operations(document)
@@ -167,7 +165,9 @@ def read_document(path: Path) -> dict[str, Any]:
     except ValueError as error:
         raise PlatformError(f"{path}: wanted YAML or JSON, got {str(error).splitlines()[0]}") from error
     if not isinstance(document, dict) or not str(document.get("openapi", "")).startswith("3.0"):
-        raise PlatformError(f"{path}: wanted an OpenAPI document of version 3.0")
+        raise PlatformError(f"{path}: expected an OpenAPI document of version 3.0")
+    if not isinstance(document.get("paths"), dict) or not isinstance(document.get("components"), dict):
+        raise PlatformError(f"{path}: expected the platform's published description, found no paths or no components")
     return document
 
 
@@ -195,7 +195,7 @@ def _completed(document: dict[str, Any]) -> dict[str, Any]:
 
     And let the ends of a range be whole: described as exactly one of integer, number and string, no integer would do.
     """
-    schemas = document["components"]["schemas"]
+    schemas = document["components"].get("schemas", {})
     for end in ("min", "max"):
         described = schemas.get("RangeFilterListAttributes", {}).get("properties", {}).get(end, {})
         if "oneOf" in described:

@@ -166,6 +166,8 @@ def _open(path: Path) -> Engine:
     if path.is_dir() or not path.absolute().parent.is_dir():
         raise PlatformError(f"{path}: wanted a file for the emulated platform's store in a folder that exists")
 
+    path.touch(mode=0o600)
+
     def connect() -> sqlite3.Connection:
         connection = sqlite3.connect(path, timeout=LOCK_WAIT, isolation_level=None, check_same_thread=False)
         try:

@@ -28,24 +28,24 @@ Said = Literal["paid", "unpaid"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ledger:
-    """What has been paid, by name, and the payments of which nobody knows."""
+    """What has been paid, in cents by name, and the payments of which nobody knows."""
 
-    paid: frozenset[str]
+    paid: Mapping[str, int]
     in_doubt: tuple[Call, ...]
 
 
 def read_ledger(desk: Desk) -> Ledger:
     """Read what the journal says of all payments of this store."""
-    paid: set[str] = set()
+    paid: dict[str, int] = {}
     in_doubt = []
     for call in desk.once.journal.calls(KIND, desk.key):
         if not call.key.startswith(PAY):
             continue
         if call.outcome == DONE:
-            paid.update(_lines(call))
+            paid |= {line["name"]: line["amount"] for line in json.loads(call.request)["bonuses"]}
         elif call.outcome == STARTED:
             in_doubt.append(call)
-    return Ledger(paid=frozenset(paid), in_doubt=tuple(in_doubt))
+    return Ledger(paid=paid, in_doubt=tuple(in_doubt))
 
 
 def settle(desk: Desk, said: Said | None) -> None:
@@ -161,7 +161,3 @@ def _missing(desk: Desk, call: Call) -> list[str]:
 
 def _seen(desk: Desk, submission_id: str) -> tuple[int, ...]:
     return desk.platform.submissions.fetch(submission_id).bonuses
-
-
-def _lines(call: Call) -> Iterable[str]:
-    return [line["name"] for line in json.loads(call.request)["bonuses"]]

@@ -62,6 +62,11 @@ def _answer_pages(tab: Tab, answering: Answering, platform_url: str) -> None:
     for _ in range(MOST_PAGES):
         if tab.url.startswith(platform_url):
             return
+        onward = tab.locator("a[data-onward]")
+        if onward.count():
+            onward.click()
+            tab.wait_for_url(re.compile(r"^(?!.*/done$)"))
+            continue
         form_of_page = tab.locator("form[data-assignment]")
         if not form_of_page.count():
             raise ResponseError(f"{tab.url}: wanted a page of the form, got {tab.title()!r}")

@@ -94,7 +94,11 @@ def _follow(client: httpx2.Client, url: str) -> Landing:
         if response.status_code not in (302, 303, 307):
             if response.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR:
                 raise ResponseError(f"{parts.path}: the survey server failed with {response.status_code}")
-            return Landing(url=url, status=response.status_code, form=read_page(response.text).form)
+            shown = read_page(response.text)
+            if shown.onward is None:
+                return Landing(url=url, status=response.status_code, form=shown.form)
+            url = urljoin(url, shown.onward)
+            continue
         url = urljoin(url, response.headers.get("location", ""))
     raise ResponseError(f"{origin}: more than {MOST_REDIRECTS} redirects")
 

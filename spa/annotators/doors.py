@@ -21,7 +21,7 @@ Routes that touch the store are plain functions, which the framework runs in thr
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import entry_points
 from urllib.parse import urlsplit
 
@@ -33,7 +33,7 @@ from spa.forms.form import Form
 from spa.forms.texts import Texts
 from spa.responses.admission import NoneLeft, QuotaFull, Refused, Rules, UnknownGroup
 from spa.responses.families import Family
-from spa.responses.outcomes import Outcome
+from spa.responses.outcomes import Outcome, is_claim
 from spa.responses.store import Store
 from spa.responses.submission import AnnotatorKind
 from spa.responses.visits import Visit
@@ -57,6 +57,8 @@ class House:
     clock: Callable[[], float]  # seconds since 1970
     form: Callable[[str], Form]  # assignment_id -> its form
     annotator_kind: AnnotatorKind = "human"
+    links_only: bool = False  # nobody comes by the open link
+    reserved: int = 0  # places for personal links
     family: Family | None = None  # studies that take each person once
     finishers: dict[str, Finish] = field(default_factory=dict)  # source -> what happens at the end
     places: set[str] = field(default_factory=set)  # addresses elsewhere that the end of a visit may lead to
@@ -65,7 +67,7 @@ class House:
     @property
     def rules(self) -> Rules:
         """What the study says about who may come."""
-        return Rules.of(self.study.people)
+        return replace(Rules.of(self.study.people), reserved=self.reserved)
 
     def admit(
         self,
@@ -90,7 +92,9 @@ class House:
         """
         now, new = self.clock(), False
         try:
-            if self.family is not None:
+            if self.family is not None and is_claim(external_id):
+                self.family.refuse_others(source, person)  # entered when the platform confirms the visit
+            elif self.family is not None:
                 new = self.family.enter(source, person, now=now)
             lease = self.store.admit(
                 source=source,
@@ -148,13 +152,13 @@ class House:
     def may_lead_to(self, address: str) -> None:
         """Allow the last page to lead to another site, such as ``https://app.prolific.com``.
 
-        Browsers hold a form to the content policy through all redirects; call this while mounting.
+        Browsers hold a form to the content policy through all redirects.
         """
         parts = urlsplit(address)
         self.places.add(f"{parts.scheme}://{parts.netloc}")
 
     def may_be_framed_by(self, address: str) -> None:
-        """Allow a site to show this server's pages in a frame; call this while mounting. Nobody else may."""
+        """Allow a site to show this server's pages in a frame. Nobody else may."""
         parts = urlsplit(address)
         self.frames.add(f"{parts.scheme}://{parts.netloc}")
 

@@ -2,7 +2,7 @@
 
 A form post that a browser sends says where it comes from (``Sec-Fetch-Site``, ``Origin``); one from
 another site is refused. Programs, such as a platform's webhooks, send neither header and are none of
-a browser's business: they cannot borrow a person's address, as there are no cookies.
+a browser's business: they cannot borrow a person's address, which no cookie stands for.
 """
 
 from __future__ import annotations

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 import uvicorn
 from uvicorn.supervisors import Multiprocess
 
+from spa.annotators.connections import LimitedConnection
 from spa.errors import ResponseError
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
+    from starlette.types import ASGIApp
 
 BACKLOG = 2048  # connections that wait while hundreds of people arrive at once
 KEEP_ALIVE = 75  # seconds; longer than a proxy keeps a connection for the next request, or a person thinks about a page
@@ -56,10 +58,10 @@ def listen(host: str, port: int) -> Iterator[Listener]:
         yield Listener(socket=bound, address=f"http://{name}:{bound.getsockname()[1]}")
 
 
-def run(app: FastAPI, listener: Listener, *, own_logs: bool = False) -> None:
-    """Serve until interrupted. Requests are not logged: their addresses hold people's tokens."""
+def run(app: ASGIApp, listener: Listener, *, own_logs: bool = False) -> None:
+    """Serve until interrupted."""
     with suppress(KeyboardInterrupt):
-        uvicorn.Server(_config(app, own_logs=own_logs)).run(sockets=[listener.socket])
+        uvicorn.Server(server_config(app, **_logging(own_logs))).run(sockets=[listener.socket])
 
 
 def run_workers(make_app: Callable[[], FastAPI], listener: Listener, *, workers: int, own_logs: bool = False) -> None:
@@ -67,19 +69,20 @@ def run_workers(make_app: Callable[[], FastAPI], listener: Listener, *, workers:
 
     ``make_app`` is called in each of them, and must be something that can be pickled.
     """
-    config = _config(make_app, own_logs=own_logs, factory=True, workers=workers)
+    config = server_config(make_app, factory=True, workers=workers, **_logging(own_logs))
     with suppress(KeyboardInterrupt):
         Multiprocess(config, sockets=[listener.socket]).run()
 
 
-def _config(app: FastAPI | Callable[[], FastAPI], *, own_logs: bool, **more: Any) -> uvicorn.Config:
-    """Return how the server runs; which headers of a proxy are believed is decided by our own guard."""
-    if own_logs:
-        more["log_config"] = None
-    else:
-        more["log_level"] = "warning"
+def server_config(app: ASGIApp | Callable[[], FastAPI], **more: Any) -> uvicorn.Config:
+    """Return how every server of ours runs.
+
+    Requests are not logged: their addresses hold people's tokens. Which headers of a proxy are believed is
+    decided by our own guard.
+    """
     return uvicorn.Config(
         app,
+        http=LimitedConnection,
         access_log=False,
         server_header=False,
         proxy_headers=False,
@@ -87,3 +90,7 @@ def _config(app: FastAPI | Callable[[], FastAPI], *, own_logs: bool, **more: Any
         timeout_keep_alive=KEEP_ALIVE,
         **more,
     )
+
+
+def _logging(own_logs: bool) -> dict[str, Any]:
+    return {"log_config": None} if own_logs else {"log_level": "warning"}

@@ -25,12 +25,12 @@ def served(app: FastAPI) -> Iterator[str]:
     """
     import uvicorn
 
+    from spa.annotators.listening import server_config
+
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as bound:
         bound.bind(("127.0.0.1", 0))
         bound.listen(128)
-        server = uvicorn.Server(
-            uvicorn.Config(app, log_level="error", access_log=False, lifespan="auto", timeout_graceful_shutdown=2)
-        )
+        server = uvicorn.Server(server_config(app, log_level="error", timeout_graceful_shutdown=2))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, daemon=True)
         thread.start()
         deadline = time.monotonic() + START_SECONDS

@@ -15,6 +15,7 @@ Answers = dict[int, str]
 Paths = dict[str, dict[str, dict[str, Any]]]
 HTML = "text/html"
 JSON = "application/json"
+CLOSED = "The open link is closed"
 GONE_OR_FULL = "The time is over, or all places are taken"
 COMMON: Answers = {429: "Too many requests by this link, or too many new visits", 503: "The store is locked or full"}
 UNKNOWN = "No such link or page"
@@ -56,7 +57,7 @@ def describe(version: str) -> dict[str, Any]:
         "info": {
             "title": "The survey server of spa serve",
             "version": version,
-            "description": "Pages for people's browsers. No cookies; the link is the key.",
+            "description": "Pages for browsers. The link is the key; a cookie only leads the open link back to it.",
         },
         "paths": paths,
         "components": {"securitySchemes": {"administrator": {"type": "http", "scheme": "bearer"}}},
@@ -67,10 +68,17 @@ def for_everybody() -> Paths:
     """Return what needs no link: the open door, whether the server is well, and the files of its pages."""
     return {
         "/": {
-            "get": operation("The open door", {200: "A page with a button", 403: "The link names no group"}),
+            "get": operation(
+                "The open door", {200: "A page with a button", 403: "The link names no group", 404: CLOSED}
+            ),
             "post": operation(
                 "Become one person with a link",
-                {303: "To the link", 403: "Posted by another site, or the link names no group", 410: GONE_OR_FULL},
+                {
+                    303: "To the link, or back to the visit of this browser",
+                    403: "Posted by another site, or the link names no group",
+                    404: CLOSED,
+                    410: GONE_OR_FULL,
+                },
             ),
         },
         "/health": {"get": operation("Whether the server and its store answer", {200: "They do"}, media=JSON)},

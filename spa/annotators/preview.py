@@ -17,7 +17,7 @@ from spa.forms.texts import Texts
 def create_preview(form: Form, texts: Texts) -> FastAPI:
     """Create a server of one form; a post goes on to the next page whatever it holds."""
     app = FastAPI(title=form.title, docs_url=None, redoc_url=None, openapi_url=None)
-    app.add_middleware(SecurityHeaders, policy=content_policy())
+    app.add_middleware(SecurityHeaders, policy=content_policy)
     pages = {page.page_id: page for page in form.pages}
     order = list(pages)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -24,18 +24,19 @@ def content_policy(places: Iterable[str] = (), *, frames: Iterable[str] = ()) ->
 class SecurityHeaders:
     """Adds the headers to every answer, errors included; an answer's own value of one of them stands.
 
-    There are no cookies: the token in the address is the credential. No other site is told the
-    address: ``same-origin`` keeps it from where the last page leads, and the policy from everything else.
+    The token in the address is the credential; the one cookie only leads the open link back to it. No other site
+    is told the address: ``same-origin`` keeps it from where the last page leads, and the policy from everything else.
     """
 
-    def __init__(self, app: ASGIApp, *, policy: str) -> None:
+    def __init__(self, app: ASGIApp, *, policy: Callable[[], str]) -> None:
         self.app = app
+        self.policy = policy  # doors learn of sites while the server runs
         self.headers = [
-            (b"content-security-policy", policy.encode()),
             (b"x-content-type-options", b"nosniff"),
             (b"referrer-policy", b"same-origin"),  # "no-referrer" would hide from us where our own forms come from
             (b"cache-control", b"no-store"),
             (b"cross-origin-opener-policy", b"same-origin"),
+            (b"permissions-policy", b"camera=(), geolocation=(), microphone=(), payment=(), usb=()"),
             (b"x-robots-tag", b"noindex"),
         ]
 
@@ -48,7 +49,8 @@ class SecurityHeaders:
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 own = {name for name, _ in message["headers"]}
-                message["headers"] = [*message["headers"], *(each for each in self.headers if each[0] not in own)]
+                headers = [(b"content-security-policy", self.policy().encode()), *self.headers]
+                message["headers"] = [*message["headers"], *(each for each in headers if each[0] not in own)]
             await send(message)
 
         await self.app(scope, receive, send_with_headers)

@@ -25,6 +25,7 @@ class ServedPage:
 
     form: ServedForm | None = None
     completion_code: str | None = None
+    onward: str | None = None  # where a link leads that ends the visit
 
 
 def read_page(html: str) -> ServedPage:
@@ -58,6 +59,8 @@ class PageReader(HTMLParser):
         elif tag == "code" and "data-completion-code" in given:
             self._in_code = True
             self.page.completion_code = ""
+        elif tag == "a" and "data-onward" in given:
+            self.page.onward = given.get("href")
         elif self._in_form and self.page.form is not None and "form" not in given and "disabled" not in given:
             self._note_field(tag, given, self.page.form)
 

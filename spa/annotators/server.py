@@ -68,6 +68,8 @@ def create_app(
     trusted_proxies: tuple[Network, ...] = (),
     limits: Limits | None = None,
     log_requests: bool = False,
+    links_only: bool = False,
+    reserved: int = 0,
 ) -> FastAPI:
     """Create the survey server of a study.
 
@@ -93,6 +95,10 @@ def create_app(
         How much one link, and everybody together, may ask for.
     log_requests : bool
         Note every request, without whose it is; see :mod:`spa.annotators.logs`.
+    links_only : bool
+        Close the open link, also where the study file does not.
+    reserved : int
+        Places that the open link does not give out until as many personal links were used.
 
     Returns
     -------
@@ -107,6 +113,8 @@ def create_app(
         clock=clock,
         form=workspace.form,
         annotator_kind=annotator_kind,
+        links_only=links_only or workspace.study.people.links_only,
+        reserved=reserved,
         family=family_of(workspace.study, workspace.store),
     )
     desk = Desk(workspace.store)
@@ -143,7 +151,7 @@ def protect(
         trusted_proxies=trusted_proxies,
         limits=limits,
     )
-    app.add_middleware(SecurityHeaders, policy=content_policy(house.places, frames=house.frames))
+    app.add_middleware(SecurityHeaders, policy=lambda: content_policy(house.places, frames=house.frames))
 
 
 @asynccontextmanager

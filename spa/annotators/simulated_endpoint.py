@@ -143,7 +143,8 @@ def assignment_rng(seed: int, assignment_id: str, asked: Mapping[str, object] | 
         What is answered.
     asked : mapping, optional
         What sets this answer apart from the plain first one of the rater ``simulated-rater``: another rater's id, the
-        sampling, persona and added texts of a variant, the seed of a further repeat.
+        sampling, persona and added texts of a variant, the seed of a further repeat. For people, the seat of every
+        annotator of an assignment but the first.
     """
     told = [assignment_id, *([json.dumps(asked, sort_keys=True)] if asked else [])]
     digests = [sha256(one.encode("utf-8", "surrogatepass")).digest() for one in told]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from hashlib import sha256
 from http import HTTPStatus
 from typing import cast, get_args
 
@@ -40,6 +41,7 @@ from spa.responses.outcomes import (
 from spa.responses.tokens import add_token, is_token
 
 GOING: dict[str | None, Going] = {going: going for going in get_args(Going)}
+REMEMBERED = 90 * 24 * 3600  # seconds for which a browser knows the visit that it has
 ENDS: dict[str, str] = {  # the texts that each outcome ends with
     COMPLETED: "done",
     SCREENED_OUT: "screened",
@@ -59,14 +61,15 @@ class Survey:
         self.store = house.store
         self.desk = desk
         self._taking = Taking(house, form_of, source=source)
+        self._cookie = f"visit-{sha256(self.study.id.encode()).hexdigest()[:8]}"  # a host may serve several studies
         self._just_taken = JustTaken(kept=house.store.is_file)
 
     @property
     def routes(self) -> list[Route]:
         """Return the routes: bare ones, since what the framework adds to them costs more than the work itself."""
+        open_link = [Route("/", self.show_start, methods=["GET"]), Route("/", self.start, methods=["POST"])]
         return [
-            Route("/", self.show_start, methods=["GET"]),
-            Route("/", self.start, methods=["POST"]),
+            *([] if self.house.links_only else open_link),
             Route("/health", self.report_health, methods=["GET"]),
             Route("/static/{name}", self.show_asset, methods=["GET"]),
             Route("/a/{token}", self.enter, methods=["GET"]),
@@ -84,8 +87,11 @@ class Survey:
         return HTMLResponse(render_notice("start", self.texts, title=self.study.title, lines=lines, action=action))
 
     async def start(self, request: Request) -> Response:
-        """Make a link and go there."""
+        """Make a link and go there, or to the visit that this browser has already."""
         group = self.house.group_of(request.query_params)
+        earlier = request.cookies.get(self._cookie, "")
+        if is_token(earlier) and await self.desk.read(lambda connection: self._goes_on(connection, earlier)):
+            return to(f"/a/{earlier}")
         token = random_token()
 
         def make(connection: Connection) -> None:
@@ -112,7 +118,11 @@ class Survey:
         if visit.lease.released:  # the page that is open in a browser may still be sent, and is kept
             late = visit.lease.release_reason == TIMED_OUT
             return self.house.notice("expired" if late else "left", HTTPStatus.GONE)
-        return to(self._due_address(token, visit))
+        due = to(self._due_address(token, visit))
+        if visit.lease.external_id is None and not self.house.links_only:
+            secure = self.house.public_url.startswith("https:")
+            due.set_cookie(self._cookie, token, max_age=REMEMBERED, secure=secure, httponly=True, samesite="strict")
+        return due
 
     async def show_page(self, request: Request) -> Response:
         """Show a page with the answers given there before; a page that lies ahead leads back to the due one."""
@@ -160,11 +170,20 @@ class Survey:
         outcome = visit.lease.outcome
         if outcome is None:
             return to(self._due_address(token, visit))
-        if visit.lease.source in self.house.finishers:
-            return await asyncio.to_thread(self._leave, visit, cast(Outcome, outcome))
         more = outcome == COMPLETED and visit.lease.session < self.study.people.sessions
-        if outcome == COMPLETED and not more and self.study.people.completion_url is not None:
-            return to(self.study.people.completion_url)
+        debriefing = self.study.debriefing.text if outcome == COMPLETED and not more else None
+        led_by_platform = visit.lease.source in self.house.finishers
+        to_address = outcome == COMPLETED and not more and self.study.people.completion_url is not None
+        if debriefing is not None and (led_by_platform or to_address) and "go" not in request.query_params:
+            title, text = (self.texts.say(f"page.done_{part}") for part in ("title", "text"))
+            onward = f"/a/{token}/done?go=on"
+            return HTMLResponse(
+                render_notice("done", self.texts, title=title, text=text, debriefing=debriefing, onward=onward)
+            )
+        if led_by_platform:
+            return await asyncio.to_thread(self._leave, visit, cast(Outcome, outcome))
+        if to_address:
+            return to(str(self.study.people.completion_url))
         name = ENDS[outcome]
         return HTMLResponse(
             render_notice(
@@ -174,6 +193,7 @@ class Survey:
                 text=self.texts.say(f"page.{name}_text"),
                 code=visit.lease.completion_code,
                 completed=outcome == COMPLETED,
+                debriefing=debriefing,
                 next_session=f"/a/{token}/next" if more else None,
             )
         )
@@ -198,6 +218,11 @@ class Survey:
         return await asyncio.to_thread(send_image, exhibit)
 
     # Who is there
+
+    def _goes_on(self, connection: Connection, token: str) -> bool:
+        """Whether somebody who presses the open link's button again is led to the visit that they have."""
+        lease = lease_of_token(connection, token)
+        return lease is not None and not (lease.finished and self.study.people.repeat)
 
     async def _visit(self, token: str, parameters: Mapping[str, str] = NO_PARAMETERS) -> Visit:
         """Return the visit of a person, who is given an assignment when they come for the first time."""

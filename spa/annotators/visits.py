@@ -42,7 +42,7 @@ class Visit:
 def visit_all(
     base_url: str,
     tokens: Sequence[str],
-    answering: Answering,
+    annotator_of: Callable[[str], Answering],
     *,
     threads: int = THREADS,
     progress: Progress | None = None,
@@ -55,8 +55,8 @@ def visit_all(
         Where the survey server is.
     tokens : sequence of str
         The people's links.
-    answering : callable
-        Assignment id -> its form, and the answers by question id.
+    annotator_of : callable
+        Token -> who answers: assignment id -> its form, and the answers by question id.
     threads : int
         Visits under way at once, each over a connection of its own that is used again.
     progress : callable, optional
@@ -82,7 +82,9 @@ def visit_all(
     done: dict[str, Visit] = {}
     try:
         with ThreadPoolExecutor(max_workers=threads, initializer=connect) as pool:
-            waiting = [pool.submit(lambda token: visit(local.client, base_url, token, answering), t) for t in tokens]
+            waiting = [
+                pool.submit(lambda token: visit(local.client, base_url, token, annotator_of(token)), t) for t in tokens
+            ]
             try:
                 for finished in as_completed(waiting):
                     result = finished.result()
@@ -166,7 +168,11 @@ def _get(client: httpx2.Client, url: str, origin: Origin) -> httpx2.Response | N
         except httpx2.HTTPError as error:
             raise ResponseError(f"{origin[1]}: wanted the survey server's page, got {_reason(error)}") from error
         if response.status_code == 200:
-            return response
+            onward = read_page(response.text).onward
+            if onward is None:
+                return response
+            url = urljoin(url, onward)
+            continue
         if response.status_code not in (302, 303, 307):
             raise ResponseError(f"{origin[1]}: wanted the next page, got status {response.status_code}")
         url = urljoin(url, response.headers.get("location", ""))

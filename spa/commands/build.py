@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from spa.commands.serving import LINKS_WRITTEN
 from spa.commands.workspace import default_store, with_store
 
 if TYPE_CHECKING:
@@ -116,44 +117,56 @@ def _draw(
         "assignments": store.count_assignments(),
         "new": new,
         "tokens": len(store.tokens(personal=True)),
-        "balance": summarise_balance(store.assignments(), store.keys()),
+        "balance": summarise_balance(store.assignments(), store.keys(), single=study.single_outputs),
         "links": None,
     }
 
 
-def summarise_balance(assignments: Iterable[Assignment], keys: Iterable[BlindingKey]) -> dict[str, Any]:
+def summarise_balance(
+    assignments: Iterable[Assignment], keys: Iterable[BlindingKey], *, single: bool
+) -> dict[str, Any]:
     """Count how evenly a draw uses what there is.
 
     Returns
     -------
     dict
         ``items``: how many are used; ``item_uses``: fewest and most assignments that show one;
-        ``label_uses``: fewest and most assignments in which a system bears one label (0 where it never does).
+        ``label_uses``: fewest and most assignments in which a system bears one label (0 where it never does), or,
+        where single outputs are dealt, ``output_uses``: fewest and most that show one of those used.
     """
     items: Counter[str] = Counter()
     bears: Counter[tuple[str, str]] = Counter()
+    outputs: Counter[tuple[str, str, int]] = Counter()
+    hidden = {key.assignment_id: key.systems for key in keys} if single else {}
     for assignment in assignments:
+        if single:
+            systems_of = hidden[assignment.assignment_id]
+            outputs.update((systems_of[one.label], one.item_id, one.sample) for one in assignment.blocks[0].shown)
         shown = {output.item_id for block in assignment.blocks for output in block.shown}
         rated = {each.output.item_id for each in assignment.rated}
         chosen = {pair.output_x.item_id for pair in assignment.choices}
         items.update(shown | rated | chosen)
+    used = {
+        "items": len(items),
+        "item_uses": [min(items.values(), default=0), max(items.values(), default=0)],
+    }
+    if single:
+        return used | {"outputs": len(outputs), "output_uses": [min(outputs.values()), max(outputs.values())]}
     for key in keys:
         bears.update(key.systems.items())
     labels, systems = {label for label, _ in bears}, {system for _, system in bears}
     uses = [bears[label, system] for label in labels for system in systems]
-    return {
-        "items": len(items),
-        "item_uses": [min(items.values(), default=0), max(items.values(), default=0)],
-        "label_uses": [min(uses, default=0), max(uses, default=0)],
-    }
+    return used | {"label_uses": [min(uses, default=0), max(uses, default=0)]}
 
 
 def _write_links(path: Path, target: str | Path) -> None:
     from spa.files import written_whole
     from spa.responses.store import Store
 
-    with Store.open(target, read_only=True) as store, written_whole(path) as temporary:
-        temporary.write_text("".join(f"/a/{token}\n" for token in store.tokens(personal=True)), encoding="utf-8")
+    with Store.open(target) as store:
+        with written_whole(path, private=True) as temporary:
+            temporary.write_text("".join(f"/a/{token}\n" for token in store.tokens(personal=True)), encoding="utf-8")
+        store.set_meta(LINKS_WRITTEN, "yes")
 
 
 def _items(number: int) -> str:
@@ -167,8 +180,11 @@ def _tell(facts: dict[str, Any], next_command: str) -> None:
     else:
         added = "" if facts["new"] == facts["assignments"] else f" ({facts['new']} new, the others untouched)"
         click.echo(f"{facts['store']}: {facts['assignments']} assignments{added}, seed {facts['seed']}")
-    click.echo(f"  {_items(balance['items'])} shown in {_span(balance['item_uses'])} assignments")
-    click.echo(f"  each system under each label in {_span(balance['label_uses'])} assignments")
+    if "output_uses" in balance:
+        click.echo(f"  {balance['outputs']} outputs, each shown in {_span(balance['output_uses'])} assignments")
+    else:
+        click.echo(f"  {_items(balance['items'])} shown in {_span(balance['item_uses'])} assignments")
+        click.echo(f"  each system under each label in {_span(balance['label_uses'])} assignments")
     if facts["links"] is not None:
         click.echo(f"  {facts['tokens']} personal links in {facts['links']}; put the server's address before each")
     else:

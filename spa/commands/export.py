@@ -46,8 +46,8 @@ def export(
     """Write the answers of STUDY as tidy tables, with the systems' names put back.
 
     One row is one answer; an answer that could not be used has an empty value and says why in
-    missing_reason. In CSV files, screening answers that a spreadsheet would run as a formula get an
-    apostrophe in front.
+    missing_reason. In CSV files, texts that a spreadsheet would run as a formula get an apostrophe in
+    front.
     """
     import json
 
@@ -83,7 +83,7 @@ def unfinished(workspace: Workspace) -> Iterator[Submission]:
     from spa.responses.submission import Submission
 
     for lease in workspace.store.leases():
-        if lease.finished or lease.annotator_kind == "llm" or lease.release_reason == REPLACED:
+        if (lease.finished and not lease.claimed) or lease.annotator_kind == "llm" or lease.release_reason == REPLACED:
             continue
         payloads = workspace.store.payloads(lease.submission_id)
         visit = Visit.from_payloads(workspace.form(lease.assignment_id), lease, payloads)

@@ -7,12 +7,28 @@ from typing import TYPE_CHECKING
 
 import click
 
+from spa.errors import shortened
+
 if TYPE_CHECKING:
     from spa.importing.tables import Imported
     from spa.responses.table_files import TableFormat
 
 FORMATS = click.Choice(["csv", "parquet", "jsonl"])
 IN = click.Path(path_type=Path)
+
+
+def _scores(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> dict[str, float]:
+    from spa.importing.tables import number_of
+
+    scores: dict[str, float] = {}
+    for text in given:
+        label, _, number = text.rpartition("=")
+        score = number_of(number.strip())
+        if not label or score is None:
+            raise click.BadParameter(f"expected LABEL=NUMBER, found {shortened(repr(text))}", context, option)
+        if scores.setdefault(label, score) != score:
+            raise click.BadParameter(f"{shortened(repr(label))} has two scores", context, option)
+    return scores
 
 
 @click.group("import", epilog="Example: spa import potato annotations --map import.toml --out tables")
@@ -29,16 +45,26 @@ def import_() -> None:
 @click.option("--out", required=True, type=IN, help="Folder of the tables.")
 @click.option("--format", "format_", type=FORMATS, default="csv", show_default=True)
 @click.option("--keep-ids", is_flag=True, help="Keep the people's names as they are.")
-def potato(folder: Path, mapping: Path, out: Path, format_: TableFormat, keep_ids: bool) -> None:
+@click.option(
+    "--score",
+    "scores",
+    multiple=True,
+    metavar="LABEL=NUMBER",
+    callback=_scores,
+    help="What a label counts that is no number; repeatable.",
+)
+def potato(
+    folder: Path, mapping: Path, out: Path, format_: TableFormat, keep_ids: bool, scores: dict[str, float]
+) -> None:
     """Read an output FOLDER of POTATO, all its parts and people.
 
-    Attention checks and pages are left aside, and the order in which items were seen is taken from
-    annotation_order.txt.
+    A label that is a number is the score. Attention checks and pages are left aside, and the order in which items
+    were seen is taken from annotation_order.txt.
     """
     from spa.importing.mapping import Potato, read_mapping
     from spa.importing.potato import read_potato
 
-    _write(read_potato(folder, read_mapping(mapping, Potato)), out, format_, keep_ids)
+    _write(read_potato(folder, read_mapping(mapping, Potato), scores), out, format_, keep_ids)
 
 
 @import_.command("csv", epilog="Example: spa import csv results.csv --map import.toml --out tables")

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, get_args
 
-from spa.errors import StudyError
+from spa.commands.workspace import default_store
+from spa.errors import LONGEST_PROBLEM, SpaError, StudyError, shortened
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from rich.console import Console
 
     from spa.forms.effort import Effort
@@ -103,21 +106,25 @@ def overview_of(path: Path) -> Overview:
     from spa.forms.build import build_form
     from spa.forms.effort import estimate_effort
     from spa.forms.texts import load_texts
-    from spa.study.advice import study_warnings
-    from spa.study.load import load_study
+    from spa.study.advice import effort_warnings, study_warnings
+    from spa.study.load import check_study
     from spa.study.outputs import load_outputs
     from spa.study.sampling import sample_assignments, study_rng
 
-    study = load_study(path)
-    problems: list[str] = []
-    try:
-        outputs = load_outputs(study)
-    except StudyError as error:
-        problems += error.problems
-    try:
-        texts = load_texts(study.language, study.texts)
-    except StudyError as error:
-        problems += [f"{path}: {problem}" for problem in error.problems]
+    checked = check_study(path)
+    study = checked.study
+    problems = [*checked.problems]
+    # What cannot be read is not checked against what stands in its place.
+    if not checked.unfit.intersection(("outputs", "systems")) and not checked.unread.intersection(("spa", "design")):
+        try:
+            outputs = load_outputs(study)
+        except StudyError as error:
+            problems += error.problems
+    if not checked.unfit.intersection(("language", "texts")):
+        try:
+            texts = load_texts(study.language, study.texts)
+        except StudyError as error:
+            problems += [f"{path}: {problem}" for problem in error.problems]
     if problems:
         raise StudyError(*problems)
     count = min(DRAWN, study.people.annotators)
@@ -125,15 +132,40 @@ def overview_of(path: Path) -> Overview:
     efforts: list[Effort] = [
         estimate_effort(build_form(study, outputs, assignment, key, texts)) for assignment, key in drawn
     ]
-    return Overview(
+    overview = Overview(
         study=study,
         outputs=outputs,
-        warnings=study_warnings(study, outputs),
+        warnings=(*study_warnings(study, outputs), *_store_warnings(path, study)),
         pages=round(fmean(one.pages for one in efforts)),
         questions=round(fmean(one.questions for one in efforts)),
         words=round(fmean(one.words for one in efforts)),
         minutes=round(fmean(one.minutes for one in efforts), 1),
     )
+    more = effort_warnings(study.people, minutes=overview.minutes, hourly=overview.hourly_pay)
+    return replace(overview, warnings=tuple(shortened(line, LONGEST_PROBLEM) for line in (*overview.warnings, *more)))
+
+
+def _store_warnings(path: Path, study: Study) -> Iterator[str]:
+    """Tell where the store beside the study file was built from another seed or another state of it."""
+    from spa.responses.store import Store
+    from spa.study.load import study_fingerprint
+
+    if not Store.exists(default_store(path)):
+        return
+    try:
+        with Store.open(default_store(path), read_only=True) as store:
+            name, seed, fingerprint = store.name, store.meta("seed"), store.fingerprint
+    except SpaError as error:
+        yield error.problems[0]
+        return
+    if other_seed := seed is not None and int(seed) != study.seed:
+        yield f"seed = {study.seed}: {name} was built with seed {seed}; set it back, or build into a new store"
+    as_built = study.model_copy(update={"seed": int(seed)}) if other_seed and seed else study
+    if fingerprint not in (study_fingerprint(study), study_fingerprint(as_built)):
+        yield (
+            f"{name} was built from another study, or the study file, a text, an output or an image has changed since; "
+            "undo the change, or build into a new store with `spa build STUDY --store NEW`"
+        )
 
 
 def exposures(study: Study) -> tuple[int, ...]:

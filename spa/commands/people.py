@@ -54,6 +54,13 @@ ASSIGNMENT = re.compile(r"a(\d{1,9})", re.ASCII)
     show_default=True,
     help="Most new visits by the open link a minute, of everybody together.",
 )
+@click.option("--links-only", is_flag=True, help="Close the open link; also a key of [people] in the study file.")
+@click.option(
+    "--reserve",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Places that the open link leaves to personal links. [default: one a link, once links were written to a file]",
+)
 @click.option("--log-json", is_flag=True, help="Log requests and errors as JSON, without anything that names a person.")
 def serve(
     study: Path,
@@ -65,18 +72,20 @@ def serve(
     workers: int,
     trusted_proxies: tuple[str, ...],
     new_visits: int,
+    links_only: bool,
+    reserve: int | None,
     log_json: bool,
 ) -> None:
     """Serve the forms of STUDY to people, each saved page by page.
 
-    The open link makes a visit for whoever presses its button. A personal link is one person's:
+    The open link makes a visit for whoever presses its button, one a browser. A personal link is one person's:
     it can be opened again, on any device, and shows what was answered so far. With the environment
     variable SPA_ADMIN_TOKEN set, /admin/status and /metrics answer to `Authorization: Bearer TOKEN`.
     """
     from dataclasses import replace
 
     from spa.annotators.listening import listen, run, run_workers
-    from spa.commands.serving import Serving, check_workers
+    from spa.commands.serving import LINKS_WRITTEN, Serving, check_workers, reserved_places
     from spa.commands.workspace import open_workspace
 
     serving = Serving(
@@ -93,14 +102,21 @@ def serve(
         with open_workspace(study, store) as workspace:
             check_workers(workspace, workers)
             workspace.store.set_meta("served", "yes")  # a store that cannot be written to is told now
+            personal = workspace.store.tokens(personal=True)
+            if links is not None:
+                _write_whole(links, "".join(f"{public}/a/{token}\n" for token in personal), private=True)
+                workspace.store.set_meta(LINKS_WRITTEN, "yes")
+            closed = links_only or workspace.study.people.links_only
+            reserved = 0 if closed else reserved_places(workspace, reserve)
+            serving = replace(serving, links_only=links_only, reserved=reserved)
             app = serving.app(workspace)
             assignments = workspace.store.count_assignments()
             click.echo(f"{workspace.study.title}: {assignments} assignments, answers go to {workspace.store.name}")
-            click.echo(f"open link: {public}/")
+            click.echo("open link: closed, only personal links lead in" if closed else f"open link: {public}/")
             if links is not None:
-                tokens = workspace.store.tokens(personal=True)
-                _write_whole(links, "".join(f"{public}/a/{token}\n" for token in tokens))
-                click.echo(f"personal links: {len(tokens)} in {links}")
+                click.echo(f"personal links: {len(personal)} in {links}")
+            if reserved:
+                click.echo(f"{reserved} places are reserved for personal links; --reserve N changes that")
             click.echo("Ctrl-C stops the server; answers stay.")
             if workers == 1:
                 run(app, listener, own_logs=log_json)
@@ -168,9 +184,9 @@ def load_form(study_path: Path, assignment_id: str) -> tuple[Form, Texts]:
     raise StudyError(f"{study_path}: the draw has no assignment {assignment_id!r}; the first is a00001")
 
 
-def _write_whole(path: Path, text: str) -> None:
+def _write_whole(path: Path, text: str, *, private: bool = False) -> None:
     """Write a file under another name and rename it, so that it is there whole or not at all."""
     from spa.files import written_whole
 
-    with written_whole(path) as temporary:
+    with written_whole(path, private=private) as temporary:
         temporary.write_text(text, encoding="utf-8")

@@ -161,7 +161,8 @@ def ask(
         capabilities, notes = probed(workspace, changed, ways, purse, timeout=options.timeout, wanted=options.probe)
         endpoint = open_endpoint(changed, options.timeout, options.study.parent)
         with progress_of(changed, len(visits), prices.currency, hidden=options.as_json) as progress:
-            summary = carry_out(workspace, visits, endpoint, purse, progress, wait=options.wait)
+            several = capabilities.get("several") == "yes"
+            summary = carry_out(workspace, visits, endpoint, purse, progress, wait=options.wait, several=several)
     summary.endpoint, summary.notes = capabilities, notes + summary.notes
     return visits, summary
 
@@ -202,6 +203,7 @@ def carry_out(
     progress: Progress | None,
     *,
     wait: bool,
+    several: bool = False,
 ) -> RatingSummary:
     """Make the visits, request by request or through batch files."""
     from spa.annotators.raters.batch import rate_in_batches
@@ -212,7 +214,7 @@ def carry_out(
     wording = StudyWording(workspace.texts)
     if isinstance(endpoint, ChatEndpoint) and endpoint.rater.provider == "batch":
         return rate_in_batches(workspace, visits, wording, endpoint=endpoint, purse=purse, wait=wait, progress=progress)
-    return rate_visits(workspace, visits, wording, endpoint=endpoint, purse=purse, progress=progress)
+    return rate_visits(workspace, visits, wording, endpoint=endpoint, purse=purse, progress=progress, several=several)
 
 
 def open_endpoint(rater: Rater, timeout: float, folder: Path) -> Endpoint:

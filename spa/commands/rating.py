@@ -233,10 +233,16 @@ def tell(summary: RatingSummary, currency: str, *, as_json: bool) -> None:
         click.echo(f"    {questions} x {reason}")
     if summary.waiting:
         click.echo(f"  {summary.waiting} assignments are under way in batch files")
+    if summary.cut_prompts:
+        click.echo(
+            f"  note: in {summary.cut_prompts} of {summary.requests} requests the endpoint read far fewer tokens than "
+            "it was sent: these answers are about a part of the form; set a longer context at the server (Ollama: "
+            "OLLAMA_CONTEXT_LENGTH), and ask again under another id"
+        )
     for note in summary.notes:
         click.echo(f"  note: {note}")
     for outcome, visits in summary.unfinished.most_common():
-        click.echo(f"  {visits} assignments left for a rerun: {outcome}")
+        click.echo(f"  {visits} assignments not answered: {outcome}")
     failures = [f"{number} {outcome}" for outcome, number in summary.outcomes.most_common() if outcome != "ok"]
     failed = f" ({', '.join(failures)})" if failures else ""
     tokens = f"{summary.prompt_tokens} tokens read, {summary.completion_tokens} written"

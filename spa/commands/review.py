@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from spa.forms.form import Question
     from spa.responses.explained import Asked, Explained, SideBySide
     from spa.study.raters import AskedWay
+    from spa.study.study import Study
 
 ERRORS = ("poor_syntax", "incoherence", "wrong_guideline", "superfluous_text", "unsubstantiated_claims")
+FIRST = ("duration", "standard", "change")  # what those who rated are asked, as by Chiang & Lee (2023, C.3.1)
 AGREEMENT = {"agree": 2, "partially": 1, "disagree": 0}
 ITEMS = 5  # that one reader is shown at most
 Words = Mapping[str, str]
@@ -41,6 +43,7 @@ Words = Mapping[str, str]
 )
 @click.option("--variant", "variants", metavar="NAME", multiple=True, help="Only this way of asking; repeatable.")
 @click.option("--number", type=click.IntRange(min=1), help="Only so many, drawn at random. [default: all]")
+@click.option("--interview", is_flag=True, help="The readers are those who rated: ask them first how they did.")
 @click.option("--readers", type=click.IntRange(min=1), default=3, show_default=True, help="People for each of them.")
 @click.option("--seed", type=click.IntRange(min=0), help="Of the draw. [default: the study's]")
 @click.option(
@@ -52,6 +55,7 @@ def review_explanations(
     names: tuple[str, ...],
     variants: tuple[str, ...],
     number: int | None,
+    interview: bool,
     readers: int,
     seed: int | None,
     out: Path,
@@ -77,7 +81,7 @@ def review_explanations(
         drawn = draw(found, number, workspace.study.seed if seed is None else seed)
         words = words_of(workspace.study.language)
         rows = list(outputs_of(workspace, found, drawn, ways, words))
-        text = study_text(workspace, found.ways, len(drawn), readers, words)
+        text = study_text(workspace, found.ways, len(drawn), readers, words, FIRST if interview else ())
     write_study(out, text, rows)
     click.echo(f"{len(drawn)} of {len(found.explained)} explained ratings, by {', '.join(found.ways)}")
     if found.left_out:
@@ -124,8 +128,7 @@ def outputs_of(
         heading = f"{words['question'].format(question=text)}\n{answers}"
         parts = [*([] if given is None else [given]), output.text or ""]
         for way in found.ways:
-            known = ways.get(way)
-            guidelines = None if known is None else known.way.guidelines
+            guidelines = guidelines_for(asked.criterion, workspace.study, ways.get(way))
             yield {
                 "item_id": f"e{number:04}",
                 "text": "\n\n".join(part.strip() for part in parts),
@@ -137,6 +140,16 @@ def outputs_of(
                 "assignment_id": asked.assignment_id,
                 "repeat": asked.repeat,
             }
+
+
+def guidelines_for(criterion: str, study: Study, asked: AskedWay | None) -> str | None:
+    """Return the guidelines that a rating had: those of its way of asking, and those of its criterion."""
+    added = None if asked is None else asked.way.guidelines
+    own = {one.id: one.guidelines for one in study.criteria}
+    if isinstance(added, tuple):
+        own |= dict(added)
+        added = None
+    return "\n\n".join(text for text in (added, own.get(criterion)) if text is not None) or None
 
 
 def question_of(workspace: Workspace, asked: Asked) -> Question:
@@ -191,8 +204,10 @@ def rating_text(given: Explained, question: Question, guidelines: str | None, wo
     return "\n\n".join([*before, words["rating"].format(rating=rating), f"{words['explanation']}\n{given.explanation}"])
 
 
-def study_text(workspace: Workspace, ways: Sequence[str], number: int, readers: int, words: Words) -> str:
-    """Return the study file of a review."""
+def study_text(
+    workspace: Workspace, ways: Sequence[str], number: int, readers: int, words: Words, first: Sequence[str]
+) -> str:
+    """Return the study file of a review; ``first`` names the questions asked before it."""
     items = min(ITEMS, number)
     parts = [
         f"# Made by spa review-explanations from the study {toml(workspace.study.id)}. Change what you like before",
@@ -205,6 +220,9 @@ def study_text(workspace: Workspace, ways: Sequence[str], number: int, readers: 
         *(f"\n[[systems]]                    # never named on a form\nid = {toml(way)}" for way in ways),
         *(_criterion(name, words, ("yes", 1), ("no", 0), more="lower_is_better = true\n") for name in ERRORS),
         _criterion("agreement", words, *AGREEMENT.items(), more="reason = true\n"),
+        *(f'\n[[interview]]\nid = "{name}"\nquestion = {toml(words[f"{name}_asked"])}\nfirst = true' for name in first),
+        f'\n[[interview]]\nid = "overall"\nquestion = {toml(words["overall_asked"])}',
+        f"\n[debriefing]\ntext = {toml(words['debriefing'])}",
         '\n[categories]\noutputs = "all"',
         f"\n[design]\nitems = {items}                      # that one reader is shown",
         f"\n[instructions]\ntext = {toml(words['instructions'])}",

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from spa.commands.workspace import Workspace
 
 
+LINKS_WRITTEN = "links_written"  # a fact of the store
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Serving:
     """What was asked for; can be sent to another process."""
@@ -24,6 +27,8 @@ class Serving:
     trusted_proxies: tuple[str, ...] = ()
     new_visits: int | None = None  # most a minute
     log_json: bool = False
+    links_only: bool = False
+    reserved: int = 0  # places for personal links
 
     def app(self, workspace: Workspace) -> FastAPI:
         """Return the application for an open workspace."""
@@ -42,6 +47,8 @@ class Serving:
             trusted_proxies=parse_networks(self.trusted_proxies),
             limits=None if self.new_visits is None else Limits.of_new_visits(self.new_visits),
             log_requests=self.log_json,
+            links_only=self.links_only,
+            reserved=self.reserved,
         )
         if self.log_json:
             log_as_json()
@@ -52,6 +59,23 @@ class Serving:
         from spa.commands.workspace import open_workspace
 
         return self.app(open_workspace(self.study, self.store))
+
+
+def reserved_places(workspace: Workspace, wanted: int | None) -> int:
+    """Return how many places are kept for personal links: by default one for each, once they were written out.
+
+    Raises
+    ------
+    StudyError
+        If there are fewer links than places are wanted for them.
+    """
+    links = len(workspace.store.tokens(personal=True))
+    if wanted is not None and wanted > links:
+        raise StudyError(
+            f"--reserve: expected at most {links}, the personal links of {workspace.store.name}, found {wanted}; "
+            "build more of them with `spa build STUDY --annotators N`"
+        )
+    return wanted if wanted is not None else links if workspace.store.meta(LINKS_WRITTEN) else 0
 
 
 def check_workers(workspace: Workspace, workers: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, ExitStack
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ from spa.commands.workspace import with_store
 from spa.errors import ResponseError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from spa.annotators.simulated import Temperament
     from spa.annotators.truth import Truth
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from spa.study.study import People
 
 SOURCE = "simulated"
+FIRST_SEAT = "person 1"
 
 
 @click.command(epilog="Example: spa simulate my-study/study.toml --annotators 24 --seed 7")
@@ -140,15 +141,20 @@ def serving(workspace: Workspace) -> AbstractContextManager[str]:
     return served(create_app(workspace, annotator_kind="simulated", source=SOURCE))
 
 
-def answering(workspace: Workspace, truth: Truth, temperament: Temperament, seed: int) -> Answering:
-    """Return who answers which assignment: the same annotator whoever is served first."""
+def answering(workspace: Workspace, truth: Truth, temperament: Temperament, seed: int) -> Callable[[str], Answering]:
+    """Return who comes with which link: the same annotator at each place of an assignment, whoever is served first."""
     from spa.annotators.simulated import SimulatedAnnotator
     from spa.annotators.simulated_endpoint import assignment_rng
 
     @lru_cache(maxsize=64)
-    def answer(assignment_id: str) -> tuple[Form, Mapping[str, str]]:
+    def answers(assignment_id: str, seat: str | None) -> tuple[Form, Mapping[str, str]]:
         form = workspace.form(assignment_id)
-        annotator = SimulatedAnnotator(truth, temperament, rng=assignment_rng(seed, assignment_id))
+        rng = assignment_rng(seed, assignment_id, None if seat in (None, FIRST_SEAT) else {"seat": seat})
+        annotator = SimulatedAnnotator(truth, temperament, rng=rng)
         return form, annotator.answers(form, workspace.store.key(assignment_id))
 
-    return answer
+    def annotator_of(token: str) -> Answering:
+        lease = workspace.store.lease_of_token(token)
+        return partial(answers, seat=None if lease is None else lease.seat)
+
+    return annotator_of

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import click
 
-EXAMPLES = ("stories", "zh", "ar", "images")
+PAPERS = ("ethayarajh-jurafsky", "chiang-lee", "sottana", "chhun")  # studies like theirs, with texts of our own
+EXAMPLES = ("stories", "zh", "ar", "images", *PAPERS)
 RATERS = "raters"  # ways of asking an LLM that papers used, each in a file; they fit the stories
 
 
@@ -21,7 +22,7 @@ RATERS = "raters"  # ways of asking an LLM that papers used, each in a file; the
     type=click.Choice(EXAMPLES),
     default="stories",
     show_default=True,
-    help="Which example to start from; stories explains every key of a study file.",
+    help="Which example to start from; stories explains every key of a study file; those after images follow a paper.",
 )
 def init(folder: Path, example: str) -> None:
     """Write a commented study.toml and example outputs into FOLDER.
@@ -82,13 +83,15 @@ def write_example(folder: Path, example: str) -> tuple[str, ...]:
 
     with resources.as_file(resources.files("spa.examples")) as examples:
         found = [*(examples / example).iterdir(), *([examples / RATERS] if example == "stories" else [])]
+        if not any(path.name == "outputs.jsonl" for path in found):
+            found.append(examples / "stories" / "outputs.jsonl")
         sources = {path.name: path for path in sorted(found, key=lambda path: (path.name == "study.toml", path.name))}
         names = tuple(sources)
         there = [folder / name for name in names if (folder / name).exists()]
         if there:
             raise StudyError(
                 *(
-                    f"{path}: wanted no such file, got one; it is not overwritten, choose another folder"
+                    f"{path}: expected no such file, found one; it is not overwritten, choose another folder"
                     for path in there
                 )
             )
@@ -101,7 +104,7 @@ def write_example(folder: Path, example: str) -> tuple[str, ...]:
                 for name in names:
                     (Path(temporary) / name).rename(folder / name)
         except OSError as error:
-            raise StudyError(f"{folder}: wanted a folder that can be written, got: {error.strerror}") from error
+            raise StudyError(f"{folder}: expected a folder that can be written, found: {error.strerror}") from error
     return names
 
 

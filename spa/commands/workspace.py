@@ -116,15 +116,16 @@ def open_workspace(study_path: Path, store: str | None = None, *, read_only: boo
     """
     from spa.forms.texts import load_texts
     from spa.responses.store import Store
-    from spa.study.load import load_study, study_fingerprint
+    from spa.study.load import former_fingerprints, load_study, study_fingerprint
     from spa.study.outputs import load_outputs
 
     study = load_study(study_path)
     with ExitStack() as closing:
         opened = closing.enter_context(Store.open(store or default_store(study_path), read_only=read_only))
-        if opened.fingerprint != study_fingerprint(study):
+        built = opened.fingerprint
+        if built != study_fingerprint(study) and built not in former_fingerprints(study_path, study):
             raise StudyError(
-                f"{study_path}: wanted the study as it was built into {opened.name}, but that is another "
+                f"{study_path}: expected the study as it was built into {opened.name}, found another "
                 "study's store, or the study file, a text, an output or an image has changed since; name the right "
                 "store, undo the change, or build into a new store with `spa build STUDY --store NEW`"
             )

@@ -1,12 +1,12 @@
-"""What a way of asking adds to a form: guidelines, a reference beside what is rated, explanations.
+"""What is added to the pages of a form: guidelines by criterion, and what a way of asking adds for a rater alone.
 
-These are blocks of the form itself, for everybody who gets that form; a rater that gets them is
-marked a variant, because people did not.
+These are blocks of the form itself, for everybody who gets that form; a rater that gets a way's guidelines, a
+reference beside what is rated, or asks for explanations is marked a variant, because people did not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -23,6 +23,7 @@ from spa.forms.form import (
     TextBlock,
 )
 from spa.forms.showing import Showing
+from spa.study.raters import Guidelines
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,12 +31,12 @@ class Additions:
     """What is added; nothing by default.
 
     ``explain`` asks for an explanation before or after each answer, ``guidelines`` (Markdown) stand at
-    the end of the instructions, and ``reference`` is a system whose output stands above outputs that
-    are rated or chosen between.
+    the end of the instructions, or by criterion in place of the study's own, and ``reference`` is a system
+    whose output stands above outputs that are rated or chosen between.
     """
 
     explain: Literal["no", "before", "after"] = "no"
-    guidelines: str | None = None
+    guidelines: Guidelines | None = None
     reference: str | None = None
 
 
@@ -44,6 +45,11 @@ NOTHING = Additions()
 
 def with_additions(showing: Showing, pages: list[Page], additions: Additions) -> list[Page]:
     """Return the pages with what is added; pages for people only are left as they are."""
+    guidelines = {one.id: one.guidelines for one in showing.study.criteria if one.guidelines is not None}
+    if isinstance(additions.guidelines, tuple):
+        guidelines |= dict(additions.guidelines)
+    if guidelines:
+        pages = [replace(page, blocks=tuple(_guided(page.blocks, guidelines))) for page in pages]
     if additions == NOTHING:
         return pages
     return [_with(showing, page, additions) if page.audience == "everybody" else page for page in pages]
@@ -51,13 +57,22 @@ def with_additions(showing: Showing, pages: list[Page], additions: Additions) ->
 
 def _with(showing: Showing, page: Page, additions: Additions) -> Page:
     blocks: tuple[PageBlock, ...] = page.blocks
-    if additions.guidelines is not None and page.kind == "instructions":
+    if isinstance(additions.guidelines, str) and page.kind == "instructions":
         blocks = (*blocks, TextBlock(markdown=additions.guidelines))
     if additions.reference is not None and page.kind in ("rating", "choice"):
         blocks = tuple(_referring(showing, blocks, additions.reference))
     if additions.explain != "no":
         blocks = tuple(_explained(showing, blocks, additions.explain))
     return replace(page, blocks=blocks)
+
+
+def _guided(blocks: tuple[PageBlock, ...], guidelines: Mapping[str, str]) -> Iterator[PageBlock]:
+    """Put the guidelines of each criterion above the page's first question about it."""
+    left = dict(guidelines)
+    for block in blocks:
+        if isinstance(block, Question) and block.criterion in left:
+            yield TextBlock(markdown=left.pop(block.criterion), criterion=block.criterion)
+        yield block
 
 
 def _referring(showing: Showing, blocks: tuple[PageBlock, ...], system: str) -> Iterator[PageBlock]:

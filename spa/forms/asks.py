@@ -20,8 +20,9 @@ from spa.forms.form import (
     PageBlock,
     Question,
     RatingTarget,
+    TextBlock,
 )
-from spa.forms.spoken import pages_for
+from spa.forms.spoken import exhibits_of, pages_for
 
 Conversation = Literal["form", "page", "question"]
 WHOLE = "form"
@@ -107,12 +108,20 @@ def _cut(page: Page, question: Question, own: tuple[Question, ...]) -> Page:
         if block in own:
             break
         if not isinstance(block, Question) and _concerns(block, question):
+            if isinstance(block, ExhibitsBlock):  # shown once: where it was first asked about, less stood beside it
+                blocks = [one for one in blocks if not (isinstance(one, ExhibitsBlock) and _shows_all(block, one))]
             blocks.append(block)
     return replace(page, blocks=(*blocks, *own))
 
 
+def _shows_all(block: ExhibitsBlock, earlier: ExhibitsBlock) -> bool:
+    return {one.exhibit_id for one in exhibits_of(earlier)} <= {one.exhibit_id for one in exhibits_of(block)}
+
+
 def _concerns(block: PageBlock, question: Question) -> bool:
     """Tell whether a question needs a block: outputs of others are left out, what orients is kept."""
+    if isinstance(block, TextBlock):
+        return block.criterion in (None, question.criterion)
     if not isinstance(block, ExhibitsBlock):
         return True
     wanted = _asked_about(question)
@@ -141,4 +150,4 @@ def _asked_about(question: Question) -> set[tuple[str | None, str, int]] | None:
 def _exhibits(blocks: Sequence[PageBlock]) -> Iterator[Exhibit]:
     for block in blocks:
         if isinstance(block, ExhibitsBlock):
-            yield from (one for one in (block.heading, *block.exhibits) if one is not None)
+            yield from exhibits_of(block)

@@ -8,7 +8,13 @@ from spa.forms.additions import NOTHING, Additions, with_additions
 from spa.forms.comparison_pages import choice_pages, comparison_pages, reading_pages
 from spa.forms.form import Exhibit, ExhibitsBlock, Form, Page, PageBlock, Question, TextBlock
 from spa.forms.instructions import instructions_page
-from spa.forms.people_pages import attention_pages, confirmation_page, consent_pages, screening_pages
+from spa.forms.people_pages import (
+    attention_pages,
+    confirmation_page,
+    consent_pages,
+    interview_pages,
+    screening_pages,
+)
 from spa.forms.phrases import Phrases
 from spa.forms.placing import place_by_seed
 from spa.forms.rating_pages import rating_pages
@@ -64,8 +70,8 @@ def build_form(
     """Build the form that one annotator fills in, person or LLM; for many of a study see :class:`StudyForms`.
 
     Pages: consent and screening (people), instructions (everybody), a confirmation (people), then reading,
-    comparisons, ratings and choices, with attention checks (people) between them. On a page the
-    overall question comes first, so that no single criterion colours it.
+    comparisons, ratings and choices, with attention checks (people) between them, and the interview (people).
+    On a page the overall question comes first, so that no single criterion colours it.
 
     Parameters
     ----------
@@ -103,9 +109,11 @@ def _pages(showing: Showing) -> list[Page]:
     return [
         *once("consent", lambda: consent_pages(showing)),
         *once("screening", lambda: screening_pages(showing)),
+        *once("first questions", lambda: interview_pages(showing, first=True)),
         instructions_page(showing),
         once("confirmation", lambda: confirmation_page(showing)),
         *asked,
+        *once("interview", lambda: interview_pages(showing, first=False)),
     ]
 
 
@@ -141,7 +149,7 @@ class _Numbering:
     def _block(self, block: PageBlock) -> PageBlock:
         if isinstance(block, TextBlock):
             clean = self.clean(block.markdown)
-            return block if clean == block.markdown else TextBlock(markdown=clean)
+            return block if clean == block.markdown else replace(block, markdown=clean)
         if isinstance(block, Question):
             self.questions += 1
             return Question(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from spa.forms import scales
 from spa.forms.form import ChoiceTarget, ExhibitsBlock, Page, PageBlock, PreferenceTarget, Question, TextBlock
@@ -61,10 +61,7 @@ def choice_pages(showing: Showing) -> list[Page]:
             kind="choice",
             audience="everybody",
             title=showing.say("choice_title", number=str(number), total=str(len(choices))),
-            blocks=(
-                *_side_by_side(showing, [(choice.output_x, choice.output_y)]),
-                *_choice_questions(showing, choice),
-            ),
+            blocks=tuple(_choice_blocks(showing, choice)),
         )
         for number, choice in enumerate(choices, start=1)
     ]
@@ -115,7 +112,17 @@ def _preference_questions(showing: Showing, directions: Directions, exposure: in
     )
 
 
-def _choice_questions(showing: Showing, choice: ChoicePair) -> list[Question]:
+def _choice_blocks(showing: Showing, choice: ChoicePair) -> Iterator[PageBlock]:
+    """Yield both outputs with what is asked about them; what is asked without the item text comes before it."""
+    bare, plain, _ = showing.views("choices")
+    exhibits = (showing.output(choice.output_x), showing.output(choice.output_y))
+    for heading, criteria in ((None, bare), (showing.item(choice.output_x.item_id), plain)):
+        if criteria:
+            yield ExhibitsBlock(heading=heading, exhibits=exhibits)
+            yield from _choice_questions(showing, choice, criteria)
+
+
+def _choice_questions(showing: Showing, choice: ChoicePair, criteria: Sequence[str]) -> list[Question]:
     x, y = choice.output_x, choice.output_y
     ties = showing.study.choices is not None and showing.study.choices.ties
     return [
@@ -132,7 +139,7 @@ def _choice_questions(showing: Showing, choice: ChoicePair) -> list[Question]:
                 criterion=criterion,
             ),
         )
-        for criterion in showing.asked("choices")
+        for criterion in criteria
     ]
 
 

@@ -92,6 +92,13 @@ class ScreeningTarget:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class InterviewTarget:
+    """What a person says at the end, in their own words."""
+
+    interview_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ConfirmationTarget:
     """Consent, or "I have read the instructions"."""
 
@@ -111,6 +118,7 @@ Target = (
     | ChoiceTarget
     | CheckTarget
     | ScreeningTarget
+    | InterviewTarget
     | ConfirmationTarget
     | ExplanationTarget
 )
@@ -172,6 +180,7 @@ class TextBlock:
     """Markdown by the study's author, the locale or both."""
 
     markdown: str
+    criterion: str | None = None  # guidelines for the questions about this criterion alone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,6 +205,18 @@ class Question:
     answer: Answer
     target: Target
 
+    @property
+    def criterion(self) -> str | None:
+        """The criterion asked about; ``None`` of screening, consent and attention checks."""
+        match self.target:
+            case PreferenceTarget() | RatingTarget() | ChoiceTarget():
+                return self.target.criterion
+            case ExplanationTarget():
+                return self.target.of.criterion
+            case CheckTarget(kind="identical_pair", check_id=name):
+                return name.partition("/")[2]
+        return None
+
 
 PageBlock = TextBlock | ExhibitsBlock | Question
 
@@ -205,7 +226,9 @@ class Page:
     """One screen. A page for people only (consent, screening, attention checks) is left out of prompts."""
 
     page_id: str  # "p1", ...
-    kind: Literal["consent", "screening", "instructions", "reading", "comparison", "rating", "choice", "check"]
+    kind: Literal[
+        "consent", "screening", "instructions", "reading", "comparison", "rating", "choice", "check", "interview"
+    ]
     audience: Audience
     title: str
     blocks: tuple[PageBlock, ...]

@@ -33,7 +33,7 @@ from spa.forms.form import (
     TextAnswer,
     TextBlock,
 )
-from spa.forms.markdown import render_markdown
+from spa.forms.markdown import render_emphasis, render_markdown
 
 Gap = Literal["empty", "unusable"]
 UNWRITABLE = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f\ud800-\udfff]")  # not allowed in HTML, or not in UTF-8
@@ -341,6 +341,7 @@ def _environment() -> Environment:
     environment.globals["kept"] = _kept
     environment.filters |= {
         "markdown": render_markdown,
+        "emphasis": render_emphasis,
         "kind": _kind_of,
         "in_a_row": _in_a_row,
         "words": _option_words,

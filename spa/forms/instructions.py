@@ -34,7 +34,7 @@ def preset_instructions(showing: Showing) -> str:
     separator = showing.phrases.texts.entries["form.list_separator"]
     paragraphs = [
         showing.say("instructions_intro", systems=str(len(labels)), labels=separator.join(labels))
-        if len(labels) > 1
+        if len(labels) > 1 and not study.single_outputs
         else showing.say("instructions_intro_one")
     ]
     if study.spa is not None:

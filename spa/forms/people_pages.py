@@ -1,4 +1,4 @@
-"""Pages for people only: consent, screening, "I have read the instructions", attention checks."""
+"""Pages for people only: consent, screening, "I have read the instructions", attention checks, the interview."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from spa.forms.form import (
     CheckTarget,
     ConfirmAnswer,
     ConfirmationTarget,
+    InterviewTarget,
     Page,
     PageBlock,
     Question,
     ScreeningTarget,
+    TextAnswer,
     TextBlock,
 )
 from spa.forms.showing import Showing
@@ -72,6 +74,21 @@ def attention_pages(showing: Showing) -> list[Page]:
         )
         for check in showing.study.attention_checks
     ]
+
+
+def interview_pages(showing: Showing, *, first: bool) -> list[Page]:
+    """Return the page with the questions of the interview that come first, or last; none where there are none."""
+    questions = tuple(
+        Question(
+            question_id="",
+            text=one.question,
+            answer=TextAnswer(required=one.required),
+            target=InterviewTarget(interview_id=one.id),
+        )
+        for one in showing.study.interview
+        if one.first == first
+    )
+    return [_people_page("interview", showing.say("interview_title"), questions)] if questions else []
 
 
 def _people_page(kind: str, title: str, blocks: tuple[PageBlock, ...]) -> Page:

@@ -239,9 +239,9 @@ class _Rendering:
                 fragments += (_question(block.question_id, block.text), self._answer(block.answer))
                 below_answers = isinstance(block.answer, NumberAnswer | OptionsAnswer)
                 continue
+            if below_answers:
+                fragments.append(_EMPTY_LINE)
             if isinstance(block, ExhibitsBlock):
-                if below_answers:
-                    fragments.append(_EMPTY_LINE)
                 for exhibit in exhibits_of(block):
                     self._exhibit(exhibit)
             else:

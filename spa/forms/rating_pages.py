@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import groupby
-from typing import Literal
 
 from spa.errors import StudyError
 from spa.forms import scales
@@ -23,77 +22,99 @@ from spa.forms.form import (
 )
 from spa.forms.placing import place_by_seed
 from spa.forms.showing import Showing
-from spa.study.assignment import RatedBy, ShownOutput
+from spa.study.assignment import RATED_BY, RatedBy, ShownOutput
 from spa.study.study import OVERALL, Continuous, Likert, RatingSection
 
-Table = Literal["likert", "continuous", "categories"]
-_TABLES: dict[RatedBy, Table] = {"likert": "likert", "continuous": "continuous", "category": "categories"}
+Asked = tuple[RatedBy, str]  # a section's way of rating, and a criterion
 
 
 def rating_pages(showing: Showing) -> list[Page]:
     """Return the pages of all rating sections, identical pairs among those of [likert]."""
+    study = showing.study
+    hosted = {
+        elicitation: study.page_table(table) for elicitation, table in RATED_BY.items() if table in study.rating_tables
+    }
     pages: list[Page] = []
-    for elicitation, table in _TABLES.items():
-        section: RatingSection | None = getattr(showing.study, table)
-        if section is None:
+    for elicitation, table in RATED_BY.items():
+        if hosted.get(elicitation) != table:
             continue
+        together = [each for each, host in hosted.items() if host == table]
         rated = [each.output for each in showing.assignment.rated if each.elicitation == elicitation]
-        groups = [list(group) for _, group in groupby(rated, key=showing.row_of)]
-        made = [_page(_group_blocks(showing, elicitation, group)) for group in groups]
+        section: RatingSection = getattr(study, table)
+        pages_hold = section.pages if section.order == "item" else "output"
+        made = [_page(_group_blocks(showing, together, group)) for group in _groups(showing, pages_hold, rated)]
         if section.pages == "one" and made:
             made = [_page(tuple(block for page in made for block in page.blocks))]
-        if elicitation == "likert":
+        if "likert" in together:
             _put_identical_pairs(showing, made)
         pages += made
     titles = (showing.say("rating_title", number=str(n + 1), total=str(len(pages))) for n in range(len(pages)))
     return [replace(page, title=title) for page, title in zip(pages, titles, strict=True)]
 
 
+def _groups(showing: Showing, pages: str, rated: list[ShownOutput]) -> list[list[ShownOutput]]:
+    """Cut what is rated into what stands together."""
+    if pages == "output":
+        return [[output] for output in rated]
+    if pages == "system":
+        labels = dict.fromkeys(output.label for output in rated)
+        return [[output for output in rated if output.label == label] for label in labels]
+    return [list(group) for _, group in groupby(rated, key=showing.row_of)]
+
+
 def _page(blocks: tuple[PageBlock, ...]) -> Page:
     return Page(page_id="", kind="rating", audience="everybody", title="", blocks=blocks)
 
 
-def _group_blocks(showing: Showing, elicitation: RatedBy, group: list[ShownOutput]) -> tuple[PageBlock, ...]:
-    """Return the blocks for the outputs of one row.
+def _group_blocks(showing: Showing, together: list[RatedBy], group: list[ShownOutput]) -> tuple[PageBlock, ...]:
+    """Return the blocks for outputs that stand together, with the questions of all sections asked on these pages.
 
-    The item text stands above each output: where the second one is read, the first is out of sight.
+    The item text stands above each output: where the second one is read, the first is out of sight. What is asked
+    without the item text comes before it is shown.
     """
-    plain, marking = showing.phrases.once(("marking", elicitation), lambda: _by_marking(showing, elicitation))
+    bare, plain, marking = showing.phrases.once(("together", *together), lambda: _views(showing, together))
     blocks: list[PageBlock] = []
     referred: str | None = None  # item whose references stand above
     for output in group:
         heading = showing.item(output.item_id)
-        if elicitation == "continuous" and output.item_id != referred:
-            references = _references(showing, output.item_id)
+        if "continuous" in together and output.item_id != referred:
+            references = _references(showing, output.item_id, None if bare else heading)
             blocks += references
-            heading = None if references else heading  # it stands above the references, in the same view
+            heading = None if references and not bare else heading  # it stands above the references, in the same view
             referred = output.item_id
-        if plain:
-            blocks.append(ExhibitsBlock(heading=heading, exhibits=(showing.output(output),)))
-            blocks += [asked for criterion in plain for asked in _asked(showing, elicitation, output, criterion)]
+        for beside, criteria in ((None, bare), (heading, plain)):
+            if criteria:
+                blocks.append(ExhibitsBlock(heading=beside, exhibits=(showing.output(output),)))
+                blocks += _all_asked(showing, output, criteria)
         if marking:
             source, marked = showing.compared_with_item(output)
             blocks.append(TextBlock(markdown=showing.say("differences_note")))
             blocks.append(ExhibitsBlock(heading=source, exhibits=(marked,)))
-            blocks += [asked for criterion in marking for asked in _asked(showing, elicitation, output, criterion)]
+            blocks += _all_asked(showing, output, marking)
     return tuple(blocks)
 
 
-def _by_marking(showing: Showing, elicitation: RatedBy) -> tuple[list[str], list[str]]:
-    """Return the criteria asked beside the plain text, and those asked beside a text with its differences marked."""
-    criteria = showing.asked(_TABLES[elicitation])
-    marking = [criterion for criterion in criteria if _marks(showing, criterion)]
-    return [criterion for criterion in criteria if criterion not in marking], marking
+def _views(showing: Showing, together: list[RatedBy]) -> tuple[list[Asked], ...]:
+    """Return what is asked without the item text, beside it, and beside it with the differences marked."""
+    views: tuple[list[Asked], ...] = ([], [], [])
+    for elicitation in together:
+        for view, criteria in zip(views, showing.views(RATED_BY[elicitation]), strict=True):
+            view += [(elicitation, criterion) for criterion in criteria]
+    return tuple(sorted(view, key=lambda asked: asked[1] != OVERALL) for view in views)
+
+
+def _all_asked(showing: Showing, output: ShownOutput, criteria: list[Asked]) -> list[Question]:
+    return [asked for elicitation, criterion in criteria for asked in _asked(showing, elicitation, output, criterion)]
 
 
 def _asked(showing: Showing, elicitation: RatedBy, output: ShownOutput, criterion: str) -> list[Question]:
     """Return the question about a criterion, with that for the reason where the study asks for one."""
-    label = output.label
+    named = None if showing.study.single_outputs else output.label
     text, answer, reason = showing.phrases.once(
-        ("rating", elicitation, label, criterion), lambda: _wording(showing, elicitation, label, criterion)
+        ("rating", elicitation, named, criterion), lambda: _wording(showing, elicitation, named, criterion)
     )
     target = RatingTarget(
-        label=label, item_id=output.item_id, sample=output.sample, criterion=criterion, elicitation=elicitation
+        label=output.label, item_id=output.item_id, sample=output.sample, criterion=criterion, elicitation=elicitation
     )
     rating = Question(question_id="", text=text, answer=answer, target=target)
     if reason is None:
@@ -102,9 +123,11 @@ def _asked(showing: Showing, elicitation: RatedBy, output: ShownOutput, criterio
     return [rating, Question(question_id="", text=reason, answer=TextAnswer(required=False), target=explanation)]
 
 
-def _wording(showing: Showing, elicitation: RatedBy, label: str, criterion: str) -> tuple[str, Answer, str | None]:
+def _wording(
+    showing: Showing, elicitation: RatedBy, label: str | None, criterion: str
+) -> tuple[str, Answer, str | None]:
     """Return the question about a criterion, how it is answered, and the question for the reason if there is one."""
-    section = getattr(showing.study, _TABLES[elicitation])
+    section = getattr(showing.study, RATED_BY[elicitation])
     answer: Answer
     if isinstance(section, Likert):
         answer = scales.likert(showing, section)
@@ -112,17 +135,30 @@ def _wording(showing: Showing, elicitation: RatedBy, label: str, criterion: str)
         answer = scales.continuous(showing, section)
     else:
         answer = scales.categories(showing, showing.criterion(criterion))
-    system = showing.system(label)
     if criterion == OVERALL:
-        return showing.say("rating_overall", system=system), answer, None
-    asked = showing.criterion(criterion)
-    reason = showing.say("reason") if asked.reason else None
-    if asked.question is not None:
-        return asked.question.replace("{system}", system), answer, reason
-    return showing.say("rating_criterion", system=system, criterion=asked.name), answer, reason
+        return _overall(showing, label), answer, None
+    reason = showing.say("reason") if showing.criterion(criterion).reason else None
+    return _about(showing, label, criterion), answer, reason
 
 
-def _references(showing: Showing, item_id: str) -> list[PageBlock]:
+def _overall(showing: Showing, label: str | None) -> str:
+    if label is None:
+        return showing.say("identical_overall")
+    return showing.say("rating_overall", system=showing.system(label))
+
+
+def _about(showing: Showing, label: str | None, criterion_id: str) -> str:
+    """Return the question about a criterion of one output; without a label it names no system."""
+    criterion = showing.criterion(criterion_id)
+    system = showing.say("unnamed_caption") if label is None else showing.system(label)
+    if criterion.question is not None:
+        return criterion.question.replace("{system}", system)
+    if label is None:
+        return showing.say("identical_criterion", criterion=criterion.name)
+    return showing.say("rating_criterion", system=system, criterion=criterion.name)
+
+
+def _references(showing: Showing, item_id: str, heading: Exhibit | None) -> list[PageBlock]:
     """Return what 100 and 0 look like for an item, where [continuous] names such references."""
     section = showing.study.continuous
     if section is None:
@@ -133,7 +169,7 @@ def _references(showing: Showing, item_id: str) -> list[PageBlock]:
         for end, system in ends
         if system is not None
     ]
-    return [ExhibitsBlock(heading=showing.item(item_id), exhibits=tuple(exhibits))] if exhibits else []
+    return [ExhibitsBlock(heading=heading, exhibits=tuple(exhibits))] if exhibits else []
 
 
 def _put_identical_pairs(showing: Showing, pages: list[Page]) -> None:
@@ -165,13 +201,10 @@ def _identical_pair(showing: Showing, name: str, item_id: str, criteria: list[st
     questions = []
     for criterion_id in criteria:
         criterion = showing.criterion(criterion_id)
-        own = criterion.question
         questions.append(
             Question(
                 question_id="",
-                text=showing.say("identical_criterion", criterion=criterion.name)
-                if own is None
-                else own.replace("{system}", showing.say("unnamed_caption")),
+                text=_about(showing, None, criterion_id),
                 answer=scales.likert(showing, section),
                 target=CheckTarget(
                     check_id=f"{name}/{criterion_id}",

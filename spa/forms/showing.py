@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import get_args
 
 from spa.errors import StudyError
 from spa.forms.differences import mark_differences
@@ -59,6 +60,20 @@ class Showing:
             items = dict.fromkeys(shown.item_id for block in self.assignment.blocks for shown in block.shown)
             self._numbers.update((each, place) for place, each in enumerate(items, start=1))
         return self._numbers[item_id]
+
+    def views(self, elicitation: Elicitation) -> tuple[list[str], list[str], list[str]]:
+        """Return the criteria asked without the item text, beside it, and beside it with the differences marked."""
+        return self.phrases.once(("views", elicitation), lambda: self._views(elicitation))
+
+    def _views(self, elicitation: Elicitation) -> tuple[list[str], list[str], list[str]]:
+        bare: list[str] = []
+        plain: list[str] = []
+        marking: list[str] = []
+        for criterion in self.asked(elicitation):
+            marks = elicitation != "choices" and criterion != OVERALL and self.criterion(criterion).mark_differences
+            shows = self.study.shows_item_text(elicitation, criterion)
+            (marking if marks else plain if shows else bare).append(criterion)
+        return bare, plain, marking
 
     def item(self, item_id: str) -> Exhibit | None:
         """Return the item text as an exhibit; ``None`` where the study shows none."""
@@ -123,6 +138,10 @@ class Showing:
             one_item=all([output.item_id == first for output in outputs]),
         )
 
+    @property
+    def _hides_item_text(self) -> bool:
+        return self.phrases.once("hides", lambda: any(self.views(table)[0] for table in get_args(Elicitation)))
+
     def _source(self, item_id: str) -> str:
         text = self.outputs.item(item_id).text
         if text is None:
@@ -139,8 +158,10 @@ class Showing:
 
     def _output_caption(self, shown: ShownOutput) -> str:
         system = self.system(shown.label)
+        if self.study.single_outputs:
+            return self.say("unnamed_caption")
         block = self.assignment.blocks[self.key.blocks[shown.label]]
-        if block.exposure == 1 or self.outputs.item(shown.item_id).text is not None:
+        if block.exposure == 1 or (self.outputs.item(shown.item_id).text is not None and not self._hides_item_text):
             return system  # the item text beside it says which one it is
         return self.say("output_caption", system=system, number=str(self.row_of(shown)[1] + 1))
 

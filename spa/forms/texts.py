@@ -78,9 +78,10 @@ def load_texts(language: str, overrides: Mapping[str, str]) -> Texts:
     problems = _override_problems(expected, overrides)
     missing = [] if primary in shipped else [key for key in expected if key not in overrides]
     if missing:
+        listed = ", ".join(missing[:5]) + (", ..." if len(missing) > 5 else "")
         problems.append(
             f"texts: language {language!r} is not shipped (these are: {', '.join(shipped)}), so [texts] must give "
-            f"every text, and {len(missing)} are absent: {', '.join(missing)}"
+            f"every text of spa/forms/locales/en.toml; {len(missing)} are absent: {listed}"
         )
     if problems:
         raise StudyError(*problems)
@@ -109,18 +110,18 @@ def _override_problems(expected: Mapping[str, str], overrides: Mapping[str, str]
         if key not in expected:
             nearest = get_close_matches(key, expected, n=1)
             hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
-            problems.append(f"texts: unknown key {key!r}, wanted form.NAME or page.NAME{hint}")
+            problems.append(f"texts: unknown key {key!r}, expected form.NAME or page.NAME{hint}")
             continue
         if not text.strip():
-            problems.append(f"texts: {key!r} is empty, wanted a text; remove the line to keep the default")
+            problems.append(f"texts: {key!r} is empty, expected a text; remove the line to keep the default")
             continue
         known, given = placeholders(expected[key]), placeholders(text)
         for name in sorted(given - known):
             offered = ", ".join(f"{{{other}}}" for other in sorted(known)) or "none"
-            problems.append(f"texts: {key!r} has the placeholder {{{name}}}, wanted one of: {offered}")
+            problems.append(f"texts: {key!r} has the placeholder {{{name}}}, expected one of: {offered}")
         for name in sorted((known & _KEPT) - given):
             problems.append(
-                f"texts: {key!r} must contain {{{name}}}, got {text!r}; without it nobody knows what is meant"
+                f"texts: {key!r} must contain {{{name}}}, found {text!r}; without it nobody knows what is meant"
             )
     return problems
 

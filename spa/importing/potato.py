@@ -6,25 +6,47 @@ person saw the items stands in ``annotation_order.txt`` beside it; the lines of 
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from spa.errors import ResponseError
+from spa.errors import ResponseError, shortened
 from spa.importing.mapping import LlmFile, Potato
-from spa.importing.tables import Imported, Row
+from spa.importing.tables import Imported, Row, number_of
+from spa.responses.table_files import read_json_lines, utf8_lines
 
 ANSWERS = "annotation_output/*/annotated_instances.jsonl"
 ORDER = "annotation_order.txt"
 TIME = re.compile(r"(\d+)d (\d+)h (\d+)m (\d+)s")
+SCALE = re.compile(r"scale_([0-9]+)")  # the label of a point of a Likert scale
+FIELDS = ("text_box", "number", "slider", "select-one")  # labels of fields whose value is the answer
+FREE_RESPONSE = "free_response"  # a text beside what was chosen
+NO_SCORE = ("bad_text", FREE_RESPONSE)  # chosen instead of a score
 EMPTY = "empty"
+SHOWN = 5  # labels that a message names
 
 
-def read_potato(folder: Path, mapping: Potato) -> Imported:
+class _Scores:
+    """What labels count: what was given, else the number that a label is; gathers those that have no score."""
+
+    def __init__(self, given: Mapping[str, float]) -> None:
+        self.given = given
+        self.absent: dict[str, None] = {}
+
+    def of(self, label: str) -> float | None:
+        """Return the score of a label."""
+        if label in self.given:
+            return self.given[label]
+        score = number_of(label)
+        if score is None:
+            self.absent[label] = None
+        return score
+
+
+def read_potato(folder: Path, mapping: Potato, scores: Mapping[str, float] | None = None) -> Imported:
     """Read all people's answers below a folder, and those of the LLMs that the mapping names.
 
     Parameters
@@ -33,6 +55,8 @@ def read_potato(folder: Path, mapping: Potato) -> Imported:
         The parts of a task lie in it, at any depth.
     mapping : Potato
         Systems, criteria, and what is no item.
+    scores : mapping of str to float, optional
+        What labels count that are no numbers.
 
     Returns
     -------
@@ -42,25 +66,33 @@ def read_potato(folder: Path, mapping: Potato) -> Imported:
     Raises
     ------
     ResponseError
-        If a file is not what POTATO writes, or a label is none of the criteria's.
+        If a file is not what POTATO writes, a question is none of the criteria's, or a label has no score.
     """
     paths = sorted(folder.rglob(ANSWERS))
     if not paths:
-        raise ResponseError(f"{folder}: wanted files {ANSWERS} at any depth, found none; name POTATO's output folder")
+        raise ResponseError(f"{folder}: expected files {ANSWERS} at any depth, found none; name POTATO's output folder")
     rows: list[Row] = []
     skipped: Counter[str] = Counter()
+    labels = _Scores(scores or {})
     for path in paths:
-        rows += _person(path, folder, mapping, skipped)
+        rows += _person(path, folder, mapping, labels, skipped)
     for llm in mapping.llms:
-        rows += _llm(folder / llm.file, llm, mapping)
+        rows += _llm(folder / llm.file, llm, mapping, labels)
+    if labels.absent:
+        absent = [shortened(repr(label), 40) for label in labels.absent]
+        more = f" and {len(absent) - SHOWN} more" if len(absent) > SHOWN else ""
+        raise ResponseError(
+            f"{folder}: expected labels that are finite numbers, found {', '.join(absent[:SHOWN])}{more}; "
+            f"say what each counts, such as --score {shortened(repr(f'{next(iter(labels.absent))}=NUMBER'), 40)}"
+        )
     return Imported(rows={"ratings": rows}, skipped=dict(skipped))
 
 
-def _person(path: Path, folder: Path, mapping: Potato, skipped: Counter[str]) -> Iterator[Row]:
+def _person(path: Path, folder: Path, mapping: Potato, scores: _Scores, skipped: Counter[str]) -> Iterator[Row]:
     places = _places(path.with_name(ORDER), mapping)
     part = str(path.parent.parent.parent.relative_to(folder))
-    for number, instance in _lines(path):
-        name = str(instance.get("id"))
+    for number, instance in read_json_lines(path):
+        name = _id(instance, f"{path}, line {number}")
         pattern = next((pattern for pattern in mapping.skip if fnmatchcase(name, pattern)), None)
         if pattern is not None:
             skipped[pattern] += 1
@@ -75,15 +107,18 @@ def _person(path: Path, folder: Path, mapping: Potato, skipped: Counter[str]) ->
         }
         labels = instance.get("label_annotations")
         if not isinstance(labels, dict):
-            raise ResponseError(f"{path}, line {number}: wanted label_annotations, got {labels!r}")
+            raise ResponseError(
+                f"{path}, line {number}: expected label_annotations, an object, found {shortened(repr(labels))}"
+            )
         for system, criterion, label in _asked(mapping):
-            score, reason = _score(labels.get(label), f"{path}, line {number}, {label}")
+            score, reason = _score(labels.get(label), f"{path}, line {number}, {label}", scores)
             yield {**shared, "system": system, "criterion": criterion, "score": score, "missing_reason": reason}
         unknown = set(labels) - {label for *_, label in _asked(mapping)}
         if unknown:
             raise ResponseError(
-                f"{path}, line {number}: label {min(unknown)!r} is none of the criteria's "
-                f"({', '.join(mapping.criteria)} of {len(mapping.systems)} systems); add it to the mapping"
+                f"{path}, line {number}: label {shortened(repr(min(unknown)))} is none of the criteria's "
+                f"({shortened(', '.join(mapping.criteria), 200)} of {len(mapping.systems)} systems); "
+                "add it to the mapping"
             )
 
 
@@ -96,19 +131,29 @@ def _asked(mapping: Potato) -> list[tuple[str, str, str]]:
     ]
 
 
-def _score(answer: object, place: str) -> tuple[float | None, str | None]:
-    """Read the one value of a radio group, such as ``{"scale_4": "4"}``."""
+def _score(answer: object, place: str, scores: _Scores) -> tuple[float | None, str | None]:
+    """Read what one question was answered with, ``{LABEL: VALUE}``.
+
+    Of options to choose from the label says which was chosen; the value is a key to press or its number among them.
+    """
     if answer is None or answer == {}:
         return None, EMPTY
     if not isinstance(answer, dict):
-        raise ResponseError(f"{place}: wanted a chosen value such as {{'scale_4': '4'}}, got {answer!r}")
-    values = list(answer.values())
-    if len(values) != 1:
-        return None, f"{len(values)} values were chosen"
-    try:
-        return float(values[0]), None
-    except (TypeError, ValueError):
-        raise ResponseError(f"{place}: wanted a number, got {values[0]!r}") from None
+        raise ResponseError(
+            f"{place}: expected a chosen value such as {{'scale_4': '4'}}, found {shortened(repr(answer))}"
+        )
+    chosen = {label: value for label, value in answer.items() if label != FREE_RESPONSE} or answer
+    if len(chosen) != 1:
+        return None, f"{len(chosen)} values were chosen"
+    label, value = next(iter(chosen.items()))
+    if not isinstance(value, str | bool):
+        raise ResponseError(f"{place}: expected one text or number, found {shortened(repr(value))}")
+    if label in NO_SCORE:
+        return None, label
+    if label in FIELDS:
+        label = str(value).strip()
+    point = SCALE.fullmatch(label)
+    return (scores.of(point[1] if point else label), None) if label else (None, EMPTY)
 
 
 def _seconds(instance: dict[str, Any], place: str) -> float | None:
@@ -118,7 +163,9 @@ def _seconds(instance: dict[str, Any], place: str) -> float | None:
         return None
     found = TIME.search(str(told))
     if found is None:
-        raise ResponseError(f"{place}: wanted a time such as 'Time spent: 0d 0h 1m 2s', got {told!r}")
+        raise ResponseError(
+            f"{place}: expected a time such as 'Time spent: 0d 0h 1m 2s', found {shortened(repr(told))}"
+        )
     days, hours, minutes, seconds = map(int, found.groups())
     return float(((days * 24 + hours) * 60 + minutes) * 60 + seconds)
 
@@ -127,44 +174,38 @@ def _places(path: Path, mapping: Potato) -> dict[str, int]:
     """Return the place of each item in the order in which it was seen, from 1; empty where no order was kept."""
     if not path.is_file():
         return {}
-    listed = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
+    listed = [line.strip() for _, line in utf8_lines(path)]
     items = [name for name in listed if name and not any(fnmatchcase(name, pattern) for pattern in mapping.skip)]
     return {name: place for place, name in enumerate(items, start=1)}
 
 
-def _llm(path: Path, llm: LlmFile, mapping: Potato) -> Iterator[Row]:
-    for number, instance in _lines(path):
+def _llm(path: Path, llm: LlmFile, mapping: Potato, scores: _Scores) -> Iterator[Row]:
+    for number, instance in read_json_lines(path):
+        place = f"{path}, line {number}"
+        name = _id(instance, place)
         for system in mapping.systems:
             told = instance.get(system)
             if not isinstance(told, dict):
-                raise ResponseError(f"{path}, line {number}: wanted the scores of {system!r}, got {told!r}")
+                raise ResponseError(f"{place}: expected the scores of {system!r}, found {shortened(repr(told))}")
             for criterion in mapping.criteria:
-                score = told.get(criterion)
-                if isinstance(score, bool) or not isinstance(score, int | float | None):
-                    raise ResponseError(f"{path}, line {number}, {system}, {criterion}: wanted a number, got {score!r}")
+                label = told.get(criterion)
+                if not isinstance(label, str | None):
+                    raise ResponseError(
+                        f"{place}, {system}, {criterion}: expected a number or label, found {shortened(repr(label))}"
+                    )
                 yield {
                     "annotator_id": llm.id,
                     "annotator_kind": "llm",
-                    "item_id": str(instance.get("id")),
+                    "item_id": name,
                     "system": system,
                     "criterion": criterion,
-                    "score": None if score is None else float(score),
-                    "missing_reason": EMPTY if score is None else None,
+                    "score": scores.of(label.strip()) if label else None,
+                    "missing_reason": None if label else EMPTY,
                 }
 
 
-def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ResponseError(f"{path}: wanted a file of JSON lines in UTF-8, got: {error}") from error
-    for number, line in enumerate(text.splitlines(), start=1):
-        if not line.strip():
-            continue
-        try:
-            read = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise ResponseError(f"{path}, line {number}: wanted one JSON object, got: {error}") from error
-        if not isinstance(read, dict):
-            raise ResponseError(f"{path}, line {number}: wanted one JSON object, got {type(read).__name__}")
-        yield number, read
+def _id(instance: dict[str, Any], place: str) -> str:
+    name = instance.get("id")
+    if not isinstance(name, str) or not name:
+        raise ResponseError(f"{place}: expected an id, found {shortened(repr(name))}")
+    return name

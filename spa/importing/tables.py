@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,9 +11,8 @@ from typing import Any
 
 import polars as pl
 
-from spa.errors import ResponseError
-from spa.files import written_whole
-from spa.responses.table_files import TableFormat, without_formulas
+from spa.errors import ResponseError, shortened
+from spa.responses.table_files import TableFormat, write_table
 
 COLUMNS: dict[str, dict[str, Any]] = {
     "ratings": {
@@ -50,6 +51,7 @@ COLUMNS: dict[str, dict[str, Any]] = {
     },
 }
 Row = dict[str, Any]
+NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,10 +64,25 @@ class Imported:
     def frame(self, name: str) -> pl.DataFrame:
         """Return one table with all its columns, those without a value left out."""
         columns = COLUMNS[name]
-        frame = pl.DataFrame(
-            [[row.get(column) for column in columns] for row in self.rows[name]], columns, orient="row"
-        )
+        try:
+            frame = pl.DataFrame(
+                [[row.get(column) for column in columns] for row in self.rows[name]], columns, orient="row"
+            )
+        except UnicodeEncodeError as error:
+            raise ResponseError(
+                f"{name}: expected names in UTF-8, found {shortened(repr(error.object))}; rename its file or folder"
+            ) from error
         return frame.drop([column for column in frame.columns if frame[column].null_count() == frame.height])
+
+
+def number_of(text: str) -> float | None:
+    """Return the finite number that a text is, with a decimal point; nothing where it is none.
+
+    >>> number_of("-0.5"), number_of("4 of 5"), number_of("1e400"), number_of("nan")
+    (-0.5, None, None, None)
+    """
+    value = float(text) if NUMBER.fullmatch(text) else math.nan
+    return value if math.isfinite(value) else None
 
 
 def pseudonyms(names: Sequence[str]) -> dict[str, str]:
@@ -106,14 +123,7 @@ def write_imported(imported: Imported, folder: Path, *, format: TableFormat) -> 
             continue
         frame = imported.frame(name)
         path = folder / f"{name}.{format}"
-        with written_whole(path) as temporary:
-            if format == "csv":
-                texts = [column for column, dtype in frame.schema.items() if dtype == pl.String]
-                without_formulas(frame, texts).write_csv(temporary)
-            elif format == "parquet":
-                frame.write_parquet(temporary)
-            else:
-                frame.write_ndjson(temporary)
+        write_table(frame, path, format=format)
         written[path] = frame.height
     if not written:
         raise ResponseError(f"{folder}: nothing was written, as no answer was found")

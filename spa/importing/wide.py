@@ -7,9 +7,10 @@ from pathlib import Path
 
 import polars as pl
 
-from spa.errors import ResponseError
+from spa.errors import ResponseError, shortened
 from spa.importing.mapping import Asked, Wide
-from spa.importing.tables import Imported, Row
+from spa.importing.tables import Imported, Row, number_of
+from spa.responses.table_files import read_csv
 
 TABLE_OF = {"rating": "ratings", "preference": "preferences", "choice": "choices"}
 WINNERS = ("x", "y", "tie")
@@ -28,18 +29,13 @@ def read_wide(path: Path, mapping: Wide) -> Imported:
     ResponseError
         If a column is not there, or a cell holds something else than its question allows: row, column, what came.
     """
-    if path.is_dir():
-        raise ResponseError(f"{path}: wanted a CSV file, got a folder; name the file in it")
-    try:
-        frame = pl.read_csv(path, infer_schema=False, encoding="utf8", glob=False)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise ResponseError(
-            f"{path}: wanted a CSV with commas and a header, got: {str(error).splitlines()[0]}"
-        ) from error
+    frame = read_csv(path)
     _columns_there(path, frame, mapping)
     rows: dict[str, list[Row]] = {table: [] for table in TABLE_OF.values()}
     skipped: Counter[str] = Counter()
     for number, row in enumerate(frame.iter_rows(named=True), start=2):
+        if not any(row.values()):  # a blank line
+            continue
         aside = next((column for column, kept in mapping.keep.items() if (row[column] or "") not in kept), None)
         if aside is not None:
             skipped[f"{aside} {row[aside] or 'empty'}"] += 1
@@ -55,14 +51,15 @@ def _columns_there(path: Path, frame: pl.DataFrame, mapping: Wide) -> None:
     absent = [column for column in wanted if column is not None and column not in frame.columns]
     if absent:
         raise ResponseError(
-            f"{path}: wanted a column {absent[0]!r}, got {', '.join(frame.columns)}; name it as it stands in the file"
+            f"{path}: expected a column {absent[0]!r}, found {shortened(', '.join(frame.columns), 200)}; "
+            "name it as it stands in the file"
         )
 
 
 def _answer(asked: Asked, mapping: Wide, row: dict[str, str | None], place: str) -> Row:
     annotator = row[mapping.annotator]
     if not annotator:
-        raise ResponseError(f"{place}: wanted who answered in column {mapping.annotator!r}, got nothing")
+        raise ResponseError(f"{place}: expected who answered in column {mapping.annotator!r}, found nothing")
     shared: Row = {
         "annotator_id": annotator,
         "annotator_kind": "human",
@@ -76,7 +73,7 @@ def _answer(asked: Asked, mapping: Wide, row: dict[str, str | None], place: str)
         value = None if told is None else _number(told, place) / (100 if asked.percent else 1)
         if value is not None and not 0 <= value <= 1:
             raise ResponseError(
-                f"{place}: wanted a preference from 0 to 1 (percent = true reads 0 to 100), got {raw!r}"
+                f"{place}: expected a preference from 0 to 1 (percent = true reads 0 to 100), found {_shown(raw)}"
             )
         return {
             **shared,
@@ -87,13 +84,13 @@ def _answer(asked: Asked, mapping: Wide, row: dict[str, str | None], place: str)
         }
     shared["item_id"] = asked.item or (row[mapping.item] if mapping.item else None)
     if not shared["item_id"]:
-        raise ResponseError(f"{place}: wanted the item, from `item` of the question or of the mapping, got neither")
+        raise ResponseError(f"{place}: expected the item, from `item` of the question or of the mapping, found neither")
     if asked.kind == "choice":
         if told is not None and told not in WINNERS:
-            raise ResponseError(f"{place}: wanted x, y or tie (`values` turns words into them), got {raw!r}")
+            raise ResponseError(f"{place}: expected x, y or tie (`values` turns words into them), found {_shown(raw)}")
         return {**shared, **_pair(asked, place), "winner": told, "missing_reason": reason}
     if asked.system is None:
-        raise ResponseError(f"{place}: a rating wants `system` in the mapping")
+        raise ResponseError(f"{place}: expected `system` of a rating in the mapping, found none")
     return {
         **shared,
         "system": asked.system,
@@ -105,12 +102,18 @@ def _answer(asked: Asked, mapping: Wide, row: dict[str, str | None], place: str)
 
 def _pair(asked: Asked, place: str) -> dict[str, str]:
     if asked.system_x is None or asked.system_y is None or asked.system_x == asked.system_y:
-        raise ResponseError(f"{place}: a comparison wants `system_x` and `system_y`, two systems, in the mapping")
+        raise ResponseError(f"{place}: expected `system_x` and `system_y`, two systems, of a comparison in the mapping")
     return {"system_x": asked.system_x, "system_y": asked.system_y}
 
 
 def _number(text: str, place: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise ResponseError(f"{place}: wanted a number (`values` turns words into numbers), got {text!r}") from None
+    value = number_of(text.strip())
+    if value is None:
+        raise ResponseError(
+            f"{place}: expected a finite number (`values` turns words into numbers), found {_shown(text)}"
+        )
+    return value
+
+
+def _shown(text: str | None) -> str:
+    return shortened(repr(text))

@@ -16,11 +16,12 @@ from sqlalchemy import Connection, func, insert, select, update
 from spa.errors import ResponseError
 from spa.responses.builds import random_token
 from spa.responses.leases import Lease, give, lease_of, lease_of_external, leases_of
-from spa.responses.outcomes import REPLACED, STANDBY
-from spa.responses.places import OF_PEOPLE
+from spa.responses.outcomes import REPLACED, STANDBY, is_claim
+from spa.responses.places import OF_PEOPLE, count_free
 from spa.responses.seats import beside, deadline, free_seat, least_answered, reclaim, release_overdue
 from spa.responses.store_schema import payloads, people, submissions, tokens
 from spa.responses.submission import AnnotatorKind
+from spa.responses.tokens import count_personal, is_personal
 from spa.study.study import People
 
 
@@ -68,6 +69,7 @@ class Rules:
     repeat: bool = False
     sessions: int = 1
     places: Mapping[str, int] = field(default_factory=dict)  # quota group -> how many people
+    reserved: int = 0  # places for the personal links, whether used or not
 
     @classmethod
     def of(cls, people: People) -> Rules:
@@ -95,6 +97,11 @@ class Arrival:
     minutes_allowed: float | None = None
     overbook: bool = False  # where all places are taken, stand by for one
 
+    @property
+    def claimed(self) -> bool:
+        """Whether nobody vouches for the person and the visit."""
+        return is_claim(self.external_id)
+
 
 def admit(connection: Connection, who: Arrival, rules: Rules, *, now: float) -> Lease:
     """Find or make the visit of somebody at the door; see ``Store.admit``."""
@@ -104,6 +111,8 @@ def admit(connection: Connection, who: Arrival, rules: Rules, *, now: float) -> 
         return reclaim(connection, known, rules.per_assignment, now=now)
     earlier = leases_of(connection, who.annotator_id)
     same = [visit for visit in earlier if visit.session == who.session]
+    if who.claimed:  # it may be somebody else's doing: neither goes on with a visit nor is kept out by one in doubt
+        same = [visit for visit in same if visit.finished and not visit.claimed]
     for visit in same:
         if not visit.finished and visit.release_reason != REPLACED:
             return _come_back(connection, _with_token(connection, visit, who), who, rules, now=now)
@@ -113,6 +122,7 @@ def admit(connection: Connection, who: Arrival, rules: Rules, *, now: float) -> 
         raise SecondVisit(f"annotator {who.annotator_id} has taken part already, and [people] repeat is false")
     _check_session(earlier, who, rules)
     check_quota(connection, who.group, rules)
+    _check_reserved(connection, who, rules)
     return _new_visit(connection, who, rules, now=now)
 
 
@@ -221,6 +231,16 @@ def _open_with(connection: Connection, token: str, submission_id: str) -> None:
     connection.execute(update(tokens).where(tokens.c.token == token).values(submission_id=submission_id))
 
 
+def _check_reserved(connection: Connection, who: Arrival, rules: Rules) -> None:
+    """Keep a place for each personal link that was not used yet from whoever comes by the open link."""
+    if not rules.reserved or who.token is None or who.session > 1 or is_personal(connection, who.token):
+        return
+    used, unused = count_personal(connection)
+    kept = min(unused, rules.reserved - used)
+    if count_free(connection, rules.per_assignment) <= kept:
+        raise NoneLeft(f"the {kept} places left are reserved for personal links")
+
+
 def _check_session(earlier: list[Lease], who: Arrival, rules: Rules) -> None:
     if not 1 <= who.session <= rules.sessions:
         raise WrongSession(f"[people] sessions is {rules.sessions}, got session {who.session}")
@@ -229,10 +249,9 @@ def _check_session(earlier: list[Lease], who: Arrival, rules: Rules) -> None:
 
 
 def _new_visit(connection: Connection, who: Arrival, rules: Rules, *, now: float) -> Lease:
-    place: tuple[str, str | None] | None = least_answered(connection, who.annotator_id, rules.per_assignment)
-    if place is None and who.overbook:
-        taken = beside(connection, who.annotator_id)
-        place = None if taken is None else (taken, None)
+    place = _find_place(connection, who, who.annotator_id, rules)
+    if place is None and who.claimed:  # others may have claimed to be this person, and had every assignment
+        place = _find_place(connection, who, "", rules)
     if place is None:
         raise NoneLeft("every assignment has been given out; build more of them with `spa build STUDY --annotators N`")
     assignment_id, seat = place
@@ -261,6 +280,15 @@ def _new_visit(connection: Connection, who: Arrival, rules: Rules, *, now: float
     if who.person is not None:
         _note_person(connection, who, now=now)
     return lease
+
+
+def _find_place(connection: Connection, who: Arrival, annotator_id: str, rules: Rules) -> tuple[str, str | None] | None:
+    """Return an assignment that ``annotator_id`` never had, and a seat of it unless there is one to stand by for."""
+    place = least_answered(connection, annotator_id, rules.per_assignment)
+    if place is not None or not who.overbook:
+        return place
+    taken = beside(connection, annotator_id)
+    return None if taken is None else (taken, None)
 
 
 def _note_person(connection: Connection, who: Arrival, *, now: float) -> None:

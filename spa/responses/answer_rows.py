@@ -9,20 +9,21 @@ from functools import lru_cache
 from json.encoder import encode_basestring_ascii
 from typing import Any
 
-from sqlalchemy import Connection, Row, insert, select
+from sqlalchemy import Connection, Row, insert, or_, select
 
 from spa.forms.form import (
     CheckTarget,
     ChoiceTarget,
     ConfirmationTarget,
     ExplanationTarget,
+    InterviewTarget,
     PreferenceTarget,
     RatingTarget,
     ScreeningTarget,
     Target,
 )
 from spa.responses.leases import PROBE, asked_from_json
-from spa.responses.outcomes import NO_CONSENT, WITHDRAWN
+from spa.responses.outcomes import CLAIMED, NO_CONSENT, WITHDRAWN
 from spa.responses.prepared import Prepared
 from spa.responses.store_schema import answers, submissions, to_bytes
 from spa.responses.submission import Missing, Response, Submission
@@ -34,6 +35,7 @@ KINDS: dict[str, type[Target]] = {
     "check": CheckTarget,
     "screening": ScreeningTarget,
     "confirmation": ConfirmationTarget,
+    "interview": InterviewTarget,
     "explanation": ExplanationTarget,
 }
 KIND_OF = {target_type: kind for kind, target_type in KINDS.items()}
@@ -100,6 +102,7 @@ def read_submissions(
         .where(
             submissions.c.completed_at.is_not(None),
             submissions.c.outcome.not_in((NO_CONSENT, WITHDRAWN)),  # these left no answers
+            or_(submissions.c.external_id.is_(None), ~submissions.c.external_id.startswith(CLAIMED)),
             submissions.c.number > after,
             tried_out if probes else ~tried_out,
         )
@@ -134,20 +137,25 @@ def answer_to_row(answer: Response | Missing, submission: int, place: int) -> tu
     """Return the row of table ``answers`` that keeps one answer, as drivers take it, in the order of the columns."""
     raw = None if answer.raw is None else to_bytes(answer.raw)
     target = target_to_json(answer.target)
+    begun, differ = (submission, place, answer.question_id, target, raw), answer.readings_differ
     if isinstance(answer, Missing):
-        return submission, place, answer.question_id, target, raw, None, None, to_bytes(answer.reason)
+        return *begun, None, None, to_bytes(answer.reason), answer.level, differ
     if isinstance(answer.value, str):
-        return submission, place, answer.question_id, target, raw, None, answer.value, None
-    return submission, place, answer.question_id, target, raw, answer.value, None, None
+        return *begun, None, answer.value, None, None, differ
+    return *begun, answer.value, None, None, None, differ
 
 
 def answer_from_row(row: Row[Any]) -> Response | Missing:
     """Read what :func:`answer_to_row` wrote."""
-    target = target_from_json(row.target)
+    kept: dict[str, Any] = {
+        "question_id": row.question_id,
+        "target": target_from_json(row.target),
+        "raw": row.raw,
+        "readings_differ": row.readings_differ,
+    }
     if row.missing_reason is not None:
-        return Missing(question_id=row.question_id, target=target, reason=row.missing_reason, raw=row.raw)
-    value = row.choice if row.choice is not None else row.number
-    return Response(question_id=row.question_id, target=target, value=value, raw=row.raw)
+        return Missing(reason=row.missing_reason, level=row.missing_level, **kept)
+    return Response(value=row.choice if row.choice is not None else row.number, **kept)
 
 
 def _answers_of(connection: Connection, visits: Sequence[int]) -> dict[int, tuple[Response | Missing, ...]]:

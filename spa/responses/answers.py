@@ -37,7 +37,11 @@ class AnsweredTwice:
 
 
 class Unreadable(Exception):
-    """The answer cannot be used; the message is the reason."""
+    """The answer cannot be used; the message is the reason, ``level`` a number off the scale."""
+
+    def __init__(self, reason: str, level: object = None) -> None:
+        super().__init__(reason)
+        self.level = None if level is None else str(level)
 
 
 def payload_from_pairs(pairs: Iterable[tuple[str, object]]) -> dict[str, object]:
@@ -87,7 +91,9 @@ def parse_answer(question: Question, raw: object) -> Response | Missing:
     try:
         value = _read(question.answer, raw)
     except Unreadable as reason:
-        return Missing(question_id=question.question_id, target=question.target, reason=str(reason), raw=kept)
+        return Missing(
+            question_id=question.question_id, target=question.target, reason=str(reason), raw=kept, level=reason.level
+        )
     return Response(question_id=question.question_id, target=question.target, value=value, raw=kept)
 
 
@@ -161,7 +167,7 @@ def _read_number(answer: NumberAnswer, raw: object) -> float:
     number = int(str(raw)) if plain else _as_number(raw, unit=answer.unit)  # most are plain
     if number is None or number != int(number) or not answer.low <= number <= answer.high:
         hint = " (70 means 70 %)" if answer.unit == "%" and number is not None and 0 < number < 1 else ""
-        raise Unreadable(f"wanted a whole number from {answer.low} to {answer.high}, got {_shown(raw)}{hint}")
+        raise Unreadable(f"wanted a whole number from {answer.low} to {answer.high}, got {_shown(raw)}{hint}", number)
     return int(number) / answer.scale  # whole by whole is rounded once, so 70/100 is the 0.7 that one would write
 
 
@@ -183,7 +189,7 @@ def _read_option(answer: OptionsAnswer, raw: object) -> float | str:
             return _read_half_point(answer, by_number[number - HALF], by_number[number + HALF], raw)
     offered = ", ".join(f'"{option.value}"' for option in answer.options[:12])
     more = ", ..." if len(answer.options) > 12 else ""
-    raise Unreadable(f"wanted one of {offered}{more}, got {_shown(raw)}")
+    raise Unreadable(f"wanted one of {offered}{more}, got {_shown(raw)}", number)
 
 
 def _read_half_point(answer: OptionsAnswer, below: AnswerOption, above: AnswerOption, raw: object) -> float | str:
@@ -191,7 +197,10 @@ def _read_half_point(answer: OptionsAnswer, below: AnswerOption, above: AnswerOp
         return _value_of(below)
     if answer.half_points == "keep" and below.score is not None and above.score is not None:
         return (below.score + above.score) / 2
-    raise Unreadable(f'wanted "{below.value}" or "{above.value}", got {_shown(raw)} (half points count as missing)')
+    raise Unreadable(
+        f'wanted "{below.value}" or "{above.value}", got {_shown(raw)} (half points count as missing)',
+        _as_number(raw, unit=""),
+    )
 
 
 def _value_of(option: AnswerOption) -> float | str:

@@ -21,10 +21,10 @@ from typing import Any, TypeVar
 from urllib.parse import quote
 
 from sqlalchemy import Connection, Engine, create_engine, event, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
-from sqlalchemy.pool import QueuePool
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, OperationalError
+from sqlalchemy.pool import NullPool, QueuePool
 
-from spa.errors import ResponseError
+from spa.errors import ResponseError, how_to_install
 
 TRIES = 8  # of a transaction that PostgreSQL broke off because two processes waited for one another
 CONFLICTS = ("40001", "40P01")  # its codes for that
@@ -83,7 +83,7 @@ def open_engine(target: Target, *, read_only: bool, wait: float) -> Engine:
         except (ModuleNotFoundError, NoSuchModuleError) as missing:
             raise ResponseError(
                 f"{target.name}: the driver of this database is not installed ({missing}); "
-                'for PostgreSQL: pip install "spa-eval[postgres]"'
+                f"for PostgreSQL: {how_to_install('postgres')}"
             ) from missing
         return engine.execution_options(postgresql_readonly=True) if read_only else engine
     if os.path.isdir(target.path):  # these two are False, not an error, for a name that no file can have
@@ -111,7 +111,7 @@ def created_file(path: Path) -> Iterator[Path]:
     with _file_errors(path):
         if path.exists():
             raise FileExistsError
-        temporary.touch(exist_ok=False)
+        temporary.touch(mode=0o600, exist_ok=False)  # SQLite gives the log beside it the same rights
     try:
         yield temporary
         with _file_errors(path):
@@ -150,8 +150,8 @@ def told(name: str) -> Iterator[None]:
     """Turn what a database complains of into a ``ResponseError`` that names the store."""
     try:
         yield
-    except DBAPIError as error:
-        message = " ".join(str(error.orig).split())
+    except (DBAPIError, sqlite3.Error) as error:
+        message = " ".join(str(getattr(error, "orig", error)).split())
         for telltale, wrong, remedy in TELLTALES:
             if telltale in message:
                 raise ResponseError(f"{name}: wanted a store, but {wrong}; {remedy}") from error
@@ -162,10 +162,9 @@ def _sqlite_engine(path: Path, *, read_only: bool, wait: float) -> Engine:
     options = "?mode=ro" if read_only else "?mode=rw"
     if read_only and not path.with_name(path.name + "-wal").exists() and not os.access(path.parent, os.W_OK):
         options += "&immutable=1"  # SQLite cannot set up a log there, and nobody else can either
-    address = f"file:{quote(str(path.absolute()))}{options}"
 
     def connect() -> sqlite3.Connection:
-        connection = sqlite3.connect(address, uri=True, timeout=wait, isolation_level=None, check_same_thread=False)
+        connection = _connect(path, options, wait)
         try:
             connection.execute("PRAGMA foreign_keys = ON")
             if not read_only:
@@ -179,6 +178,41 @@ def _sqlite_engine(path: Path, *, read_only: bool, wait: float) -> Engine:
     engine = create_engine("sqlite://", creator=connect, poolclass=QueuePool, pool_size=10, max_overflow=90)
     event.listen(engine, "begin", _begin)
     return engine
+
+
+def address(path: Path) -> str:
+    """Return the URI of an SQLite file, whatever its name holds."""
+    return f"file:{quote(str(path.absolute()))}"
+
+
+def _connect(path: Path, options: str, wait: float) -> sqlite3.Connection:
+    return sqlite3.connect(
+        address(path) + options, uri=True, timeout=wait, isolation_level=None, check_same_thread=False
+    )
+
+
+@contextmanager
+def alone(path: Path, *, wait: float) -> Iterator[Connection]:
+    """Yield a connection to an SQLite file that nobody else has open, and can open meanwhile.
+
+    No transaction is open, foreign keys are not enforced; what is not committed at the end is undone.
+    """
+    engine = create_engine("sqlite://", creator=lambda: _connect(path, "?mode=rw", 0), poolclass=NullPool)
+    until = time.monotonic() + wait
+    while True:
+        with engine.connect() as connection:
+            try:
+                connection.exec_driver_sql("PRAGMA main.locking_mode = EXCLUSIVE")  # what is locked once stays locked
+                connection.exec_driver_sql("PRAGMA synchronous = FULL")
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
+                connection.exec_driver_sql("COMMIT")
+            except OperationalError as error:  # of several that try, each holds what another needs: all let go
+                if "locked" not in str(error.orig) or time.monotonic() > until:
+                    raise
+            else:
+                yield connection
+                return
+        time.sleep(random.uniform(0, 0.05))
 
 
 def again_on_conflict(work: Callable[[], T]) -> T:

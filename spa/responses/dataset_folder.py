@@ -15,6 +15,7 @@ ABOUT = {
     "preferences": "chances that one system is preferred to another, one row an answer",
     "ratings": "ratings of single outputs, one row an answer",
     "choices": "choices between two outputs, one row an answer",
+    "identical_pairs": "ratings of outputs that equal their source, one row an answer",
     "annotators": "one row an annotator, under a pseudonym",
     "exclusions": "whom reviewers left out of the analysis, and why",
 }

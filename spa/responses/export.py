@@ -6,6 +6,7 @@ Beside what an analysis needs, a row says what the annotator saw
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
@@ -17,6 +18,7 @@ from spa.forms.form import (
     CheckTarget,
     ChoiceTarget,
     ExplanationTarget,
+    InterviewTarget,
     PreferenceTarget,
     RatingTarget,
     ScreeningTarget,
@@ -25,7 +27,16 @@ from spa.responses.answers import NO_ANSWER
 from spa.responses.decisions import Decision, read_standing
 from spa.responses.store import Store
 from spa.responses.submission import Asked, Missing, Response, Submission
-from spa.responses.tidy_tables import ANNOTATORS, ASKED, CHOICES, EXCLUSIONS, PREFERENCES, RATINGS, Tables
+from spa.responses.tidy_tables import (
+    ANNOTATORS,
+    ASKED,
+    CHOICES,
+    EXCLUSIONS,
+    IDENTICAL_PAIRS,
+    PREFERENCES,
+    RATINGS,
+    Tables,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +60,7 @@ class Annotator:
     eligible: list[bool] = field(default_factory=list)
     checks: list[bool] = field(default_factory=list)
     seconds: float | None = None
-    screening: dict[str, str | None] = field(default_factory=dict)
+    own_words: dict[str, str | None] = field(default_factory=dict)  # by column: screening:ID, interview:ID
 
     def count(self, submission: Submission, *, complete: bool) -> None:
         """Count a visit, with its session, its time and the group that it came with."""
@@ -61,7 +72,7 @@ class Annotator:
             self.seconds = (self.seconds or 0.0) + submission.seconds
 
     def note(self, answer: Response | Missing) -> None:
-        """Note an attention check or a screening question; what else is no row of a table is not analysed."""
+        """Note what is no row of a table: an attention check, a screening question, what was said in the interview."""
         if not _was_asked(answer):
             return
         value = answer.value if isinstance(answer, Response) else None
@@ -70,7 +81,9 @@ class Annotator:
                 self.checks.append(value is not None and _is_expected(value, asked.expected))
             case ScreeningTarget() as asked:
                 self.eligible.append(value in asked.eligible)
-                self.screening[asked.screening_id] = _printable(answer.raw)
+                self.own_words[f"screening:{asked.screening_id}"] = _printable(answer.raw)
+            case InterviewTarget() as asked:
+                self.own_words[f"interview:{asked.interview_id}"] = _printable(answer.raw) or None
 
 
 def export_tables(store: Store, *, incomplete: Iterable[Submission] = ()) -> Tables:
@@ -106,6 +119,7 @@ class _Gathered:
         self.preferences: list[tuple[object, ...]] = []
         self.ratings: list[tuple[object, ...]] = []
         self.choices: list[tuple[object, ...]] = []
+        self.identical_pairs: list[tuple[object, ...]] = []
         self.annotators: dict[str, Annotator] = {}
 
     def add(self, submission: Submission, hidden: Unblinded, *, complete: bool) -> None:
@@ -120,6 +134,7 @@ class _Gathered:
         explained = _explanations(submission.answers)
         for answer in submission.answers:
             value = answer.value if isinstance(answer, Response) else None
+            reason = _printable(answer.reason) if isinstance(answer, Missing) else None
             match answer.target:
                 case PreferenceTarget() as asked:
                     rows, cells = self.preferences, _preference(asked, value, hidden.systems)
@@ -129,9 +144,14 @@ class _Gathered:
                     rows, cells = self.choices, _choice(asked, value, hidden.systems)
                 case _:
                     annotator.note(answer)
+                    if isinstance(answer.target, CheckTarget) and answer.target.kind == "identical_pair":
+                        if _was_asked(answer):
+                            cells = _identical_pair(answer.target, value)
+                            self.identical_pairs.append((*who, *cells, *asked_how, reason, *visit, complete))
                     continue
-            reason = _printable(answer.reason) if isinstance(answer, Missing) else None
-            rows.append((*who, *cells, *asked_how, explained.get(asked), reason, *visit, complete))
+            level = answer.level if isinstance(answer, Missing) else None
+            read = _read(answer, submission.asked)
+            rows.append((*who, *cells, *asked_how, *read, explained.get(asked), reason, level, *visit, complete))
 
     def tables(self, *, with_complete: bool, exclusions: pl.DataFrame) -> Tables:
         """Build the tables from what was gathered."""
@@ -140,11 +160,11 @@ class _Gathered:
             built = pl.DataFrame(rows, schema={**columns, "complete": pl.Boolean}, orient="row")
             return built if with_complete else built.drop("complete")
 
-        asked = list(dict.fromkeys(name for each in self.annotators.values() for name in each.screening))
+        asked = list(dict.fromkeys(name for each in self.annotators.values() for name in each.own_words))
         rows = [
             (
                 *self._annotator_row(annotator_id, each),
-                *(each.screening.get(name) for name in asked),
+                *(each.own_words.get(name) for name in asked),
                 each.submissions > 0,
             )
             for annotator_id, each in self.annotators.items()
@@ -153,7 +173,8 @@ class _Gathered:
             preferences=frame(self.preferences, PREFERENCES),
             ratings=frame(self.ratings, RATINGS),
             choices=frame(self.choices, CHOICES),
-            annotators=frame(rows, {**ANNOTATORS, **{f"screening:{name}": pl.String for name in asked}}),
+            identical_pairs=frame(self.identical_pairs, IDENTICAL_PAIRS),
+            annotators=frame(rows, {**ANNOTATORS, **dict.fromkeys(asked, pl.String)}),
             exclusions=exclusions,
         )
 
@@ -188,6 +209,14 @@ def _asked(asked: Asked | None) -> tuple[object, ...]:
     return (None,) * len(ASKED) if asked is None else (asked.variant, asked.repeat, asked.readout, asked.form)
 
 
+def _read(answer: Response | Missing, asked: Asked | None) -> tuple[object, ...]:
+    """Return the columns ``READ``: the mass of a distribution, and whether another reading of the reply differs."""
+    mass = None
+    if asked is not None and asked.readout == "logit" and (answer.raw or "").startswith('{"probabilities"'):
+        mass = json.loads(answer.raw or "")["mass"]
+    return mass, None if answer.readings_differ is None else int(answer.readings_differ)
+
+
 def _explanations(
     answers: Iterable[Response | Missing],
 ) -> dict[PreferenceTarget | RatingTarget | ChoiceTarget, str | None]:
@@ -215,6 +244,11 @@ def _rating(asked: RatingTarget, value: object, hidden: Unblinded) -> tuple[obje
         asked.label,
         hidden.positions.get(asked.label),
     )
+
+
+def _identical_pair(asked: CheckTarget, value: object) -> tuple[object, ...]:
+    pair, _, criterion = asked.check_id.partition("/")
+    return pair, criterion, value, float(asked.expected)
 
 
 def _choice(asked: ChoiceTarget, value: object, systems: dict[str, str]) -> tuple[object, ...]:

@@ -103,9 +103,20 @@ class Family:
                 row = {"family": self.family, "person": hashed, "study": self.study, "noted_at": now}
                 connection.execute(insert(family_people), row)
                 return True
+        self._refuse(study)
+        return False
+
+    def refuse_others(self, source: str, person: str) -> None:
+        """Raise ``SecondVisit`` where another study has taken a person, and note nobody."""
+        own = family_people.c.family == self.family, family_people.c.person == self._hashed(source, person)
+        with self._writing() as connection:
+            study = connection.scalar(select(family_people.c.study).where(*own))
+        if study is not None:
+            self._refuse(study)
+
+    def _refuse(self, study: str) -> None:
         if study != self.study:
             raise SecondVisit(f"family {self.family!r}: study {study!r} has taken this person")
-        return False
 
     def leave(self, source: str, person: str) -> None:
         """Take back a note of this study, for a person for whom there was no place after all."""

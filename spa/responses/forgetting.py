@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, delete, func, or_, select, update
 
 from spa.errors import ResponseError
-from spa.forms.form import ExplanationTarget, Form, TextAnswer
+from spa.forms.form import ExplanationTarget, Form, InterviewTarget, TextAnswer
 from spa.responses.answer_rows import target_from_json
 from spa.responses.answers import parse_answer
 from spa.responses.leases import Lease, lease_from_row, lock_leases, select_leases
-from spa.responses.outcomes import FORGOTTEN, WITHDRAWN, forgotten_name
+from spa.responses.outcomes import CLAIMED, FORGOTTEN, WITHDRAWN, forgotten_name
 from spa.responses.places import recount
 from spa.responses.seats import seat_extra
 from spa.responses.store import Store
@@ -159,7 +159,7 @@ def forget_person(
         .values(external_person=None)
     ).rowcount
     for visit in visits:
-        if visit.external_id is not None and not visit.external_id.startswith(FORGOTTEN):
+        if visit.external_id is not None and not visit.external_id.startswith((FORGOTTEN, CLAIMED)):
             named += 1
             is_it = submissions.c.submission_id == visit.submission_id
             forgotten = forgotten_name(hashed(visit.external_id))
@@ -231,7 +231,7 @@ def _clean_answers(connection: Connection, visit: Lease) -> int:
     number = select(submissions.c.number).where(submissions.c.submission_id == visit.submission_id).scalar_subquery()
     cleaned = 0
     for row in connection.execute(select(answers).where(answers.c.submission == number)).all():
-        free = isinstance(target_from_json(row.target), ExplanationTarget)
+        free = isinstance(target_from_json(row.target), ExplanationTarget | InterviewTarget)
         if row.raw is None or not (free or row.missing_reason is not None):
             continue
         cleaned += 1

@@ -14,13 +14,13 @@ from dataclasses import asdict, dataclass, fields
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, bindparam, insert, select
+from sqlalchemy import Connection, Row, Select, bindparam, delete, insert, select, update
 
 from spa.errors import ResponseError
-from spa.responses.outcomes import COMPLETED, STANDBY
+from spa.responses.outcomes import COMPLETED, STANDBY, is_claim
 from spa.responses.places import recount
 from spa.responses.prepared import Prepared
-from spa.responses.store_schema import assignments, meta, submissions, tokens
+from spa.responses.store_schema import answers, assignments, meta, submissions, tokens
 from spa.responses.submission import AnnotatorKind, Asked
 
 RATER = "rater:"
@@ -85,9 +85,14 @@ class Lease:
         return self.outcome is not None
 
     @property
+    def claimed(self) -> bool:
+        """Whether the platform has not confirmed yet that this person made this visit, so that it does not count."""
+        return is_claim(self.external_id)
+
+    @property
     def completed(self) -> bool:
-        """Whether every question was answered to the end."""
-        return self.outcome == COMPLETED
+        """Whether every question was answered to the end, in a visit that counts."""
+        return self.outcome == COMPLETED and not self.claimed
 
     @property
     def released(self) -> bool:
@@ -220,6 +225,17 @@ def visit_of_rater(rater_id: str, assignment_id: str, asked: Asked) -> str:
 def _seat_name(rater_id: str, asked: Asked) -> str:
     parts = [rater_id, asked.variant, str(asked.repeat), None if asked.probe is None else f"{PROBE} {asked.probe}"]
     return "/".join(part for part in parts if part is not None)
+
+
+def ask_anew(connection: Connection, lease: Lease) -> None:
+    """Write a rater's visit as it is asked from now on, and open it again; the answers it had are in the journal."""
+    visit = submissions.c.submission_id == lease.submission_id
+    ended = dict.fromkeys(("outcome", "completed_at", "completion_code", "seconds"))
+    facts = {"asked": asked_to_json(lease.asked), "leased_at": lease.leased_at}
+    number = connection.scalar(
+        update(submissions).where(visit).values(**ended, **facts).returning(submissions.c.number)
+    )
+    connection.execute(delete(answers).where(answers.c.submission == number))
 
 
 def completed_by_raters(connection: Connection) -> set[str]:

@@ -23,8 +23,10 @@ TIMED_OUT = "timed_out"  # the deadline passed; a late answer takes the place ag
 RETURNED = "returned"  # the person gave the visit back on the platform
 STANDBY = "standby"  # every place was taken: answers an assignment whose holder may not finish
 REPLACED = "replaced"  # the same person went on in another visit of the platform
+NOT_SUBMITTED = "not_submitted"  # finished here, and never submitted on the platform
 
 FORGOTTEN = "forgotten "
+CLAIMED = "claimed "  # begins the name of a visit that the platform has not confirmed
 CODE_LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"  # none that is mistaken for another
 CODE_LENGTH = 10  # 50 bits
 
@@ -32,6 +34,16 @@ CODE_LENGTH = 10  # 50 bits
 def forgotten_name(hashed: str) -> str:
     """Return what stands for a platform's name of a visit, by its keyed hash, once the person is forgotten."""
     return FORGOTTEN + hashed
+
+
+def claimed_name(hashed: str) -> str:
+    """Return what stands for a visit until its platform confirms it, by the keyed hash of what was claimed."""
+    return CLAIMED + hashed
+
+
+def is_claim(external_id: str | None) -> bool:
+    """Say whether a visit's name is one that no platform has confirmed."""
+    return external_id is not None and external_id.startswith(CLAIMED)
 
 
 def random_code() -> str:

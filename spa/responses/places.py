@@ -43,6 +43,12 @@ def recount(connection: Connection, assignment_id: str) -> None:
     _RECOUNT.rows(connection, of_assignment=assignment_id)
 
 
+def count_free(connection: Connection, per_assignment: int) -> int:
+    """Return how many places nobody holds."""
+    free = select(func.sum(per_assignment - places.c.people)).where(places.c.people < per_assignment)
+    return connection.scalar(free) or 0
+
+
 def least_answered(connection: Connection, annotator_id: str, per_assignment: int) -> str | None:
     """Return the assignment with the fewest people who hold a place; ``None`` where all places are taken.
 

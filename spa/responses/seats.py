@@ -14,7 +14,7 @@ from sqlalchemy import ColumnElement, Connection, and_, or_, select, update
 
 from spa.responses import places
 from spa.responses.leases import Lease, lease_from_row, lease_of, select_leases
-from spa.responses.outcomes import COMPLETED, STANDBY, TIMED_OUT
+from spa.responses.outcomes import CLAIMED, COMPLETED, STANDBY, TIMED_OUT
 from spa.responses.places import OF_PEOPLE, PERSON
 from spa.responses.store_schema import submissions
 
@@ -47,10 +47,10 @@ def release(connection: Connection, submission_id: str, reason: str, *, now: flo
     if lease is None or lease.annotator_kind == "llm" or (lease.finished and not finished):
         return False
     if lease.seat is None:
-        if not lease.finished:  # a person who was late and then left does not come back
+        if not lease.finished or finished:  # who was late and then left does not come back, nor take a place later
             _set(connection, submission_id, release_reason=reason, released_at=lease.released_at or now)
         return False
-    _set(connection, submission_id, seat=None, released_at=now, release_reason=reason, extra=lease.completed)
+    _set(connection, submission_id, seat=None, released_at=now, release_reason=reason, extra=lease.outcome == COMPLETED)
     seat_extra(connection, lease.assignment_id, lease.seat)
     places.recount(connection, lease.assignment_id)
     return True
@@ -94,15 +94,17 @@ def reclaim(connection: Connection, lease: Lease, per_assignment: int, *, now: f
 def beside(connection: Connection, annotator_id: str) -> str | None:
     """Return an assignment to answer beside its holder where all places are taken; ``None`` where all are done.
 
-    It is the one whose holder is the likeliest to drop out, by the deadline, and nobody stands by yet.
+    It is the one whose holder is the likeliest to drop out, by the deadline, and nobody stands by yet. Who is done
+    and not confirmed by the platform may have to go too.
     """
     open_ = submissions.c.outcome.is_(None)
+    in_doubt = submissions.c.external_id.startswith(CLAIMED)
     had = select(submissions.c.assignment_id).where(submissions.c.annotator_id == annotator_id)
     waited = select(submissions.c.assignment_id).where(open_, submissions.c.release_reason == STANDBY)
     assignment = submissions.c.assignment_id
     found: str | None = connection.scalar(
         select(assignment)
-        .where(OF_PEOPLE, open_, assignment.not_in(had), assignment.not_in(waited))
+        .where(OF_PEOPLE, or_(open_, in_doubt), assignment.not_in(had), assignment.not_in(waited))
         .order_by(submissions.c.deadline.is_(None), submissions.c.deadline, submissions.c.number)
         .limit(1)
     )

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from statistics import median
 
-from spa.responses.outcomes import OUTCOMES, REPLACED, WITHDRAWN
+from spa.responses.outcomes import COMPLETED, OUTCOMES, REPLACED, WITHDRAWN
 from spa.responses.visits import Visit
 from spa.study.study import People
 
 CENT = Decimal("0.01")
-COUNTED = ("begun", "at_work", "standby", "dropped", *OUTCOMES, WITHDRAWN, "extra")
+COUNTED = ("begun", "at_work", "standby", "dropped", "unconfirmed", *OUTCOMES, WITHDRAWN, "extra")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +27,7 @@ class Line:
     at_work: int  # hold a place and have not ended
     standby: int  # at work beside the holder of a place
     dropped: int  # gave their place up before the end
+    unconfirmed: int  # hold a place and have ended, by their own word alone
     completed: int
     screened_out: int
     no_consent: int
@@ -110,7 +111,7 @@ def summarise_visits(visits: Iterable[Visit], *, assignments: int, people: Peopl
         places=places,
         completed=done,
         at_work=at_work,
-        free=places - done - at_work,
+        free=places - done - at_work - sum(line.unconfirmed for line in lines),
         lines=lines,
         median_minutes=None if typical is None else round(typical, 2),
         planned_minutes=people.minutes,
@@ -132,7 +133,7 @@ def _state(visit: Visit, now: float) -> str:
     if visit.extra:
         return "extra"
     if visit.outcome is not None:
-        return visit.outcome
+        return "unconfirmed" if visit.claimed and visit.outcome == COMPLETED else visit.outcome
     overdue = visit.deadline is not None and visit.deadline < now
     if visit.standing_by and not overdue:
         return "standby"

@@ -23,17 +23,14 @@ from spa.responses import builds, database, leases, sent
 from spa.responses.admission import Arrival, Rules, admit
 from spa.responses.answer_rows import read_submissions, save_answers
 from spa.responses.leases import Lease
+from spa.responses.migration import migrate
 from spa.responses.outcomes import COMPLETED
 from spa.responses.prepared import Prepared
 from spa.responses.sent import Payload
 from spa.responses.store_builds import StoreOfBuilds
 from spa.responses.store_people import StoreOfPeople
-from spa.responses.store_schema import (
-    SCHEMA_VERSION,
-    meta,
-    metadata,
-    submissions,
-)
+from spa.responses.store_schema import meta, metadata, submissions
+from spa.responses.store_versions import SCHEMA
 from spa.responses.submission import AnnotatorKind, Asked, Submission
 
 CHUNK = 500  # rows written or read at once, so that memory stays flat
@@ -109,21 +106,21 @@ class Store(StoreOfBuilds, StoreOfPeople):
 
     @classmethod
     def open(cls, target: str | Path, *, read_only: bool = False, wait: float = database.LOCK_WAIT) -> Self:
-        """Open a store that :meth:`create` made; ``wait`` is how many seconds a locked one is waited for."""
+        """Open a store that :meth:`create` made; ``wait`` is how many seconds a locked one is waited for.
+
+        A store of an earlier version is migrated, also where it is opened to be read only.
+        """
         where = database.parse_target(target)
         store = cls(where.name, database.open_engine(where, read_only=read_only, wait=wait))
         try:
-            version = store.meta("schema")
+            if SCHEMA.is_current(store.meta(SCHEMA.fact), where.name):
+                return store
         except ResponseError:
             store.close()
             raise
-        if version != SCHEMA_VERSION:
-            store.close()
-            raise ResponseError(
-                f"{where.name}: wanted a store of version {SCHEMA_VERSION}, got version {version}; "
-                "use the release of spa-eval that wrote it, or build a new store"
-            )
-        return store
+        store.close()
+        migrate(where, SCHEMA, wait=wait)
+        return cls.open(target, read_only=read_only, wait=wait)
 
     @property
     def is_file(self) -> bool:
@@ -295,7 +292,10 @@ class Store(StoreOfBuilds, StoreOfPeople):
             metadata.create_all(connection, checkfirst=False)
             connection.execute(
                 insert(meta),
-                [{"name": "schema", "value": SCHEMA_VERSION}, {"name": "secret", "value": secrets.token_hex(32)}],
+                [
+                    {"name": SCHEMA.fact, "value": str(SCHEMA.version)},
+                    {"name": "secret", "value": secrets.token_hex(32)},
+                ],
             )
 
     def _visit(self, connection: Connection, submission_id: str) -> Any:

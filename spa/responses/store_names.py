@@ -51,5 +51,9 @@ class StoreOfNames:
 
     def keyed(self, text: str) -> str:
         """Return the keyed hash of a name: the same in this store, and nothing to anybody else."""
-        secret = self.meta("secret") or ""
-        return hmac.new(bytes.fromhex(secret), text.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()[:20]
+        return keyed(self.meta("secret") or "", text)
+
+
+def keyed(secret: str, text: str) -> str:
+    """Return the keyed hash of a name; ``secret`` is the store's, in hexadecimal digits."""
+    return hmac.new(bytes.fromhex(secret), text.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()[:20]

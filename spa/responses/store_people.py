@@ -298,6 +298,24 @@ class StoreOfPeople(StoreOfNames):
             places.recount(connection, lease.assignment_id)
         return self._lease(connection, submission.submission_id)
 
+    def confirm_within(
+        self, connection: Connection, lease: Lease, external_id: str, *, rules: Rules = EVERYBODY
+    ) -> None:
+        """Let a visit that was only claimed count, by the platform's name of it; it takes a free place if it has none.
+
+        Runs inside a :meth:`transaction` of the caller's.
+        """
+        leases.lock_leases(connection)
+        seat, done = lease.seat, lease.outcome == COMPLETED
+        if done and seat is None:
+            seat = seats.free_seat(connection, lease.assignment_id, rules.per_assignment)
+        connection.execute(
+            update(submissions)
+            .where(submissions.c.submission_id == lease.submission_id)
+            .values(external_id=external_id, seat=seat, extra=done and seat is None)
+        )
+        places.recount(connection, lease.assignment_id)
+
     def outcome_codes(self, source: str) -> dict[Outcome, str]:
         """Return the random completion code of each outcome for one source, made once and kept."""
         return self._seating(lambda connection: outcomes.outcome_codes(connection, source))

@@ -24,7 +24,7 @@ from sqlalchemy import (
     false,
 )
 
-SCHEMA_VERSION = "4"
+SCHEMA_VERSION = 5  # stores of earlier versions are migrated, see spa.responses.store_versions
 
 
 class Verbatim(TypeDecorator[str]):
@@ -90,7 +90,9 @@ tokens = Table(
     metadata,
     Column("number", Integer, primary_key=True),
     Column("token", String, nullable=False, unique=True),
-    Column("personal", Boolean, nullable=False),  # made with an assignment, to be handed out; else made at the door
+    Column(
+        "personal", Boolean, nullable=False, server_default=false()
+    ),  # made with an assignment, to be handed out; else made at the door
     Column("submission_id", String, index=True),  # the visit that it opens; none before its first use
 )
 
@@ -157,6 +159,8 @@ answers = Table(
     Column("number", Float),  # the value of a response: a number ...
     Column("choice", Text),  # ... or the chosen option
     Column("missing_reason", Verbatim),  # in its stead, for a missing answer
+    Column("missing_level", Text),  # what that would have been, where it can be told
+    Column("readings_differ", Boolean),  # whether another way of reading an LLM's reply gives another answer
 )
 
 journal = Table(  # see spa.journal

@@ -15,23 +15,31 @@ class Response:
     """One accepted answer.
 
     ``value`` is a preference probability in [0, 1], a rating in the units of its scale, or the
-    value of the chosen option; ``raw`` is what arrived, verbatim.
+    value of the chosen option; ``raw`` is what arrived, verbatim. ``readings_differ`` tells whether another way of
+    reading the same reply of an LLM gives another answer, or none; ``None`` where there is no other.
     """
 
     question_id: str
     target: Target
     value: float | str
     raw: str
+    readings_differ: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Missing:
-    """A question without a usable answer, and why; ``raw`` keeps what arrived, if anything did."""
+    """A question without a usable answer, and why; ``raw`` keeps what arrived, if anything did.
+
+    ``level`` is what the answer would have been, where that can be told: "7" of 1 to 5, or "4 or 5".
+    ``readings_differ`` is that of a ``Response``.
+    """
 
     question_id: str
     target: Target
     reason: str
     raw: str | None
+    level: str | None = None
+    readings_differ: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

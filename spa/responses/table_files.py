@@ -1,50 +1,240 @@
-"""Tidy tables as files: CSV, Parquet or JSONL, each whole or not there."""
+"""Tables as files: written whole or not at all; CSV and JSON lines read as texts, mistakes named by their lines."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import csv
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, NoReturn
 
 import polars as pl
 
+from spa.errors import ResponseError, shortened
 from spa.files import written_whole
 from spa.responses.tidy_tables import TABLES, Tables
 
 TableFormat = Literal["csv", "parquet", "jsonl"]
-FREE_TEXTS = ("explanation", "evidence")
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet runs a cell that begins so
+FORMULA = r"^'*[=+\-@\t\r]"  # a spreadsheet runs a cell that begins so; apostrophes, lest one of ours be mistaken
+GUARDED = r"^'('*[=+\-@\t\r])"
+PARQUET = "a Parquet file"
+KINDS = {  # how files begin that are not texts
+    b"PAR1": PARQUET,
+    b"PK\x03\x04": "a workbook or zip file",
+    b"\x1f\x8b": "a gzip file",
+    b"\x28\xb5\x2f\xfd": "a zstd file",
+}
+SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
+BOM = b"\xef\xbb\xbf"
 
 
 def write_tables(tables: Tables, folder: Path, *, format: TableFormat = "csv") -> list[Path]:
-    """Write each table to a file of its own, whole or not at all, and return the paths.
+    """Write each table to a file of its own, whole or not at all, and return the paths."""
+    paths = {name: folder / f"{name}.{format}" for name in TABLES}
+    for name, path in paths.items():
+        write_table(getattr(tables, name), path, format=format)
+    return list(paths.values())
 
-    In CSV files the free texts (``screening:...``, ``explanation``) that a spreadsheet would run as a formula get an
-    apostrophe in front; numbers never do. The other formats keep them as they are.
+
+def write_table(frame: pl.DataFrame, path: Path, *, format: TableFormat) -> None:
+    """Write one table, whole or not at all; texts of a CSV that a spreadsheet would run get an apostrophe in front."""
+    with written_whole(path) as temporary:
+        if format == "csv":
+            without_formulas(frame).write_csv(temporary)
+        elif format == "parquet":
+            frame.write_parquet(temporary)
+        else:
+            frame.write_ndjson(temporary)
+
+
+def without_formulas(frame: pl.DataFrame) -> pl.DataFrame:
+    """Put an apostrophe before the texts that a spreadsheet would run as a formula; numbers are left alone.
+
+    :func:`read_csv` takes it off again.
     """
-    written = []
-    for name in TABLES:
-        frame: pl.DataFrame = getattr(tables, name)
-        path = folder / f"{name}.{format}"
-        with written_whole(path) as temporary:
-            if format == "csv":
-                without_formulas(frame, _free_texts(frame)).write_csv(temporary)
-            elif format == "parquet":
-                frame.write_parquet(temporary)
-            else:
-                frame.write_ndjson(temporary)
-        written.append(path)
-    return written
+    texts = pl.col(pl.String)
+    return frame.with_columns(pl.when(texts.str.contains(FORMULA)).then("'" + texts).otherwise(texts).name.keep())
 
 
-def without_formulas(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
-    """Put an apostrophe before the texts of some columns that a spreadsheet would run as a formula."""
-    if not names:
-        return frame
-    outsiders = pl.col(names)
-    risky = outsiders.str.slice(0, 1).is_in(FORMULA_STARTS)
-    return frame.with_columns(pl.when(risky).then("'" + outsiders).otherwise(outsiders).name.keep())
+def without_formula(text: str) -> str:
+    """Put an apostrophe before one text that a spreadsheet would run.
+
+    >>> without_formula("=1+1"), without_formula("'=1+1"), without_formula("1+1")
+    ("'=1+1", "''=1+1", '1+1')
+    """
+    return f"'{text}" if re.match(FORMULA, text) else text
 
 
-def _free_texts(frame: pl.DataFrame) -> list[str]:
-    return [name for name in frame.columns if name.startswith("screening:") or name in FREE_TEXTS]
+def check_table_file(path: Path) -> None:
+    """Refuse what is no file, and a file that is of another kind than its name says.
+
+    Raises
+    ------
+    ResponseError
+        With what was expected and found.
+    """
+    try:
+        if not path.is_file():
+            found = "a folder" if path.is_dir() else "a pipe or device" if path.exists() else "no such file"
+            raise ResponseError(f"{path}: expected a file, found {found}; name a file with a table")
+        with path.open("rb") as stream:
+            start = stream.read(4)
+    except OSError as error:
+        raise ResponseError(f"{path}: cannot be read: {error.strerror or error}") from error
+    found = next((kind for signature, kind in KINDS.items() if start.startswith(signature)), "another kind of file")
+    if path.suffix.lower() == ".parquet":
+        if found != PARQUET:
+            raise ResponseError(f"{path}: expected {PARQUET}, found {found if start else 'an empty file'}")
+    elif found != "another kind of file":
+        raise ResponseError(f"{path}: expected text, found {found}; save the table as CSV, JSONL or Parquet")
+
+
+def utf8_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a text file with their numbers, from 1.
+
+    Raises
+    ------
+    ResponseError
+        Where the file cannot be read, or a line is not UTF-8.
+    """
+    try:
+        with path.open("rb") as stream:
+            for number, line in enumerate(stream, start=1):
+                content = line.removeprefix(BOM) if number == 1 else line
+                try:
+                    yield number, content.decode()
+                except UnicodeDecodeError as error:
+                    raise ResponseError(
+                        f"{path}, line {number}: expected UTF-8, found the byte 0x{content[error.start]:02x} that is "
+                        "not UTF-8; save the file as UTF-8"
+                    ) from error
+    except OSError as error:
+        raise ResponseError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+def read_json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the objects of a JSON lines file with the numbers of their lines.
+
+    Numbers are texts as they are written: ``1.0`` stays "1.0".
+
+    Raises
+    ------
+    ResponseError
+        Where a line is no JSON object, has a key twice, or is not UTF-8.
+    """
+    check_table_file(path)
+    decoder = json.JSONDecoder(object_pairs_hook=_once, parse_int=str, parse_float=str, parse_constant=_refuse_constant)
+    for number, line in utf8_lines(path):
+        if not (text := line.strip(" \t\r\n")):
+            continue
+        place = f"{path}, line {number}"
+        try:
+            read = decoder.decode(text)
+            if "\\u" in text:
+                json.dumps(read, ensure_ascii=False).encode()
+        except UnicodeEncodeError as error:
+            raise ResponseError(f"{place}: expected UTF-8, found half of a surrogate pair") from error
+        except json.JSONDecodeError as error:
+            found = f"{error.msg} at column {error.colno}"
+            raise ResponseError(f"{place}: expected one JSON object, found a mistake: {found}") from error
+        except RecursionError as error:
+            raise ResponseError(
+                f"{place}: expected one JSON object, found lists or objects nested too deeply"
+            ) from error
+        except ValueError as error:
+            raise ResponseError(f"{place}: {error}") from error
+        if not isinstance(read, dict):
+            found = "a list" if isinstance(read, list) else shortened(repr(read))
+            raise ResponseError(f"{place}: expected one JSON object, found {found}")
+        yield number, read
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    read = dict(pairs)
+    if len(read) != len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in read if keys.count(key) > 1)
+        raise ValueError(f"expected each key once, found {json.dumps(shortened(twice))} twice; remove or rename one")
+    return read
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"expected JSON, found {name}; write null where there is no number")
+
+
+def read_csv(path: Path) -> pl.DataFrame:
+    """Read a CSV file as texts, as they are written; empty cells are null.
+
+    The apostrophe that :func:`without_formulas` put in front of a text is taken off. A blank line is a row of nulls.
+
+    Raises
+    ------
+    ResponseError
+        Where the file is no CSV with commas, a header of different names, and as many values in each line.
+    """
+    check_table_file(path)
+    try:
+        first = pl.read_csv(path, infer_schema=False, has_header=False, n_rows=1, glob=False)
+        if not any(first.row(0)):
+            _refuse_uneven(path)
+        _check_header(path, ["" if name is None else name for name in first.row(0)])
+        frame = pl.read_csv(path, infer_schema=False, glob=False)
+    except pl.exceptions.NoDataError as error:
+        raise ResponseError(f"{path}: expected a header and one row an answer, found an empty file") from error
+    except pl.exceptions.PolarsError as error:
+        _refuse_uneven(path)
+        found = shortened(str(error).partition("\n")[0], 160)
+        raise ResponseError(f"{path}: expected CSV, found a mistake: {found}") from error
+    except OSError as error:
+        raise ResponseError(f"{path}: cannot be read: {error.strerror or error}") from error
+    last = pl.col(frame.columns[-1])
+    if frame.filter(last.is_null() & pl.any_horizontal(pl.all().is_not_null())).height:
+        _refuse_uneven(path)  # polars fills a line that is too short with nulls
+    guarded = [name for name in frame.columns if frame[name].str.starts_with("'").any()]
+    return frame.with_columns(pl.col(name).str.replace(GUARDED, "$1") for name in guarded)
+
+
+def _check_header(path: Path, header: list[str]) -> None:
+    if any("\0" in name for name in header):
+        raise ResponseError(f"{path}, line 1: expected UTF-8, found a NUL byte; save the file as UTF-8")
+    if any("\r" in name for name in header):
+        raise ResponseError(f"{path}: expected lines that end in LF, found CR only; save the file with LF or CRLF")
+    found = next((name for sign, name in SEPARATORS.items() if sign in header[0]), None)
+    if len(header) == 1 and found is not None:
+        raise ResponseError(
+            f"{path}: columns must be separated by commas, this file has {found}: {shortened(repr(header[0]))}; "
+            "save it again as comma-separated"
+        )
+    doubled = sorted(name for name, times in Counter(header).items() if name and times > 1)
+    if doubled:
+        raise ResponseError(
+            f"{path}: column {shortened(', '.join(doubled))} stands in the header twice; remove or rename one"
+        )
+
+
+def _refuse_uneven(path: Path) -> None:
+    """Name the first line that has other values than the header, or a quote that is out of place."""
+    for _ in utf8_lines(path):
+        pass
+    csv.field_size_limit(2**31 - 1)
+    with path.open(encoding="utf-8-sig", newline="") as stream:
+        lines = csv.reader(stream, strict=True)
+        columns, start = 0, 1
+        try:
+            for values in lines:
+                if not (columns := columns or len(values)):
+                    raise ResponseError(f"{path}, line 1: expected the names of columns, found a blank line; remove it")
+                if values and len(values) != columns:
+                    found = f"{len(values)}, {'more' if len(values) > columns else 'fewer'} fields than the header"
+                    raise ResponseError(
+                        f"{path}, line {start}: expected {columns} values, found {found}; "
+                        "put a text that holds a comma in double quotes"
+                    )
+                start = lines.line_num + 1
+        except csv.Error as error:
+            found = "a double quote that never closes" if "end of data" in str(error) else f"a mistake: {error}"
+            raise ResponseError(
+                f'{path}, line {start}: expected CSV, found {found}; write a double quote inside a text as ""'
+            ) from error

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import polars as pl
 
 WHO = {"annotator_id": pl.String, "annotator_kind": pl.String, "assignment_id": pl.String}
 VISIT = {"session": pl.Int64, "visit": pl.String}  # of people; else empty
 ASKED = {"variant": pl.String, "repeat": pl.Int64, "readout": pl.String, "form": pl.String}  # of LLMs; else empty
+READ = {"mass": pl.Float64, "readings_differ": pl.Int64}  # of an LLM's reply: on its answers; read otherwise
+MISSING = {"missing_reason": pl.String, "missing_level": pl.String}
 PREFERENCES = {
     **WHO,
     "system_x": pl.String,
@@ -21,8 +23,9 @@ PREFERENCES = {
     "label_x": pl.String,
     "label_y": pl.String,
     **ASKED,
+    **READ,
     "explanation": pl.String,
-    "missing_reason": pl.String,
+    **MISSING,
     **VISIT,
 }
 RATINGS = {
@@ -36,8 +39,9 @@ RATINGS = {
     "label": pl.String,
     "position": pl.Int64,
     **ASKED,
+    **READ,
     "explanation": pl.String,
-    "missing_reason": pl.String,
+    **MISSING,
     **VISIT,
 }
 CHOICES = {
@@ -53,7 +57,18 @@ CHOICES = {
     "label_x": pl.String,
     "label_y": pl.String,
     **ASKED,
+    **READ,
     "explanation": pl.String,
+    **MISSING,
+    **VISIT,
+}
+IDENTICAL_PAIRS = {  # ratings of outputs that equal their source
+    **WHO,
+    "pair": pl.String,
+    "criterion": pl.String,
+    "score": pl.Float64,
+    "expected": pl.Float64,
+    **ASKED,
     "missing_reason": pl.String,
     **VISIT,
 }
@@ -76,7 +91,7 @@ EXCLUSIONS = {
     "rule": pl.String,
     "evidence": pl.String,
 }
-TABLES = ("preferences", "ratings", "choices", "annotators", "exclusions")
+TABLES = ("preferences", "ratings", "choices", "identical_pairs", "annotators", "exclusions")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,3 +103,4 @@ class Tables:
     choices: pl.DataFrame
     annotators: pl.DataFrame
     exclusions: pl.DataFrame  # decided by reviewers
+    identical_pairs: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=IDENTICAL_PAIRS))

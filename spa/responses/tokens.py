@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, bindparam, insert, select, update
+from sqlalchemy import Connection, bindparam, func, insert, select, update
 
 from spa.responses.prepared import Prepared
 from spa.responses.store_schema import submissions, tokens
@@ -25,6 +25,18 @@ def add_token(connection: Connection, token: str) -> None:
 def has_token(connection: Connection, token: str) -> bool:
     """Return whether this store gave out the token."""
     return bool(_KNOWN.rows(connection, token=token))
+
+
+def is_personal(connection: Connection, token: str) -> bool:
+    """Return whether a link was made with the assignments, to be handed out."""
+    return bool(connection.scalar(select(tokens.c.personal).where(tokens.c.token == token)))
+
+
+def count_personal(connection: Connection) -> tuple[int, int]:
+    """Return how many personal links were used, and how many were not."""
+    counted = select(func.count(tokens.c.submission_id), func.count()).where(tokens.c.personal)
+    used, links = connection.execute(counted).one()
+    return used, links - used
 
 
 def note_consent(connection: Connection, submission_id: str, *, text_hash: str, now: float) -> None:

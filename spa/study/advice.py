@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator
+from decimal import Decimal
 from statistics import fmean
 from typing import get_args
 
+from spa.study.blinding import names_shown
 from spa.study.outputs import Outputs, count_rules
 from spa.study.question_checks import items_read, parse_expected
-from spa.study.study import Elicitation, Study
+from spa.study.study import Continuous, Elicitation, Likert, People, Study
 
 ADVISED_EXPOSURE = 4  # Ethayarajh & Jurafsky (2022) advise to show at least so many outputs of each system
 FEW_ANNOTATORS = 10  # below this the tests speak of these annotators only
 LENGTH_RATIO = 1.5  # systems whose mean lengths differ by more can be told apart by length
+MINIMUM_HOURLY = {"USD": Decimal(8), "GBP": Decimal(6)}  # Prolific's, of 2026
+TOO_MUCH = 10  # times the minimum
+CENT = Decimal("0.01")
+STRONGER = frozenset(("very", "extremely", "really", "quite", "rather", "strongly", "the", "most", "completely"))
+GOOD = frozenset(
+    "excellent good great best better perfect outstanding superb high agree like love "
+    "非常好 很好 好 优秀 最好 ممتاز جيد رائع".split()
+)
+BAD = frozenset(
+    "terrible bad poor worst worse awful horrible unacceptable low disagree dislike hate "
+    "非常差 很差 差 最差 很糟 سيئ رديء ضعيف".split()
+)
 
 
 def study_warnings(study: Study, outputs: Outputs) -> tuple[str, ...]:
@@ -32,8 +45,8 @@ def study_warnings(study: Study, outputs: Outputs) -> tuple[str, ...]:
     tuple of str
         One line each; empty where nothing is odd.
     """
-    checks = (_exposure, _annotators, _never_used, _checks, _expected_pairs)
-    of_outputs = (_dropped, _unreadable, _lengths, _equal_outputs, _names_in_outputs)
+    checks = (_exposure, _annotators, _never_used, _checks, _expected_pairs, _alike, _disconnected, _scales)
+    of_outputs = (_dropped, _unreadable, _lengths, _equal_outputs, _equal_items, names_shown)
     told = [line for check in checks for line in check(study)]
     return (*told, *(line for check in of_outputs for line in check(study, outputs)))
 
@@ -89,11 +102,101 @@ def _expected_pairs(study: Study) -> Iterator[str]:
             yield f'[analysis] expected "{text}": no annotator is asked about this pair directly'
 
 
+def _alike(study: Study) -> Iterator[str]:
+    for key, names in (("id", [one.id for one in study.systems]), ("name", [one.name for one in study.systems])):
+        first: dict[str, str] = {}
+        for name in names:
+            if name is None:
+                continue
+            if earlier := first.get(name.casefold()):
+                how = "twice" if earlier == name else f'and "{earlier}", which differ in case only'
+                yield f'[[systems]] {key} "{name}" {how}: readers of tables will confuse them'
+            first.setdefault(name.casefold(), name)
+
+
+def _disconnected(study: Study) -> Iterator[str]:
+    for table, pairs in (("spa", study.pairs), ("choices", study.choice_pairs)):
+        if not pairs or (table == "spa" and study.spa is not None and study.spa.exposure_study is not None):
+            continue
+        part = {one.id: frozenset([one.id]) for one in study.compared}
+        for x, y in pairs:
+            joined = part[x] | part[y]
+            part.update(dict.fromkeys(joined, joined))
+        if len(parts := dict.fromkeys(part.values())) > 1:
+            told = "; ".join(", ".join(name for name in part if name in group) for group in parts)
+            yield (
+                f"[{table}] comparisons: {len(parts)} groups of systems with no comparison between them ({told}); "
+                "Bradley-Terry cannot put them on one scale"
+            )
+
+
+def _scales(study: Study) -> Iterator[str]:
+    """Tell a scale whose low end is praise, or whose high end is blame, unless all that it rates is lower-is-better."""
+    lower = {criterion.id: criterion.lower_is_better for criterion in study.criteria}
+    scales: tuple[tuple[Elicitation, Likert | Continuous | None], ...] = (
+        ("likert", study.likert),
+        ("continuous", study.continuous),
+    )
+    ends = [
+        (f"[{table}]", scale.low or "", scale.high or "")
+        for table, scale in scales
+        if scale is not None and not all(lower.get(one, False) for one in study.asked(table))
+    ]
+    for criterion in study.criteria:
+        scored = sorted((option.score, option.text) for option in criterion.options if option.score is not None)
+        if scored and not criterion.lower_is_better:
+            ends.append((f"[[criteria]] {criterion.id}, options", scored[0][1], scored[-1][1]))
+    for place, low, high in ends:
+        if _meaning(low) > _meaning(high):
+            told = f'low end "{low}"' if _meaning(low) > 0 else f'high end "{high}"'
+            yield f"{place}: {told} seems to run the wrong way; swap the ends, or set lower_is_better on the criterion"
+
+
+def _meaning(words: str) -> int:
+    """Return 1 for praise, -1 for blame, 0 where neither is plain from the first word that is no mere emphasis."""
+    first = next((word for word in words.casefold().split() if word not in STRONGER), "").strip(".,;:!")
+    return (first in GOOD) - (first in BAD)
+
+
+def effort_warnings(people: People, *, minutes: float, hourly: Decimal | None) -> tuple[str, ...]:
+    """Return what is odd about pay and time, now that the form's length is known.
+
+    Parameters
+    ----------
+    people : People
+        The table of the study file.
+    minutes : float
+        What the form takes, by estimate.
+    hourly : Decimal, optional
+        Pay an hour, in major units.
+    """
+    lines = []
+    if people.minutes_allowed is not None and people.minutes_allowed < minutes:
+        lines.append(
+            f"[people] minutes_allowed = {people.minutes_allowed:g}: the form takes about {minutes:g} minutes, "
+            "so places are given away under people who still answer"
+        )
+    if not people.pay or hourly is None:
+        return tuple(lines)
+    told = f"[people] pay = {people.pay} is {hourly:,} {people.currency} an hour"
+    least = people.minimum_hourly_pay
+    if least is None:
+        least = MINIMUM_HOURLY.get(people.currency, Decimal(0))
+    if people.pay < CENT or hourly < least:
+        lines.append(f"{told}, below the minimum of {max(least, CENT)} ([people] minimum_hourly_pay)")
+    elif least and hourly > TOO_MUCH * least:
+        lines.append(f"{told}, more than {TOO_MUCH} times the minimum of {least} ([people] minimum_hourly_pay)")
+    return tuple(lines)
+
+
 def _dropped(study: Study, outputs: Outputs) -> Iterator[str]:
     if outputs.dropped:
         listed = count_rules(outputs.dropped)
         yield f"{len(outputs.dropped)} of {len(outputs.dropped) + len(outputs.items)} items left out: {listed}"
-    if len(outputs.items) == items_read(study):
+    if study.single_outputs:
+        if sum(1 for _ in outputs.of_compared(study)) == study.design.outputs:
+            yield f"{study.design.outputs} outputs, all of which every annotator rates: the answer holds for these only"
+    elif len(outputs.items) == items_read(study):
         read = "1 item, which" if len(outputs.items) == 1 else f"{len(outputs.items)} items, all of which"
         these = "this item" if len(outputs.items) == 1 else "these items"
         yield f"{read} every annotator reads: the answer holds for {these} only"
@@ -134,21 +237,22 @@ def _equal_outputs(study: Study, outputs: Outputs) -> Iterator[str]:
     for item in outputs.items:
         first: dict[str, str] = {}
         for one in study.compared:
-            text = (outputs.output(item.item_id, one.id, 1).text or "").strip()
-            if text in first:
-                equal[first[text], one.id] += 1
-            first.setdefault(text, one.id)
+            for output in outputs.of(item.item_id, one.id)[:1]:
+                text = (output.text or "").strip()
+                if text in first:
+                    equal[first[text], one.id] += 1
+                first.setdefault(text, one.id)
     for (system_x, system_y), count in equal.items():
         yield f"{system_x} and {system_y} gave the same text for {count} of {len(outputs.items)} items"
 
 
-def _names_in_outputs(study: Study, outputs: Outputs) -> Iterator[str]:
-    """Tell where an output names a system, which lifts the blinding."""
-    if study.outputs.kind == "image":
-        return
-    names = {name for one in study.systems if one.role == "system" for name in (one.id, one.name) if name}
-    for name in sorted(names):
-        word = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)", re.IGNORECASE)
-        count = sum(1 for output in outputs.all() if word.search(output.text or ""))
-        if count:
-            yield f'"{name}", the name of a system, stands in {count} outputs: annotators may know it by that'
+def _equal_items(study: Study, outputs: Outputs) -> Iterator[str]:
+    first: dict[str, str] = {}
+    again: list[tuple[str, str]] = []
+    for item in outputs.items:
+        if item.text is not None and first.setdefault(item.text.strip(), item.item_id) != item.item_id:
+            again.append((item.item_id, first[item.text.strip()]))
+    if again:
+        told = ", ".join(f"{item_id} (as {earlier})" for item_id, earlier in again[:3])
+        more = ", ..." if len(again) > 3 else ""
+        yield f"{len(again)} of {len(outputs.items)} items have the same text as one before them: {told}{more}"

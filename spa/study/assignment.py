@@ -9,7 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from spa.study.study import RatingTable
+
 RatedBy = Literal["likert", "continuous", "category"]  # as in RatingTarget
+RATED_BY: dict[RatedBy, RatingTable] = {"likert": "likert", "continuous": "continuous", "category": "categories"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +28,8 @@ class ShownOutput:
 class Block:
     """Outputs read together: every label at the same exposure.
 
-    An ordinary study has one block; an exposure study one for each exposure.
+    An ordinary study has one block; an exposure study one for each exposure. Where single outputs are dealt,
+    each has a label of its own.
     """
 
     exposure: int

@@ -9,11 +9,11 @@ from typing import get_args
 from pydantic import ValidationError
 
 from spa.study.findings import Finding, find, repeated, unfit_system
-from spa.study.mistakes import shown
+from spa.study.mistakes import nearest, shown
 from spa.study.people_checks import people_checks
 from spa.study.question_checks import question_checks
-from spa.study.raters import Rater, Way, asked_ways
-from spa.study.study import Elicitation, OutputFilter, Study
+from spa.study.raters import FROM_ENVIRONMENT, OWN_KEYS, SECRET, Rater, Way, asked_ways
+from spa.study.study import OVERALL, Elicitation, OutputFilter, Study
 
 RESERVED_RATERS = ("human", "simulated")  # groups of annotators that are analysed apart
 
@@ -23,6 +23,7 @@ def cross_check(study: Study) -> list[Finding]:
     checks: tuple[Callable[[Study], Iterator[Finding]], ...] = (
         _language,
         _unique_ids,
+        _allowed_names,
         _outputs,
         _filters,
         _systems,
@@ -54,6 +55,7 @@ def _unique_ids(study: Study) -> Iterator[Finding]:
     yield from repeated("[[criteria]] id", [one.id for one in study.criteria])
     yield from repeated("[[screening]] id", [one.id for one in study.screening])
     yield from repeated("[[attention_checks]] id", [one.id for one in study.attention_checks])
+    yield from repeated("[[interview]] id", [one.id for one in study.interview])
     yield from repeated("[[raters]] id", [one.id for one in study.raters])
     for criterion in study.criteria:
         yield from repeated(f"[[criteria]] {criterion.id}, options", [option.text for option in criterion.options])
@@ -61,6 +63,14 @@ def _unique_ids(study: Study) -> Iterator[Finding]:
         yield from repeated(f"[[screening]] {question.id}, options", question.options)
     for check in study.attention_checks:
         yield from repeated(f"[[attention_checks]] {check.id}, options", check.options)
+
+
+def _allowed_names(study: Study) -> Iterator[Finding]:
+    known = [name for one in study.systems for name in (one.id, one.name) if name]
+    for name in study.allowed_names:
+        if name not in known:
+            wanted = "the id or name of a system"
+            yield find("allowed_names", wanted, shown(name), nearest(name, known), "systems")
 
 
 def _outputs(study: Study) -> Iterator[Finding]:
@@ -110,7 +120,7 @@ def _systems(study: Study) -> Iterator[Finding]:
     tables = get_args(Elicitation)
     if all(getattr(study, table) is None for table in tables):
         wanted = "at least one of [spa], [likert], [continuous], [categories], [choices]"
-        yield Finding(tables, f"nothing is asked: wanted {wanted}, got none; add [spa]")
+        yield Finding(tables, f"nothing is asked: expected {wanted}, found none; add [spa]")
 
 
 def _spa(study: Study) -> Iterator[Finding]:
@@ -177,6 +187,7 @@ def _raters(study: Study) -> Iterator[Finding]:
             key = ".".join(str(part) for part in told["loc"])
             yield find(f"{place} grid", f"values that {key} takes", shown(told["input"]), told["msg"].lower())
             continue
+        yield from _sent_beside(place, rater)
         yield from repeated(f"{place}, variants", [asked.variant for asked in ways if asked.variant is not None])
         for asked in ways:
             named = f"{place} {asked.variant or ''}".strip()
@@ -187,10 +198,26 @@ def _raters(study: Study) -> Iterator[Finding]:
             yield from _way(study, named, asked.way)
 
 
+def _sent_beside(place: str, rater: Rater) -> Iterator[Finding]:
+    for table in ("headers", "query"):
+        for name, value in getattr(rater, table).items():
+            if (SECRET.search(name) or value.startswith("env:")) and FROM_ENVIRONMENT.fullmatch(value) is None:
+                wanted = '"env:NAME", NAME being the environment variable that holds the secret'
+                yield find(f"{place}, {table}.{name}", wanted, "another text", "no secret stands in a study file")
+
+
 def _endpoint_takes(place: str, rater: Rater, way: Way) -> Iterator[Finding]:
     if rater.provider == "responses" and way.seed is not None:
         wanted = "no seed: the Responses API takes none"
         yield find(f"{place}, seed", wanted, str(way.seed), 'remove it, or set provider = "chat"')
+    if way.max_tokens is not None and way.max_completion_tokens is not None:
+        yield find(f"{place}, max_tokens", "one limit", "max_tokens and max_completion_tokens", "remove one of them")
+    for name in (name for name in OWN_KEYS if name in (way.extra_body or {})):
+        yield find(f"{place}, extra_body.{name}", "none: keys of the rater decide about it", "one", "remove it")
+    for key in ("max_completion_tokens", "reasoning_effort", "extra_body"):
+        if rater.provider == "local" and getattr(way, key) is not None:
+            wanted = 'none with provider = "local": it is for endpoints over HTTP'
+            yield find(f"{place}, {key}", wanted, shown(getattr(way, key)), "remove it")
     if rater.provider == "batch" and way.conversation == "page":
         wanted = 'conversation = "form" or "question": a batch file has no second turn'
         yield find(f"{place}, conversation", wanted, '"page"', "set one of them")
@@ -200,9 +227,9 @@ def _way(study: Study, place: str, way: Way) -> Iterator[Finding]:
     if way.answer_format == "text" and way.conversation != "question":
         got = f'conversation = "{way.conversation}"'
         yield find(f"{place}, answer_format", 'conversation = "question" with free text', got, "set it")
-    if way.reading == "first_number" and way.answer_format != "text":
+    if way.reading != "strict" and way.answer_format != "text":
         got = f'answer_format = "{way.answer_format}"'
-        yield find(f"{place}, reading", 'answer_format = "text" with first_number', got, "set it")
+        yield find(f"{place}, reading", f'answer_format = "text" with {way.reading}', got, "set it")
     if way.readout == "logit" and (way.conversation, way.answer_format) != ("question", "text"):
         got = f'conversation = "{way.conversation}", answer_format = "{way.answer_format}"'
         yield find(f"{place}, readout", 'conversation = "question" and answer_format = "text"', got, "set both")
@@ -212,5 +239,9 @@ def _way(study: Study, place: str, way: Way) -> Iterator[Finding]:
     if way.readout == "logit" and way.repeats > 1:
         got = f"repeats = {way.repeats}"
         yield find(f"{place}, repeats", "1 with probabilities, which are the same each time", got, "remove the key")
+    known = [*(criterion.id for criterion in study.criteria), OVERALL]
+    for name in dict(way.guidelines) if isinstance(way.guidelines, tuple) else ():
+        if name not in known:
+            yield find(f"{place}, guidelines", "the id of a criterion", shown(name), nearest(name, known), "criteria")
     if way.reference is not None:
         yield from unfit_system(study, f"{place}, reference", way.reference, role="any")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from fractions import Fraction
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -60,3 +62,31 @@ class Deck(Generic[Card]):
 
     def _shuffled(self) -> list[int]:
         return [0] if len(self._cards) == 1 else draw_order(len(self._cards), self._rng)
+
+
+class SpreadDeck(Deck[Card]):
+    """A deck in which cards of every kind lie at even distances, so that a hand holds each kind by its share.
+
+    Parameters
+    ----------
+    cards : sequence
+        What is dealt; at least one.
+    kinds : sequence of hashable
+        The kind of each card.
+    rng : numpy.random.Generator
+        Only its raw bits are used.
+    """
+
+    def __init__(self, cards: Sequence[Card], kinds: Sequence[Hashable], rng: np.random.Generator) -> None:
+        super().__init__(cards, rng)
+        self._kinds = kinds
+
+    def _shuffled(self) -> list[int]:
+        left, total = Counter(self._kinds), Counter(self._kinds)
+        places: dict[int, Fraction] = {}
+        order = super()._shuffled()
+        for index in order:
+            kind = self._kinds[index]
+            places[index] = Fraction(2 * left[kind] - 1, 2 * total[kind])
+            left[kind] -= 1
+        return sorted(order, key=places.__getitem__)  # stable: kinds at the same place stay in random order

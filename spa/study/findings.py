@@ -22,10 +22,10 @@ def find(place: str, wanted: str, got: str, do: str, *also: str) -> Finding:
     """Tell a mistake at a place such as "[spa] exposure"; ``also`` names the other tables it hangs on.
 
     >>> find("[spa] baseline", "a system", "none", "add one").told
-    '[spa] baseline: wanted a system, got none; add one'
+    '[spa] baseline: expected a system, found none; add one'
     """
     table = re.match(r"\[*(\w+)", place)
-    return Finding((*(table.groups() if table else ()), *also), f"{place}: wanted {wanted}, got {got}; {do}")
+    return Finding((*(table.groups() if table else ()), *also), f"{place}: expected {wanted}, found {got}; {do}")
 
 
 def repeated(place: str, values: Iterable[object]) -> Iterator[Finding]:

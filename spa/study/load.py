@@ -6,22 +6,50 @@ import datetime
 import hashlib
 import json
 import os.path
+import re
 import tomllib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from spa.errors import StudyError
+from spa.errors import StudyError, shortened
 from spa.study.crosschecks import cross_check
 from spa.study.findings import Finding, find
-from spa.study.mistakes import schema_problems, shown
+from spa.study.mistakes import LONGEST_VALUE, schema_problems, shown
 from spa.study.outputs import Outputs, load_outputs
-from spa.study.outputs_reading import is_control
+from spa.study.outputs_reading import SUFFIXES, decoded, is_control
 from spa.study.study import Study, Words
 
-NEEDED = ("outputs", "systems", "criteria")  # without these the other tables cannot be checked
+DEEPEST = 20  # tables within tables
+# tomllib takes memory by the square of a dotted key's parts, so a monstrous one is not given to it.
+_LONG_KEY = re.compile(r"""(?<![\w"'.-])(?:[\w"'-]++[ \t]*+\.[ \t]*+){200}""")
+_TOML_PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
+TOML_MISTAKES = {  # by the start of what tomllib says: what was found, what to do
+    "Invalid value": ("no value", 'write a number, or a text in quotes ("...")'),
+    "Invalid statement": ("neither key = value nor [table]", "start a comment with #"),
+    "Expected '='": ("no = after the key", "write key = value"),
+    "Expected newline": ("something after the end of the value", "put a whole text in one pair of quotes"),
+    "Expected ']'": ("no ] at the end of the table's name", "close the brackets"),
+    "Cannot declare": ("a table that stands twice", "put its keys together"),
+    "Cannot overwrite": ("a key that stands twice", "remove one of them"),
+    "Illegal character": ("quotes that are not closed on their line", "close them; three on each side span lines"),
+    "Unterminated string": ("quotes that are never closed", "close them"),
+    "Unescaped": ("a backslash that means nothing here", "write it twice, or put the text in single quotes"),
+    "Unclosed": ("brackets that are never closed", "close them"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedStudy:
+    """What could be read of a study file, and every mistake in it."""
+
+    study: Study  # with defaults, or placeholders, for the tables that hold mistakes
+    unfit: frozenset[str]  # these tables
+    unread: frozenset[str]  # those of them whose values could not be read
+    problems: tuple[str, ...]
 
 
 def load_study(path: Path) -> Study:
@@ -35,7 +63,7 @@ def load_study(path: Path) -> Study:
     Returns
     -------
     Study
-        ``outputs.files`` are absolute; the texts of ``instructions.file`` and ``consent.file``
+        ``outputs.files`` are absolute; the texts of ``instructions.file``, ``consent.file`` and ``debriefing.file``
         stand in ``text``.
 
     Raises
@@ -43,21 +71,39 @@ def load_study(path: Path) -> Study:
     StudyError
         With every mistake found, one line each.
     """
+    checked = check_study(path)
+    if checked.problems:
+        raise StudyError(*checked.problems)
+    return checked.study
+
+
+def check_study(path: Path) -> CheckedStudy:
+    """Read a study file as far as its mistakes let it be read; see :func:`load_study`.
+
+    Raises
+    ------
+    StudyError
+        If the file is no TOML.
+    """
     raw = _with_text_keys(_parse(path))
     problems = list(_unfit_values(str(path), raw))
-    study: Study | None
+    tainted: set[str] = set()
     try:
-        study, tainted = _validate(raw), set[str]()
+        study = _validate(raw)
     except ValidationError as error:
-        problems += schema_problems(str(path), raw, error)
+        told = {problem.partition(": expected ")[0] for problem in problems}
+        lines = schema_problems(str(path), raw, error)
+        problems += [line for line in lines if line.partition(": expected ")[0] not in told]
         study, tainted = _without_bad_tables(raw, error)
-    if study is not None:
-        study, findings = _read_files(study, path.parent)
-        findings += cross_check(study)
-        problems += [f"{path}: {finding.told}" for finding in findings if not tainted.intersection(finding.tables)]
-    if problems or study is None:
-        raise StudyError(*problems)
-    return study
+    study, findings = _read_files(study, path.parent)
+    findings += cross_check(study)
+    findings = [finding for finding in findings if not tainted.intersection(finding.tables)]
+    return CheckedStudy(
+        study=study,
+        unfit=frozenset(tainted.union(*(finding.tables[:1] for finding in findings))),
+        unread=frozenset(tainted),
+        problems=(*problems, *(f"{path}: {finding.told}" for finding in findings)),
+    )
 
 
 def study_fingerprint(study: Study) -> str:
@@ -76,12 +122,35 @@ def study_fingerprint(study: Study) -> str:
     str
         SHA-256 in hexadecimal digits.
     """
+    return _digest(_without(study, _ASIDE), study)
+
+
+def former_fingerprints(path: Path, study: Study) -> Iterator[str]:
+    """Yield what the study of a file was called in stores of version 2 and of version 1, which were migrated."""
+    kept = {"pay", "currency", "minutes", "completion_code", "completion_url"}
+    people = _ASIDE | {"people": set(type(study.people).model_fields) - kept}
+    yield _digest(_without(study, people), study)
+    yield _digest(_without(study, people | {"criteria": {"__all__": {"reason"}}}), study)
+    texts = [(words.text or "").encode() for words in (study.instructions, study.consent)]
+    yield _digest([_read_bytes(path), *texts], study)
+
+
+_ASIDE: dict[str, Any] = {
+    name: True for name in ("raters", "analysis", "people", "prolific", "mturk", "allowed_names", "debriefing")
+} | {
+    "outputs": {"files"},
+    "instructions": {"file"},
+    "consent": {"file"},
+}
+
+
+def _without(study: Study, aside: dict[str, Any]) -> list[bytes]:
+    return [study.model_dump_json(exclude=aside).encode()]
+
+
+def _digest(parts: list[bytes], study: Study) -> str:
     digest = hashlib.sha256()
-    words = {name: {"file"} for name in ("instructions", "consent")}
-    aside: Any = {name: True for name in ("raters", "analysis", "people", "prolific", "mturk")}
-    aside |= {"outputs": {"files"}, **words}
-    parts: list[bytes] = [study.model_dump_json(exclude=aside).encode()]
-    parts += [_read_bytes(file) for file in study.outputs.files]
+    parts = parts + [_read_bytes(file) for file in study.outputs.files]
     if study.outputs.kind == "image":
         parts += [_read_bytes(image) for image in _images(load_outputs(study))]
     for part in parts:  # each part's length first, so that no two lists of parts look alike
@@ -100,40 +169,58 @@ def _read_bytes(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except IsADirectoryError:
-        raise StudyError(f"{path}: wanted a file, got a directory; name the file in it") from None
+        raise StudyError(f"{path}: expected a file, found a directory; name the file in it") from None
     except FileNotFoundError:
-        raise StudyError(f"{path}: wanted a file, got nothing; no such file, check its name") from None
+        raise StudyError(f"{path}: expected a file, found nothing; no such file, check its name") from None
     except (OSError, ValueError) as error:
-        raise StudyError(f"{path}: wanted a readable file, got: {error}") from error
-
-
-def _read_text(path: Path) -> str:
-    """Read a UTF-8 text file, told in one line where it is none."""
-    content = _read_bytes(path)
-    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise StudyError(f"{path}: wanted UTF-8, got UTF-16; save the file as UTF-8")
-    if content.startswith(b"\xef\xbb\xbf"):
-        raise StudyError(f"{path}: wanted plain UTF-8, got a byte order mark first; save as UTF-8 without BOM")
-    try:
-        return content.decode()
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise StudyError(
-            f"{path}: line {line}: wanted UTF-8, got the byte 0x{content[error.start]:02x}; save the file as UTF-8"
-        ) from error
+        raise StudyError(f"{path}: expected a readable file, found: {getattr(error, 'strerror', error)}") from error
 
 
 def _parse(path: Path) -> dict[str, Any]:
-    text = _read_text(path)
+    text = decoded(str(path), _read_bytes(path))
+    do = "`spa init FOLDER` writes a study.toml to start from"
+    if not text.strip():
+        raise StudyError(f"{path}: expected a study file, found an empty one; {do}")
+    if path.suffix.lower() in SUFFIXES or text.lstrip().startswith("{"):
+        raise StudyError(
+            f"{path}: expected a study file in TOML, found outputs or other data; give the study.toml "
+            f"that names this file in [outputs] files ({do})"
+        )
+    too_deep = StudyError(f"{path}: expected at most {DEEPEST} tables within tables, found more; shorten the key")
+    if _LONG_KEY.search(text):
+        raise too_deep
     try:
-        return tomllib.loads(text)
+        raw = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        last = text.rstrip("\n").rpartition("\n")[2]
-        end = f"at line {text.rstrip(chr(10)).count(chr(10)) + 1}, column {len(last) + 1}, the end"
-        told = str(error).replace("at end of document", end)
-        raise StudyError(f"{path}: wanted TOML, got a mistake: {told}; put the line right") from error
+        raise StudyError(f"{path} {_toml_mistake(text, str(error))}") from error
     except (RecursionError, ValueError) as error:
-        raise StudyError(f"{path}: wanted TOML, got values too deep or too long to read: {error}") from error
+        raise StudyError(f"{path}: expected TOML, found values too deep or too long to read: {error}") from error
+    if _depth(raw) > DEEPEST:
+        raise too_deep
+    return raw
+
+
+def _toml_mistake(text: str, told: str) -> str:
+    """Say in which line a file stops being TOML, what stands there and what to do."""
+    lines = text.rstrip("\n").split("\n")
+    number, column = len(lines), len(lines[-1]) + 1
+    if (place := _TOML_PLACE.search(told)) and place[1]:
+        number, column = int(place[1]), int(place[2])
+    words = _TOML_PLACE.sub("", told)
+    known = (mistake for start, mistake in TOML_MISTAKES.items() if words.startswith(start))
+    found, do = next(known, (words, "put the line right"))
+    line = lines[min(number, len(lines)) - 1].strip()
+    return f"line {number}, column {column}: expected TOML, found {found}: {shortened(line, LONGEST_VALUE)}; {do}"
+
+
+def _depth(raw: dict[str, Any]) -> int:
+    layer: list[Any] = [raw]
+    depth = 0
+    while layer and depth <= DEEPEST:
+        inner = (each.values() if isinstance(each, dict) else each for each in layer)
+        layer = [value for values in inner for value in values if isinstance(value, dict | list)]
+        depth += 1
+    return depth
 
 
 def _with_text_keys(raw: dict[str, Any]) -> dict[str, Any]:
@@ -159,10 +246,10 @@ def _unfit_values(file: str, table: dict[str, Any], place: str = "") -> Iterator
             yield from _unfit_values(file, entries, f"{here}, entry")
             table[key] = list(entries.values())
         elif isinstance(value, datetime.date | datetime.time):
-            yield f"{file}: {here}: wanted text or a number, got the date or time {value}; write it in quotes"
+            yield f"{file}: {here}: expected text or a number, found the date or time {value}; write it in quotes"
             table[key] = str(value)
         elif isinstance(value, str) and (bad := next((c for c in value if is_control(c)), None)):
-            yield f"{file}: {here}: wanted readable text, got the control character U+{ord(bad):04X}; remove it"
+            yield f"{file}: {here}: expected readable text, found the control character U+{ord(bad):04X}; remove it"
             table[key] = "".join(c for c in value if not is_control(c)) or "-"
 
 
@@ -175,18 +262,19 @@ def _validate(raw: dict[str, Any]) -> Study:
     return Study.model_validate_json(json.dumps(raw), strict=True)
 
 
-def _without_bad_tables(raw: dict[str, Any], error: ValidationError) -> tuple[Study | None, set[str]]:
-    """Leave out the tables that hold mistakes, so that the others are still checked against each other."""
+def _without_bad_tables(raw: dict[str, Any], error: ValidationError) -> tuple[Study, set[str]]:
+    """Leave out the tables that hold mistakes, so that the others are still checked against each other.
+
+    What stands in the place of needed ones is never told of: whatever hangs on a tainted table is not.
+    """
     rest = dict(raw)
     tainted: set[str] = set()
     for detail in error.errors(include_url=False):
         table = str(detail["loc"][0])
         tainted.add(table)
         rest.pop(table, None)
-    if tainted.intersection(NEEDED):
-        return None, tainted
-    rest.setdefault("id", "study")
-    rest.setdefault("title", "Study")
+    placeholders = {"id": "study", "title": "Study", "outputs": {"files": ["-"]}, "systems": [{"id": "x"}, {"id": "y"}]}
+    rest = placeholders | rest
     return _validate(rest), tainted
 
 
@@ -203,7 +291,7 @@ def _read_files(study: Study, folder: Path) -> tuple[Study, list[Finding]]:
     if family_store is not None and "://" not in family_store:
         beside = str((folder / family_store).resolve())
         changes["people"] = study.people.model_copy(update={"family_store": beside})
-    for name in ("instructions", "consent"):
+    for name in ("instructions", "consent", "debriefing"):
         words: Words = getattr(study, name)
         if words.file is None:
             continue
@@ -211,7 +299,7 @@ def _read_files(study: Study, folder: Path) -> tuple[Study, list[Finding]]:
             findings.append(find(f"[{name}]", "text or file", "both", "keep one of them"))
             continue
         try:
-            text = _read_text(folder / words.file)
+            text = decoded(str(folder / words.file), _read_bytes(folder / words.file))
         except StudyError as error:
             findings += [Finding((name,), f"[{name}] file: {problem}") for problem in error.problems]
             continue
@@ -219,4 +307,6 @@ def _read_files(study: Study, folder: Path) -> tuple[Study, list[Finding]]:
             got = f"{shown(str(words.file))}, empty or with control characters"
             findings.append(find(f"[{name}] file", "readable text", got, "put the file right"))
         changes[name] = Words(text=text)
-    return study.model_copy(update=changes), findings
+    study = study.model_copy(update=changes)
+    study._folder = folder.resolve()
+    return study, findings

@@ -1,4 +1,4 @@
-"""Mistakes in a study file, told in one line each: place, what was wanted, what came, what to do.
+"""Mistakes in a study file, told in one line each: place, what was expected, what was found, what to do.
 
 Everything said here is derived from the records in :mod:`spa.study.study`, so a new key
 needs no words of its own.
@@ -19,6 +19,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
+from spa.errors import shortened
 from spa.study.study import Study
 
 PATTERNS = {  # how a pattern is told to a reader, by the start of the pattern
@@ -31,6 +32,7 @@ PATTERNS = {  # how a pattern is told to a reader, by the start of the pattern
     "nor is NaN or NA (a missing value)",
 }
 LONGEST_VALUE = 60  # characters of a wrong value that are repeated in the message
+MOST_TOLD = 100  # mistakes; more come from one cause
 
 
 def nearest(name: str, known: Sequence[str]) -> str:
@@ -63,7 +65,7 @@ def shown(value: object) -> str:
     if isinstance(value, Decimal):
         return str(value)
     text = json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= LONGEST_VALUE else text[:LONGEST_VALUE] + "..."
+    return shortened(text, LONGEST_VALUE)
 
 
 def schema_problems(
@@ -89,11 +91,13 @@ def schema_problems(
     """
     lines: dict[tuple[str | int, ...], str] = {}
     details = error.errors(include_url=False)
-    for detail in details:
-        inside = [
-            d for d in details if len(d["loc"]) > len(detail["loc"]) and d["loc"][: len(detail["loc"])] == detail["loc"]
-        ]
-        if detail["type"] == "too_short" and inside:
+    for number, detail in enumerate(details):
+        if len(lines) == MOST_TOLD:
+            return (*lines.values(), f"{file}: {len(details) - number} more mistakes; put these right first")
+        at = detail["loc"]
+        if detail["type"] == "too_short" and any(
+            len(d["loc"]) > len(at) and d["loc"][: len(at)] == at for d in details
+        ):
             continue  # pydantic counts only the good entries; the bad ones are told themselves
         found = _locate(detail["loc"], kind)
         told = f"{file}: {found.place}: "
@@ -101,7 +105,7 @@ def schema_problems(
             lines.setdefault(detail["loc"], told + _unknown_key(found.keys, str(detail["loc"][-1]), kind))
             continue
         value = _value_at(raw, found.path)
-        came = f"wanted {found.wanted}, got {shown(value)}"
+        came = f"expected {found.wanted}, found {shown(value)}"
         lines.setdefault(found.path, told + came + "; " + _advice(found, value))
     return tuple(lines.values())
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from spa.study.mistakes import nearest, shown
 from spa.study.outputs_reading import Number, Row, cleaned, shown_files
+from spa.study.raters import asked_ways
 from spa.study.section import NOTHING
 from spa.study.study import Study
 
@@ -70,14 +71,17 @@ def sort_rows(study: Study, rows: Iterable[Row]) -> tuple[Cells, list[str]]:
     gathered: dict[Key, list[RawOutput]] = {}
     unknown: dict[str, list[Row]] = defaultdict(list)
     known = [one.id for one in study.systems]
+    needed = answering_all(study)
     for item_id, row in identified:
         for system, value in _answers(study, row):
+            if value is None and study.outputs.layout == "wide" and system not in needed:
+                continue  # an empty cell: not asked
             if system not in known:
                 unknown[system].append(row)
                 continue
             if isinstance(value, Number):
                 wanted = f"the output of {shown(system)} as text"
-                problems.append(f"{row.place}: wanted {wanted}, got the number {value}; write it in quotes")
+                problems.append(f"{row.place}: expected {wanted}, found the number {value}; write it in quotes")
             sample = row.values[study.outputs.sample] if study.outputs.sample else None
             gathered.setdefault((item_id, system), []).append(RawOutput(row, sample, value or ""))
     problems += _unknown_systems(unknown, known)
@@ -85,8 +89,22 @@ def sort_rows(study: Study, rows: Iterable[Row]) -> tuple[Cells, list[str]]:
     for key, samples in gathered.items():
         ordered[key], told = _in_order(study, key, samples)
         problems += told
-    problems += _absent(shown_files(study.outputs.files), texts, ordered, known)
+    files = shown_files(study.outputs.files)
+    problems += _absent(files, texts, ordered, needed)
+    problems += [
+        f"{files}: expected outputs of {shown(system)}, found none; add some or remove the system"
+        for system in known
+        if system not in needed and all(answered != system for _, answered in ordered)
+    ]
     return Cells(texts, ordered, first), problems
+
+
+def answering_all(study: Study) -> list[str]:
+    """Return the systems that must answer every item; where single outputs are dealt, those shown beside others."""
+    if not study.single_outputs or study.outputs.match_length_of is not None:
+        return [one.id for one in study.systems]
+    beside = {asked.way.reference for rater in study.raters for asked in asked_ways(rater)}
+    return [one.id for one in study.systems if one.role == "reference" or one.id in beside]
 
 
 def some(lines: Sequence[str], what: str) -> list[str]:
@@ -106,10 +124,10 @@ def _identify(study: Study, rows: Iterable[Row]) -> tuple[list[tuple[str, Row]],
             identified.append((item_id, row))
         elif all(parts):
             wanted = f'an item id in column "{", ".join(columns)}"'
-            lines.append(f"{row.place}: wanted {wanted}, got {shown(item_id)}, a missing value; give it another")
+            lines.append(f"{row.place}: expected {wanted}, found {shown(item_id)}, a missing value; give it another")
         else:
             empty = columns[[bool(part) for part in parts].index(False)]
-            lines.append(f'{row.place}: wanted an item id in column "{empty}", got nothing; fill it in')
+            lines.append(f'{row.place}: expected an item id in column "{empty}", found nothing; fill it in')
     return identified, some(lines, "rows without an item id")
 
 
@@ -125,11 +143,11 @@ def _item_texts(
         if item_id not in first:
             first[item_id], texts[item_id] = row, value
             if isinstance(value, Number):
-                lines.append(f'{row.place}: wanted text in "{column}", got the number {value}; write it in quotes')
+                lines.append(f'{row.place}: expected text in "{column}", found the number {value}; write it in quotes')
         elif texts[item_id] != value:
             lines.append(
-                f'{row.place}: wanted the same "{column}" for all rows of item {shown(item_id)}, '
-                f"got another than in {first[item_id].place}; make them equal"
+                f'{row.place}: expected the same "{column}" for all rows of item {shown(item_id)}, '
+                f"found another than in {first[item_id].place}; make them equal"
             )
     return texts, first, some(lines, "item texts that differ")
 
@@ -144,7 +162,7 @@ def _answers(study: Study, row: Row) -> Iterator[tuple[str, str | None]]:
 
 def _unknown_systems(unknown: dict[str, list[Row]], known: Sequence[str]) -> list[str]:
     lines = [
-        f"{rows[0].place}: wanted the id of a system, got {shown(system) if system else 'nothing'} "
+        f"{rows[0].place}: expected the id of a system, found {shown(system) if system else 'nothing'} "
         f"({len(rows)} row{'s' if len(rows) > 1 else ''}); {nearest(system, known)} "
         "(add it to [[systems]], or leave its rows out)"
         for system, rows in unknown.items()
@@ -160,11 +178,12 @@ def _in_order(study: Study, key: Key, samples: list[RawOutput]) -> tuple[tuple[R
             return tuple(samples), []
         places = ", ".join(one.place for one in samples[:LISTED])
         return tuple(samples), [
-            f"{places}: wanted one output of {shown(system)} for item {shown(item_id)}, got {len(samples)}; "
+            f"{places}: expected one output of {shown(system)} for item {shown(item_id)}, found {len(samples)}; "
             "remove rows or name the column that numbers them in [outputs] sample"
         ]
     problems = [
-        f'{one.place}: wanted a sample in column "{study.outputs.sample}", got {one.sample or "nothing"}; fill it in'
+        f'{one.place}: expected a sample in column "{study.outputs.sample}", found {one.sample or "nothing"}; '
+        "fill it in"
         for one in samples
         if not one.sample or one.sample in NOTHING
     ]
@@ -172,7 +191,7 @@ def _in_order(study: Study, key: Key, samples: list[RawOutput]) -> tuple[tuple[R
     for one in samples:
         if one.sample in first and one.sample:
             problems.append(
-                f"{first[one.sample].place}, {one.place}: wanted each sample once, got {shown(one.sample)} of "
+                f"{first[one.sample].place}, {one.place}: expected each sample once, found {shown(one.sample)} of "
                 f"{shown(system)} for item {shown(item_id)} again; renumber or remove one"
             )
         first.setdefault(one.sample, one)
@@ -195,6 +214,6 @@ def _absent(
     listed = ", ".join(f"{shown(item_id)} by {shown(system)}" for item_id, system in absent[:LISTED])
     more = f" and {len(absent) - LISTED} more" if len(absent) > LISTED else ""
     return [
-        f"{files}: wanted an output of every system for every item, got none for item {listed}{more}; "
-        "add these rows or leave those items out"
+        f"{files}: expected an output of every system for every item, found none for item {listed}{more}; "
+        'add these rows, leave those items out, or rate single outputs (pages = "output")'
     ]

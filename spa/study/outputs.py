@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os.path
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -62,8 +63,8 @@ class Outputs:
         return self.by_id[item_id]
 
     def of(self, item_id: str, system_id: str) -> tuple[Output, ...]:
-        """Return what a system made of an item, in the order of the samples."""
-        return self.cells[item_id, system_id]
+        """Return what a system made of an item, in the order of the samples; nothing where it was not asked."""
+        return self.cells.get((item_id, system_id), ())
 
     def output(self, item_id: str, system_id: str, sample: int) -> Output:
         """Return one sample, numbered from 1."""
@@ -73,6 +74,20 @@ class Outputs:
         """Yield every output: items in order, systems in the order of the study file."""
         for samples in self.cells.values():
             yield from samples
+
+    def of_compared(self, study: Study) -> Iterator[Output]:
+        """Yield every output of the systems that are compared, in the same order."""
+        compared = {one.id for one in study.compared}
+        return (output for output in self.all() if output.system in compared)
+
+
+def too_few_outputs(study: Study, place: str, outputs: Outputs) -> list[str]:
+    """Tell where there are fewer outputs than one annotator rates, of a study that deals single ones."""
+    found = sum(1 for _ in outputs.of_compared(study))
+    if found >= study.design.outputs:
+        return []
+    wanted = f"at least {study.design.outputs} outputs, as many as an annotator rates"
+    return [f"{place}: expected {wanted}, found {found}; add outputs or lower [design] outputs"]
 
 
 def count_rules(dropped: Iterable[DroppedItem]) -> str:
@@ -94,7 +109,7 @@ def load_outputs(study: Study) -> Outputs:
     Returns
     -------
     Outputs
-        Every system answers every item.
+        Every system answers every item, unless single outputs are dealt.
 
     Raises
     ------
@@ -113,20 +128,24 @@ def load_outputs(study: Study) -> Outputs:
     items, emptied = _length_matched(study, items, made)
     dropped += emptied
     wanted = items_read(study)
-    if len(items) < wanted:
+    if len(items) < wanted and not study.single_outputs:
         left_out = f" ({len(dropped)} left out: {count_rules(dropped)})" if dropped else ""
         raise StudyError(
-            f"{shown_files(study.outputs.files)}: wanted at least {wanted} items, as many as an annotator reads, "
-            f"got {len(items)}{left_out}; add items or lower the exposure"
+            f"{shown_files(study.outputs.files)}: expected at least {wanted} items, as many as an annotator reads, "
+            f"found {len(items)}{left_out}; add items or lower the exposure"
         )
     by_id = {item.item_id: item for item in items}
-    return Outputs(
+    keys = [(item_id, one.id) for item_id in by_id for one in study.systems]
+    outputs = Outputs(
         items=tuple(items),
         dropped=tuple(dropped),
-        cells={(item_id, one.id): made[item_id, one.id] for item_id in by_id for one in study.systems},
+        cells={key: made[key] for key in keys if key in made},
         by_id=by_id,
         unreadable=_unreadable(cells, by_id),
     )
+    if study.single_outputs and (lacking := too_few_outputs(study, shown_files(study.outputs.files), outputs)):
+        raise StudyError(*lacking)
+    return outputs
 
 
 def _read_cells(study: Study) -> Cells:
@@ -153,7 +172,7 @@ def _made(study: Study, cells: Cells) -> tuple[dict[Key, tuple[Output, ...]], li
             text, image = cleaned(raw.value), None
             if study.outputs.kind == "image" and text:
                 image = raw.row.file.parent / text
-                problems += _unfit_image(raw, image)
+                problems += _unfit_image(raw, image, study.folder)
             samples.append(
                 Output(
                     item_id=item_id,
@@ -167,19 +186,25 @@ def _made(study: Study, cells: Cells) -> tuple[dict[Key, tuple[Output, ...]], li
     return made, some(problems, "images that cannot be shown")
 
 
-def _unfit_image(raw: RawOutput, image: Path) -> Iterator[str]:
+def _unfit_image(raw: RawOutput, image: Path, folder: Path | None) -> Iterator[str]:
+    found = Path(os.path.realpath(image))
+    inside = any(found.is_relative_to(place) for place in (raw.row.file.parent, folder) if place is not None)
+    if Path(raw.value).is_absolute() or not inside:
+        wanted = "an image in the study's folder, its path relative to the outputs file"
+        yield f"{raw.place}: expected {wanted}, found {shown(raw.value)}; copy the image there"
+        return
     try:
         with image.open("rb") as file:
             fits = is_image(file.read(16))
     except FileNotFoundError:
         do = "paths are relative to the outputs file"
-        yield f"{raw.place}: wanted an image, got {shown(raw.value)}, no such file; {do}"
+        yield f"{raw.place}: expected an image, found {shown(raw.value)}, no such file; {do}"
     except OSError as error:
-        yield f"{raw.place}: wanted an image, got {shown(raw.value)}: {error.strerror}"
+        yield f"{raw.place}: expected an image, found {shown(raw.value)}: {error.strerror}"
     else:
         if not fits:
             wanted = "a PNG, JPEG, GIF or WebP image"
-            yield f"{raw.place}: wanted {wanted}, got {shown(raw.value)}, which is none; convert it"
+            yield f"{raw.place}: expected {wanted}, found {shown(raw.value)}, which is none; convert it"
 
 
 def _filtered(
@@ -204,7 +229,7 @@ def _failures(study: Study, item: Item, made: dict[Key, tuple[Output, ...]]) -> 
             texts = [
                 (f"output of {one.id}", output.text or "")
                 for one in study.systems
-                for output in made[item.item_id, one.id]
+                for output in made.get((item.item_id, one.id), ())
             ]
         for name, text in texts:
             for rule, evidence in failures(condition, text):
@@ -216,18 +241,18 @@ def _empty(study: Study, items: Sequence[Item], made: dict[Key, tuple[Output, ..
     for item in items:
         if item.text is not None and not item.text.strip():
             lines.append(
-                f"{cells.first[item.item_id].place}: wanted the text of item {shown(item.item_id)}, got nothing; "
+                f"{cells.first[item.item_id].place}: expected the text of item {shown(item.item_id)}, found nothing; "
                 f"fill it in, or {EMPTY_ADVICE.format(field='item_text')}"
             )
         for one in study.systems:
             key = (item.item_id, one.id)
-            for raw, output in zip(cells.outputs[key], made[key], strict=True):
+            for raw, output in zip(cells.outputs.get(key, ()), made.get(key, ()), strict=True):
                 if study.outputs.kind == "image" and output.image is None:
                     do = "name its file or remove the item"
-                    lines.append(f"{raw.place}: wanted an image of {shown(one.id)}, got nothing; {do}")
+                    lines.append(f"{raw.place}: expected an image of {shown(one.id)}, found nothing; {do}")
                 if output.text is not None and not output.text.strip():
                     lines.append(
-                        f"{raw.place}: wanted an output of {shown(one.id)}, got an empty text; "
+                        f"{raw.place}: expected an output of {shown(one.id)}, found an empty text; "
                         f"fill it in, or {EMPTY_ADVICE.format(field='output')}"
                     )
     return some(lines, "empty texts")

@@ -79,6 +79,28 @@ def cleaned(text: str) -> str:
     return _CONTROL.sub(REPLACEMENT, _LINE_END.sub("\n", text))
 
 
+def decoded(place: str, content: bytes) -> str:
+    """Return UTF-8 text, with or without a byte order mark.
+
+    Raises
+    ------
+    StudyError
+        Where it is no UTF-8, with the line; or if it looks like UTF-16.
+    """
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in content[:4]:
+        raise StudyError(
+            f"{place}: expected UTF-8, found UTF-16; save the file as UTF-8, or run "
+            "`iconv -f UTF-16 -t UTF-8 OLD > NEW`"
+        )
+    try:
+        return content.decode().removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise StudyError(
+            f"{place} line {line}: expected UTF-8, found the byte 0x{content[error.start]:02x}; save the file as UTF-8"
+        ) from error
+
+
 def read_rows(path: Path, columns: Sequence[str]) -> list[Row]:
     """Read the named columns of one output file.
 
@@ -102,10 +124,10 @@ def read_rows(path: Path, columns: Sequence[str]) -> list[Row]:
     place = shown_path(path)
     if path.suffix.lower() not in SUFFIXES:
         got = path.suffix or "no suffix"
-        raise StudyError(f"{place}: wanted a file ending in {', '.join(SUFFIXES)}, got {got}; convert it")
+        raise StudyError(f"{place}: expected a file ending in {', '.join(SUFFIXES)}, found {got}; convert it")
     if not os.path.isfile(path):  # unlike Path.is_file, it takes any name
         got = "a directory" if os.path.isdir(path) else "nothing"
-        raise StudyError(f"{place}: wanted a file, got {got}; check [outputs] files")
+        raise StudyError(f"{place}: expected a file, found {got}; check [outputs] files")
     try:
         if path.suffix.lower() == ".jsonl":
             rows, found = _read_jsonl(path, columns)
@@ -113,9 +135,9 @@ def read_rows(path: Path, columns: Sequence[str]) -> list[Row]:
             read = _read_csv if path.suffix.lower() == ".csv" else _read_parquet
             rows, found = read(path, columns)
     except OSError as error:
-        raise StudyError(f"{place}: wanted a readable file, got: {error}") from error
+        raise StudyError(f"{place}: expected a readable file, found: {error.strerror}") from error
     if not rows:
-        raise StudyError(f"{place}: wanted rows of outputs, got none; write the systems' outputs there")
+        raise StudyError(f"{place}: expected rows of outputs, found none; write the systems' outputs there")
     missing = [column for column in columns if column not in found]
     if missing:
         raise _missing_columns(path, missing, found)
@@ -129,7 +151,7 @@ def _missing_columns(path: Path, missing: Sequence[str], found: Sequence[str]) -
         hint = "the file seems to have another separator; save it with commas"
     wanted = ", ".join(f'"{name}"' for name in missing)
     return StudyError(
-        f"{shown_path(path)}: wanted column{'s' * (len(missing) > 1)} {wanted}, got columns {listed}; {hint}"
+        f"{shown_path(path)}: expected column{'s' * (len(missing) > 1)} {wanted}, found columns {listed}; {hint}"
     )
 
 
@@ -150,22 +172,20 @@ def _read_jsonl(path: Path, columns: Sequence[str]) -> tuple[list[Row], list[str
     problems: list[str] = []
     found: dict[str, None] = {}
     name = shown_path(path)
-    content = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
-    for number, line in enumerate(content.split(b"\n"), start=1):
+    for number, line in enumerate(decoded(name, path.read_bytes()).split("\n"), start=1):
         if not line.strip():
             continue
         place = f"{name} line {number}"
         try:
-            entry = decoder.decode(line.decode().strip(" \t\r"))
-        except UnicodeDecodeError as error:
-            problems.append(f"{place}: wanted UTF-8, got the byte 0x{line[error.start]:02x}; save the file as UTF-8")
-            continue
+            entry = decoder.decode(line.strip(" \t\r"))
         except (ValueError, RecursionError) as error:
-            problems.append(f"{place}: wanted one JSON object, got a mistake: {str(error)[:120]}; put the line right")
+            problems.append(
+                f"{place}: expected one JSON object, found a mistake: {str(error)[:120]}; put the line right"
+            )
             continue
         if not isinstance(entry, dict):
             problems.append(
-                f'{place}: wanted one JSON object such as {{"item_id": "1"}}, got another value; put it right'
+                f'{place}: expected one JSON object such as {{"item_id": "1"}}, found another value; put it right'
             )
             continue
         found.update(dict.fromkeys(entry))
@@ -184,7 +204,7 @@ def _not_text(place: str, values: dict[str, Any]) -> Iterator[str]:
     for column, value in values.items():
         if not (value is None or isinstance(value, str)):
             kind = {bool: "true or false", list: "a list", dict: "an object"}[type(value)]
-            yield f'{place}: "{column}": wanted text, got {kind}; write it as text in quotes'
+            yield f'{place}: "{column}": expected text, found {kind}; write it as text in quotes'
 
 
 def _csv_mistake(place: str, text: str, told: str) -> str:
@@ -196,37 +216,30 @@ def _csv_mistake(place: str, text: str, told: str) -> str:
             columns = columns or len(values)
             if len(values) > columns:
                 return (
-                    f"{place} line {start}: wanted {columns} values, as many as columns, got {len(values)}; "
+                    f"{place} line {start}: expected {columns} values, as many as columns, found {len(values)}; "
                     'put texts with commas in quotes ("...")'
                 )
             start = lines.line_num + 1
     except csv.Error as error:
-        return f"{place} line {start}: wanted CSV, got a mistake: {error}; close the quotes, double those in a text"
+        return f"{place} line {start}: expected CSV, found a mistake: {error}; close the quotes, double those in a text"
     if not text.strip():
-        return f"{place}: wanted a header and rows of outputs, got an empty file; write the systems' outputs there"
-    return f"{place}: wanted CSV, got a mistake: {told.splitlines()[0][:160]}; put it right"
+        return f"{place}: expected a header and rows of outputs, found an empty file; write the systems' outputs there"
+    return f"{place}: expected CSV, found a mistake: {told.splitlines()[0][:160]}; put it right"
 
 
 def _read_csv(path: Path, columns: Sequence[str]) -> tuple[list[Row], list[str]]:
     place = shown_path(path)
-    content = path.read_bytes()
-    try:
-        content.decode()
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise StudyError(
-            f"{place} line {line}: wanted UTF-8, got the byte 0x{content[error.start]:02x}; save the file as UTF-8"
-        ) from error
+    text = decoded(place, path.read_bytes())
     try:
         # Everything is text: an inferred type would turn the id "001" into 1. The header is read as a
         # row, because polars renames a header that stands twice.
-        frame = pl.read_csv(content, infer_schema=False, has_header=False)
+        frame = pl.read_csv(text.encode(), infer_schema=False, has_header=False)
     except pl.exceptions.PolarsError as error:
-        raise StudyError(_csv_mistake(place, content.decode(), str(error))) from error
+        raise StudyError(_csv_mistake(place, text, str(error))) from error
     header = [str(name or "") for name in frame.row(0)] if frame.height else []
     twice = sorted({name for name in header if name and header.count(name) > 1})
     if twice:
-        raise StudyError(f"{place}: wanted each column once, got {', '.join(twice)} twice; rename one")
+        raise StudyError(f"{place}: expected each column once, found {', '.join(twice)} twice; rename one")
     present = [column for column in columns if column in header]
     series = [frame.to_series(header.index(column)).to_list()[1:] for column in present]
     rows = [
@@ -244,10 +257,10 @@ def _read_parquet(path: Path, columns: Sequence[str]) -> tuple[list[Row], list[s
         frame = pl.read_parquet(path, columns=present, glob=False)
     except pl.exceptions.PolarsError as error:
         raise StudyError(
-            f"{place}: wanted Parquet, got a mistake: {str(error).splitlines()[0][:160]}; put it right"
+            f"{place}: expected Parquet, found a mistake: {str(error).splitlines()[0][:160]}; put it right"
         ) from error
     problems = [
-        f'{place}: column "{name}": wanted text or numbers, got {kind}; write it as text'
+        f'{place}: column "{name}": expected text or numbers, found {kind}; write it as text'
         for name, kind in frame.schema.items()
         if not (kind.is_numeric() or kind in (pl.String, pl.Categorical, pl.Enum, pl.Null))
     ]

@@ -8,9 +8,9 @@ from typing import get_args
 
 from spa.study.findings import Finding, find, repeated, unfit_system
 from spa.study.mistakes import nearest, shown
-from spa.study.study import OVERALL, Criterion, Elicitation, Study
+from spa.study.study import OVERALL, Criterion, Elicitation, RatingTable, Study, Words
 
-RATINGS: tuple[Elicitation, ...] = ("likert", "continuous", "categories")
+RATINGS: tuple[RatingTable, ...] = get_args(RatingTable)
 
 
 def question_checks(study: Study) -> Iterator[Finding]:
@@ -20,6 +20,9 @@ def question_checks(study: Study) -> Iterator[Finding]:
         yield from _asked(study, table)
     yield from _one_rating_each(study)
     yield from _shown_outputs(study)
+    yield from _pages(study)
+    yield from _single_outputs(study)
+    yield from _hidden_item_text(study)
     yield from _identical_pairs(study)
     yield from _references(study)
     yield from _answers(study)
@@ -28,7 +31,12 @@ def question_checks(study: Study) -> Iterator[Finding]:
 
 
 def items_read(study: Study) -> int:
-    """Return how many items one annotator meets, which is how many the study must have at least."""
+    """Return how many items one annotator meets, which is how many the study must have at least.
+
+    Where single outputs are dealt, that is as many as if all systems answered them.
+    """
+    if study.single_outputs:
+        return max(1, study.design.outputs // max(1, len(study.compared)))
     if study.spa is None:
         return study.design.items
     if study.spa.exposure_study is not None:
@@ -106,14 +114,67 @@ def _one_rating_each(study: Study) -> Iterator[Finding]:
 
 
 def _shown_outputs(study: Study) -> Iterator[Finding]:
-    most = items_read(study)
+    most, single = items_read(study), study.single_outputs
     where = "[design] items" if study.spa is None else "[spa] exposure"
     for table in (*RATINGS, "choices"):
         section = getattr(study, table)
-        if section is not None and isinstance(section.outputs, int) and section.outputs > most:
+        if section is not None and isinstance(section.outputs, int) and section.outputs > most and not single:
             do = f'write "all" or raise {where}'
             wanted = f"at most the {most} items that an annotator reads"
-            yield find(f"[{table}] outputs", wanted, str(section.outputs), do, "spa", "design")
+            yield find(f"[{table}] outputs", wanted, str(section.outputs), do, "spa", "design", "systems")
+
+
+def _pages(study: Study) -> Iterator[Finding]:
+    for table in study.rating_tables:
+        section = getattr(study, table)
+        host = section.same_page_as
+        if host is None:
+            continue
+        place = f"[{table}] same_page_as"
+        if host == table or getattr(study, host) is None or getattr(study, host).same_page_as is not None:
+            do = "name another rating section, or remove the key"
+            yield find(place, "a rating section with pages of its own", shown(host), do, host)
+        for key in ("pages", "outputs", "order"):
+            if key in section.model_fields_set:
+                yield find(f"[{table}] {key}", f"none beside same_page_as, as [{host}] says it", "one", "remove it")
+
+
+def _single_outputs(study: Study) -> Iterator[Finding]:
+    if not study.single_outputs:
+        if "outputs" in study.design.model_fields_set:
+            wanted = 'pages = "output" in every rating section, no [spa] and no [choices]'
+            do = "put these right, or remove the key and say how many items"
+            yield find("[design] outputs", wanted, "another design", do, *RATINGS, "spa", "choices")
+        return
+    if "items" in study.design.model_fields_set:
+        wanted = 'outputs (how many outputs an annotator rates, as pages = "output")'
+        yield find("[design] items", wanted, "items", "write outputs instead", *RATINGS)
+    for table in study.rating_tables:
+        section = getattr(study, table)
+        if "outputs" in section.model_fields_set and section.outputs != "all":
+            do = "remove it and say how many in [design] outputs"
+            yield find(f"[{table}] outputs", '"all", as pages = "output"', shown(section.outputs), do)
+
+
+def _hidden_item_text(study: Study) -> Iterator[Finding]:
+    hiding = [
+        f"[{table}]" for table in (*RATINGS, "choices") if not getattr(getattr(study, table), "show_item_text", 1)
+    ]
+    for criterion in study.criteria:
+        place = f"[[criteria]] {criterion.id}"
+        if criterion.show_item_text is not False:
+            continue
+        hiding.append(place)
+        if criterion.against_source or criterion.mark_differences:
+            key = "against_source" if criterion.against_source else "mark_differences"
+            yield find(f"{place}, show_item_text", f"true beside {key}", "false", "remove one of them")
+        if criterion.id in study.asked("spa"):
+            wanted = "none for a criterion of [spa], where the item text is read with the outputs"
+            yield find(f"{place}, show_item_text", wanted, "false", "remove it, or the criterion from [spa]", "spa")
+    if study.outputs.item_text is None:
+        for place in hiding:
+            do = "remove the key, or name the column in [outputs] item_text"
+            yield find(f"{place}, show_item_text", "an item text to leave out", "none", do, "outputs")
 
 
 def _identical_pairs(study: Study) -> Iterator[Finding]:
@@ -159,7 +220,8 @@ def _answers(study: Study) -> Iterator[Finding]:
 
 
 def _words(study: Study) -> Iterator[Finding]:
-    for name, words in (("instructions", study.instructions), ("consent", study.consent)):
+    for name in ("instructions", "consent", "debriefing"):
+        words: Words = getattr(study, name)
         if words.text is not None and not words.text.strip():
             yield find(f"[{name}] text", "words", "nothing to read", "write some or remove the key")
 

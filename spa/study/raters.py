@@ -6,6 +6,8 @@ set anew; a grid is every combination of the values that it lists.
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -13,12 +15,44 @@ from hashlib import sha256
 from itertools import product
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
 
 from spa.study.section import Ident, Section, Text
 
 ADDED = ("explain", "guidelines", "reference", "persona")  # keys that let a rater read more than people do
+OWN_KEYS = (  # of a request's body, which keys of the rater decide about
+    *("model", "messages", "input", "stream", "n", "store", "temperature", "top_p", "seed", "logprobs", "top_logprobs"),
+    *("max_tokens", "max_completion_tokens", "max_output_tokens", "response_format", "text", "include"),
+    *("reasoning_effort", "reasoning"),
+)
+SECRET = re.compile(r"auth|key|token|secret|cookie|password|signature", re.IGNORECASE)  # in the name of a header
+FROM_ENVIRONMENT = re.compile(r"env:([A-Za-z_][A-Za-z0-9_]*)")
+
+
+class Body(dict[str, Any]):
+    """A table that can be hashed, as the rest of a way can; nobody changes it."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        """Hash what it holds."""
+        return hash(json.dumps(self))
+
+
+def _as_body(table: dict[str, Any]) -> Body:
+    try:
+        return Body(json.loads(json.dumps(table, sort_keys=True)))
+    except TypeError as error:  # a date
+        raise ValueError("expected values that JSON has") from error
+
+
+# For all criteria, or a table by criterion, kept as pairs so that a way can be hashed.
+Guidelines = Text | tuple[tuple[Ident, Text], ...]
 Temperature = Annotated[float, Field(ge=0, le=2)]
+Tokens = Annotated[int, Field(ge=1)]
+Reading = Literal["strict", "first_number", "paper"]
+
+
+def _pairs(given: object) -> object:
+    return tuple(given.items()) if isinstance(given, dict) else given
 
 
 class Way(Section):
@@ -27,17 +61,26 @@ class Way(Section):
     temperature: Temperature | None = None
     top_p: Annotated[float, Field(gt=0, le=1)] | None = None
     seed: Annotated[int, Field(ge=0)] | None = None
-    max_tokens: Annotated[int, Field(ge=1)] | None = None
+    max_tokens: Tokens | None = None
+    max_completion_tokens: Tokens | None = None  # the same limit, sent under this name
+    reasoning_effort: Text | None = None
+    extra_body: Annotated[dict[str, Any], AfterValidator(_as_body)] | None = None  # what else a request says
     readout: Literal["verbalised", "logit"] = "verbalised"  # what it says, or the probabilities of the answers
+    min_mass: Annotated[float, Field(ge=0, le=1)] = 0.5  # of probabilities: least chance that a reply begins with one
     conversation: Literal["form", "page", "question"] = "form"  # one message; a page at a time; each question alone
     answer_format: Literal["schema", "json", "text"] = "schema"  # JSON enforced, JSON asked for, or free text
-    reading: Literal["strict", "first_number"] = "strict"  # of free text
+    reading: Reading = "strict"  # of free text
     attempts: Annotated[int, Field(ge=1, le=10)] = 2  # how often an unreadable answer is asked for
     repeats: Annotated[int, Field(ge=1, le=1000)] = 1  # answers to the same form, each asked afresh
     persona: Text | None = None
     explain: Literal["no", "before", "after"] = "no"  # an explanation of each rating, before or after it
-    guidelines: Text | None = None
+    guidelines: Annotated[Guidelines | None, BeforeValidator(_pairs)] = None
     reference: Ident | None = None  # a system whose output is shown for orientation
+
+    @property
+    def limit(self) -> int | None:
+        """The most tokens in an answer; ``None`` where the endpoint decides."""
+        return self.max_completion_tokens or self.max_tokens
 
 
 class Variant(Way):
@@ -54,6 +97,8 @@ class Rater(Way):
     provider: Literal["chat", "responses", "batch", "local"] = "chat"
     base_url: Annotated[str, StringConstraints(pattern=r"^https?://")] | None = None
     api_key_env: Text = "OPENAI_API_KEY"  # name of the environment variable, never the key
+    headers: dict[str, str] = Field(default_factory=dict)  # of every request; "env:NAME" is looked up when it is sent
+    query: dict[str, str] = Field(default_factory=dict)  # after the "?" of the address; the same
     concurrency: Annotated[int, Field(ge=1, le=1000)] = 8  # most requests under way at once
     budget: Annotated[float, Field(gt=0)] | None = None  # stop before this much is spent, in the prices' currency
     variants: tuple[Variant, ...] = ()
@@ -85,13 +130,22 @@ class AskedWay:
 
     @property
     def fingerprint(self) -> str:
-        """Hash of everything that may change an answer; repeats, attempts and addresses do not."""
-        return _fingerprint(self.rater.model, self.way)
+        """Hash of everything that may change an answer; repeats, attempts, addresses and the token limit do not."""
+        return self.fingerprint_with(None)
+
+    def fingerprint_with(self, max_tokens: int | None) -> str:
+        """Hash the same with a limit, as visits were marked when the limit still counted."""
+        return _fingerprint(self.rater.model, self.way, max_tokens)
+
+
+LATER = ("reasoning_effort", "extra_body", "min_mass")  # keys that count in a fingerprint where they are set
 
 
 @lru_cache(maxsize=1024)  # it is asked for with every visit
-def _fingerprint(model: str, way: Way) -> str:
-    kept = way.model_dump_json(exclude={"repeats", "attempts"})
+def _fingerprint(model: str, way: Way, max_tokens: int | None) -> str:
+    later = {key for key in LATER if getattr(way, key) == getattr(Way(), key)}  # unknown to old stores
+    left_out = {"repeats", "attempts", "max_completion_tokens", *later}
+    kept = way.model_copy(update={"max_tokens": max_tokens}).model_dump_json(exclude=left_out)
     return sha256(f"{model}\n{kept}".encode()).hexdigest()[:16]
 
 
@@ -104,7 +158,7 @@ def asked_ways(rater: Rater) -> tuple[AskedWay, ...]:
         If the grid names an unknown key, or a value that its key does not take.
     """
     variants = [*rater.variants, *_of_grid(rater)]
-    own = Way(**{key: getattr(rater, key) for key in Way.model_fields})
+    own = Way().model_copy(update={key: getattr(rater, key) for key in Way.model_fields})
     if not variants:
         return (AskedWay(rater=rater, variant=None, way=own),)
     changed = ({key: getattr(one, key) for key in one.model_fields_set - {"id"}} for one in variants)

@@ -15,19 +15,19 @@ import numpy as np
 
 from spa.errors import StudyError
 from spa.study.assignment import (
+    RATED_BY,
     Assignment,
     BlindingKey,
     Block,
     ChoicePair,
     Comparison,
-    RatedBy,
     RatedOutput,
     ShownOutput,
 )
-from spa.study.decks import Deck, draw_order
-from spa.study.outputs import Outputs
+from spa.study.decks import Deck, SpreadDeck, draw_order
+from spa.study.outputs import Output, Outputs, too_few_outputs
 from spa.study.question_checks import items_read
-from spa.study.study import RatingSection, Study
+from spa.study.study import RatingSection, RatingTable, Study
 
 
 def study_rng(seed: int) -> np.random.Generator:
@@ -50,14 +50,16 @@ def sample_assignments(
     sample of an item and system. Within each run of k assignments (k labels) every system bears every label once;
     columns stand in label order, so positions are balanced too. In an exposure study both systems bear every
     label, and are first at every exposure, equally often in each run of :func:`exposure_run` assignments.
-    Each pair's first direction, and the first side of its choices, is balanced to within one.
+    Each pair's first direction, and the first side of its choices, is balanced to within one. Where single outputs
+    are dealt, every output is shown equally often to within one, each under a label of its own, and an assignment
+    holds outputs of each system by its share.
 
     Parameters
     ----------
     study : Study
         Its ``design`` says what is counterbalanced and what is fixed.
     outputs : Outputs
-        Every compared system answers every item.
+        Every compared system answers every item, unless single outputs are dealt.
     count : int
         How many assignments, 0 or more. The first ones are the same for any count.
     rng : numpy.random.Generator
@@ -66,7 +68,7 @@ def sample_assignments(
     Raises
     ------
     StudyError
-        If there are fewer items than one assignment shows, or choices have no common item.
+        If there are fewer items, or outputs, than one assignment shows, or choices have no common item.
     """
     if count < 0:
         raise ValueError(f"count must be 0 or more, got {count}")
@@ -101,7 +103,9 @@ def label_name(position: int) -> str:
 def _check_drawable(study: Study, outputs: Outputs) -> None:
     problems = []
     needed = items_read(study)
-    if needed > len(outputs.items):
+    if study.single_outputs:
+        problems += too_few_outputs(study, f"study {study.id!r}", outputs)
+    elif needed > len(outputs.items):
         problems.append(
             f"study {study.id!r}: one assignment shows {needed} different items, got {len(outputs.items)}; "
             "add items, or lower the exposure"
@@ -123,6 +127,10 @@ class _Sampler:
         self.study = study
         self.rng = rng
         self.items = Deck([item.item_id for item in outputs.items], rng)
+        self.single: Deck[Output] | None = None
+        if study.single_outputs:
+            cards = list(outputs.of_compared(study))
+            self.single = SpreadDeck(cards, [card.system for card in cards], rng)
         self.samples: dict[tuple[str, str], Deck[int]] = {}
         self.outputs = outputs
         exposure_study = study.spa.exposure_study if study.spa is not None else None
@@ -145,6 +153,8 @@ class _Sampler:
 
     def draw(self, number: int) -> tuple[Assignment, BlindingKey]:
         assignment_id = f"a{number + 1:05d}"
+        if self.single is not None:
+            return self._single_outputs(assignment_id, number, self.single.deal(self.study.design.outputs))
         places = self._block_order(number)
         orders = self._orders(number)
         systems: dict[str, str] = {}
@@ -170,6 +180,27 @@ class _Sampler:
                 assignment_id=assignment_id,
                 systems=systems,
                 blocks={label: index for index, column in enumerate(columns) for label in column},
+            ),
+        )
+
+    def _single_outputs(self, assignment_id: str, number: int, hand: list[Output]) -> tuple[Assignment, BlindingKey]:
+        """Return outputs in random order, each under a label of its own: labels tell of no system."""
+        cards = [hand[card] for card in draw_order(len(hand), self.rng)]
+        if any(getattr(self.study, table).order == "blocked" for table in self.study.rating_tables):
+            first = number % len(self.systems)  # each system comes first equally often
+            turn = {system: place for place, system in enumerate((*self.systems[first:], *self.systems[:first]))}
+            cards.sort(key=lambda card: turn[card.system])
+        dealt = {label_name(place): card for place, card in enumerate(cards)}
+        shown = tuple(
+            ShownOutput(label=label, item_id=output.item_id, sample=output.sample) for label, output in dealt.items()
+        )
+        block = Block(exposure=1, labels=tuple(dealt), shown=shown)
+        return (
+            Assignment(assignment_id=assignment_id, number=number, blocks=(block,), rated=self._rated((block,))),
+            BlindingKey(
+                assignment_id=assignment_id,
+                systems={label: output.system for label, output in dealt.items()},
+                blocks=dict.fromkeys(dealt, 0),
             ),
         )
 
@@ -236,19 +267,28 @@ class _Sampler:
         return tuple(comparisons)
 
     def _rated(self, blocks: tuple[Block, ...]) -> tuple[RatedOutput, ...]:
-        sections: tuple[tuple[RatedBy, RatingSection | None], ...] = (
-            ("likert", self.study.likert),
-            ("continuous", self.study.continuous),
-            ("category", self.study.categories),
-        )
-        return tuple(
-            RatedOutput(elicitation=elicitation, output=output)
-            for elicitation, section in sections
-            if section is not None
-            for block in blocks
-            for row in self._rows(section.outputs, block)
-            for output in row
-        )
+        drawn: dict[RatingTable, list[ShownOutput]] = {}  # once for all sections on the same pages
+        rated: list[RatedOutput] = []
+        for elicitation, table in RATED_BY.items():
+            if table not in self.study.rating_tables:
+                continue
+            host = self.study.page_table(table)
+            if host not in drawn:
+                section: RatingSection = getattr(self.study, host)
+                wanted = "all" if self.single is not None else section.outputs
+                shown = [output for block in blocks for row in self._rows(wanted, block) for output in row]
+                drawn[host] = shown if self.single is not None else self._ordered(section, shown)
+            rated += [RatedOutput(elicitation=elicitation, output=output) for output in drawn[host]]
+        return tuple(rated)
+
+    def _ordered(self, section: RatingSection, outputs: list[ShownOutput]) -> list[ShownOutput]:
+        """Return outputs in the order rated; by label, blocked ones are as balanced as labels are."""
+        if section.order == "mixed":
+            return [outputs[place] for place in draw_order(len(outputs), self.rng)]
+        if section.order == "blocked":
+            labels = list(dict.fromkeys(output.label for output in outputs))
+            return sorted(outputs, key=lambda output: labels.index(output.label))
+        return outputs
 
     def _rows(self, wanted: str | int, block: Block) -> list[tuple[ShownOutput, ...]]:
         """Return the rows of a block that are judged one by one, in the order of the page."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
 NOTHING = ("NaN", "nan", "NA")  # what other programs write into an empty cell; a table read again has nothing there
 
@@ -21,6 +21,11 @@ Ident = Annotated[
     AfterValidator(_something),
 ]
 Text = Annotated[str, StringConstraints(min_length=1)]
+
+
+def added(default: Any) -> Any:
+    """Return the field of a later key: unset it stands in no fingerprint, so that stores built before stay valid."""
+    return Field(default, exclude_if=lambda value: bool(value == default))
 
 
 class Section(BaseModel):

@@ -11,15 +11,17 @@ from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import Field, StringConstraints
+from pydantic import Field, PrivateAttr, StringConstraints
 
 from spa.study.raters import Rater
-from spa.study.section import Ident, Section, Text
+from spa.study.section import Ident, Section, Text, added
 
 OVERALL = "overall"  # the criterion that asks for the preference as a whole; never computed
 Elicitation = Literal["spa", "likert", "continuous", "categories", "choices"]  # the tables that ask
+Amount = Annotated[Decimal, Field(ge=0, le=1_000_000)]  # of money, in major units
+RatingTable = Literal["likert", "continuous", "categories"]  # those that rate single outputs
 Balance = Literal["counterbalanced", "fixed"]
 Shown = Literal["first", "all"] | Annotated[int, Field(ge=1)]
 
@@ -76,7 +78,9 @@ class Criterion(Section):
     options: tuple[Option, ...] = ()  # count or category answers with their scores: asked in [categories]
     lower_is_better: bool = False
     against_source: bool = False  # asked with the item text beside the output
+    show_item_text: bool | None = added(None)  # None: as its section says, or true where it is compared with the text
     mark_differences: bool = False  # words that differ from the item text are marked
+    guidelines: Text | None = added(None)  # what the answers mean, with examples; Markdown, shown where first asked
     reason: bool = False  # after a rating of one output, why, in the annotator's own words; may stay empty
 
 
@@ -111,7 +115,11 @@ class RatingSection(Section):
     """What every way of rating one output has in common."""
 
     outputs: Shown = "first"  # rated: the first item shown, all items, or k at random
-    pages: Literal["item", "one"] = "item"
+    pages: Literal["output", "item", "system", "one"] = "item"  # what a page holds
+    same_page_as: RatingTable | None = added(None)  # asked on the pages of that section, about the same outputs
+    show_item_text: bool = added(True)  # of criteria that do not say it themselves, and of the overall question
+    order: Literal["item", "blocked", "mixed"] = added("item")  # all outputs of an item, then of the next; all of a
+    # system, then of the next; or drawn for each assignment
     criteria: tuple[Ident, ...] | None = None
 
 
@@ -145,6 +153,7 @@ class Choices(Section):
 
     ties: bool = True
     outputs: Shown = "all"
+    show_item_text: bool = added(True)  # as in a rating section
     comparisons: Literal["all", "chain", "baseline"] | tuple[tuple[Ident, Ident], ...] | None = None  # None: [spa]'s
     baseline: Ident | None = None
     criteria: tuple[Ident, ...] | None = None
@@ -158,6 +167,7 @@ class Design(Section):
     question_order: Balance = "counterbalanced"
     directions: Balance = "counterbalanced"  # which direction of a pair comes first (or alone)
     items: Annotated[int, Field(ge=1)] = 5  # items an annotator; used only where there is no [spa]
+    outputs: Annotated[int, Field(ge=1)] = added(10)  # outputs an annotator, where single outputs are dealt
 
 
 class Screening(Section):
@@ -176,6 +186,15 @@ class AttentionCheck(Section):
     question: Text
     options: Annotated[tuple[Text, ...], Field(min_length=2)]
     expected: Text
+
+
+class InterviewQuestion(Section):
+    """A question that people answer in their own words, after everything else or before it."""
+
+    id: Ident
+    question: Text
+    required: bool = False
+    first: bool = False  # asked before the instructions, not on the last page
 
 
 class Words(Section):
@@ -199,11 +218,15 @@ class People(Section):
     """How many annotators are wanted, who may come how often, and what a completed submission is paid (major units)."""
 
     annotators: Annotated[int, Field(ge=1, le=1_000_000)] = 30
-    pay: Annotated[Decimal, Field(ge=0)] | None = None
+    pay: Amount | None = None
+    minimum_hourly_pay: Amount | None = None  # warned below it; None: Prolific's, where known
     currency: Annotated[str, StringConstraints(pattern=r"^[A-Z]{3}$")] = "USD"
-    minutes: Annotated[float, Field(gt=0)] | None = None  # estimate shown; reckoned from the words where absent
+    minutes: Annotated[float, Field(ge=0.01, le=100_000)] | None = (
+        None  # estimate shown; reckoned from the words where absent
+    )
     completion_code: Text | None = None  # a random one a person where absent
     completion_url: Annotated[str, StringConstraints(pattern=r"^https?://")] | None = None
+    links_only: bool = False  # whether the open link is closed, and only personal links and platforms lead in
     per_assignment: Annotated[int, Field(ge=1)] = 1  # how many people answer each assignment
     minutes_allowed: Annotated[float, Field(gt=0)] | None = None  # then the place goes to somebody else
     repeat: bool = False  # whether the same person may take part again
@@ -227,6 +250,7 @@ class Analysis(Section):
     family: Literal["criterion", "all"] = "criterion"
     correction: Literal["holm", "bh"] = "holm"  # Holm, or Benjamini-Hochberg (false discovery rate)
     unit: Literal["auto", "annotator", "item"] = "auto"
+    rating_test: Literal["auto", "welch"] = "auto"  # paired where items are shared, or Welch's t in any case
     max_failed_checks: Annotated[int, Field(ge=0)] = 0
     repeat_submissions: Literal["exclude", "first"] = "exclude"
     extra_answers: Literal["exclude", "keep"] = "exclude"  # came when the place was somebody else's
@@ -245,6 +269,7 @@ class Study(Section):
     title: Text
     language: Annotated[str, StringConstraints(pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]+)*$")] = "en"
     seed: Annotated[int, Field(ge=0)] = 0
+    allowed_names: tuple[Text, ...] = ()  # ids and names of systems that annotators may read
     outputs: OutputFiles
     systems: Annotated[tuple[System, ...], Field(min_length=1)]  # one only where nothing is compared
     criteria: tuple[Criterion, ...] = ()
@@ -256,14 +281,22 @@ class Study(Section):
     design: Design = Design()
     instructions: Words = Words()  # the locale's preset where empty
     consent: Words = Words()  # no consent page where empty
+    debriefing: Words = added(Words())  # told to people when their answers are complete
     screening: tuple[Screening, ...] = ()
     attention_checks: tuple[AttentionCheck, ...] = ()
+    interview: tuple[InterviewQuestion, ...] = added(())
     texts: dict[str, str] = Field(default_factory=dict)  # replaces texts of the locale, by key
     people: People = People()
     raters: tuple[Rater, ...] = ()
     analysis: Analysis = Analysis()
     prolific: dict[str, Any] = Field(default_factory=dict)  # read and checked by the bridges of these names
     mturk: dict[str, Any] = Field(default_factory=dict)
+    _folder: Path | None = PrivateAttr(None)
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder of the study file; None for a study that was read from none."""
+        return self._folder
 
     @property
     def bridges(self) -> Mapping[str, Mapping[str, Any]]:
@@ -274,6 +307,33 @@ class Study(Section):
     def compared(self) -> tuple[System, ...]:
         """Systems that annotators compare, in the order of the study file."""
         return tuple(system for system in self.systems if system.role != "reference")
+
+    @property
+    def single_outputs(self) -> bool:
+        """Whether annotators are dealt single outputs, instead of items with the outputs of all systems."""
+        pages = [getattr(self, self.page_table(table)).pages for table in self.rating_tables]
+        return self.spa is None and self.choices is None and bool(pages) and set(pages) == {"output"}
+
+    @property
+    def rating_tables(self) -> tuple[RatingTable, ...]:
+        """The rating sections that there are."""
+        tables: tuple[RatingTable, ...] = get_args(RatingTable)
+        return tuple(table for table in tables if getattr(self, table) is not None)
+
+    def page_table(self, table: RatingTable) -> RatingTable:
+        """Return the rating section on whose pages one asks: it says what a page holds and which outputs are rated."""
+        named: RatingTable | None = getattr(self, table).same_page_as
+        return table if named is None or getattr(self, named) is None else named
+
+    def shows_item_text(self, table: Elicitation, criterion_id: str) -> bool:
+        """Tell whether the item text stands beside the output where a section asks about a criterion."""
+        section = getattr(self, table)
+        by_section = not isinstance(section, RatingSection | Choices) or section.show_item_text
+        for one in self.criteria:
+            if one.id == criterion_id:
+                compared = one.against_source or one.mark_differences
+                return by_section or compared if one.show_item_text is None else one.show_item_text
+        return by_section
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:

@@ -56,8 +56,10 @@ def results(frames: dict[str, pl.DataFrame]) -> dict[str, Any]:
     return results_of(frames)
 
 
-def row_of(results: dict[str, Any], a: str, level: str = "overall", method: str = "kendall") -> dict[str, Any]:
-    rows = [row for row in results["correlations"] if (row["a"], row["level"], row["method"]) == (a, level, method)]
+def row_of(results: dict[str, Any], a: str, level: str = "overall", *, included: bool = False) -> dict[str, Any]:
+    wanted = (a, level, "kendall", included)
+    keys = ("a", "level", "method", "person_included")
+    rows = [row for row in results["correlations"] if tuple(row[key] for key in keys) == wanted]
     assert len(rows) == 1
     found: dict[str, Any] = rows[0]
     return found
@@ -69,7 +71,7 @@ def test_each_measure_and_person_has_a_row_on_every_level(results: dict[str, Any
     measures = ["ratings:good", "ratings:guess", "metrics:distance", "metrics:constant"]
     people = ["ratings:p1", "ratings:p2", "ratings:p3", "ratings:human"]
     assert list(dict.fromkeys(row["a"] for row in rows)) == [*measures, *people]
-    assert len(rows) == 8 * 4 * 3
+    assert len(rows) == 9 * 4 * 3  # the average of one person also with the mean of all
     assert {row["a"] for row in rows if row["upper_bound"]} == set(people)
 
 
@@ -88,6 +90,8 @@ def test_values_are_those_of_the_table(results: dict[str, Any], frames: dict[str
     each = [row_of(results, f"ratings:p{number}")["value"] for number in (1, 2, 3)]
     average = row_of(results, "ratings:human")
     assert (average["value"], average["n"], average["p_value"]) == (pytest.approx(np.mean(each)), 3, None)
+    within = [stats.kendalltau(wide[name], people).statistic for name in ("p1", "p2", "p3")]
+    assert row_of(results, "ratings:human", included=True)["value"] == pytest.approx(np.mean(within))
 
 
 def test_a_lower_is_better_metric_keeps_its_sign_and_a_constant_one_has_a_reason(results: dict[str, Any]) -> None:
@@ -180,7 +184,9 @@ def test_hanna_from_files(shared_data: Path, tmp_path: Path) -> None:
     reading = Reading(mapping={"rater": "annotator_id", "eval_prompt": "variant"}, llms=llms)
     paths = {"ratings": tmp_path / "ratings.csv", "metrics": tmp_path / "automatic_metrics.csv"}
     results = analyse(read_tables(paths, reading), Plan())
-    found = {(row["a"], row["criterion"], row["level"], row["method"]): row for row in results["correlations"]}
+    rows = [row for row in results["correlations"] if not row["person_included"]]
+    found = {(row["a"], row["criterion"], row["level"], row["method"]): row for row in rows}
+    assert len(found) == len(rows)
     assert len(found) == (20 + 72 + 3 + 1) * 3 * 4 * 3
     expected = json.loads((shared_data / "expected_visible.json").read_text())["hanna"]
     blocks = {f"metrics:{name}": block for name, block in expected["metric_vs_mean_human"].items()}
@@ -192,6 +198,11 @@ def test_hanna_from_files(shared_data: Path, tmp_path: Path) -> None:
         }
         for slot in ("human_1", "human_2", "human_3")
     }
+    for row in results["correlations"]:
+        if row["person_included"] and row["level"] in ("overall", "system"):  # the paper's upper bound
+            slots = expected["human_k_vs_mean_of_three"][row["criterion"]].values()
+            each = [slot["all_11_systems"][row["level"]][row["method"]]["r"] for slot in slots]
+            assert row["value"] == pytest.approx(sum(each) / 3, abs=1e-11)
     agreeing = 0
     for name, criteria in blocks.items():
         for criterion, block in criteria.items():

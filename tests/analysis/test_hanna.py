@@ -42,6 +42,16 @@ def test_each_llm_and_way_of_asking_is_a_group(results: dict[str, Any]) -> None:
     assert (human["group"], human["annotators"]) == ("human", 3)  # slots, not people
 
 
+def test_means_by_llm_and_prompt_are_those_of_all_ratings(results: dict[str, Any], shared_data: Path) -> None:
+    raw = pl.read_csv(shared_data / "hanna" / "ratings.csv").filter(pl.col("rater").is_in(LLMS))
+    wanted = raw.group_by("rater", "eval_prompt").agg(pl.col("score").mean()).rows()
+    rows = [row for row in results["ratings"]["by_variant"] if row["criterion"] is None]
+    assert {(row["rater"], row["variant"]): row["mean"] for row in rows} == {
+        (llm, str(way)): pytest.approx(mean, rel=1e-9) for llm, way, mean in wanted
+    }
+    assert {(row["unit"], row["n_units"]) for row in rows} == {("item", 96)}
+
+
 def test_every_pair_is_tested_over_the_96_prompts(results: dict[str, Any]) -> None:
     pairs = results["ratings"]["pairs"]
     assert len(pairs) == 21 * 3 * 55

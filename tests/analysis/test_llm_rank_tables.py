@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import tomllib
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +14,88 @@ import pytest
 from analysis import Plan, Reading, analyse, read_tables
 from analysis.llm_vs_people import rank_table
 from analysis.llm_vs_people.rank_tables import alphas_of_ranks
+from analysis.report.document import Table, every_block
+from analysis.report.llm_vs_people import llm_vs_people
+from analysis.report.words import count, number
+from tests.golden.papers import PRINTED
 
 
 @pytest.fixture(scope="module", params=["summarization", "simplification"])
-def found_and_expected(request: pytest.FixtureRequest, shared_data: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    path = shared_data / "sottana" / f"{request.param}_ratings.csv"
+def task(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def results(task: str, shared_data: Path) -> dict[str, Any]:
+    path = shared_data / "sottana" / f"{task}_ratings.csv"
     tables = read_tables({"ratings": path}, Reading(mapping={"rater": "annotator_id"}, llms=("gpt4",)))
-    expected = json.loads((shared_data / "expected_visible.json").read_text())["sottana"][request.param]
-    return analyse(tables, Plan())["llm_vs_people"], expected["per_criterion"]
+    return analyse(tables, Plan())
+
+
+@pytest.fixture(scope="module")
+def found_and_expected(task: str, results: dict[str, Any], shared_data: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    expected = json.loads((shared_data / "expected_visible.json").read_text())["sottana"][task]
+    return results["llm_vs_people"], expected["per_criterion"]
+
+
+def test_the_report_shows_every_value_that_the_paper_prints(task: str, results: dict[str, Any]) -> None:
+    """Tables 2, 6 and 7 of the paper, digit for digit, in the cells of the report."""
+    section = llm_vs_people(results)
+    assert section is not None
+    shown = {block.name: _cells(block) for block in every_block(section.blocks) if isinstance(block, Table)}
+    compared = Counter[str]()
+    for table in tomllib.loads(PRINTED.read_text())["table"]:
+        if table["path"][:2] != ["sottana", task]:
+            continue
+        criterion, quantity = table["path"][3:5]
+        for row, values in table["rows"].items():
+            for column, value in zip(table["columns"], values, strict=True):
+                about = column if criterion == "{column}" else criterion
+                text = _shown(shown, about, quantity, row, column)
+                assert text == (number(value, 2) if table["digits"] == 2 else count(value)), (
+                    table["path"],
+                    row,
+                    column,
+                )
+                compared[table["source"].split(",")[0]] += 1
+    assert (
+        compared
+        == {
+            "summarization": {"Table 2": 4 * (4 + 4 + 2), "Table 6": 4 * 4 * 4 * 2, "Table 7": 4 * (4 * 4 + 6)},
+            "simplification": {"Table 2": 3 * (4 + 4 + 2), "Table 6": 3 * 4 * 4 * 2, "Table 7": 3 * (4 * 4 + 6)},
+        }[task]
+    )
+
+
+RATERS = ("57e2b7c38e00270001b43aba", "5995e3cf9845ef00014de380", "61102f9292f5e6301b5bea45", "gpt4")
+
+
+def _cells(table: Table) -> dict[tuple[str, ...], str]:
+    heads = 1 if table.columns[0].title == "System" else 2
+    titles = [column.title for column in table.columns]
+    return {
+        (*(one.text for one in row[:heads]), title): one.text
+        for row in table.rows
+        for title, one in zip(titles[heads:], row[heads:], strict=True)
+    }
+
+
+def _shown(tables: dict[str, dict[tuple[str, ...], str]], criterion: str, quantity: str, row: str, column: str) -> str:
+    """Find what the report shows for a printed value."""
+    if quantity == "alpha_of_ranks":
+        name = {"interval_humans": "Alpha, people", "interval_humans_gpt4": "Alpha, people and gpt4"}[row]
+        return tables["ranks"][name, criterion]
+    if row == "alpha_of_ranks_pairwise_interval":
+        one, other = sorted(1 + RATERS.index(rater) for rater in column.split("|"))
+        return tables["ranks_by_rater"][criterion, "gold_reference", f"Alpha {one} and {other}"]
+    if quantity == "mean_human_rank" or column == criterion:
+        outer, _, inner = tables["ranks"][row, criterion].partition(" (")
+        return outer if quantity == "mean_human_rank" else inner.rstrip(")")
+    key = (criterion, row, f"{1 + RATERS.index(column)}: {column}")
+    if quantity == "rank":
+        return tables["ranks_by_rater"][key]
+    mean, _, sd = tables["means_by_rater"][key].partition(" (")
+    return mean if quantity == "mean" else sd.rstrip(")")
 
 
 def test_ranks_of_each_person_of_gpt4_and_the_mean_rank_match(

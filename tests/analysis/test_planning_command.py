@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shutil
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -51,6 +52,20 @@ def test_a_study_gives_family_directions_pay_and_annotators(study: Path):
     assert (likert["assumptions"]["n_tests"], likert["assumptions"]["n_items"]) == (6, 1)
     assert [row["annotators"] for row in likert["items_floor"]] == [12, 12]
     assert spa["items_floor"] == []
+
+
+def test_ratings_are_planned_over_the_pairs_that_the_report_corrects(study: Path, tmp_path: Path):
+    text = study.read_text()
+    pairs = text.replace('comparisons = "all"', 'comparisons = [["parrot", "salad"], ["novelist", "parrot"]]', 1)
+    assert pairs != text
+    for folder, own in (("pairs", pairs), ("usual", text)):
+        shutil.copytree(study.parent, tmp_path / folder)
+        (tmp_path / folder / "study.toml").write_text(own)
+    found = [
+        planned(str(tmp_path / folder / "study.toml"), "--elicitation", "likert", "--simulations", "0")["plans"][0]
+        for folder in ("pairs", "usual")
+    ]
+    assert [one["assumptions"]["n_tests"] for one in found] == [2, 6]
 
 
 def test_annotators_and_cost_are_those_of_the_whole_family(study: Path):

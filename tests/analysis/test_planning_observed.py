@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import pytest
 from scipy.special import stdtrit
+from statsmodels.stats.power import TTestPower
 
+from analysis import Plan, analyse
 from analysis.planning.observed import TABLE_1_LIKERT, TABLE_1_SPA, observed_power
 from analysis.planning.plan import DEFAULTS
 from analysis.planning.power import t_power
+from analysis.report import render_report
+from analysis.report.markdown import render_markdown
+from analysis.report.sections import build_document
+from analysis.schema_check import check_results
+from tests.analysis.answers import check, preferences, ratings
 
 
 def test_the_stars_bound_the_sds_of_table_1():
@@ -44,3 +54,59 @@ def test_observed_power_at_p_equal_to_the_level_is_about_a_half():
     """Hoenig & Heisey (2001): observed power is the p-value said in another way."""
     effect = -float(stdtrit(89, 0.0005)) / 90**0.5
     assert float(t_power(effect, 90, alpha=0.001)) == pytest.approx(0.5, abs=0.02)
+
+
+@pytest.fixture(scope="module")
+def results() -> dict[str, Any]:
+    """Analyse answers of 40 people and of an LLM to three pairs, by stated chance and by ratings."""
+    rng = np.random.default_rng(22)
+    pairs = {("babbage", "ada"): 0.66, ("curie", "babbage"): 0.58, ("human", "davinci"): 0.5}
+    people = [str(who) for who in range(40)]
+    chances = [
+        (who, x, y, round(float(np.clip(rng.normal(mean, 0.2), 0, 1)), 2))
+        for who in (*people, "gpt")
+        for (x, y), mean in pairs.items()
+    ]
+    systems = {name for pair in pairs for name in pair}
+    scores = [(who, f"i{who}", system, int(rng.integers(1, 6))) for who in people for system in sorted(systems)]
+    tables = check(preferences=preferences(chances), ratings=ratings(scores), llms=("gpt",))
+    return analyse(tables, Plan(), observed_power=0.001)
+
+
+def test_power_at_the_effects_found_is_that_of_statsmodels(results: dict[str, Any]) -> None:
+    rows = results["observed_power"]
+    assert {(row["source"], row["group"]) for row in rows} == {("preferences", "human"), ("ratings", "human")}
+    assert len(rows) == 3 + 10
+    planned_for = {"preferences": 0.1 / 0.3, "ratings": 0.3 / np.sqrt(0.5**2 + 0.8**2 + 1.25**2)}
+    for row in rows:
+        assert row["curve"][0]["annotators"] == 2
+        assert row["curve"][-1]["annotators"] == 2 * row["n"] == 80
+        for point in row["curve"][3::12]:
+            for effect, power in ((row["effect"], "observed"), (planned_for[row["source"]], "planned")):
+                both = [
+                    TTestPower().power(effect, point["annotators"], 0.0005, alternative=side)
+                    for side in ("larger", "smaller")
+                ]  # statsmodels gives NaN for the far tail where it is below 1e-12
+                assert point[power] == pytest.approx(np.nansum(both), abs=1e-9)
+    check_results(results)
+    spa = [row for row in results["preferences"] if row["group"] == "human"]
+    for row, found in zip(rows[:3], spa, strict=True):
+        assert row["effect"] == pytest.approx(abs(found["mean"] - 0.5) / found["sd"])
+        assert [row["power"]] == [point["observed"] for point in row["curve"] if point["annotators"] == found["n"]]
+    tested = [*results["preferences"], *results["ratings"]["pairs"]]
+    p_values = {(row["system_x"], row["system_y"], row["p_value"]) for row in tested}
+    assert {(row["system_x"], row["system_y"], row["p_value"]) for row in rows} <= p_values
+
+
+def test_observed_power_restates_the_p_value_and_the_report_says_so(results: dict[str, Any]) -> None:
+    """Ordered by p, power falls, whatever was asked; without the option nothing is said of it."""
+    by_p = sorted(results["observed_power"], key=lambda row: row["p_value"])
+    powers = [row["power"] for row in by_p]
+    assert powers == sorted(powers, reverse=True)
+    page = render_markdown(build_document(results))
+    assert "restates the p-value and is no evidence" in page
+    assert "planned: 60 %, SD 0.30" in next(
+        svg for name, svg in render_report(results).items() if name.startswith("figures/observed-power-preferences")
+    )
+    usual = {key: value for key, value in results.items() if key != "observed_power"}
+    assert "bserved power" not in render_markdown(build_document(usual))

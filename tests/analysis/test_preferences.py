@@ -14,6 +14,8 @@ from scipy import stats
 
 from analysis import Plan, StudyFacts, parse_expectations
 from analysis.corrections import holm
+from analysis.report.document import Figure, Table, every_block
+from analysis.report.preferences import preferences as preferences_section
 from tests.analysis.answers import Results, preferences, ratings, run
 
 PERCENT = st.integers(0, 100).map(lambda value: value / 100)
@@ -121,6 +123,35 @@ def test_symmetry_is_tested_before_exclusions() -> None:
     assert forward["p_symmetry"] == back["p_symmetry"] == pytest.approx(wanted, rel=1e-9)
     assert (forward["n"], forward["mean"]) == (3, pytest.approx(0.6))
     assert (back["n"], back["mean"]) == (3, pytest.approx((0.4 + 0.55 + 0.2) / 3))
+    for row, own in ((forward, [p for p, _ in sums]), (back, [q for _, q in sums])):
+        before = [row[f"{name}_before"] for name in ("n", "mean", "sd")]
+        assert before == pytest.approx([4, np.mean(own), np.std(own, ddof=1)])
+
+
+def test_the_report_shows_each_direction_before_and_after_exclusions() -> None:
+    """As Figure 5 of the SPA paper: P(x > y) and P(y > x) by outputs read; one of four contradicts itself at m = 2."""
+    rows: list[tuple[str, str, str, object]] = []
+    exposures = []
+    for exposure in (1, 2):
+        for who, (p, q) in enumerate([(0.9, 0.9 if exposure == 2 else 0.1), (0.6, 0.4), (0.5, 0.55), (0.7, 0.2)]):
+            rows += [(str(who), "x", "y", p), (str(who), "y", "x", q)]
+            exposures += [exposure] * 2
+    section = preferences_section(run(preferences=preferences(rows, exposure=exposures)))
+    assert section is not None
+    blocks = every_block(section.blocks)
+    (table,) = (block for block in blocks if isinstance(block, Table) and block.name == "preference_directions")
+    titles = [column.title for column in table.columns]
+    shown = [dict(zip(titles, [cell.text for cell in row], strict=True)) for row in table.rows]
+    wanted = ("Asked as", "Outputs read", "n before", "Mean before", "n after", "Mean after")
+    assert [tuple(row[title] for title in wanted) for row in shown] == [
+        ("x over y", "1", "4", "67.5%", "3", "60.0%"),
+        ("y over x", "1", "4", "31.3%", "3", "38.3%"),
+        ("x over y", "2", "4", "67.5%", "3", "60.0%"),
+        ("y over x", "2", "4", "51.3%", "3", "38.3%"),
+    ]
+    (figure,) = (block for block in blocks if isinstance(block, Figure) and block.name.startswith("directions"))
+    for line in ("x over y, before exclusions", "y over x, after exclusions"):
+        assert line in figure.svg
 
 
 def test_a_comparison_that_loses_everybody_stays_as_a_row() -> None:

@@ -75,7 +75,7 @@ def test_mean_and_spread_are_those_of_all_cells(results: Results) -> None:
 def test_what_is_missing_is_counted_with_its_reason(results: Results) -> None:
     row = row_of(results, "gpt/why")
     assert (row["n_asked"], row["n_missing"]) == (36, 1)
-    assert row["missing"] == [{"reason": "the model refused to answer", "n": 1}]
+    assert row["missing"] == [{"reason": "the model refused to answer", "level": None, "n": 1}]
     assert row_of(results, "gpt/plain")["missing"] == []
 
 
@@ -105,6 +105,28 @@ def test_the_form_is_told_by_the_answers(results: Results) -> None:
         "gpt/plain": ("identical", "verbalised"),
         "gpt/why": ("variant", "verbalised"),
     }
+
+
+def test_level_mass_and_second_readings_are_counted_and_reported() -> None:
+    """Worked by hand: of the plain way 36 replies, one with mass 0.5; the other reader differs on every fourth."""
+    (frame,) = a_study().values()
+    place = pl.int_range(pl.len()).over("variant")
+    plain = pl.col("variant") == "plain"
+    more = frame.with_columns(
+        readout=pl.when(plain).then(pl.lit("logit")).otherwise("readout"),
+        mass=pl.when(plain).then(pl.when(place == 0).then(0.5).otherwise(1.0)).cast(pl.String),
+        readings_differ=pl.when(plain).then((place % 4 == 0).cast(pl.Int64)).cast(pl.String),
+        missing_level=pl.when(pl.col("missing_reason") == "the model refused to answer").then(pl.lit("4 or 5")),
+    )
+    results = run(ratings=more)
+    jsonschema.validate(results, results_schema())
+    row = row_of(results, "gpt/plain")
+    assert (row["n_read_twice"], row["n_readings_differ"]) == (36, 9)
+    assert (row["mass_mean"], row["mass_min"]) == (pytest.approx((0.5 + 35) / 36), 0.5)
+    assert [one["level"] for one in results["missing"] if one["group"] == "gpt/why"] == ["4 or 5"]
+    told = render_report(results)["report.md"]
+    for words in ("9 of 36", "98.6% on the answers, at least 50.0%", "4 or 5"):
+        assert words in told
 
 
 def test_readouts_are_never_mixed_in_one_group() -> None:

@@ -70,6 +70,23 @@ def test_where_nothing_pairs_the_test_is_welch_and_says_so() -> None:
     assert any("Welch" in line for line in results["warnings"])
 
 
+@pytest.mark.parametrize(("unit", "axis"), [("item", 0), ("annotator", 1)])
+def test_the_plan_may_ask_for_welch_although_items_are_shared(unit: Any, axis: int) -> None:
+    """Three teachers rate both stories of each prompt, as in Chiang and Lee (2023): scipy's Welch test over stories."""
+    rows, scores = crossed(3, 20, seed=4)
+    plan = Plan(unit=unit, rating_test="welch")
+    row = pair(run(ratings=ratings(rows), plan=plan))
+    wanted = stats.ttest_ind(*(scores[..., side].mean(axis=axis) for side in (0, 1)), equal_var=False)
+    assert (row["test"], row["unit"], row["d_z"]) == ("Welch t", unit, None)
+    assert "Welch" in row["effect_reason"]
+    assert (row["t"], row["p_value"], row["df"]) == tuple(
+        pytest.approx(value, rel=1e-9) for value in (wanted.statistic, wanted.pvalue, wanted.df)
+    )
+    apart = ratings([(who, f"{item}{system}", system, score) for who, item, system, score in rows])
+    alone = pair(run(ratings=apart, plan=plan))
+    assert unit == "annotator" or (alone["t"], alone["n"]) == (row["t"], row["n"])  # item ids do not matter
+
+
 def test_only_what_one_annotator_rated_on_both_sides_counts_in_a_paired_test() -> None:
     rows: list[tuple[str, str, str, object]] = [
         ("a", "i", "x", 5), ("a", "i", "y", 3), ("a", "j", "x", 1),
@@ -152,7 +169,7 @@ def test_ratings_bt_counts_who_was_rated_higher() -> None:
 
 def test_people_who_rate_nothing_usable_leave_no_row() -> None:
     results = run(ratings=ratings([("a", "i", "x", ""), ("a", "i", "y", "NA")]))
-    assert results["ratings"] == {"means": [], "pairs": [], "robustness": [], "respacing": []}
+    assert not any(results["ratings"].values())
     assert [(row["reason"], row["n"]) for row in results["missing"]] == [("NA", 1), ("empty", 1)]
 
 

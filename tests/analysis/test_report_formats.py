@@ -5,14 +5,18 @@ from __future__ import annotations
 import csv
 import io
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from analysis import Plan, Reading, analyse, read_tables
 from analysis.report import latex, markdown, render_report
 from analysis.report.csv_tables import render_csv
+from spa.responses.table_files import read_csv, write_table
+from tests.analysis.answers import choices, ratings
 from tests.analysis.sample_results import CHINESE, HOSTILE, LATEX, TEMPLATE, full_results, many_results
 
 LINE = st.text(st.characters(exclude_categories=("Cs", "Cc", "Zl", "Zp")), max_size=40)
@@ -136,4 +140,27 @@ def test_csv_has_a_table_for_each_array_with_rows(files: dict[str, str]):
 @settings(max_examples=40, deadline=None)
 def test_csv_round_trip(rows: list[dict[str, object]]):
     read = list(csv.DictReader(io.StringIO(render_csv(rows), newline="")))
-    assert [(row["name"], float(row["value"])) for row in read] == [(row["name"], row["value"]) for row in rows]
+    names = [re.sub(r"^'('*[=+@\-])", r"\1", row["name"]) for row in read]
+    assert names == [row["name"] for row in rows]
+    assert [float(row["value"]) for row in read] == [row["value"] for row in rows]
+
+
+FORMULAS = ("=1+1", "+1", "-1", "@SUM(A1)", "\ttab", "\rreturn", "'=1", "''-1")
+
+
+def test_no_cell_of_any_csv_is_run_and_our_reader_gives_it_back(tmp_path: Path):
+    asked = [(f"p{who}", f"i{item}") for who in range(3) for item in range(4)]
+    frames = {
+        "ratings": ratings([(*each, name, int(each[1][1])) for each in asked for name in FORMULAS]),
+        "choices": choices([(*each, *FORMULAS[:2], "x") for each in asked]),
+    }
+    paths = {name: tmp_path / f"{name}.csv" for name in frames}
+    for name, path in paths.items():
+        write_table(frames[name], path, format="csv")
+        assert read_csv(path).equals(frames[name])
+    results = analyse(read_tables(paths, Reading()), Plan())
+    assert {row["system"] for row in results["ratings"]["means"]} == {name.strip() for name in FORMULAS}
+    tables = [text for name, text in render_report(results).items() if name.endswith(".csv")]
+    cells = {cell for text in tables for row in csv.reader(io.StringIO(text, newline="")) for cell in row}
+    assert {"'=1+1", "'@SUM(A1)", "'-1", "''=1"} <= cells
+    assert not [cell for cell in cells if re.match(r"[=+@\t\r]|-[^0-9]", cell)]

@@ -24,7 +24,7 @@ from tests.analysis.sample_results import empty_results, full_results, many_resu
 
 KEYS = {  # the fixed keys of each array
     "exclusions": "annotator_id assignment_id group rule evidence",
-    "missing": "source group criterion reason n",
+    "missing": "source group criterion reason level n",
     "preferences": "group criterion exposure system_x system_y n mean sd ci_low ci_high t df p_value p_adjusted stars "
     "verdict",
     "preference_directions": "group criterion exposure system_x system_y n mean sd mean_sum p_symmetry",
@@ -164,7 +164,7 @@ def test_groups_say_who_and_which_form(results: Results) -> None:
 
 def test_missing_answers_are_counted(results: Results) -> None:
     assert results["missing"] == [
-        {"source": "preferences", "group": "human", "criterion": "overall", "reason": "empty", "n": 1}
+        {"source": "preferences", "group": "human", "criterion": "overall", "reason": "empty", "level": None, "n": 1}
     ]
 
 

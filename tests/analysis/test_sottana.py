@@ -63,6 +63,21 @@ def test_paired_t_and_holm_match(results: Results, expected: dict[str, Any], tas
                     assert row[name] == pytest.approx(want[key], rel=1e-8)
 
 
+def test_welch_by_choice_matches_although_items_are_shared(shared_data: Path, expected: dict[str, Any]) -> None:
+    arguments = ["report", "--ratings", str(shared_data / "sottana" / "summarization_ratings.csv"), "--json"]
+    arguments += ["--map", "rater=annotator_id", "--llm", "gpt4", "--rating-test", "welch"]
+    shown = CliRunner().invoke(main, arguments, catch_exceptions=False)
+    pairs = json.loads(shown.stdout)["ratings"]["pairs"]
+    for criterion, block in expected["summarization"]["per_criterion"].items():
+        found = [row for row in pairs if (row["group"], row["criterion"]) == ("human", criterion)]
+        for row, want in zip(found, block["paired_t_between_systems"]["mean_of_humans"], strict=True):
+            assert (row["test"], row["t"], row["p_value"]) == (
+                "Welch t",
+                close(want["welch_t"]),
+                close(want["welch_p"]),
+            )
+
+
 def test_ranks_follow_the_means_and_share_ties(results: Results, expected: dict[str, Any], task: str) -> None:
     for criterion, block in expected[task]["per_criterion"].items():
         ranking = next(

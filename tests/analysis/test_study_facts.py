@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from decimal import Decimal
 
+import numpy as np
 import pytest
 
 from analysis import Plan, facts_of, parse_expectations, plan_of
+from analysis.corrections import OUTSIDE_FAMILY
 from analysis.findings import TURNED
 from analysis.report.asked import ASKED, SHORT, asked
+from analysis.report.markdown import render_markdown
+from analysis.report.sections import build_document
 from analysis.report.words import Names
 from spa import AnalysisError
 from spa.study.study import Study
@@ -28,6 +32,7 @@ STUDY = {
         "fwer": 0.1,
         "consistency_tau": "1.05",
         "family": "all",
+        "rating_test": "welch",
         "expected": ["ada < davinci", "human ~ davinci"],
     },
 }
@@ -39,6 +44,7 @@ def test_the_plan_is_the_studys() -> None:
         fwer=0.1,
         consistency_tau=Decimal("1.05"),
         family="all",
+        rating_test="welch",
         expected=parse_expectations(["ada < davinci", "human ~ davinci"]),
         lower_is_better=frozenset({"errors"}),
         seed=4,
@@ -82,6 +88,41 @@ def test_pairs_and_systems_stand_as_the_study_lists_them() -> None:
     rated = [(row["system_x"], row["system_y"]) for row in results["ratings"]["pairs"]]
     assert rated == [("ada", "human"), ("ada", "davinci"), ("human", "davinci")]
     assert [(row["system_x"], row["system_y"]) for row in results["choices"]["pairs"]] == [("ada", "davinci")]
+
+
+@pytest.mark.parametrize(("comparisons", "members"), [([["davinci", "ada"], ["human", "davinci"]], 2), (None, 3)])
+def test_ratings_are_corrected_over_the_pairs_that_the_study_compares(
+    comparisons: list[list[str]] | None, members: int
+) -> None:
+    """p_adjusted is Holm's by hand; the pair that is not compared keeps its p-value and joins no family."""
+    asked = {"spa": {"exposure": 5, "comparisons": comparisons}} if comparisons else {}
+    study = Study.model_validate({key: value for key, value in STUDY.items() if key != "spa"} | asked)
+    rng = np.random.default_rng(5)
+    level = {"ada": 2.8, "human": 3.4, "davinci": 3.1}
+    scores = [
+        (str(who), f"i{who}", system, int(np.clip(rng.normal(mean, 1), 1, 5).round()))
+        for who in range(40)
+        for system, mean in level.items()
+    ]
+    found = run(ratings=ratings(scores), study=facts_of(study, form=None), plan=Plan(equivalence_margin_ratings=0.5))
+    pairs = {(row["system_x"], row["system_y"]): row for row in found["ratings"]["pairs"]}
+    inside = [row for pair, row in pairs.items() if members == 3 or pair != ("ada", "human")]
+    assert len(inside) == members
+    for key, adjusted in (("p_value", "p_adjusted"), ("p_crossed", "p_crossed_adjusted")):
+        raw = sorted(row[key] for row in inside)
+        by_hand = np.minimum(1, np.maximum.accumulate([p * (members - rank) for rank, p in enumerate(raw)]))
+        assert sorted(row[adjusted] for row in inside) == pytest.approx(by_hand)
+    (family,) = found["families"]
+    assert (family["n_tests"], family["untestable"]) == (members, [])
+    if members == 2:
+        outside = pairs["ada", "human"]
+        assert outside["p_value"] > 0
+        nothing = ("p_adjusted", "n_tests", "verdict", "p_equivalence", "p_crossed_adjusted", "crossed_verdict")
+        assert [outside[key] for key in nothing] == [None] * len(nothing)
+        assert (outside["stars"], outside["reason"]) == ("", OUTSIDE_FAMILY)
+        page = render_markdown(build_document(found))
+        assert f"no verdict: {OUTSIDE_FAMILY}" in page
+        assert "more comparison" not in page
 
 
 def test_an_expectation_must_be_readable() -> None:

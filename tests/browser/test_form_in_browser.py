@@ -14,7 +14,7 @@ import pytest
 from spa.annotators.loopback import served
 from spa.annotators.preview import create_preview
 from spa.annotators.server import create_app
-from spa.forms.form import Form
+from spa.forms.form import Form, Question
 from spa.forms.texts import load_texts
 from spa.responses.answers import parse_answers
 from spa.responses.store import Store
@@ -352,6 +352,23 @@ def test_the_content_policy_stops_what_escaping_would_miss(context: BrowserConte
 def overflow(tab: Tab) -> int:
     """Return by how many pixels the page is wider than its window."""
     return int(tab.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"))
+
+
+def test_what_a_question_emphasises_stands_out(context: BrowserContext) -> None:
+    form = small_form()
+    page = next(page for page in form.pages if len(page.questions) > 1)
+    asked = iter(["Is it **well** made?", "Is it good?"])
+    blocks = tuple(replace(one, text=next(asked, "?")) if isinstance(one, Question) else one for one in page.blocks)
+    form = replace(form, pages=tuple(replace(one, blocks=blocks) if one == page else one for one in form.pages))
+    with served(create_preview(form, load_texts("en", {}))) as url:
+        tab, _ = watched(context)
+        tab.goto(f"{url}/p/{page.page_id}")
+        weight = "one => Number(getComputedStyle(one).fontWeight)"
+        strong, plain = (
+            tab.locator(f".asked{inner}").evaluate_all(f"all => all.map({weight})") for inner in (" strong", "")
+        )
+        assert strong[0] > plain[0]
+        assert plain[1] > plain[0]  # a question without emphasis is bold as ever
 
 
 @pytest.mark.parametrize("language", ["en", "zh", "ar"])

@@ -38,9 +38,9 @@ def answer(study: Path, annotators: int) -> None:
             annotator_kind="simulated",
         )
         taking = Taking(house, workspace.form, source=SOURCE)
-        people = answering(workspace, truth, temperament, seed=0)
+        annotator_of = answering(workspace, truth, temperament, seed=0)
         for token in book(workspace.store, annotators, workspace.study.people):
-            _go_through(workspace, taking, people, token)
+            _go_through(workspace, taking, annotator_of(token), token)
 
 
 def _go_through(workspace: Workspace, taking: Taking, people: Answering, token: str) -> None:

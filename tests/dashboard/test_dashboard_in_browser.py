@@ -105,6 +105,22 @@ def test_systems_show_every_part(systems: Tab, part: str, seen: str) -> None:
         expect(systems.get_by_role("img").first).to_be_visible()
 
 
+def test_pages_load_and_run_only_what_is_the_dashboards(tab: Tab, dashboard: Dashboard) -> None:
+    """Streamlit's own page has one inline script, which says when the page may be indexed; it is not run."""
+    refused: list[str] = []
+    tab.on("console", lambda said: refused.append(said.text) if "Content Security Policy" in said.text else None)
+    for page in ("", "submissions", "annotators"):  # text, a form in a frame, charts and tables
+        with tab.expect_response(re.compile(f"/{page}$")) as waiting:
+            visit(tab, dashboard, page)
+        headers = waiting.value.headers
+        assert "script-src 'self';" in headers["content-security-policy"]
+        assert "frame-ancestors 'none'" in headers["content-security-policy"]
+        assert "camera=()" in headers["permissions-policy"]
+        assert (headers["x-content-type-options"], headers["referrer-policy"]) == ("nosniff", "same-origin")
+        settled(tab)
+    assert len(refused) == 3, refused
+
+
 def test_names_of_systems_stay_text(systems: Tab) -> None:
     choose(systems, "Preferences")
     expect(systems.get_by_text("=Alpha <i>one</i> over Beta").first).to_be_visible()

@@ -6,10 +6,13 @@ import math
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path as File
 from typing import Any
 
+from analysis.coding import DIGITS
 from tests.golden.compare import Path
+from tests.golden.sottana import of_printed_ranks
 
 PRINTED = File(__file__).with_name("printed.toml")
 SIGNIFICANT = 6  # "digits = 6" counts significant digits, as the notebooks print them
@@ -32,6 +35,7 @@ class Row:
 def compare_with_papers(computed: Mapping[Path, Any]) -> list[Row]:
     """Compare every printed value; tables of one name and paper are counted together."""
     printed = tomllib.loads(PRINTED.read_text(encoding="utf-8"))
+    computed = {**computed, **dict(of_printed_ranks(printed["given"]))}
     rows: dict[tuple[str, str], Row] = {}
     for table in printed["table"]:
         row = _compare(table, computed)
@@ -51,17 +55,18 @@ def compare_with_papers(computed: Mapping[Path, Any]) -> list[Row]:
 
 
 def agrees(found: float | None, printed: float, digits: int) -> bool:
-    """Tell whether a value lies within half a unit of the last printed digit; a half may be rounded either way.
+    """Tell whether a value is printed so: rounded in exact decimals, a half away from zero.
 
-    >>> agrees(0.825, 0.83, 2), agrees(0.825, 0.82, 2), agrees(0.8249, 0.83, 2)
-    (True, True, False)
+    >>> agrees(0.825, 0.83, 2), agrees(0.825, 0.82, 2), agrees(-0.225, -0.23, 2)
+    (True, False, True)
     """
     if found is None:
         return False
     decimals = digits
     if digits == SIGNIFICANT:
         decimals = SIGNIFICANT - 1 - (math.floor(math.log10(abs(printed))) if printed else 0)
-    return abs(found - printed) <= 0.5 * 10.0**-decimals + 1e-9
+    exact = Decimal(f"{found:.{DIGITS}g}")  # as results.json writes it
+    return exact.quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP) == Decimal(f"{printed:.{decimals}f}")
 
 
 def _compare(table: Mapping[str, Any], computed: Mapping[Path, Any]) -> Row:
@@ -76,7 +81,7 @@ def _compare(table: Mapping[str, Any], computed: Mapping[Path, Any]) -> Row:
         if same != expected:
             unexpected.append(told)
         elif not same:
-            known.append(told)
+            known.append(f"{told}: {table['why']}")
     digits = f"{SIGNIFICANT} significant" if table["digits"] == SIGNIFICANT else f"{table['digits']} decimals"
     return Row(
         paper=table["paper"],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -63,9 +63,10 @@ def criterion_figures(table: pl.DataFrame) -> Iterator[Figure]:
     systems = list(ranks[LLM])
     for group, places in ranks.items():
         yield from (((("rank", group, system)), places[system]) for system in systems)
-    for system in systems:
-        yield ("mean_human_rank", system), sum(ranks[who][system] for who in humans) / len(humans)
-    yield from of_alphas(table, people, ranks, humans)
+    yield from of_ranks(ranks, humans)
+    for level in LEVELS:
+        yield ("alpha_of_item_scores", f"{level}_humans"), krippendorff_alpha(people, level=level).value
+        yield ("alpha_of_item_scores", f"{level}_humans_gpt4"), krippendorff_alpha(table, level=level).value
     yield from iccs(people, "icc_humans_item_scores")
     yield from correlations(table, humans)
     yield from t_tests(table, humans)
@@ -84,15 +85,21 @@ def mean_ranks(table: pl.DataFrame) -> dict[str, dict[str, float]]:
     return found
 
 
-def of_alphas(
-    table: pl.DataFrame, people: pl.DataFrame, ranks: dict[str, dict[str, float]], humans: Sequence[str]
-) -> Iterator[Figure]:
-    """Yield Krippendorff's alphas of item scores and of ranks."""
+def of_printed_ranks(given: Sequence[Mapping[str, Any]]) -> Iterator[Figure]:
+    """Yield what follows from ranks that the paper prints, where the answers are not in the data."""
+    for part in given:
+        ranks = {who: {str(place): rank for place, rank in enumerate(own)} for who, own in part["ranks"].items()}
+        for path, value in of_ranks(ranks, [who for who in ranks if who != LLM]):
+            yield (*part["path"], *path), value
+
+
+def of_ranks(ranks: dict[str, dict[str, float]], humans: Sequence[str]) -> Iterator[Figure]:
+    """Yield mean ranks by people, and Krippendorff's alphas of ranks."""
+    for system in ranks[LLM]:
+        yield ("mean_human_rank", system), sum(ranks[who][system] for who in humans) / len(humans)
     raters = [*humans, LLM]
     matrix = np.array([[ranks[rater][system] for rater in raters] for system in ranks[LLM]])
     for level in LEVELS:
-        yield ("alpha_of_item_scores", f"{level}_humans"), krippendorff_alpha(people, level=level).value
-        yield ("alpha_of_item_scores", f"{level}_humans_gpt4"), krippendorff_alpha(table, level=level).value
         yield ("alpha_of_ranks", f"{level}_humans"), krippendorff_alpha(matrix[:, :-1], level=level).value
         yield ("alpha_of_ranks", f"{level}_humans_gpt4"), krippendorff_alpha(matrix, level=level).value
     for x, y in combinations(range(len(raters)), 2):

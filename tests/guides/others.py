@@ -63,7 +63,7 @@ def _instance(name: str, item: int) -> dict[str, object]:
     for number, system in enumerate(SYSTEMS, start=1):
         for criterion in ("fluency", "simplicity"):
             label = criterion if number == 1 else f"{criterion}_{number}"
-            labels[label] = {"scale": str(SCORES[system][item])}
+            labels[label] = {f"scale_{SCORES[system][item]}": str(SCORES[system][item])}
     behaviour = {"time_string": "Time spent: 0d 0h 1m 2s "}
     return {"id": name, "label_annotations": labels, "behavioral_data": behaviour}
 

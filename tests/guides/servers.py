@@ -54,7 +54,15 @@ def server_name(words: tuple[str, ...]) -> tuple[str, ...] | None:
     return next((words[:length] for length in (1, 2) if words[:length] in HEALTH), None)
 
 
-def start(words: tuple[str, ...], *, port: int, environment: dict[str, str], log: Path) -> Server:
+def start(
+    words: tuple[str, ...],
+    *,
+    port: int,
+    environment: dict[str, str],
+    log: Path,
+    python: str = sys.executable,
+    folder: Path | None = None,
+) -> Server:
     """Start a server on a port and wait until it is well; its own ``--port`` gives way."""
     name = server_name(words)
     assert name is not None
@@ -67,12 +75,13 @@ def start(words: tuple[str, ...], *, port: int, environment: dict[str, str], log
         kept += ["--frame-port", str(free_port())]
     with log.open("wb") as written:
         process = subprocess.Popen(
-            [sys.executable, "-c", "from spa.cli import main; main()", *kept],
+            [python, "-c", "from spa.cli import main; main()", *kept],
             stdin=subprocess.DEVNULL,
             stdout=written,
             stderr=subprocess.STDOUT,
             env={**environment, "PYTHONUNBUFFERED": "1"},
             start_new_session=True,
+            cwd=folder,
         )
     server = Server(name=name, process=process, url=f"http://127.0.0.1:{port}", log=log)
     try:

@@ -22,16 +22,18 @@ from mturk.endpoint.keys import Issued, issue
 from mturk.endpoint.moment import Moment, Rules
 from mturk.endpoint.operations import OPERATIONS
 from mturk.endpoint.operations.call import Call
+from mturk.endpoint.refusals import Refusal
+from mturk.endpoint.rows import find_assignment
 from mturk.endpoint.site.app import add_site
-from mturk.endpoint.site.frame_pages import SUBMIT_PATH
+from mturk.endpoint.site.frame_pages import SUBMIT_PATH, submit_to
 from mturk.endpoint.site.frames import create_frames
 from mturk.endpoint.site.sessions import invite
 from mturk.endpoint.site.settings import SiteSettings
 from mturk.endpoint.site.two_doors import TwoDoors
-from mturk.endpoint.store import open_store
+from mturk.endpoint.store import open_store, secret_of
 from mturk.endpoint.workers import add_worker
 from mturk.questions import ExternalQuestion, HTMLQuestion, render_question
-from spa.annotators.listening import Listener, listen
+from spa.annotators.listening import Listener, listen, server_config
 
 HOST_KEY = b"k" * 32
 FORM = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>t</title></head><body>
@@ -146,6 +148,19 @@ class Lab:
         found = self.ask("ListAssignmentsForHIT", HITId=hit_id, MaxResults=100)["Assignments"]
         return [{**one, "fields": dict(answer_pairs(read_answers(one["Answer"])))} for one in found]
 
+    def submit_address(self, assignment_id: str) -> str:
+        """Return where the page of an assignment is told to post its form; of an unknown one, where anybody may."""
+
+        def work(moment: Moment) -> str:
+            try:
+                held = find_assignment(moment, assignment_id)
+            except Refusal:
+                return self.frame_url
+            secret = secret_of(moment.connection)
+            return submit_to(self.settings, secret, assignment_id=assignment_id, worker_id=held.worker_id)
+
+        return self.endpoint.call(work) + SUBMIT_PATH
+
     @contextmanager
     def visitor(self, worker_id: str | None = None) -> Iterator[Visitor]:
         """Yield a browser, signed in where a worker is named."""
@@ -190,8 +205,9 @@ class Visitor:
         return landed.url.path.removeprefix("/work/")
 
     def submit(self, **fields: str) -> httpx2.Response:
-        """Send a form as a frame would: without an origin and without cookies."""
-        return httpx2.post(f"{self.lab.frame_url}{SUBMIT_PATH}", data=fields, headers={"origin": "null"}, timeout=60)
+        """Send a form as a frame would: to the address it was given, without an origin and without cookies."""
+        where = self.lab.submit_address(fields.get("assignmentId", ""))
+        return httpx2.post(where, data=fields, headers={"origin": "null"}, timeout=60)
 
     def frame_address(self, path: str) -> str:
         """Return the address of the frame on a page."""
@@ -234,7 +250,7 @@ def open_lab(store: str | Path, *, popups: bool = False, clock: Any = None) -> I
 @contextmanager
 def serving(app: Any, listeners: Sequence[Listener]) -> Iterator[None]:
     """Run an application on sockets that are bound already."""
-    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False, lifespan="off"))
+    server = uvicorn.Server(server_config(app, log_level="warning", lifespan="off"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [one.socket for one in listeners]}, daemon=True)
     thread.start()
     while not server.started:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from sqlalchemy import text
 
 from mturk.endpoint.keys import load_host_key, secret_access_key
 from mturk.endpoint.refusals import Refusal, refused
+from mturk.endpoint.schema import metadata
 from mturk.endpoint.store import open_store
 from mturk.endpoint.ticking import ticking
 from spa.annotators.loopback import served
@@ -82,8 +84,28 @@ def test_what_is_no_store_of_an_endpoint_is_told(tmp_path: Path) -> None:
         store.call(
             lambda connection: connection.execute(text("update endpoint_meta set value = '99' where name = 'version'"))
         )
-    with pytest.raises(ResponseError, match="version 1, got 99"), open_store(made):
+    with pytest.raises(ResponseError, match="version 2 or earlier, found version 99"), open_store(made):
         pass
+
+
+def test_a_store_of_version_1_has_everything_after_it_was_migrated(tmp_path: Path) -> None:
+    """It had other indexes; its rows are those of today."""
+    path = tmp_path / "lab.sqlite"
+    with emulator(path) as place:
+        place.hit(Title="Łódź")
+    queries = [f"SELECT * FROM {table} ORDER BY 1" for table in metadata.tables]
+    indexes = "SELECT name FROM sqlite_master WHERE type = 'index' ORDER BY 1"
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        before = [connection.execute(query).fetchall() for query in (*queries, indexes)]
+        connection.execute("DROP INDEX hits_open")
+        connection.execute("DROP INDEX assignments_of_both")
+        connection.execute("CREATE INDEX hits_offered ON hits (hit_type_id, status, number)")
+        connection.execute("UPDATE endpoint_meta SET value = '1' WHERE name = 'version'")
+    with open_store(path) as store:
+        store.call(lambda connection: connection.execute(text("UPDATE hits SET reviewing = reviewing")))
+    with closing(sqlite3.connect(path)) as connection:
+        assert [connection.execute(query).fetchall() for query in (*queries, indexes)] == before
+    assert (tmp_path / "lab.version-1.sqlite").is_file()
 
 
 def test_one_mistake_undoes_itself_and_nothing_else(tmp_path: Path) -> None:

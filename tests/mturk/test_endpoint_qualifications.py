@@ -256,13 +256,13 @@ def test_scores_are_given_changed_revoked_and_listed(own: Emulator) -> None:
         own.client.disassociate_qualification_from_worker(QualificationTypeId=type_id, WorkerId=second)
     revoked = own.client.get_qualification_score(QualificationTypeId=type_id, WorkerId=second)["Qualification"]
     assert revoked["Status"] == "Revoked"
-    for status, wanted in (("Granted", [first]), ("Revoked", [second])):
+    for status, wanted in ({}, [first]), ({"Status": "Granted"}, [first]), ({"Status": "Revoked"}, [second]):
         found = pages_of(
             own.client,
             "list_workers_with_qualification_type",
             "Qualifications",
             QualificationTypeId=type_id,
-            Status=status,
+            **status,
         )
         assert [one["WorkerId"] for one in found] == wanted
     with refused(own, "ParameterValidationError"):

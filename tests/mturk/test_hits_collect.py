@@ -132,6 +132,33 @@ def test_reviews_at_the_endpoint_are_seen(bench: Bench) -> None:
     assert bench.told("status")["collected"] == {"Approved": 2}
 
 
+def test_a_rejected_submission_leaves_the_analysis_with_a_line_until_the_rejection_is_taken_back(bench: Bench) -> None:
+    bench.run("publish", "--yes")
+    workers = bench.emulator.workers(3, country="US")
+    done = [bench.answer(hit["HITId"], worker) for hit, worker in zip(bench.hits(), workers, strict=True)]
+
+    def excluded() -> list[tuple[str, str]]:
+        told = CliRunner().invoke(main, ["export", str(bench.study), "--out", str(bench.study.parent / "tables")])
+        assert told.exit_code == 0, told.output
+        rows = pl.read_csv(bench.study.parent / "tables" / "exclusions.csv")
+        assert rows["assignment_id"].n_unique() == rows.height
+        return list(rows.select("rule", "evidence").iter_rows())
+
+    bench.run("collect")
+    assert excluded() == []
+    bench.run("reject", "--assignment", done[0], "--reason", "Every answer is the same.", "--yes")
+    line = ("review", "rejected by the requester: Every answer is the same.")
+    assert excluded() == [line]
+    bench.emulator.client.reject_assignment(AssignmentId=done[1], RequesterFeedback="Elsewhere.")
+    for _ in range(2):
+        bench.run("collect")
+        assert sorted(excluded()) == [("review", "rejected by the requester: Elsewhere."), line]
+    bench.run("approve", "--assignment", done[0], "--override", "--yes")
+    assert excluded() == [("review", "rejected by the requester: Elsewhere.")]
+    kept = ("--assignment", done[0], "--reason", "It is approved by now.", "--yes")
+    assert "cannot be taken back" in bench.run("reject", *kept, code=1).stderr
+
+
 def test_one_command_of_the_bridge_runs_at_a_time(bench: Bench) -> None:
     from spa.responses.one_run import one_run
 

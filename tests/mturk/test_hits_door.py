@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
+import json
+import re
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import httpx2
+import polars as pl
 import pytest
+from click.testing import CliRunner
 
 from mturk import records
 from mturk.door import mount
 from mturk.receipts import make_receipt
 from spa.annotators.loopback import served
 from spa.annotators.server import create_app
-from tests.mturk.studies import STUDY, Bench, make_bench
+from spa.cli import main
+from spa.responses.admission import SecondVisit
+from spa.responses.families import Family
+from tests.mturk.studies import STUDY, Bench, answer_to, make_bench
 
 SITE = "https://frames.example.org"
+EXTERNAL = '[mturk]\nform = "external"\npublic_url = "https://survey.example.org"\n'
 
 
 @pytest.fixture
 def external(bench: Bench) -> Bench:
     """Return the study published as HITs that show the survey server."""
-    text = STUDY.replace("ANNOTATORS", "3").replace(
-        "[mturk]", f'[mturk]\nform = "external"\npublic_url = "https://survey.example.org"\nworker_sites = ["{SITE}"]'
-    )
+    text = STUDY.replace("ANNOTATORS", "3").replace("[mturk]", f'{EXTERNAL}worker_sites = ["{SITE}"]')
     folder = bench.study.parent / "external"
     folder.mkdir()
     other = make_bench(folder, bench.emulator, text=text)
@@ -32,14 +39,37 @@ def external(bench: Bench) -> Bench:
 
 
 @contextmanager
-def visited(bench: Bench) -> Iterator[httpx2.Client]:
-    """Serve the study and yield a browser."""
+def visited(bench: Bench, *, ago: float = 0.0) -> Iterator[httpx2.Client]:
+    """Serve the study, some seconds ago, and yield a browser."""
     with (
         bench.open() as workspace,
-        served(create_app(workspace, doors=[mount])) as url,
+        served(create_app(workspace, doors=[mount], clock=lambda: time.time() - ago)) as url,
         httpx2.Client(base_url=url, timeout=60) as client,
     ):
         yield client
+
+
+def finish(bench: Bench, client: httpx2.Client, **changes: str) -> dict[str, str]:
+    """Answer everything in a frame with this address; returns what its last page hands in."""
+    shown = client.get("/hit", params=address(bench, **changes), follow_redirects=True)
+    token = shown.url.path.split("/")[2]
+    with bench.open() as workspace:
+        lease = workspace.store.lease_of_token(token)
+        assert lease is not None
+        form = workspace.form(lease.assignment_id)
+    for page in form.pages:
+        fields = {question.question_id: answer_to(question) for question in page.questions}
+        shown = client.post(f"/a/{token}/p/{page.page_id}", data=fields, follow_redirects=True)
+    return dict(re.findall(r'name="([^"]*)" value="([^"]*)"', shown.text))
+
+
+def people_of(bench: Bench) -> tuple[list[str], list[str]]:
+    """Return what the exported annotators' visits were, and the places that ``spa status`` calls done."""
+    folder = bench.study.parent / "tables"
+    assert CliRunner().invoke(main, ["export", str(bench.study), "--out", str(folder)]).exit_code == 0
+    visits = pl.read_csv(folder / "preferences.csv").unique("annotator_id")["visit"].to_list()
+    told = json.loads(CliRunner().invoke(main, ["status", str(bench.study), "--json"]).stdout)
+    return visits, [told["completed"], told["free"]]
 
 
 def address(bench: Bench, **changes: str) -> dict[str, str]:
@@ -82,9 +112,92 @@ def test_an_annotator_is_let_in_once_and_the_same_address_leads_back(external: B
     with visited(external) as client:
         first = client.get("/hit", params=address(external)).headers["location"]
         assert client.get("/hit", params=address(external)).headers["location"] == first
-        assert client.get("/hit", params=address(external, workerId="AOTHER")).status_code == 403
     with external.open() as workspace:
         [visit] = workspace.store.visits("mturk")
-        assert (visit.person, visit.external_id) == ("AWORKER", "3ASSIGNED")
-        assert records.find_frame(workspace.store, "3ASSIGNED") == SITE
+        claim = records.find_claim(workspace.store, str(visit.external_id))
+        assert claim is not None
+        assert (visit.person, claim.mturk_assignment_id, claim.submit_to) == ("AWORKER", "3ASSIGNED", SITE)
         assert make_receipt(workspace.store, visit.submission_id) != make_receipt(workspace.store, "another")
+
+
+def test_nobody_counts_and_no_place_is_used_without_a_submission_at_the_endpoint(external: Bench) -> None:
+    """A worker invents three assignments and two people and answers everything; an honest one comes after."""
+    honest = external.emulator.workers(1, country="US")[0]
+    [hit] = external.hits()
+    work = external.emulator.accept(honest, hit["HITId"])
+    with visited(external, ago=7200) as client:  # longer than the HIT may be held
+        for number, person in enumerate(("AFALSE", honest, "AFALSE")):
+            assert finish(external, client, assignmentId=f"3INVENTED{number}", workerId=person)
+    assert people_of(external) == ([], [0, 0])
+    with visited(external) as client:
+        sent = finish(external, client, assignmentId=work, workerId=honest)
+        assert sent["assignmentId"] == work
+    external.emulator.submit(honest, work, **sent)
+    assert people_of(external) == ([], [0, 0])
+    told = external.run("collect").stdout
+    assert "3 visits to the survey server were finished and never submitted" in told
+    assert people_of(external) == (["completed"], [1, 2])
+    assert external.told("collect")["unsubmitted"] == 0
+    with external.open() as workspace:
+        assert [visit.external_id for visit in workspace.store.visits("mturk") if visit.completed] == [work]
+        assert sum(visit.extra for visit in workspace.store.visits("mturk")) == 3
+    with visited(external) as client:  # known now, so another assignment is not theirs to begin
+        assert client.get("/hit", params=address(external, assignmentId="3MORE", workerId=honest)).status_code == 403
+
+
+def test_a_false_address_neither_locks_a_worker_out_nor_shows_their_form(external: Bench) -> None:
+    """The same worker with an invented assignment, and the same assignment with an invented worker, both first."""
+    with visited(external) as client:
+        false = [
+            client.get("/hit", params=address(external, **changes)).headers["location"]
+            for changes in ({"assignmentId": "3INVENTED"}, {"workerId": "AFALSE"})
+        ]
+        finish(external, client, assignmentId="3INVENTED2")
+        true = client.get("/hit", params=address(external))
+        assert true.status_code == 303
+        assert true.headers["location"] not in false
+        for number in range(3):  # and every assignment was had under this worker's name
+            client.get("/hit", params=address(external, assignmentId=f"3AGAIN{number}"))
+        assert client.get("/hit", params=address(external)).headers["location"] == true.headers["location"]
+
+
+def test_a_visit_that_may_still_be_submitted_keeps_its_place(external: Bench) -> None:
+    with visited(external) as client:
+        finish(external, client)
+    assert external.told("collect")["unsubmitted"] == 0
+    assert people_of(external) == ([], [0, 2])
+
+
+def test_a_claim_keeps_nobody_from_another_study_of_the_family(external: Bench) -> None:
+    text = external.study.read_text().replace("[people]", '[people]\nfamily = "f"\nfamily_store = "family.sqlite"')
+    external.study.write_text(text)
+    honest = external.emulator.workers(1, country="US")[0]
+    work = external.emulator.accept(honest, external.hits()[0]["HITId"])
+    with external.open() as workspace:
+        other = Family(str(workspace.study.people.family_store), family="f", study="other")
+    with other, visited(external) as client:
+        sent = finish(external, client, assignmentId=work, workerId=honest)
+        other.refuse_others("mturk", honest)
+        external.emulator.submit(honest, work, **sent)
+        external.run("collect")
+        with pytest.raises(SecondVisit):
+            other.refuse_others("mturk", honest)
+
+
+def test_a_server_started_before_publishing_may_be_framed_when_hits_are_there(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("MTURK_ENDPOINT_URL")
+    folder = bench.study.parent / "external"
+    folder.mkdir()
+    text = STUDY.replace("ANNOTATORS", "3").replace("[mturk]", EXTERNAL)
+    other = make_bench(folder, bench.emulator, text=text)
+    with visited(other) as client:
+        assert "frame-ancestors 'none'" in client.get("/hit").headers["content-security-policy"]
+        monkeypatch.setenv("MTURK_ENDPOINT_URL", bench.emulator.url)
+        other.run("publish", "--yes")
+        given = address(other, turkSubmitTo=bench.emulator.url)
+        for shown in (client.get("/hit"), client.get("/hit", params=given, follow_redirects=True)):
+            policy = shown.headers["content-security-policy"]
+            assert f"frame-ancestors {bench.emulator.url}" in policy
+        assert f"form-action 'self' {bench.emulator.url}" in policy

@@ -70,19 +70,20 @@ def test_pages_on_other_hosts_are_shown_and_on_this_machine_on_other_ports() -> 
 
 
 @pytest.mark.parametrize(
-    "old",
+    ("old", "led"),
     [
-        "https://www.mturk.com/mturk/externalSubmit",
-        "http://www.mturk.com/mturk/externalSubmit",
-        "//workersandbox.mturk.com/mturk/externalSubmit",
-        "https://workersandbox.mturk.com/mturk/externalSubmit",
+        ('<form action="https://www.mturk.com/mturk/externalSubmit">', '<form action="SIGNED/mturk/externalSubmit">'),
+        ('<form action="http://www.mturk.com/mturk/externalSubmit">', '<form action="SIGNED/mturk/externalSubmit">'),
+        ("f.action = '//workersandbox.mturk.com/mturk/externalSubmit'", "f.action = 'SIGNED/mturk/externalSubmit'"),
+        ("<form action=/mturk/externalSubmit>", "<form action=SIGNED/mturk/externalSubmit>"),
+        ('f.action = "/mturk/externalSubmit"', 'f.action = "SIGNED/mturk/externalSubmit"'),
+        ('f.action = to + "/mturk/externalSubmit"', 'f.action = to + "/mturk/externalSubmit"'),
+        ("see https://www.mturk.com/mturk/help", "see https://www.mturk.com/mturk/help"),
     ],
 )
-def test_old_addresses_are_led_here(old: str) -> None:
-    page = page_of(HTMLQuestion(html=f'<form action="{old}"> see https://www.mturk.com/mturk/help'), PUBLIC)
-    assert page == (
-        '<form action="https://frames.example.org/mturk/externalSubmit"> see https://www.mturk.com/mturk/help'
-    )
+def test_old_addresses_are_led_to_the_signed_one(old: str, led: str) -> None:
+    signed = "https://frames.example.org/s/x"
+    assert page_of(HTMLQuestion(html=old), PUBLIC, submit_to=signed) == led.replace("SIGNED", signed)
 
 
 def test_no_frame_has_more_rights_than_it_needs() -> None:

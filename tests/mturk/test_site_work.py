@@ -59,6 +59,7 @@ def test_a_frame_is_told_what_pages_of_hits_read(lab: Lab, wanda: Visitor) -> No
     work = httpx2.URL(wanda.frame_address(f"/work/{name}"))
     assert work.params["assignmentId"] == name
     assert work.params["workerId"] == lab.endpoint.call(known_workers)[0].worker_id
+    assert work.params["turkSubmitTo"].startswith(f"{lab.frame_url}/s/")
     assert work.copy_with(path="/", query=None) == httpx2.URL(lab.frame_url + "/")
 
 
@@ -136,10 +137,9 @@ def test_after_its_time_nothing_is_taken(lab: Lab, wanda: Visitor) -> None:
 )
 def test_what_is_no_form_is_refused(lab: Lab, wanda: Visitor, content: bytes, kind: str, status: int) -> None:
     hit = lab.publish()
-    body = content.replace(b"{name}", wanda.accept(hit).encode())
-    sent = httpx2.post(
-        f"{lab.frame_url}/mturk/externalSubmit", content=body, headers={"content-type": kind}, timeout=60
-    )
+    name = wanda.accept(hit)
+    body = content.replace(b"{name}", name.encode())
+    sent = httpx2.post(lab.submit_address(name), content=body, headers={"content-type": kind}, timeout=60)
     assert sent.status_code == status
     assert lab.submissions(hit) == []
 
@@ -148,7 +148,7 @@ def test_forms_in_parts_are_read_and_files_refused(lab: Lab, wanda: Visitor) -> 
     """Old HITs with a field for files send their whole form in parts."""
     hit = lab.publish()
     name = wanda.accept(hit)
-    where = f"{lab.frame_url}/mturk/externalSubmit"
+    where = lab.submit_address(name)
     with_file = httpx2.post(where, data={"assignmentId": name, "q": "é"}, files={"f": ("a.txt", b"x")})
     assert (with_file.status_code, title_of(with_file)) == (415, "Files cannot be sent")
     body = f'--b\r\ncontent-disposition: form-data; name="assignmentId"\r\n\r\n{name}\r\n'
@@ -163,9 +163,27 @@ def test_a_slash_too_many_and_an_id_in_the_address_are_read(lab: Lab, wanda: Vis
     """Scripts add the path to an address that ends in a slash, or put the id into the action."""
     hit = lab.publish()
     name = wanda.accept(hit)
-    sent = httpx2.post(f"{lab.frame_url}//mturk/externalSubmit?assignmentId={name}", data={"q": "1"})
+    where = lab.submit_address(name).replace("/mturk/", "//mturk/")
+    sent = httpx2.post(f"{where}?assignmentId={name}", data={"q": "1"})
     assert sent.status_code == 200
     assert lab.submissions(hit)[0]["fields"] == {"q": "1"}
+
+
+def test_only_the_address_that_the_frame_was_given_takes_a_submission(lab: Lab, wanda: Visitor) -> None:
+    """Whoever knows the id of an assignment has none; another worker has one for theirs alone."""
+    hit = lab.publish(MaxAssignments=2)
+    name = wanda.accept(hit)
+    frame = httpx2.URL(wanda.frame_address(f"/work/{name}"))
+    given = frame.params["turkSubmitTo"] + "/mturk/externalSubmit"  # as old scripts put it together
+    with lab.visitor(lab.worker("Xaver")) as xaver:
+        others = lab.submit_address(xaver.accept(hit))
+    for where in (f"{lab.frame_url}/mturk/externalSubmit", others, given.replace("/s/", "/s/x")):
+        sent = httpx2.post(where, data={"assignmentId": name, "score": "1"})
+        assert (sent.status_code, title_of(sent)) == (404, "This work is not known")
+    assert lab.submissions(hit) == []
+    assert f'action="{given}"' in httpx2.get(str(frame)).text  # of a page that names the path alone
+    assert httpx2.post(given, data={"assignmentId": name, "score": "7"}).status_code == 200
+    assert [one["fields"] for one in lab.submissions(hit)] == [{"score": "7"}]
 
 
 def test_returning_asks_first_and_frees_the_place(lab: Lab, wanda: Visitor) -> None:

@@ -46,6 +46,27 @@ def test_a_bonus_is_priced_first_and_paid_once_for_a_reason(
     assert paid_times(study, 150) == {one.submission_id: 1, two.submission_id: 1}
 
 
+def test_a_corrected_amount_is_told_and_its_difference_paid_under_a_reason_of_its_own(
+    paid: tuple[Running, list[Visitor]], tmp_path: Path
+) -> None:
+    study, (one, two, _) = paid
+    before = len(study.emulator.people.payments())
+    lines = [f"{who.submission_id},0.51,care" for who in (one, two)]
+    study.spa("bonus", "--from", listed(tmp_path / "b.csv", *lines), yes=True)
+    corrected = [f"{one.submission_id},0.92,care", f"{two.submission_id},0.20,care"]
+    told = study.spa("bonus", "--from", listed(tmp_path / "b.csv", *corrected), yes=True).output
+    assert "2 bonuses, 2 paid already, 0 to pay" in told
+    assert (
+        f"  {one.submission_id}: expected USD 0.51 for care, as paid, found USD 0.92: the difference of USD 0.41 is "
+        "not paid; list it with a reason of its own, such as care (correction)" in told
+    )
+    assert f"{two.submission_id}: expected USD 0.51 for care, as paid, found USD 0.20: what is paid stays paid" in told
+    assert len(study.emulator.people.payments()) == before + 2
+    difference = listed(tmp_path / "b.csv", f"{one.submission_id},0.41,care (correction)")
+    study.spa("bonus", "--from", difference, yes=True)
+    assert paid_times(study, 41) == {one.submission_id: 1}
+
+
 @pytest.mark.parametrize("fault", ["drop_after_effect", "500_after_effect"])
 def test_a_payment_without_an_answer_is_seen_on_the_platform_and_not_sent_again(
     paid: tuple[Running, list[Visitor]], tmp_path: Path, fault: str

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -17,19 +18,22 @@ from spa.forms.form import (
     ExplanationTarget,
     Form,
     PreferenceTarget,
+    Question,
     RatingTarget,
+    TextAnswer,
     TextBlock,
 )
 from spa.forms.texts import load_texts
 from spa.responses.answer_rows import target_from_json, target_to_json
 from spa.responses.answers import answer_schema, parse_answers
 from spa.responses.submission import Missing, Response
+from spa.study.crosschecks import cross_check
 from spa.study.outputs import Outputs
 from spa.study.outputs_reading import cleaned
 from spa.study.sampling import sample_assignments, study_rng
 from spa.study.study import Study
 from tests.spa.test_form_equality import check_one_form
-from tests.strategies import studies
+from tests.strategies import outputs_of, small_study, studies
 
 EXPLAINED = (PreferenceTarget, RatingTarget, ChoiceTarget)
 
@@ -90,11 +94,69 @@ def test_guidelines_and_reference_are_shown_to_everybody(case: tuple[Study, Outp
             for block in page.blocks
             if isinstance(block, ExhibitsBlock)
             for one in block.exhibits
-            if one.caption.startswith("For orientation: another")
+            if one.caption.startswith("Reference text")
         }
         assert {item for item, _ in captions} >= items
         assert all(cleaned(outputs.of(item, system)[0].text or "") == text for item, text in captions)
     check_one_form(form)
+
+
+@pytest.mark.parametrize(
+    ("language", "another", "not_rated"),
+    [("en", "another", "Do not rate it"), ("zh", "另一", "请勿评分"), ("ar", "آخر", "لا تقيّمه")],
+)
+def test_a_reference_may_be_what_is_rated_and_is_not_to_be_rated_itself(
+    language: str, another: str, not_rated: str
+) -> None:
+    """Chhun et al. (2024), fourth prompt; their human stories are rated as well as shown for reference."""
+    study = small_study(language=language, likert={"outputs": "all"}, spa=None)
+    (form,) = forms((study, outputs_of(study)), Additions(reference="zzgood"))
+    exhibits = [
+        one
+        for page in form.pages
+        for block in page.blocks
+        if isinstance(block, ExhibitsBlock)
+        for one in block.exhibits
+    ]
+    rated = {one.text for one in exhibits if one.label is not None}
+    captions = {one.caption for one in exhibits if one.label is None and one.text in rated}
+    assert captions
+    assert all(another not in caption and not_rated in caption for caption in captions)
+
+
+@pytest.mark.parametrize("of_rater", [False, True])
+@pytest.mark.parametrize("explain", ["no", "before", "after"])
+def test_guidelines_of_a_criterion_stand_above_its_first_question_on_a_page(of_rater: bool, explain: Any) -> None:
+    words = {"fluency": "1: *halting*", "meaning": "1: **lost**"}
+    criteria = [
+        {"id": name, "name": name, "guidelines": "replaced" if of_rater else text} for name, text in words.items()
+    ]
+    study = small_study(criteria=criteria, likert={"outputs": "all", "pages": "one"}, choices={})
+    added = tuple(words.items()) if of_rater else None
+    (form,) = forms((study, outputs_of(study)), Additions(explain=explain, guidelines=added))
+    for page in form.pages:
+        asked = [block.criterion for block in page.blocks if isinstance(block, Question | TextBlock)]
+        first = {name: asked.index(name) for name in words if name in asked}
+        guided = [
+            (block.criterion, block.markdown)
+            for block in page.blocks
+            if isinstance(block, TextBlock) and block.criterion
+        ]
+        assert guided == [(name, words[name]) for name in first]
+        assert all(
+            isinstance([b for b in page.blocks if not isinstance(b, ExhibitsBlock)][at], TextBlock)
+            for at in first.values()
+        )
+    for ask in asks_of(form, "question"):
+        seen = {block.criterion for page in ask.pages for block in page.blocks if isinstance(block, TextBlock)}
+        assert seen - {None} == {question.criterion for question in ask.questions} & set(words)
+    check_one_form(form)
+
+
+def test_guidelines_of_a_rater_name_criteria_of_the_study() -> None:
+    rater = {"id": "r", "model": "m", "guidelines": {"sense": "1: none", "overall": "1: bad"}}
+    (finding,) = cross_check(small_study(raters=[rater]))
+    assert all(words in finding.told for words in ("[[raters]] r, guidelines", "the id of a criterion", '"sense"'))
 
 
 def test_an_explanation_is_kept_as_it_is(tmp_path: Path) -> None:
@@ -119,7 +181,7 @@ def test_texts_are_read_like_everything_else(case: tuple[Study, Outputs]) -> Non
             assert isinstance(missing, Missing)
             assert reason in missing.reason
         (left_out,) = parse_answers(
-            [replace(question, answer=replace(question.answer, required=False))],  # type: ignore[type-var]
+            [replace(question, answer=TextAnswer(required=False))],
             {question.question_id: ""},
         )
         assert isinstance(left_out, Response)

@@ -222,3 +222,13 @@ def test_the_place_of_somebody_forgotten_goes_to_the_answers_that_came_late(stor
         )
     assert not end(store, late).extra
     assert come(store, "eve", "v3").assignment_id == "a00002"
+
+
+def test_extra_answers_that_were_set_apart_take_no_place_that_becomes_free(store: Store) -> None:
+    late = come(store, "ada", "v1", minutes_allowed=10)
+    store.release_overdue(601)
+    holder = come(store, "bob", "v2", now=602)
+    assert end(store, late).extra
+    assert not store.release(late.submission_id, "not_submitted", now=603, finished=True)
+    assert store.release(holder.submission_id, RETURNED, now=604)
+    assert end(store, late).extra

@@ -14,6 +14,7 @@ from spa.commands.workspace import open_workspace
 from spa.errors import ResponseError, StudyError
 from spa.responses.store import Store
 from tests.spa.small_study import STUDY, answer_form, write_study
+from tests.spa.study_files import write_study as write_small
 
 
 def run(*arguments: object, status: int = 0) -> str:
@@ -44,6 +45,13 @@ def test_a_study_is_built_beside_its_file(tmp_path: Path) -> None:
     assert sorted(each.name for each in tmp_path.iterdir()) == ["outputs.jsonl", "study.sqlite", "study.toml"]
 
 
+def test_where_single_outputs_are_dealt_they_are_counted(tmp_path: Path) -> None:
+    path = write_small(tmp_path, rest='[likert]\npages = "output"\n[design]\noutputs = 4\n')
+    assert "  12 outputs, each shown in 2 assignments\n  6 personal" in run("build", path, "--annotators", 6)
+    balance = build(path, "--annotators", 7)["balance"]
+    assert (balance["outputs"], balance["output_uses"]) == (12, [2, 3])
+
+
 def test_the_next_step_names_the_store_that_was_named(tmp_path: Path) -> None:
     path, store = write_study(tmp_path), tmp_path / "my answers.sqlite"
     assert run("build", path, "--store", store).endswith(f"Next: spa serve {path} --store '{store}'\n")
@@ -53,7 +61,7 @@ def test_the_next_step_names_the_store_that_was_named(tmp_path: Path) -> None:
 def test_a_study_file_that_is_not_there_is_one_line(command: str, tmp_path: Path) -> None:
     name, *options = command.split()
     assert run(name, tmp_path / "none.toml", *options, status=1).count("\n") == 1
-    assert "wanted a file, got a directory" in run(name, tmp_path, *options, status=1)
+    assert "expected a file, found a directory" in run(name, tmp_path, *options, status=1)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 
 from spa.errors import StudyError
+from spa.forms.asks import asks_of
 from spa.forms.build import build_form
 from spa.forms.form import (
     CheckTarget,
@@ -20,13 +21,17 @@ from spa.forms.form import (
     Exhibit,
     ExhibitsBlock,
     Form,
+    InterviewTarget,
     NumberAnswer,
     OptionsAnswer,
     Page,
     PreferenceTarget,
+    Question,
     RatingTarget,
     ScreeningTarget,
+    TextAnswer,
 )
+from spa.forms.prompt import render_ask
 from spa.forms.spoken import spoken
 from spa.forms.texts import load_texts
 from spa.study.load import load_study
@@ -256,11 +261,103 @@ def test_likert_ratings():
     assert answer.half_points == "floor"
 
 
-@pytest.mark.parametrize(("pages", "expected"), [("item", 2), ("one", 1)])
-def test_one_rating_page_an_item_or_one_for_all(pages: str, expected: int):
+def rated_on(page: Page) -> list[str]:
+    """Return what a page rates: label, item, criterion."""
+    targets = [question.target for question in page.questions if isinstance(question.target, RatingTarget)]
+    items = list(dict.fromkeys(each.item_id for each in targets))
+    return [f"{each.label}{items.index(each.item_id) + 1} {each.criterion}" for each in targets]
+
+
+@pytest.mark.parametrize(
+    ("pages", "expected"),
+    [
+        ("output", [["A1"], ["B1"], ["C1"], ["A1"], ["B1"], ["C1"]]),
+        ("item", [["A1", "B1", "C1"], ["A1", "B1", "C1"]]),
+        ("system", [["A1", "A2"], ["B1", "B2"], ["C1", "C2"]]),
+        ("one", [["A1", "B1", "C1", "A2", "B2", "C2"]]),
+    ],
+)
+def test_a_rating_page_holds_what_the_section_says(pages: str, expected: list[list[str]]):
     form = forms_of(small_study(likert={"outputs": "all", "pages": pages}))[0]
-    assert len([page for page in form.pages if page.kind == "rating"]) == expected
-    assert sum(isinstance(question.target, RatingTarget) for question in form.questions("people")) == 6
+    found = [rated_on(page) for page in form.pages if page.kind == "rating"]
+    assert found == [[f"{each} overall" for each in page] for page in expected]
+
+
+COUNT = {"id": "errors", "name": "errors", "options": [{"text": "0", "score": 1}, {"text": "1", "score": 0}]}
+
+
+@pytest.mark.parametrize("pages", ["item", "output"])
+def test_several_kinds_of_questions_stand_on_one_page_below_the_output(pages: str):
+    study = small_study(
+        spa=None,
+        criteria=[MEANING, {"id": "ease", "name": "ease"}, COUNT],
+        likert={"pages": pages, "outputs": 1, "criteria": ["meaning"], "overall": False},
+        continuous={"same_page_as": "likert", "criteria": ["ease"]},
+        categories={"same_page_as": "likert"},
+        design={} if pages == "item" else {"outputs": 2},
+    )
+    form = forms_of(study)[0]
+    pages_found = [page for page in form.pages if page.kind == "rating"]
+    asked = ("overall", "meaning", "ease", "errors")  # the whole before its aspects, whichever section asks for it
+    if pages == "item":  # one item at random, and the same one for all three
+        expected = [[f"{label}1 {one}" for label in "ABC" for one in asked]]
+    else:
+        expected = [[f"{label}1 {one}" for one in asked] for label in "AB"]
+    assert [rated_on(page) for page in pages_found] == expected
+    shown = [each for page in pages_found for each in exhibits_of(page) if each.label is not None]
+    assert len(shown) == len({(each.label, each.item_id) for each in shown})  # no output stands there twice
+
+
+def test_a_single_output_stands_under_no_system():
+    study = small_study(spa=None, criteria=[MEANING], likert={"pages": "output"}, design={"outputs": 12})
+    form = forms_of(study, outputs_of(study, absent=[("i0", "zzgood")]))[0]
+    pages = [page for page in form.pages if page.kind == "rating"]
+    assert len(pages) == 12
+    assert {exhibits_of(page)[-1].caption for page in pages} == {"Text to rate"}
+    assert {question.text for page in pages for question in page.questions} == {
+        "How do you rate this text overall?",
+        "Is the meaning of Text to rate kept?",
+    }
+    assert "System" not in said(form)
+    assert "single texts" in said(form)
+
+
+@pytest.mark.parametrize(
+    ("criterion", "section", "beside"),
+    [
+        ({}, {}, [True]),
+        ({}, {"show_item_text": False}, [False, True]),  # meaning is asked against the source
+        ({"show_item_text": False}, {}, [False, True]),
+        ({"show_item_text": True}, {"show_item_text": False}, [False, True]),
+    ],
+)
+@pytest.mark.parametrize("way", ["likert", "choices"])
+def test_the_item_text_stands_beside_the_criteria_that_want_it(
+    way: str, criterion: dict[str, Any], section: dict[str, Any], beside: list[bool]
+):
+    criteria = [{"id": "fluency", "name": "fluency", **criterion}, MEANING]
+    study = small_study(spa=None, criteria=criteria, design={"items": 1}, **{way: section})
+    page = next(page for page in forms_of(study)[0].pages if page.kind in ("rating", "choice"))
+    blocks = [block for block in page.blocks if isinstance(block, ExhibitsBlock)]
+    assert [block.heading is not None for block in blocks[: len(beside)]] == beside
+    with_text: dict[str, bool] = {}
+    for block in page.blocks:
+        if isinstance(block, ExhibitsBlock):
+            shown = block.heading is not None
+        elif isinstance(block, Question) and isinstance(block.target, RatingTarget | ChoiceTarget):
+            assert with_text.setdefault(block.target.criterion, shown) == shown
+    by_section = section.get("show_item_text", True)
+    wanted = {"overall": by_section, "fluency": criterion.get("show_item_text", by_section), "meaning": True}
+    assert with_text == wanted
+    asks = {
+        ask.ask_id: "".join(each.text or "" for each in render_ask(ask).fragments)
+        for ask in asks_of(forms_of(study)[0], "question")
+    }
+    for question in page.questions:
+        if isinstance(question.target, RatingTarget | ChoiceTarget):
+            asked = asks[question.question_id]
+            assert ("Source text" in asked) == wanted[question.target.criterion]
+            assert asked.count("Output text") == (1 if way == "likert" else 2)
 
 
 def test_continuous_ratings_with_references():
@@ -397,6 +494,12 @@ def test_images(tmp_path: Path):
     assert "read" not in told.replace("I have read the instructions", "").replace("Reading", "").lower()
     assert "zz" not in told
     assert any(each.image for page in form.pages for each in exhibits_of(page))
+    single = {"outputs": {"files": ["x"], "kind": "image"}, "spa": None, "likert": {"pages": "output"}}
+    study = small_study(**single, criteria=[{"id": "hue", "name": "colour"}])
+    asked = said(forms_of(study, outputs_of(study, image=tmp_path / "a.png"))[0])
+    assert "Image to rate" in asked
+    assert "How do you rate this image overall?\n" in asked
+    assert "How do you rate this image with regard to colour?" in asked
 
 
 def test_ninety_forms_of_the_published_story_study(shared_data: Path, tmp_path: Path):
@@ -429,3 +532,43 @@ def test_ninety_forms_of_the_published_story_study(shared_data: Path, tmp_path: 
     assert set(labels.values()) == {18}
     assert set(items.values()) == {1}
     assert set(first.values()) == {18}
+
+
+@pytest.mark.parametrize("labels", ["counterbalanced", "fixed"])
+@pytest.mark.parametrize("order", ["item", "blocked", "mixed"])
+def test_outputs_are_rated_by_item_by_system_or_mixed(order: str, labels: str):
+    """Chiang & Lee (2023), appendix C.1: all stories of one writer before those of the other, or mixed (Table 5)."""
+    likert = {"outputs": "all", "order": order}
+    study = small_study(spa=None, likert=likert, design={"items": 4, "labels": labels})
+    runs = [forms_of(study, count=3) for _ in range(2)]
+    assert runs[0] == runs[1]
+    orders = []
+    for form in runs[0]:
+        rated = [question.target for question in form.questions("everybody")]
+        outputs = [(one.label, one.item_id) for one in rated if isinstance(one, RatingTarget)]
+        assert len(outputs) == len(set(outputs)) == 12
+        items = [item for _, item in outputs]
+        by_item = [outputs.index(one) for one in sorted(outputs, key=lambda one: (items.index(one[1]), one[0]))]
+        by_label = [outputs.index(one) for one in sorted(outputs, key=lambda one: one[0])]
+        assert (by_item == list(range(12)), by_label == list(range(12))) == (order == "item", order == "blocked")
+        assert sum(page.kind == "rating" for page in form.pages) == (4 if order == "item" else 12)
+        orders.append([[label for label, _ in outputs], items][order == "mixed"])
+    assert (orders[0] == orders[1] == orders[2]) == (order != "mixed")
+
+
+def test_the_interview_is_the_last_page_and_of_people_only():
+    """Chiang & Lee (2023), appendix C.3.1: free questions after all ratings."""
+    interview = [{"id": "time", "question": "How long?", "required": True}, {"id": "standard", "question": "By what?"}]
+    (form,) = forms_of(small_study(likert={}, interview=interview))
+    page = form.pages[-1]
+    assert (page.kind, page.audience) == ("interview", "people")
+    assert [question.answer for question in page.questions] == [TextAnswer(), TextAnswer(required=False)]
+    assert [question.target for question in page.questions] == [
+        InterviewTarget(interview_id=one["id"]) for one in interview
+    ]
+    assert "How long?" not in "\n".join(spoken(form, "everybody"))
+    assert page.questions[0] not in list(form.questions("everybody"))
+    (turned,) = forms_of(small_study(likert={}, interview=[{**interview[0], "first": True}, interview[1]]))
+    kinds = [page.kind for page in turned.pages]
+    assert (kinds.index("interview") < kinds.index("instructions"), kinds[-1]) == (True, "interview")
+    assert [len(page.questions) for page in turned.pages if page.kind == "interview"] == [1, 1]

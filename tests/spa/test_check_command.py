@@ -41,7 +41,7 @@ def test_init_overwrites_nothing(tmp_path: Path) -> None:
     (tmp_path / "outputs.jsonl").write_text("mine", encoding="utf-8")
     result = spa("init", tmp_path)
     assert result.exit_code == 1
-    assert "outputs.jsonl: wanted no such file, got one" in result.stderr
+    assert "outputs.jsonl: expected no such file, found one" in result.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["outputs.jsonl"]
     assert (tmp_path / "outputs.jsonl").read_text(encoding="utf-8") == "mine"
 
@@ -92,8 +92,40 @@ def test_check_tells_outputs_and_texts_together(tmp_path: Path) -> None:
     path = write_study(tmp_path, rest='[spa]\nexposure = 7\n[texts]\n"form.sytem_label" = "Writer {label}"\n')
     result = spa("check", path)
     assert result.exit_code == 1
-    assert "wanted at least 7 items" in result.stderr
+    assert "expected at least 7 items" in result.stderr
     assert "form.sytem_label" in result.stderr
+
+
+def test_check_tells_tables_language_and_outputs_together(tmp_path: Path) -> None:
+    """A mistake in one place hides none in another."""
+    rest = SPA + '[people]\nannotators = 0\n[[criteria]]\nid = "c"\n[analysis]\nexpected = ["x > z"]\n'
+    path = write_study(tmp_path, head='id = "small"\ntitle = "T"\nlanguage = "xx"\n', rest=rest)
+    (tmp_path / "outputs.jsonl").write_text("[1]\n", encoding="utf-8")
+    lines = spa("check", path).stderr.splitlines()
+    places = ("annotators", "name", "language", "expected, entry 1", "outputs.jsonl line 1")
+    assert [place for place in places if sum(f"{place}: expected" in line for line in lines) != 1] == []
+    assert len(lines) == len(places)
+
+
+def test_check_tells_of_a_store_that_was_built_from_another_state(tmp_path: Path) -> None:
+    path = write_study(tmp_path)
+    assert spa("build", path).exit_code == 0
+
+    def told() -> list[str]:
+        warnings = json.loads(spa("check", path, "--json").stdout)["warnings"]
+        return [line for line in warnings if "study.sqlite" in line]
+
+    assert told() == []
+    text = path.read_text(encoding="utf-8")
+    path.write_text("seed = 5\n" + text, encoding="utf-8")
+    (line,) = told()
+    assert line.startswith("seed = 5: ")
+    assert "was built with seed 0; set it back" in line
+    path.write_text(text + "[likert]\n", encoding="utf-8")
+    (line,) = told()
+    assert "was built from another study, or the study file" in line
+    path.write_text('allowed_names = ["x"]\n' + text, encoding="utf-8")  # decides nothing about the forms
+    assert told() == []
 
 
 def test_check_without_a_file_is_one_line(tmp_path: Path) -> None:

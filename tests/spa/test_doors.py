@@ -10,7 +10,9 @@ from fastapi.responses import Response
 from fastapi.testclient import TestClient
 
 from spa.annotators.doors import House
+from spa.annotators.served_html import read_page
 from spa.annotators.server import create_app
+from spa.study.study import Words
 from tests.spa.test_server import Place, opened
 from tests.spa.test_server import built as built
 
@@ -55,6 +57,11 @@ def test_a_visitor_of_a_platform_answers_and_goes_back_with_the_code_of_the_outc
     end = place.client.get(f"{link}/done", follow_redirects=False)
     assert end.headers["location"] == f"https://platform.example/done?cc={codes['completed']}"
     assert "form-action 'self' https://platform.example;" in end.headers["content-security-policy"]
+    object.__setattr__(place.workspace.study, "debriefing", Words(text="Told at last."))
+    told = place.client.get(f"{link}/done", follow_redirects=False)
+    assert (told.status_code, "Told at last." in told.text, codes["completed"] in told.text) == (200, True, False)
+    onward = place.client.get(str(read_page(told.text).onward), follow_redirects=False)
+    assert onward.headers["location"] == end.headers["location"]
     visit = store.find_visit("platform", "v1")
     assert visit is not None
     assert (visit.person, visit.completed, visit.pages) == ("ada", True, len(place.workspace.form("a00001").pages))

@@ -28,9 +28,9 @@ from spa.responses.admission import Rules
 from spa.responses.export import export_tables
 from spa.responses.store import CHUNK, Store
 from spa.responses.submission import Missing, Response, Submission
-from spa.responses.table_files import write_tables
+from spa.responses.table_files import read_csv, write_tables
 from spa.responses.tidy_tables import ASKED as ASKED_COLUMNS
-from spa.responses.tidy_tables import TABLES, Tables
+from spa.responses.tidy_tables import READ, TABLES, Tables
 from spa.study.assignment import Assignment, BlindingKey, Block, ShownOutput
 from tests.spa.hand_made import ASKED
 from tests.spa.small_study import answer_form, raw_answer, write_study
@@ -108,7 +108,7 @@ def test_every_answer_is_one_unblinded_row(tmp_path: Path) -> None:
         "annotator_id": "ann",
         "annotator_kind": "human",
         "assignment_id": "a00001",
-        **dict.fromkeys([*ASKED_COLUMNS, "explanation"]),
+        **dict.fromkeys([*ASKED_COLUMNS, *READ, "explanation", "missing_level"]),
         "session": 1,
         "visit": "completed",
     }
@@ -125,6 +125,30 @@ def test_every_answer_is_one_unblinded_row(tmp_path: Path) -> None:
     chosen = {"item_id": "i1", "criterion": "overall", "winner": "tie", "elicitation": "choice"}
     samples = {"sample_x": 2, "sample_y": 1, "missing_reason": None}
     assert tables.choices.to_dicts() == [{**who, **chosen, **y_x, **samples}]
+
+
+def test_what_a_reply_was_read_from_stands_beside_its_answer(tmp_path: Path) -> None:
+    """The mass of a distribution, whether another reader differs, what a missing answer would have been."""
+    sure = replace(answered(RATING, 4.5), raw='{"probabilities": {"4": 0.5, "5": 0.5}, "mass": 0.9, "mean": 4.5}')
+    off = replace(missing(PREFERENCE, "ambiguous", "70 or 80"), level="70 or 80", readings_differ=True)
+    asked = replace(ASKED, readout="logit")
+    with build_by_hand(tmp_path / "s.sqlite") as store:
+        lease = store.lease_for_rater("gpt", "a00001", asked)
+        kept = Submission(
+            submission_id=lease.submission_id,
+            assignment_id="a00001",
+            annotator_id="gpt",
+            annotator_kind="llm",
+            source="rater",
+            answers=(replace(sure, readings_differ=False), off),
+            asked=asked,
+        )
+        store.complete(kept, completion_code="rater")
+        assert [submission.answers for submission in store.submissions()] == [kept.answers]
+        tables = export_tables(store)
+    columns = ("mass", "readings_differ", "missing_level")
+    assert tables.ratings.select(columns).row(0) == (0.9, 0, None)
+    assert tables.preferences.select(columns).row(0) == (None, 1, "70 or 80")
 
 
 @pytest.mark.parametrize(
@@ -181,6 +205,19 @@ def test_checks_say_nothing_of_an_llm(tmp_path: Path) -> None:
     assert tables.ratings["annotator_kind"].to_list() == ["llm"]
 
 
+def test_ratings_of_identical_pairs_are_rows_of_people_and_llms(tmp_path: Path) -> None:
+    unread = Missing(question_id="q", target=IDENTICAL, reason="no number", raw="?")
+    with build_by_hand(tmp_path / "s.sqlite", count=3) as store:
+        for who, answer, kind in (("ann", answered(IDENTICAL, 5.0), "human"), ("gpt", unread, "llm")):
+            hand_in(store, who, answer, answered(RATING, 3.0), kind=kind)
+        pairs = export_tables(store).identical_pairs
+    assert pairs.select("annotator_id", "annotator_kind", "score", "expected", "missing_reason").rows() == [
+        ("ann", "human", 5.0, 5.0, None),
+        ("gpt", "llm", None, 5.0, "no number"),
+    ]
+    assert pairs.select("pair", "criterion").unique().rows() == [("i1", "meaning")]
+
+
 def test_an_llm_is_one_annotator_with_many_submissions(tmp_path: Path) -> None:
     with build_by_hand(tmp_path / "s.sqlite", count=3) as store:
         for name in ("a00001", "a00002", "a00003"):
@@ -217,7 +254,8 @@ def test_screening_answers_are_no_formulas_and_come_back(tmp_path: Path, nasty: 
     write_tables(tables, tmp_path / "csv")
     (cell,) = pl.read_csv(tmp_path / "csv" / "annotators.csv", infer_schema=False)["screening:native"]
     printable = nasty.replace("\ud800", "\\ud800")
-    assert cell == ("'" + nasty if nasty[0] in "=+-@\t" else printable)
+    assert cell == ("'" + nasty if nasty[0] in "=+-@\t'" else printable)
+    assert read_csv(tmp_path / "csv" / "annotators.csv")["screening:native"].item() == printable
     write_tables(tables, tmp_path / "parquet", format="parquet")
     assert pl.read_parquet(tmp_path / "parquet" / "annotators.parquet")["screening:native"].item() == printable
     write_tables(tables, tmp_path / "jsonl", format="jsonl")
@@ -225,11 +263,12 @@ def test_screening_answers_are_no_formulas_and_come_back(tmp_path: Path, nasty: 
     assert json.loads(line)["screening:native"] == printable
 
 
-def test_numbers_are_left_alone(tmp_path: Path) -> None:
-    table = pl.DataFrame({"annotator_id": ["-1"], "preference": [-0.5], "screening:x": ["-1"]})
+def test_texts_get_an_apostrophe_and_numbers_are_left_alone(tmp_path: Path) -> None:
+    table = pl.DataFrame({"annotator_id": ["-1"], "preference": [-0.5], "screening:x": ["'@a"]})
     empty = pl.DataFrame()
     write_tables(Tables(preferences=table, ratings=empty, choices=empty, annotators=empty, exclusions=empty), tmp_path)
-    assert (tmp_path / "preferences.csv").read_text() == "annotator_id,preference,screening:x\n-1,-0.5,'-1\n"
+    assert (tmp_path / "preferences.csv").read_text() == "annotator_id,preference,screening:x\n'-1,-0.5,''@a\n"
+    assert read_csv(tmp_path / "preferences.csv").row(0) == ("-1", "-0.5", "'@a")
 
 
 def test_tables_that_cannot_be_written_are_told(tmp_path: Path) -> None:
@@ -391,6 +430,12 @@ def test_a_dataset_folder_names_each_table_that_has_rows(workspace: Workspace, t
     assert CliRunner().invoke(main, arguments).exit_code == 0
     head = yaml.safe_load((out / "README.md").read_text().split("---")[1])
     assert head["pretty_name"] == "A small study"
-    assert {each["config_name"] for each in head["configs"]} == {"preferences", "ratings", "choices", "annotators"}
+    assert {each["config_name"] for each in head["configs"]} == {
+        "preferences",
+        "ratings",
+        "choices",
+        "identical_pairs",
+        "annotators",
+    }
     for each in head["configs"]:
         assert pl.read_parquet(out / each["data_files"]).height > 0

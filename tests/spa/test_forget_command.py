@@ -25,12 +25,13 @@ from tests.spa.test_server import build
 from tests.spa.test_store import draws, submission_of
 
 WITH_REASONS = STUDY.replace("against_source = true}", "against_source = true, reason = true}") + "\n[likert]\n"
+INTERVIEW = '[[interview]]\nid = "standard"\nquestion = "What is your standard?"\n'
 SECRETS = ("ada-5f3a2c9e", "visit-77aa", "My name is Ada Lovelace", "from-Lovelace-Street")
 
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Iterator[Workspace]:
-    path = build(tmp_path, WITH_REASONS.replace("likert.identical_pairs = 1\n", ""))
+    path = build(tmp_path, WITH_REASONS.replace("likert.identical_pairs = 1\n", "") + INTERVIEW)
     with open_workspace(path) as opened:
         yield opened
 
@@ -77,6 +78,7 @@ def test_names_and_free_texts_leave_the_disk_and_the_numbers_stay(workspace: Wor
     other = answer_all(workspace, "bob", "visit-88")
     Journal(workspace.store).begin("panel", "study", "bonus", json.dumps({"person": SECRETS[0]}))
     before = export_tables(workspace.store)
+    assert set(before.annotators["interview:standard"]) == {SECRETS[2]}
     assert all(secret.encode() in on_disk(workspace) for secret in SECRETS)
     account = json.loads(forget(workspace, "--person", SECRETS[0], "--yes", "--json"))
     assert (account["visits"], account["platform_names"], account["links"], account["answers"]) == (1, 2, 1, 0)
@@ -91,6 +93,7 @@ def test_names_and_free_texts_leave_the_disk_and_the_numbers_stay(workspace: Wor
     assert all(text.encode() in left for text in SECRETS[2:])  # bob's
     after = export_tables(workspace.store)
     assert after.preferences.equals(before.preferences)
+    assert after.annotators["interview:standard"].to_list() == [None, SECRETS[2]]
     assert after.ratings["score"].equals(before.ratings["score"])
     visit = workspace.store.find_visit("panel", SECRETS[1])
     assert visit is not None

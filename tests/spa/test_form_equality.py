@@ -6,6 +6,7 @@ what a page shows, without its chrome (elements with the attribute ``data-chrome
 
 from __future__ import annotations
 
+import re
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -77,6 +78,8 @@ def words_of_html(html: str) -> list[str]:
 def words_of(said: Said) -> list[str]:
     if said.role == "markdown":
         return words_of_html(MarkdownIt("commonmark", {"html": False}).render(said.text))
+    if said.role == "question":  # its emphasis is seen, not read
+        return re.sub(r"\*\*(\w[^*]*)\*\*|\*(\w[^*]*)\*", r"\1\2", said.text).split()
     return said.text.split()
 
 
@@ -136,6 +139,7 @@ def test_in_every_language(language: str):
         consent={"text": "# Consent\n\n- one\n- two & <three>"},
         screening=[{"id": "s", "question": "Native?", "options": ["yes", "no"], "eligible": ["yes"]}],
         attention_checks=[check],
+        interview=[{"id": "i", "question": "What is *your* standard?"}],
         criteria=[{**MEANING, "mark_differences": True}, {"id": "fluency", "name": "fluency"}],
         likert={"identical_pairs": 1, "outputs": "all"},
         continuous=None,

@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import spa
 from spa.forms.assets import asset_name, asset_text
-from spa.forms.form import ExhibitsBlock, Form, Page, Segment, TextBlock
-from spa.forms.html import PageState, Stage, render_page, render_whole, sections
+from spa.forms.form import ExhibitsBlock, Form, Page, Question, Segment, TextBlock
+from spa.forms.html import PageState, Posting, Stage, render_page, render_whole, sections
 from spa.forms.markdown import render_markdown
 from spa.forms.spoken import said_on
 from spa.forms.texts import load_texts, placeholders, shipped_languages
@@ -98,6 +99,7 @@ def test_marked_words_stand_in_visible_brackets() -> None:
     page = replace(form.pages[4], blocks=(replace(block, exhibits=(shown,)),))
     html = render_page(replace(form, pages=(page,)), page, TEXTS)
     assert '<div class="body" dir="auto">The <mark>[red]</mark> cat</div>' in html
+    assert re.search(r"^mark \{[^}]*font-weight: 700", asset_text("form.css"), re.MULTILINE)  # figure 5 of Chiang & Lee
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -207,12 +209,41 @@ def test_images_have_their_caption_as_text_and_an_address_that_says_nothing(tmp_
         ("[a](//elsewhere.org)", "<p>[a](//elsewhere.org)</p>"),
         ("<b onclick=x>a</b>", "<p>&lt;b onclick=x&gt;a&lt;/b&gt;</p>"),
         ("## Two", "<h2>Two</h2>"),
+        ("请看**“粗体”**是，**重要：**请", "<p>请看<strong>“粗体”</strong>是，<strong>重要：</strong>请</p>"),
+        ("2 ** 3 ** 4 字** 字", "<p>2 ** 3 ** 4 字** 字</p>"),
         ("## Two\n### Three", "<h2>Two</h2>\n<h3>Three</h3>"),
         ("[a](https://x.org)", '<p><a href="https://x.org" target="_blank" rel="noopener noreferrer">a</a></p>'),
     ],
 )
 def test_markdown_can_neither_load_nor_run(markdown: str, wanted: str) -> None:
     assert render_markdown(markdown).strip() == wanted
+
+
+@pytest.mark.parametrize(
+    ("asked", "wanted"),
+    [
+        ("Is it **well** *made*?", "Is it <strong>well</strong> <em>made</em>?"),
+        ("Is 2 * 3 in a_b_c <b>right</b>?", "Is 2 * 3 in a_b_c &lt;b&gt;right&lt;/b&gt;?"),
+        ("这是**重要：**请*“看”*", "这是<strong>重要：</strong>请<em>“看”</em>"),
+        ("[*x*](http://a.example) `*y*` \\*z\\* \\d", "[<em>x</em>](http://a.example) `<em>y</em>` *z* \\d"),
+    ],
+)
+def test_emphasis_in_a_question_is_seen_on_every_page_and_nothing_else_is_read_in_it(asked: str, wanted: str) -> None:
+    form = small_form()
+    pages = tuple(
+        replace(
+            page, blocks=tuple(replace(one, text=asked) if isinstance(one, Question) else one for one in page.blocks)
+        )
+        for page in form.pages
+    )
+    form = replace(form, pages=pages)
+    number = sum(len(page.questions) for page in pages)
+    posting = Posting(script="", origins=("https://a.example",), fields={})
+    for whole in (render_whole(form, TEXTS), render_whole(form, TEXTS, posting=posting)):
+        assert whole.count(wanted) == number > 5
+    for page in pages:
+        gaps = dict.fromkeys((one.question_id for one in page.questions), "empty")
+        assert render_page(form, page, TEXTS, state=PageState(gaps=gaps)).count(wanted) == 2 * len(gaps)
 
 
 def test_markdown_shows_no_image() -> None:
@@ -231,7 +262,7 @@ def test_the_locales_have_the_same_page_texts_and_pages_use_each_of_them() -> No
         other = load_texts(language, {}).entries
         assert {key for key in other if key.startswith("page.")} == set(english)
         assert all(placeholders(other[key]) == placeholders(text) for key, text in english.items())
-    root = Path(__file__).resolve().parents[2] / "spa"
+    root = Path(spa.__file__).parent
     rooms = (("forms/templates", "*.html"), ("annotators", "*.py"), ("responses", "admission.py"), ("../mturk", "*.py"))
     sources = [file for folder, names in rooms for file in (root / folder).glob(names)]
     text = "".join(path.read_text(encoding="utf-8") for path in sources)

@@ -73,19 +73,93 @@ def test_people_get_numbers_and_places_are_those_seen(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("answer", "score", "reason"),
     [
-        ({"label_annotations": None}, "line 1: wanted label_annotations, got None"),
-        ({"label_annotations": {"fluency": "4"}}, "line 1, fluency: wanted a chosen value"),
-        ({"label_annotations": {"fluency": {"x": "much"}}}, "line 1, fluency: wanted a number, got 'much'"),
-        ({"label_annotations": {"grammar": {"x": "1"}}}, "label 'grammar' is none of the criteria's"),
-        ({"behavioral_data": {"time_string": "long"}}, "line 1: wanted a time such as"),
+        ({"scale_4": "4"}, 4, None),  # likert: the label carries the point, the value a key to press
+        ({"scale_10": "0"}, 10, None),
+        ({"3": "3"}, 3, None),
+        ({"0": "1"}, 0, None),  # radio: the label is what was chosen, the value its number among the options
+        ({"2.5": "true"}, 2.5, None),
+        ({"good": "2"}, 5, None),  # --score
+        ({"a=b": "1"}, -1, None),
+        ({"2": "3", "free_response": "or less"}, 2, None),
+        ({"free_response": "who knows"}, None, "free_response"),
+        ({"bad_text": "0"}, None, "bad_text"),
+        ({"text_box": "7"}, 7, None),  # number, text
+        ({"number": "-0.5"}, -0.5, None),
+        ({"text_box": ""}, None, "empty"),
+        ({"slider": "80"}, 80, None),
+        ({"select-one": "good"}, 5, None),
+        ({"1": "1", "2": "2"}, None, "2 values were chosen"),  # multiselect
+        ({}, None, "empty"),
     ],
 )
-def test_what_potato_would_not_write_is_told_with_its_place(changes: dict[str, Any], told: str, tmp_path: Path) -> None:
-    folder = potato(tmp_path, **changes)
+def test_a_label_is_the_score_however_potato_asked(
+    answer: dict[str, str], score: float | None, reason: str | None, tmp_path: Path
+) -> None:
+    folder = potato(tmp_path, label_annotations={"fluency": answer, "fluency_2": {"scale_5": "5"}})
+    given = ("--score", "good=5", "--score", "a=b=-1", "--format", "parquet")
+    run("potato", folder, "--map", folder / "import.toml", "--out", tmp_path / "out", *given)
+    row = pl.read_parquet(tmp_path / "out" / "ratings.parquet").to_dicts()[0]
+    assert (row["score"], row.get("missing_reason")) == (score, reason)
+
+
+def test_labels_without_a_score_are_listed_in_one_line(tmp_path: Path) -> None:
+    folder = potato(tmp_path, label_annotations={"fluency": {"good": "2"}, "fluency_2": {"poor": "1"}})
+    (folder / "llm.jsonl").write_text('{"id": "i1", "a": {"fluency": "fair"}, "b": {"fluency": "0"}}\n')
+    with (folder / "import.toml").open("a") as file:
+        file.write('llms = [{ id = "gpt-4", file = "llm.jsonl" }]\n')
+    arguments = ("potato", folder, "--map", folder / "import.toml", "--out", tmp_path / "out")
+    told = run(*arguments, code=1).output
+    assert "'good', 'poor', 'fair'" in told
+    assert "--score 'good=NUMBER'" in told
+    assert len(told.splitlines()) == 1
+    scores = ("--score", "good=3", "--score", "poor=1", "--score", "fair=2")
+    run(*arguments, *scores)
+    rows = pl.read_csv(tmp_path / "out" / "ratings.csv").filter(pl.col("annotator_kind") == "llm")
+    assert rows["score"].to_list() == [2, 0]
+    for wrong in ("good", "good=high", "good=1e400", "=1"):
+        assert "expected LABEL=NUMBER" in run(*arguments, "--score", wrong, code=2).output
+    assert "'good' has two scores" in run(*arguments, *scores, "--score", "good=4", code=2).output
+
+
+NESTED = "[" * 100_000
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"label_annotations": None}, "line 1: expected label_annotations"),
+        ({"label_annotations": {"fluency": "4"}}, "line 1, fluency: expected a chosen value"),
+        ({"label_annotations": {"fluency": {"x": ["4"]}}}, "line 1, fluency: expected one text or number"),
+        ({"label_annotations": {"fluency": {"1e400": "1"}}}, "found '1e400'"),
+        ({"label_annotations": {"grammar": {"x": "1"}}}, "label 'grammar' is none of the criteria's"),
+        ({"label_annotations": {"g" * 9999: {"x": "1"}}}, "is none of the criteria's"),
+        ({"label_annotations": {"fluency": {"x" * 9999: "1"}}}, "--score"),
+        ({"behavioral_data": {"time_string": "long"}}, "line 1: expected a time such as"),
+        ({"id": None}, "line 1: expected an id"),
+        ({"id": "\ud800"}, "line 1: expected UTF-8"),
+        ("annotation_order.txt", "annotation_order.txt, line 2: expected UTF-8"),
+        (b'{"id": "i1"', "annotated_instances.jsonl, line 1: expected one JSON object"),
+        (b'{"id": "i1", "id": "i2"}', 'line 1: expected each key once, found "id" twice'),
+        pytest.param(NESTED.encode(), "line 1: expected one JSON object, found lists or objects nested", id="nested"),
+        (b"[1]", "line 1: expected one JSON object, found a list"),
+        (b"\xff", "line 1: expected UTF-8"),
+    ],
+)
+def test_what_potato_would_not_write_is_told_with_its_place(
+    changes: dict[str, Any] | str | bytes, told: str, tmp_path: Path
+) -> None:
+    folder = potato(tmp_path, **(changes if isinstance(changes, dict) else {}))
+    person = folder / "part" / "annotation_output" / "W1"
+    if isinstance(changes, str):
+        (person / changes).write_bytes(b"i2\n\xff\n")
+    elif isinstance(changes, bytes):
+        (person / "annotated_instances.jsonl").write_bytes(changes)
     done = run("potato", folder, "--map", folder / "import.toml", "--out", tmp_path / "out", code=1)
     assert told in done.output
+    assert len(done.output.splitlines()) == 1
+    assert len(done.output.replace(str(tmp_path), "")) < 500
     assert not (tmp_path / "out").exists()
 
 
@@ -131,12 +205,17 @@ def test_a_wide_table_becomes_three_tidy_ones(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        ("70", "much", "row 2, q2: wanted a number"),
-        ("70", "170", "row 2, q2: wanted a preference from 0 to 1"),
-        ("left", "middle", "row 2, q3: wanted x, y or tie"),
-        ("A1,i1", ",i1", "row 2, q1: wanted who answered"),
-        ("A1,i1", "A1,", "row 2, q1: wanted the item"),
-        ("Input.id", "Input.ID", "wanted a column 'Input.id'"),
+        ("70", "much", "row 2, q2: expected a finite number"),
+        ("70", "1e400", "row 2, q2: expected a finite number"),
+        ("70", "nan", "row 2, q2: expected a finite number"),
+        ("70", "x" * 9999, "row 2, q2: expected a finite number"),
+        ("q3\n", "q2\n", "column q2 stands in the header twice"),
+        (",left", "", "line 2: expected 6 values, found 5, fewer"),
+        ("70", "170", "row 2, q2: expected a preference from 0 to 1"),
+        ("left", "middle", "row 2, q3: expected x, y or tie"),
+        ("A1,i1", ",i1", "row 2, q1: expected who answered"),
+        ("A1,i1", "A1,", "row 2, q1: expected the item"),
+        ("Input.id", "Input.ID", "expected a column 'Input.id'"),
     ],
 )
 def test_a_cell_that_cannot_be_read_is_told_with_its_place(old: str, new: str, told: str, tmp_path: Path) -> None:
@@ -144,6 +223,7 @@ def test_a_cell_that_cannot_be_read_is_told_with_its_place(old: str, new: str, t
     (tmp_path / "results.csv").write_text(CSV.replace(old, new, 1))
     done = run("csv", tmp_path / "results.csv", "--map", tmp_path / "import.toml", "--out", tmp_path / "out", code=1)
     assert told in done.output
+    assert len(done.output.replace(str(tmp_path), "")) < 500
 
 
 def test_a_folder_in_the_place_of_a_file_is_told(tmp_path: Path) -> None:
@@ -151,11 +231,14 @@ def test_a_folder_in_the_place_of_a_file_is_told(tmp_path: Path) -> None:
         'annotator = "w"\nquestions = [{ column = "q", system = "a", criterion = "c" }]\n'
     )
     done = run("csv", tmp_path, "--map", tmp_path / "import.toml", "--out", tmp_path / "out", code=1)
-    assert "wanted a CSV file, got a folder" in done.output
+    assert "expected a file, found a folder" in done.output
 
 
 def test_a_mapping_that_cannot_be_used_is_told(tmp_path: Path) -> None:
     folder = potato(tmp_path)
+    (folder / "import.toml").write_text("systems = " + "[" * 9999)
+    done = run("potato", folder, "--map", folder / "import.toml", "--out", tmp_path / "out", code=1)
+    assert "expected TOML, found lists or tables nested too deeply" in done.output
     (folder / "import.toml").write_text('systems = []\ncriteria = ["fluency"]\nskipp = []\n')
     done = run("potato", folder, "--map", folder / "import.toml", "--out", tmp_path / "out", code=1)
     assert "skipp" in done.output
@@ -164,7 +247,7 @@ def test_a_mapping_that_cannot_be_used_is_told(tmp_path: Path) -> None:
     assert "annotator: unknown key; known: systems, criteria" in done.output
     (folder / "import.toml").write_text('criteria = ["fluency"]\n[[systems]]\nid = "a"\n')
     done = run("potato", folder, "--map", folder / "import.toml", "--out", tmp_path / "out", code=1)
-    assert "systems, entry 1: wanted a text in quotes" in done.output
+    assert "systems, entry 1: expected a text in quotes" in done.output
     shutil.rmtree(folder / "part")
     (folder / "import.toml").write_text('systems = ["a"]\ncriteria = ["fluency"]\n')
     done = run("potato", folder, "--map", folder / "import.toml", "--out", tmp_path / "out", code=1)

@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from fastapi import FastAPI
 from fastapi.responses import JSONResponse
 from hypothesis import given
 from hypothesis import strategies as st
+from sqlalchemy import update
 
 from spa.annotators.loopback import served
 from spa.annotators.raters.endpoints.chat import ChatEndpoint
@@ -33,11 +34,14 @@ from spa.errors import PlatformError, ResponseError
 from spa.forms.asks import Ask, asks_of
 from spa.forms.form import ExhibitsBlock, Form
 from spa.journal import Call, Journal
+from spa.responses.leases import asked_to_json
 from spa.responses.store import Store
+from spa.responses.store_schema import submissions
 from spa.responses.submission import Missing, Response
 from spa.study.assignment import Assignment, BlindingKey
 from spa.study.raters import Rater, Way, asked_ways
 from tests.spa.hand_made import hand_made
+from tests.spa.scripted_server import Asked, Said, chat, http, middle, scripted
 
 TRUTH = Truth(utilities={"good": 0.5, "poor": -0.5})
 KEY = "sk-very-secret-1234"
@@ -240,6 +244,72 @@ def test_other_settings_under_the_same_name_are_refused(bench: Bench) -> None:
     bench.rate(url, limit=1)
     with pytest.raises(ResponseError, match="give it another id"):
         bench.rate(url, limit=1, temperature=0.5)
+    assert seen.requests == 1
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right", "answer"),
+    [
+        ({"temperature": 2.0}, {}, lambda sent: "temperature" not in sent),
+        ({"max_tokens": 9}, {"max_tokens": 90}, lambda sent: sent["max_tokens"] > 9),
+        ({"max_tokens": 9}, {}, lambda sent: "max_tokens" not in sent),
+        ({"max_tokens": 9}, {"temperature": 1.0}, lambda sent: "max_tokens" not in sent),
+        ({}, {"max_tokens": 90}, lambda sent: "max_tokens" in sent),
+    ],
+    ids=["refused", "cut off", "no limit", "cut off, other settings", "the endpoint's own limit"],
+)
+@pytest.mark.parametrize("conversation", ["form", "question"])
+def test_settings_are_bound_by_an_answer_only(
+    bench: Bench, wrong: dict[str, Any], right: dict[str, Any], answer: Any, conversation: Any
+) -> None:
+    def script(asked: Asked) -> Said:
+        if answer(asked.body):
+            return http(middle(asked))
+        return http(chat("{", finish="length")) if "temperature" not in wrong else http({"error": {}}, status=400)
+
+    with scripted(script) as server:
+        first = bench.rate(server.url, conversation=conversation, **wrong)
+        assert (first.answered, bool(first.missing)) == (0, "temperature" not in wrong)
+        assert bench.rate(server.url, conversation=conversation, **wrong).finished == 0
+        second = bench.rate(server.url, conversation=conversation, **right)
+        assert (second.finished, second.missing, second.problem) == (3, {}, None)
+        asked = len(server.asked)
+        assert bench.rate(server.url, conversation=conversation, **right).requests == 0
+        assert len(server.asked) == asked
+        with pytest.raises(ResponseError, match="give it another id"):
+            bench.rate(server.url, conversation=conversation, **right, top_p=0.5)
+    visits = list(bench.store.submissions())
+    assert all(isinstance(one, Response) for visit in visits for one in visit.answers)
+    assert {len(visit.answers) for visit in visits} == {len(list(bench.form("a00001").questions("everybody")))}
+    assert {call.outcome for call in bench.calls()} == {"truncated" if first.missing else "http_400", "ok"}
+
+
+def test_what_broke_off_is_asked_again_and_what_was_answered_is_not(bench: Bench) -> None:
+    def script(asked: Asked) -> Said:
+        cut = asked.number == 2 and asked.body["max_tokens"] < 50
+        return http(chat("{", finish="length") if cut else middle(asked))
+
+    with scripted(script) as server:
+        bench.rate(server.url, limit=1, conversation="question", max_tokens=10, concurrency=1)
+        first, asked = next(bench.store.submissions()), len(server.asked)
+        assert bench.rate(server.url, limit=1, conversation="question", max_tokens=5).requests == 0
+        bench.rate(server.url, limit=1, conversation="question", max_tokens=50)
+    assert len(server.asked) == asked + 1
+    assert [isinstance(answer, Missing) for answer in first.answers].index(True) == 1
+    (again,) = bench.store.submissions()
+    assert [one for one in again.answers if one != again.answers[1]] == [
+        one for one in first.answers if isinstance(one, Response)
+    ]
+
+
+def test_answers_from_before_the_limit_was_free_are_still_those_of_the_rater(bench: Bench) -> None:
+    url, seen = bench.endpoint()
+    bench.rate(url, limit=1, max_tokens=500)
+    asked = asked_ways(Rater(id="judge", model="some-model", max_tokens=500))[0]
+    with bench.store.transaction() as connection:
+        marked = replace(Visit(assignment_id="a00001", asked=asked, repeat=1).label, fingerprint="7afdc244cf75cac5")
+        connection.execute(update(submissions).values(asked=asked_to_json(marked)))
+    assert bench.rate(url, limit=1, max_tokens=500).finished_before == 1
     assert seen.requests == 1
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import polars as pl
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from spa.commands.overview import overview_of
 from spa.errors import StudyError
 from spa.study.advice import study_warnings
 from spa.study.filters import failures
@@ -21,6 +23,7 @@ from tests.spa.study_files import (
     HEAD,
     OUTPUTS,
     ROWS,
+    SPA,
     SYSTEMS,
     long_rows,
     output_problems,
@@ -75,7 +78,7 @@ def test_samples_are_numbered_in_order(tmp_path: Path) -> None:
     assert made.output("i", "y", 2).text == "y9"
     told = output_problems(tmp_path, [*rows, rows[0]], outputs=OUTPUTS + 'sample = "seed"\n')
     assert told == [
-        'outputs.jsonl line 1, outputs.jsonl line 7: wanted each sample once, got "10" of "x" for item "i" again; '
+        'outputs.jsonl line 1, outputs.jsonl line 7: expected each sample once, found "10" of "x" for item "i" again; '
         "renumber or remove one"
     ]
 
@@ -115,7 +118,7 @@ def test_any_text_loads_or_is_told(tmp_path: Path, text: str) -> None:
     """Whatever a system wrote, it can be encoded afterwards, and only line ends and controls differ."""
     rows = long_rows({"i": {"x": text, "y": "y"}})
     if not cleaned(text).strip():  # a control character becomes a sign that can be seen
-        assert "got an empty text" in output_problems(tmp_path, rows)[0]
+        assert "found an empty text" in output_problems(tmp_path, rows)[0]
         return
     made = outputs_of(tmp_path, rows).of("i", "x")[0].text
     assert made is not None
@@ -123,10 +126,45 @@ def test_any_text_loads_or_is_told(tmp_path: Path, text: str) -> None:
     assert len(made) == len(text.replace("\r\n", "\n"))
 
 
+SINGLE = '[likert]\npages = "output"\n[design]\noutputs = 3\n'
+
+
+@pytest.mark.parametrize("layout", ["long", "wide"])
+def test_single_outputs_need_not_answer_every_item(tmp_path: Path, layout: str) -> None:
+    rows: list[dict[str, object]] = [dict(row) for row in (*ROWS[:3], ROWS[5])]  # i0 by both, i1 by x, i2 by y
+    parts = {"rest": SINGLE}
+    if layout == "wide":
+        parts["outputs"] = WIDE
+        rows = [
+            {"item_id": "i0", "x": "a", "y": "a"},
+            {"item_id": "i1", "x": "c"},
+            {"item_id": "i2", "x": None, "y": "d"},
+        ]
+    outputs = outputs_of(tmp_path, rows, **parts)
+    assert list(outputs.cells) == [("i0", "x"), ("i0", "y"), ("i1", "x"), ("i2", "y")]
+    assert outputs.of("i1", "y") == ()
+    assert all(study_warnings(load_study(tmp_path / "study.toml"), outputs))  # they go through absent outputs too
+    told = output_problems(tmp_path, rows, **{**parts, "rest": "[likert]\n"})
+    assert {"long": 'none for item "i1" by "y", "i2" by "x"', "wide": 'an output of "y"'}[layout] in told[0]
+
+
+@pytest.mark.parametrize(
+    ("rest", "said"),
+    [
+        (SINGLE.replace("3", "9"), "expected at least 9 outputs, as many as an annotator rates, found 4"),
+        (SINGLE + '[[systems]]\nid = "z"\n', 'expected outputs of "z", found none; add some or remove the system'),
+        (SINGLE + '[[raters]]\nid = "g"\nmodel = "m"\nreference = "y"\n', 'found none for item "i1" by "y"'),
+    ],
+)
+def test_what_single_outputs_cannot_do_without(tmp_path: Path, rest: str, said: str) -> None:
+    (told,) = output_problems(tmp_path, [*ROWS[:3], ROWS[5]], rest=rest)
+    assert said in told
+
+
 def test_empty_outputs_name_the_row_and_the_way_out(tmp_path: Path) -> None:
     rows = [*ROWS, *long_rows({"empty": {"x": " \n", "y": "y"}})]
     assert output_problems(tmp_path, rows) == [
-        'outputs.jsonl line 13: wanted an output of "x", got an empty text; fill it in, or [[outputs.filters]] '
+        'outputs.jsonl line 13: expected an output of "x", found an empty text; fill it in, or [[outputs.filters]] '
         'field = "output" min_characters = 1 leaves such items out'
     ]
     made = outputs_of(tmp_path, rows, outputs=OUTPUTS + NO_EMPTY)
@@ -142,21 +180,21 @@ def test_mistakes_in_rows_are_told_together(tmp_path: Path) -> None:
         {"item_id": "i9", "system": "X1", "output": "?"},
     ]
     told = "\n".join(output_problems(tmp_path, rows))
-    assert 'outputs.jsonl line 14: wanted the id of a system, got "X1" (1 row); did you mean "x"?' in told
-    assert 'outputs.jsonl line 1, outputs.jsonl line 13: wanted one output of "x" for item "i0", got 2' in told
-    wanted = "outputs.jsonl: wanted an output of every system for every item"
-    assert f'{wanted}, got none for item "i9" by "x", "i9" by "y"' in told
+    assert 'outputs.jsonl line 14: expected the id of a system, found "X1" (1 row); did you mean "x"?' in told
+    assert 'outputs.jsonl line 1, outputs.jsonl line 13: expected one output of "x" for item "i0", found 2' in told
+    wanted = "outputs.jsonl: expected an output of every system for every item"
+    assert f'{wanted}, found none for item "i9" by "x", "i9" by "y"' in told
 
 
 @pytest.mark.parametrize(
     ("row", "said"),
     [
-        ({"item_id": "", "system": "x", "output": "a"}, 'wanted an item id in column "item_id", got nothing'),
-        ({"item_id": "NaN", "system": "x", "output": "a"}, 'in column "item_id", got "NaN", a missing value'),
-        ({"item_id": True, "system": "x", "output": "a"}, '"item_id": wanted text, got true or false'),
-        ({"item_id": "q", "system": "x", "output": ["a"]}, '"output": wanted text, got a list'),
-        ({"item_id": "q", "system": "x", "output": 5}, 'wanted the output of "x" as text, got the number 5'),
-        ({"item_id": "q", "system": "", "output": "a"}, "wanted the id of a system, got nothing"),
+        ({"item_id": "", "system": "x", "output": "a"}, 'expected an item id in column "item_id", found nothing'),
+        ({"item_id": "NaN", "system": "x", "output": "a"}, 'in column "item_id", found "NaN", a missing value'),
+        ({"item_id": True, "system": "x", "output": "a"}, '"item_id": expected text, found true or false'),
+        ({"item_id": "q", "system": "x", "output": ["a"]}, '"output": expected text, found a list'),
+        ({"item_id": "q", "system": "x", "output": 5}, 'expected the output of "x" as text, found the number 5'),
+        ({"item_id": "q", "system": "", "output": "a"}, "expected the id of a system, found nothing"),
     ],
 )
 def test_a_bad_row_is_told_by_its_line(tmp_path: Path, row: dict[str, object], said: str) -> None:
@@ -167,30 +205,36 @@ def test_a_bad_row_is_told_by_its_line(tmp_path: Path, row: dict[str, object], s
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("o.jsonl", b"", "wanted rows of outputs, got none"),
-        ("o.jsonl", b"[1]\n", "line 1: wanted one JSON object"),
-        ("o.jsonl", b"\n{\n", "line 2: wanted one JSON object, got a mistake"),
+        ("o.jsonl", b"", "expected rows of outputs, found none"),
+        ("o.jsonl", b"[1]\n", "line 1: expected one JSON object"),
+        ("o.jsonl", b"\n{\n", "line 2: expected one JSON object, found a mistake"),
         ("o.jsonl", b'{"a": 1, "a": 2}\n', "the key 'a' stands twice"),
-        ("o.jsonl", b"[" * 100_000, "line 1: wanted one JSON object"),
-        ("o.jsonl", b'{"a": "\xff"}\n', "line 1: wanted UTF-8, got the byte 0xff"),
+        ("o.jsonl", b"[" * 100_000, "line 1: expected one JSON object"),
+        ("o.jsonl", b'{"a": "\xff"}\n', "line 1: expected UTF-8, found the byte 0xff"),
         (
             "o.jsonl",
             b'{"id": "1", "text": "a"}\n',
-            'wanted columns "item_id", "system", "output", got columns "id", "te',
+            'expected columns "item_id", "system", "output", found columns "id", "te',
         ),
-        ("o.csv", b"", "wanted a header and rows of outputs, got an empty file"),
+        (
+            "o.jsonl",
+            '{"item_id": "1"}\n'.encode("utf-16"),
+            "o.jsonl: expected UTF-8, found UTF-16; save the file as UTF-8",
+        ),
+        ("o.csv", "item_id,system\n1,x\n".encode("utf-16-le"), "o.csv: expected UTF-8, found UTF-16"),
+        ("o.csv", b"", "expected a header and rows of outputs, found an empty file"),
         ("o.csv", b"item_id;system;output\n1;x;a\n", "another separator"),
-        ("o.csv", b"item_id,system,output,output\n1,x,a,b\n", "wanted each column once, got output twice"),
+        ("o.csv", b"item_id,system,output,output\n1,x,a,b\n", "expected each column once, found output twice"),
         (
             "o.csv",
             b'item_id,system,output\n1,x,"two\nlines"\n2,x,a,b\n',
-            "line 4: wanted 3 values, as many as columns, got 4",
+            "line 4: expected 3 values, as many as columns, found 4",
         ),
-        ("o.csv", b'item_id,system,output\n1,x,a\n2,x,"b\n', "line 3: wanted CSV, got a mistake"),
-        ("o.csv", b"item_id,system,output\n1,x,\xe9\n", "line 2: wanted UTF-8"),
-        ("o.csv", b"item_id,system,output\n", "wanted rows of outputs, got none"),
-        ("o.parquet", b"PAR1", "wanted Parquet, got a mistake"),
-        ("o.txt", b"a", "wanted a file ending in .jsonl, .csv, .parquet, got .txt"),
+        ("o.csv", b'item_id,system,output\n1,x,a\n2,x,"b\n', "line 3: expected CSV, found a mistake"),
+        ("o.csv", b"item_id,system,output\n1,x,\xe9\n", "line 2: expected UTF-8"),
+        ("o.csv", b"item_id,system,output\n", "expected rows of outputs, found none"),
+        ("o.parquet", b"PAR1", "expected Parquet, found a mistake"),
+        ("o.txt", b"a", "expected a file ending in .jsonl, .csv, .parquet, found .txt"),
     ],
 )
 def test_unreadable_files_are_one_line(tmp_path: Path, name: str, content: bytes, said: str) -> None:
@@ -207,7 +251,7 @@ def test_item_texts_must_agree(tmp_path: Path) -> None:
     assert outputs_of(tmp_path, ROWS, outputs=with_source).item("i0").text == "source of i0"
     told = output_problems(tmp_path, [*ROWS[:-1], {**ROWS[-1], "source": "other"}], outputs=with_source)
     assert told == [
-        'outputs.jsonl line 12: wanted the same "source" for all rows of item "i5", got another than in '
+        'outputs.jsonl line 12: expected the same "source" for all rows of item "i5", found another than in '
         "outputs.jsonl line 11; make them equal"
     ]
 
@@ -230,7 +274,48 @@ def test_what_is_no_image_is_one_line(tmp_path: Path, file: str) -> None:
     (tmp_path / "svg.png").write_text("<svg onload='alert(1)'/>", encoding="utf-8")
     rows = [{"item_id": "i", "system": "x", "output": "x.png"}, {"item_id": "i", "system": "y", "output": file}]
     (problem,) = output_problems(tmp_path, rows, outputs=IMAGES)
-    assert problem.startswith("outputs.jsonl line 2: wanted ")
+    assert problem.startswith("outputs.jsonl line 2: expected ")
+
+
+@pytest.mark.parametrize(
+    "file", ["../outside.png", "{outside}", "{inside}", "led-out.png", "led/outside.png", "loop.png"]
+)
+def test_no_image_leaves_the_folder_of_the_study(tmp_path: Path, file: str) -> None:
+    """Neither by its path nor over a symbolic link; what the study file itself names may lie anywhere."""
+    folder, outside = tmp_path / "study", tmp_path / "outside.png"
+    folder.mkdir()
+    for image in (outside, folder / "x.png"):
+        image.write_bytes(PNG)
+    (folder / "led-out.png").symlink_to(outside)
+    (folder / "led").symlink_to(tmp_path)
+    (folder / "loop.png").symlink_to("loop.png")
+    name = file.format(outside=outside, inside=folder / "x.png")
+    rows = [{"item_id": "i", "system": "x", "output": "x.png"}, {"item_id": "i", "system": "y", "output": name}]
+    (problem,) = output_problems(folder, rows, outputs=IMAGES)
+    assert problem.startswith("outputs.jsonl line 2: expected an image")
+
+
+def test_images_lie_in_the_study_or_beside_their_outputs_file(tmp_path: Path) -> None:
+    study, elsewhere = tmp_path / "study", tmp_path / "elsewhere"
+    for folder, images in ((study / "data", study), (elsewhere, elsewhere)):
+        folder.mkdir(parents=True)
+        (images / "x.png").write_bytes(PNG)
+        path = "../x.png" if images is study else "x.png"
+        write_rows(folder / "o.jsonl", [{"item_id": "i", "system": name, "output": path} for name in "xy"])
+        outputs = IMAGES.replace("outputs.jsonl", str(folder / "o.jsonl"))
+        made = load_outputs(load_study(write_study(study, outputs=outputs)))
+        assert made.of("i", "x")[0].image == folder / path
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
+def test_a_byte_order_mark_is_no_mistake(tmp_path: Path, suffix: str) -> None:
+    frame = pl.DataFrame(ROWS)
+    frame.write_csv(tmp_path / "o.csv")
+    frame.write_ndjson(tmp_path / "o.jsonl")
+    path = tmp_path / f"o.{suffix}"
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    study = load_study(write_study(tmp_path, outputs=OUTPUTS.replace("outputs.jsonl", path.name)))
+    assert load_outputs(study) == outputs_of(tmp_path, ROWS)
 
 
 @pytest.mark.parametrize(
@@ -265,7 +350,9 @@ def test_filters(condition: dict[str, object], text: str, rule: str | None) -> N
 )
 def test_there_must_be_enough_items(tmp_path: Path, rest: str, wanted: int) -> None:
     (problem,) = output_problems(tmp_path, ROWS, rest=rest)
-    assert problem.startswith(f"outputs.jsonl: wanted at least {wanted} items, as many as an annotator reads, got 6;")
+    assert problem.startswith(
+        f"outputs.jsonl: expected at least {wanted} items, as many as an annotator reads, found 6;"
+    )
 
 
 def test_advice(tmp_path: Path) -> None:
@@ -298,6 +385,92 @@ def test_advice(tmp_path: Path) -> None:
     assert len(told.splitlines()) == 10
 
 
+NAMED = '[[systems]]\nid = "x-1"\nname = "Big Model"\n[[systems]]\nid = "y"\nname = "模板"\n'
+THREE = '[[systems]]\nid = "x"\n[[systems]]\nid = "y"\n[[systems]]\nid = "z"\n'
+TITLE = 'id = "small"\ntitle = "{}"\n'
+QUESTION = 'id = "q"\nquestion = "Is BIG MODEL a colour?"\noptions = ["Yes", "No"]\n'
+COUNTED = '[[criteria]]\nid = "c"\nname = "c"\noptions = [{text = "Good", score = 1}, {text = "bad", score = 2}]\n'
+ODD = [
+    ({"head": TITLE.format("x 1 and people"), "systems": NAMED}, '"x-1", the name of a system, stands in title'),
+    ({"head": TITLE.format("比较模板与人"), "systems": NAMED}, '"模板", the name of a system, stands in title'),
+    ({"systems": NAMED, "rest": SPA + '[instructions]\ntext = "Read **Big-Model**."\n'}, "stands in [instructions]"),
+    ({"systems": NAMED, "rest": SPA + '[consent]\ntext = "Of x-1?"\n'}, "stands in [consent]"),
+    ({"systems": NAMED, "rest": SPA + '[[criteria]]\nid = "c"\nname = "like x-1"\n'}, "stands in [[criteria]] c"),
+    ({"systems": NAMED, "rest": SPA + '[likert]\nhigh = "as x-1"\n'}, "stands in [likert]"),
+    ({"systems": NAMED, "rest": SPA + f'[[screening]]\n{QUESTION}eligible = ["Yes"]\n'}, "stands in [[screening]] q"),
+    (
+        {"systems": NAMED, "rest": SPA + f'[[attention_checks]]\n{QUESTION}expected = "No"\n'},
+        "in [[attention_checks]] q",
+    ),
+    ({"systems": NAMED, "rest": SPA + '[texts]\n"page.next" = "x-1"\n'}, "stands in [texts] page.next"),
+    ({"systems": NAMED, "rest": SPA + '[prolific]\ndescription = "<p>x-1</p>"\n'}, "stands in [prolific] description"),
+    ({"systems": NAMED, "rest": SPA + '[[raters]]\nid = "l"\nmodel = "m"\nguidelines = "x-1"\n'}, "in [[raters]] l"),
+    ({"systems": NAMED, "outputs": OUTPUTS + 'item_text = "source"\n'}, "stands in 1 item texts, 1 outputs"),
+    ({"systems": THREE.replace('"z"', '"X"')}, '[[systems]] id "X" and "x", which differ in case only: readers'),
+    ({"systems": SYSTEMS + 'name = "A"\n[[systems]]\nid = "z"\nname = "A"\n'}, '[[systems]] name "A" twice: readers'),
+    (
+        {"systems": THREE, "rest": SPA + 'comparisons = [["x", "y"]]\n'},
+        "2 groups of systems with no comparison between",
+    ),
+    (
+        {"systems": THREE, "rest": '[choices]\ncomparisons = [["y", "z"]]\n'},
+        "[choices] comparisons: 2 groups of systems",
+    ),
+    (
+        {"rest": SPA + '[likert]\nlow = "Very excellent"\nhigh = "poor"\n'},
+        '[likert]: low end "Very excellent" seems to',
+    ),
+    (
+        {"rest": SPA + '[continuous]\nhigh = "Terrible!"\n'},
+        '[continuous]: high end "Terrible!" seems to run the wrong way',
+    ),
+    ({"rest": COUNTED + "[categories]\n[design]\nitems = 3\n"}, '[[criteria]] c, options: low end "Good" seems to run'),
+    ({"outputs": OUTPUTS + 'item_text = "source"\n'}, "1 of 6 items have the same text as one before them: i5 (as i4)"),
+    (
+        {"rest": SPA + "[people]\npay = 0.001\nminutes = 6\n"},
+        "[people] pay = 0.001 is 0.01 USD an hour, below the minimum",
+    ),
+    ({"rest": SPA + '[people]\npay = 0.001\ncurrency = "EUR"\n'}, "EUR an hour, below the minimum of 0.01"),
+    ({"rest": SPA + "[people]\npay = 30\nminutes = 6\n"}, "is 300.00 USD an hour, more than 10 times the minimum of 8"),
+    (
+        {"rest": SPA + "[people]\npay = 1\nminutes = 6\nminimum_hourly_pay = 12\n"},
+        "below the minimum of 12 ([people] min",
+    ),
+    ({"rest": SPA + "[people]\nminutes_allowed = 0.1\n"}, "[people] minutes_allowed = 0.1: the form takes about"),
+]
+
+
+@pytest.mark.parametrize(("parts", "said"), ODD, ids=[said[:40] for _, said in ODD])
+def test_what_is_unwise_is_told_and_stops_nothing(tmp_path: Path, parts: dict[str, str], said: str) -> None:
+    ids = re.findall(r'\bid = "([^"]*)"', parts.get("systems", SYSTEMS))
+    rows = [
+        {"item_id": f"i{n}", "system": one, "output": f"He {n} {place}.", "source": f"Of {min(n, 4)}."}
+        for n in range(6)
+        for place, one in enumerate(ids)
+    ]
+    if "systems" in parts:
+        rows[0] |= {"output": "By x-1."}
+        rows = [
+            {**row, "source": f"{row['source']} {row['item_id']} {'x-1' * (row['item_id'] == 'i0')}"} for row in rows
+        ]
+    write_rows(tmp_path / "outputs.jsonl", rows)
+    warnings = overview_of(write_study(tmp_path, **parts)).warnings
+    (told,) = (line for line in warnings if said in line)
+    assert len(told) < 500
+
+
+def test_allowed_names_and_lower_is_better_are_not_warned_of(tmp_path: Path) -> None:
+    head = TITLE.format("Big Model and a human") + 'allowed_names = ["Big Model"]\n'
+    systems = NAMED + '[[systems]]\nid = "human"\nrole = "human"\n'
+    rest = (
+        '[spa]\n[likert]\ncriteria = ["c"]\noverall = false\nlow = "good"\nhigh = "bad"\n[people]\npay = 0\n'
+        '[[criteria]]\nid = "c"\nname = "errors"\nlower_is_better = true\n'
+    )
+    texts = {f"i{n}": {"x-1": f"He {n}.", "y": f"She {n}.", "human": f"We {n}."} for n in range(6)}
+    write_rows(tmp_path / "outputs.jsonl", long_rows(texts))
+    assert overview_of(write_study(tmp_path, head=head, systems=systems, rest=rest)).warnings == ()
+
+
 def test_nothing_to_warn_about(tmp_path: Path) -> None:
     made = outputs_of(tmp_path, long_rows({f"i{n}": {"x": f"He {n}.", "y": f"She {n}."} for n in range(6)}))
     study = load_study(write_study(tmp_path, rest="[spa]\n"))
@@ -310,7 +483,7 @@ def test_stories_of_the_published_study(tmp_path: Path, shared_data: Path) -> No
     files = f'[outputs]\nfiles = ["{shared_data / "spa_gpt3" / "stories.jsonl"}"]\nlayout = "wide"\n'
     columns = 'item = ["reader_id", "prompt_index"]\nitem_text = "prompt"\n'
     study = load_study(write_study(tmp_path, outputs=files + columns, systems=systems, rest="[spa]\n"))
-    with pytest.raises(StudyError, match=r'stories.jsonl line 552: wanted an output of "human", got an empty text'):
+    with pytest.raises(StudyError, match=r'stories.jsonl line 552: expected an output of "human", found an empty text'):
         load_outputs(study)
     study = load_study(write_study(tmp_path, outputs=files + columns + NO_EMPTY, systems=systems, rest="[spa]\n"))
     made = load_outputs(study)

@@ -28,6 +28,8 @@ LOGIT = Way(readout="logit", conversation="question", answer_format="text")
 WORDS = OptionsAnswer(
     options=tuple(AnswerOption(value=value, text=value, score=None) for value in ("strongly agree", "neutral"))
 )
+TEN = OptionsAnswer(options=tuple(AnswerOption(value=str(n), text=str(n), score=n) for n in range(1, 11)))
+AGREE = OptionsAnswer(options=tuple(AnswerOption(value=one, text=one) for one in ("Agree", "Agree in part")))
 TARGET = next(hand_made()[0].questions("everybody")).target
 
 
@@ -88,8 +90,11 @@ def test_a_choice_is_the_most_probable_and_a_tie_is_missing() -> None:
 @pytest.mark.parametrize(
     ("top", "answer", "reason"),
     [
-        ({"The": 0.7, "4": 0.2}, FIVE, "first token is an answer in only 20%"),
-        ({"7": 0.8, "8": 0.1}, PERCENT, "digit by digit"),
+        ({"The": 0.7, "4": 0.2}, FIVE, "begins with an answer less often than min_mass = 0.5"),
+        ({"The": 0.7, "I": 0.3}, FIVE, "no answer is among the tokens"),
+        ({"7": 0.8, "8": 0.1}, PERCENT, "more than one token"),
+        ({"5": 0.6, "4": 0.3, "1": 0.1}, TEN, 'may only begin an answer, such as "1" of "10"'),
+        ({"Agree": 0.9, "Dis": 0.1}, AGREE, "more than one token"),
         ({"strong": 0.6, "neutral": 0.4}, WORDS, "more than one token"),
     ],
 )
@@ -97,6 +102,26 @@ def test_what_the_first_token_cannot_tell_is_missing(top: dict[str, float], answ
     found = read(completion(top), answer)
     assert isinstance(found, Missing)
     assert reason in found.reason
+
+
+def test_numbers_that_an_endpoint_writes_whole_are_read() -> None:
+    """Where "10" or "20" is one token, "1" is 1; and where hardly anything lies on "1", it does not matter."""
+    for top, mean in (({"1": 0.1, "5": 0.6, "10": 0.3}, 6.1), ({"8": 0.6, "9": 0.395, "1": 0.005}, 8.36)):
+        answer = read(completion(top), TEN)
+        assert isinstance(answer, Response)
+        assert answer.value == pytest.approx(mean)
+
+
+@pytest.mark.parametrize(("min_mass", "is_read"), [(0.5, False), (0.007, True), (0.0, True)])
+def test_one_floor_holds_over_http_and_on_this_machine(min_mass: float, is_read: bool) -> None:
+    shares = {"1": 0.0, "2": 0.0, "3": 0.1, "4": 0.8, "5": 0.1}
+    local = {"distribution": {"probabilities": shares, "mass": 0.008}, "choices": [{"message": {"content": None}}]}
+    http = completion({"The": 0.99, "3": 0.0008, "4": 0.0064, "5": 0.0008})
+    for body in (local, http):
+        way = LOGIT.model_copy(update={"min_mass": min_mass})
+        (found,) = settle([question(FIVE)], [call(body)], way).answers
+        assert isinstance(found, Response) == is_read
+        assert json.loads(found.raw or "")["mass"] == pytest.approx(0.008)  # is on record either way
 
 
 def test_a_token_said_that_is_not_listed_counts_once() -> None:

@@ -33,7 +33,7 @@ def test_chiang_and_lee_asked_each_question_alone_three_times() -> None:
     for asked in ways.values():
         way = asked.way
         assert (way.top_p, way.repeats, way.conversation) == (0.9, 3, "question")
-        assert (way.answer_format, way.reading, way.readout) == ("text", "first_number", "verbalised")
+        assert (way.answer_format, way.reading, way.readout) == ("text", "paper", "verbalised")
     changed = {name for name, asked in ways.items() if not asked.identical}
     assert changed == {"persona", "explain"}
 

@@ -55,7 +55,7 @@ class Fault:
 
 CUT = json.dumps(chat("{}")).encode()
 FAULTS = [
-    Fault("too many requests (429)", lambda a: error(429), "http_429", 10, "429"),
+    Fault("too many requests (429)", lambda a: error(429), "http_429", 10, "says so again"),
     Fault("quota used up (429 `insufficient_quota`, 402)", lambda a: error(429, code="insufficient_quota"),
           "quota", 1, "quota is used up", "stop"),
     Fault("quota used up (429 `insufficient_quota`, 402)", lambda a: error(402), "quota", 1, "top it up", "stop"),
@@ -86,7 +86,10 @@ FAULTS = [
           lambda a: error(400, "'response_format' of type 'json_schema' is not supported"), "no_schema", 1,
           'set answer_format = "json"', "stop"),
     Fault("any other refusal of the request (400, 413, 422)", lambda a: error(400, "context too long"), "http_400", 1,
-          "context too long", "rerun"),
+          "(context too long); change what it names in the rater, the same would be refused again", "rerun"),
+    Fault("any other refusal of the request (400, 413, 422)",
+          lambda a: error(400, "Use 'max_completion_tokens' instead."), "http_400", 1,
+          "set max_completion_tokens in place of max_tokens", "rerun"),
     Fault("content filter", lambda a: error(400, "flagged", code="content_filter"), "refused", 1, does="missing"),
     Fault("content filter", lambda a: http(chat("", finish="content_filter")), "refused", 1, does="missing"),
     Fault("refusal", lambda a: http(chat("", refusal="I cannot.")), "refused", 1, does="missing"),
@@ -112,6 +115,7 @@ def test_each_fault_has_its_outcome(bench: Bench, fault: Fault) -> None:
         return
     assert summary.unfinished == {fault.outcome: 1}
     assert fault.told in (summary.problem or "")
+    assert "run the command again" not in (summary.problem or "") or fault.outcome != "http_400"
     assert KEY not in (summary.problem or "")
     with scripted(lambda asked: http(middle(asked))) as server:  # no failure is kept as an answer
         again = bench.rate(server.url, limit=1)
@@ -150,6 +154,16 @@ def test_a_wait_that_is_asked_for_is_kept(bench: Bench, headers: dict[str, str],
         summary = bench.rate(server.url, limit=1)
     assert summary.finished == 1
     assert max(bench.waits) == pytest.approx(wanted, abs=0.6)
+
+
+@pytest.mark.parametrize("asks", [{}, {"retry_after": "0"}, {"retry_after_ms": "1"}])
+def test_too_many_requests_for_ever_has_a_floor_and_an_end(bench: Bench, asks: dict[str, str]) -> None:
+    with scripted(lambda a: error(429, **asks) if a.number > 1 else http(middle(a))) as server:
+        summary = bench.rate(server.url, concurrency=1)
+    assert len(server.asked) == 1 + 10  # one visit is tried, not eight
+    assert [wait for wait in bench.waits if wait >= 0.5] >= [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0, 30.0]
+    assert (summary.finished, summary.unfinished["http_429"]) == (1, 1)
+    assert "too many requests" in str(summary.problem)
 
 
 def test_a_wait_that_is_too_long_ends_the_run(bench: Bench) -> None:

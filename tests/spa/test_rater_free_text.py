@@ -1,9 +1,12 @@
-"""Free text is read as a careful person would read it: a corpus written by hand, and what no text may do."""
+"""Free text is read as a careful person would read it: replies written by hand, and what no text may do.
+
+A line of ``replies.jsonl`` says what is asked, how it is read, what the model said and what a careful person reads: a
+value, "missing", or a part of the reason why it is missing.
+"""
 
 from __future__ import annotations
 
 import json
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -13,6 +16,7 @@ from hypothesis import strategies as st
 from spa.annotators.raters.endpoints.endpoint import Reply
 from spa.annotators.raters.reading.settling import read_answers
 from spa.forms.form import (
+    Answer,
     AnswerOption,
     ChoiceTarget,
     ExplanationTarget,
@@ -21,17 +25,21 @@ from spa.forms.form import (
     PreferenceTarget,
     Question,
     RatingTarget,
+    Target,
     TextAnswer,
 )
 from spa.responses.submission import Missing, Response
 from spa.study.raters import Way
 
-CORPUS = [
-    json.loads(line) for line in (Path(__file__).parent / "raw_answers.jsonl").read_text(encoding="utf-8").splitlines()
+REPLIES = [
+    json.loads(line) for line in (Path(__file__).parent / "replies.jsonl").read_text(encoding="utf-8").splitlines()
 ]
-RATED = RatingTarget(label="A", item_id="i1", sample=1, criterion="c", elicitation="likert")
+RATED = RatingTarget(label="A", item_id="i1", sample=1, criterion="likability", elicitation="likert")
 SHARE = PreferenceTarget(label_x="A", label_y="B", exposure=5, criterion="overall", asked_first=True)
+BACK = PreferenceTarget(label_x="B", label_y="A", exposure=5, criterion="overall", asked_first=False)
 PICKED = ChoiceTarget(label_x="A", label_y="B", item_id="i1", sample_x=1, sample_y=1, criterion="c")
+RATING = "How would you rate this text by System A with regard to likability?"
+CHANCE = "From what you read, what is the chance (0 to 100 %) that {x} is better than {y}?"
 
 
 def options(*pairs: tuple[str, str, float | None], half: bool = False) -> OptionsAnswer:
@@ -39,22 +47,62 @@ def options(*pairs: tuple[str, str, float | None], half: bool = False) -> Option
     return OptionsAnswer(options=made, half_points="keep" if half else None)
 
 
-QUESTIONS = {
-    "five": (options(*((str(n), str(n), float(n)) for n in range(1, 6)), half=True), RATED),
-    "percent": (NumberAnswer(low=0, high=100, scale=100, low_text="no", high_text="yes", unit="%"), SHARE),
-    "hundred": (NumberAnswer(low=0, high=100, scale=1, low_text="bad", high_text="good"), RATED),
-    "choice": (
-        options(("x", "System A", None), ("y", "System B", None), ("tie", "Both are equally good", None)),
-        PICKED,
+def points(low: str, high: str, number: int = 5) -> OptionsAnswer:
+    texts = [low, *map(str, range(2, number)), high]
+    return options(*((str(n), text, float(n)) for n, text in enumerate(texts, start=1)), half=True)
+
+
+def percent(low: str, high: str) -> NumberAnswer:
+    return NumberAnswer(low=0, high=100, scale=100, low_text=low, high_text=high, unit="%")
+
+
+def certain(x: str) -> NumberAnswer:
+    return percent(f"0 %: certain that {x} is no better", f"100 %: certain that {x} is better")
+
+
+def winner(x: str, y: str, tie: str) -> OptionsAnswer:
+    return options(("x", x, None), ("y", y, None), ("tie", tie, None))
+
+
+QUESTIONS: dict[str, tuple[Answer, Target, str]] = {
+    "five": (points("1 (very poor)", "5 (very good)"), RATED, RATING),
+    "seven": (points("1 (lowest)", "7 (highest)", 7), RATED, RATING),
+    "ten": (points("1 (lowest)", "10 (highest)", 10), RATED, RATING),
+    "hundred": (
+        NumberAnswer(low=0, high=100, scale=1, low_text="0 (lowest)", high_text="100 (highest)"),
+        RATED,
+        RATING,
     ),
-    "yesno": (options(("yes", "Yes", None), ("no", "No", None)), PICKED),
-    "category": (options(("0", "0", 2.0), ("1", "1", 1.0), ("2 or more", "2 or more", 0.0)), RATED),
+    "percent": (certain("System A"), SHARE, CHANCE.format(x="System A", y="System B")),
+    "percent_ba": (certain("System B"), BACK, CHANCE.format(x="System B", y="System A")),
+    "choice": (winner("System A", "System B", "Both are equally good"), PICKED, "Which of the two texts is better?"),
+    "yesno": (options(("Yes", "Yes", None), ("No", "No", None)), RATED, "Is there a wrong guideline?"),
+    "agree": (
+        options(("Agree", "Agree", 1), ("Agree in part", "Agree in part", 0.5), ("Disagree", "Disagree", 0)),
+        RATED,
+        "Do you agree?",
+    ),
+    "category": (options(("0", "0", 2.0), ("1", "1", 1.0), ("2 or more", "2 or more", 0.0)), RATED, "How many errors?"),
+    "five_zh": (points("1（最低）", "5（最高）"), RATED, "您如何评价系统A的这篇短文的想象力？"),
+    "percent_zh": (
+        percent("0%：确信系统A并不更好", "100%：确信系统A更好"),
+        SHARE,
+        "根据您读到的内容，系统A比系统B更好的可能性有多大（0 到 100%）？",
+    ),
+    "choice_zh": (winner("系统A", "系统B", "两者一样好"), PICKED, "哪一篇更好？"),
+    "five_ar": (points("1 (الأدنى)", "5 (الأعلى)"), RATED, "ما تقييمك لهذا النص من النظام A من حيث سعة الخيال؟"),
+    "percent_ar": (
+        percent("0%: يقين بأن النظام A ليس أفضل", "100%: يقين بأن النظام A أفضل"),
+        SHARE,
+        "بناءً على ما قرأت، ما احتمال (من 0 إلى 100%) أن يكون النظام A أفضل من النظام B؟",
+    ),
+    "choice_ar": (winner("النظام A", "النظام B", "لا فرق بينهما في الجودة"), PICKED, "أي النصين أفضل؟"),
 }
 
 
 def read(asked: str, said: str, reading: str) -> Response | Missing:
-    answer, target = QUESTIONS[asked]
-    question = Question(question_id="q1", text="?", answer=answer, target=target)  # type: ignore[arg-type]
+    answer, target, text = QUESTIONS[asked]
+    question = Question(question_id="q1", text=text, answer=answer, target=target)
     way = Way(conversation="question", answer_format="text", reading=reading)  # type: ignore[arg-type]
     (found,) = read_answers([question], Reply(outcome="answered", text=said), way)
     return found
@@ -62,35 +110,42 @@ def read(asked: str, said: str, reading: str) -> Response | Missing:
 
 def agrees(asked: str, expected: str, found: Response | Missing) -> bool:
     if isinstance(found, Missing):
-        return expected in found.reason
+        return expected == "missing" or expected in found.reason
     if isinstance(found.value, str):
-        return found.value == expected
-    wanted = expected.replace(".", "", 1)
-    return wanted.isdecimal() and found.value == float(expected) / (100 if asked == "percent" else 1)
+        return found.value == expected or (asked == "yesno" and found.value.casefold() == expected)
+    number = expected.replace(".", "", 1)
+    return number.isdecimal() and found.value == float(expected) / (100 if asked.startswith("percent") else 1)
 
 
-@pytest.mark.parametrize("case", CORPUS, ids=lambda case: f"{case['asked']} {case['reading']} {case['said'][:30]!r}")
-def test_each_answer_of_the_corpus_is_read_as_a_person_reads_it(case: dict[str, str]) -> None:
+@pytest.mark.parametrize("case", REPLIES, ids=lambda case: f"{case['asked']} {case['reading']} {case['said'][:30]!r}")
+def test_no_answer_is_invented(case: dict[str, str]) -> None:
     found = read(case["asked"], case["said"], case["reading"])
-    assert agrees(case["asked"], case["expected"], found), found
+    assert isinstance(found, Missing) or agrees(case["asked"], case["expected"], found), found
 
 
-def test_nothing_of_the_corpus_is_read_wrongly() -> None:
-    """Precision of what is read, and the share that a strict reading leaves missing."""
-    assert len(CORPUS) >= 200
-    strict = [case for case in CORPUS if case["reading"] == "strict"]
-    found = [(case, read(case["asked"], case["said"], "strict")) for case in strict]
-    given = [(case, answer) for case, answer in found if isinstance(answer, Response)]
-    right = [case for case, answer in given if agrees(case["asked"], case["expected"], answer)]
-    assert len(right) == len(given)
-    counted = Counter(type(answer).__name__ for _, answer in found)
-    assert 0.2 < counted["Missing"] / len(strict) < 0.45  # the corpus holds many that must stay missing
+def test_few_answers_are_missed() -> None:
+    """Of what a careful person reads, at most a twentieth, in every language and of every scale a sixth."""
+    given = [case for case in REPLIES if case["expected"].replace(".", "").isdecimal() or len(case["expected"]) < 4]
+    missed = [case for case in given if isinstance(read(case["asked"], case["said"], case["reading"]), Missing)]
+    assert len(REPLIES) - len(given) >= 150
+    assert len(given) >= 300
+    assert len(missed) <= 0.05 * len(given), missed
+    for asked in QUESTIONS:
+        own = [case for case in given if case["asked"] == asked]
+        assert sum(case["asked"] == asked for case in missed) <= len(own) / 6, asked
+
+
+def test_why_an_answer_is_missing_is_said() -> None:
+    reasons = [case for case in REPLIES if len(case["expected"]) > 4 and case["expected"] != "missing"]
+    for case in reasons:
+        found = read(case["asked"], case["said"], case["reading"])
+        assert agrees(case["asked"], case["expected"], found), (case, found)
 
 
 @pytest.mark.parametrize("asked", list(QUESTIONS))
 @given(said=st.text() | st.text(alphabet="0123456789 .-/%*orAB\n"))
 def test_whatever_is_said_is_an_answer_of_the_scale_or_missing(asked: str, said: str) -> None:
-    for reading in ("strict", "first_number"):
+    for reading in ("strict", "first_number", "paper"):
         found = read(asked, said, reading)
         if isinstance(found, Missing):
             assert found.reason
@@ -100,8 +155,8 @@ def test_whatever_is_said_is_an_answer_of_the_scale_or_missing(asked: str, said:
 
 
 def test_an_explanation_is_the_whole_reply_and_the_rating_the_number_in_it() -> None:
-    answer, target = QUESTIONS["five"]
-    rating = Question(question_id="q2", text="?", answer=answer, target=target)  # type: ignore[arg-type]
+    answer, target, text = QUESTIONS["five"]
+    rating = Question(question_id="q2", text=text, answer=answer, target=target)
     why = Question(question_id="q1", text="Why?", answer=TextAnswer(), target=ExplanationTarget(of=RATED))
     way = Way(conversation="question", answer_format="text", explain="before")
     said = "The plot is thin.\nRating: 2"
@@ -109,3 +164,46 @@ def test_an_explanation_is_the_whole_reply_and_the_rating_the_number_in_it() -> 
     assert isinstance(explained, Response)
     assert isinstance(rated, Response)
     assert (explained.value, rated.value) == (said, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("said", "by_paper", "first_number"),
+    [
+        ("On a scale of 1-5, I would give it a score of 4 out of 5.", 4, 4),
+        ("I rate it 4.5/5.", 4.5, 4.5),
+        ("The meaning of news title 1 is kept in news title 2, so 3.", 3, 3),
+        ("News Title 1 says more. 3", 1, 3),  # the string is "title 1"
+        ("on a scale from 1 to 5 I give it 3", 1, 3),
+        ("满分 5 分，我给 2 分", 5, 2),
+        ("[q2] 4", 2, 4),
+        ("我给四分", None, 4),
+        ("Of 3 points, 2 stand out: 5", 3, 3),
+        ("Nothing.", None, None),
+    ],
+)
+def test_the_papers_rule_removes_four_strings_and_first_number_whatever_tells_of_a_scale(
+    said: str, by_paper: float | None, first_number: float | None
+) -> None:
+    found = [getattr(read("five", said, reading), "value", None) for reading in ("paper", "first_number")]
+    assert found == [by_paper, first_number]
+
+
+@pytest.mark.parametrize(
+    ("asked", "said", "level", "differ"),
+    [
+        ("five", "4", None, False),
+        ("five", "It has 2 flaws. Rating: 4", None, True),
+        ("five", "Rating: 7", "7", False),
+        ("five", "4 or 5", "4 or 5", True),
+        ("percent", "60-70%", "60 or 70", True),
+        ("percent", "150", "150", False),
+        ("choice", "System A or System B", "x or y", False),
+        ("five", "Nice.", None, False),
+    ],
+)
+def test_a_missing_answer_tells_its_level_and_readers_are_compared(
+    asked: str, said: str, level: str | None, differ: bool
+) -> None:
+    found = read(asked, said, "strict")
+    assert (getattr(found, "level", None), found.readings_differ) == (level, differ)
+    assert read(asked, said, "first_number").readings_differ is differ

@@ -6,9 +6,10 @@ import asyncio
 import itertools
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from importlib.util import find_spec
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 
 import pytest
@@ -30,7 +31,7 @@ from tests.spa.hand_made import hand_made
 from tests.spa.tiny_models import models as models
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
-LOGIT = {"readout": "logit", "conversation": "question", "answer_format": "text"}
+LOGIT = {"readout": "logit", "conversation": "question", "answer_format": "text", "min_mass": 0}
 NUMBERS = ("100", *(str(number) for number in range(10, 100)))
 KINDS = {
     "chat": tiny_models.tiny_llama,
@@ -263,9 +264,54 @@ def test_a_schema_is_refused(models: Path) -> None:
 def test_what_cannot_be_loaded_is_told_in_one_line(models: Path, tmp_path: Path, content: Any) -> None:
     if content is not None:
         (tmp_path / "config.json").write_text(json.dumps(content))
-    with pytest.raises(PlatformError, match="wanted a folder with a model") as told:
+    with pytest.raises(PlatformError, match="expected a folder with a model") as told:
         ask(rater(tmp_path), [])
     assert "\n" not in str(told.value)
+
+
+def weights_missing(folder: Path) -> None:
+    from safetensors.torch import load_file, save_file
+
+    weights = load_file(folder / "model.safetensors")
+    save_file({name: value for name, value in weights.items() if "layers.1" not in name}, folder / "model.safetensors")
+
+
+def broken_off(name: str) -> Callable[[Path], None]:
+    def cut(folder: Path) -> None:
+        content = (folder / name).read_bytes()
+        (folder / name).write_bytes(content[: len(content) // 2])
+
+    return cut
+
+
+def an_encoder(folder: Path) -> None:
+    from transformers import BertConfig, BertForMaskedLM
+
+    small = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
+    BertForMaskedLM(BertConfig(vocab_size=300, **small)).save_pretrained(folder)
+
+
+@pytest.mark.parametrize(
+    ("harm", "said"),
+    [
+        (weights_missing, "of its weights are not in its files, such as model.layers.1"),
+        (an_encoder, "'bert' is an encoder"),
+        (broken_off("model.safetensors"), ""),
+        (broken_off("tokenizer.json"), ""),
+        (broken_off("config.json"), ""),
+        (lambda folder: (folder / "model.safetensors").unlink(), ""),
+        (lambda folder: (folder / "model.safetensors").write_text("version https://git-lfs.github.com/spec/v1"), ""),
+    ],
+)
+def test_a_model_that_is_not_whole_rates_nothing(models: Path, tmp_path: Path, harm: Any, said: str) -> None:
+    folder = tmp_path / "model"
+    copytree(made(models, "chat"), folder)
+    harm(folder)
+    with pytest.raises(PlatformError, match="expected a folder with a model") as told:
+        ask(rater(folder), [])
+    assert said in str(told.value)
+    assert "\n" not in str(told.value)
+    assert len(str(told.value)) < 500
 
 
 def test_a_prompt_that_is_too_long_is_told(models: Path) -> None:
@@ -281,7 +327,7 @@ def test_the_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     from spa.annotators.raters.local import loading
 
     monkeypatch.setattr(loading, "find_spec", lambda name: None)
-    with pytest.raises(PlatformError, match=r'pip install "spa-eval\[local\]"'):
+    with pytest.raises(PlatformError, match=r'pip install "\.\[local\]"'):
         LocalEndpoint(Rater(id="local", model="m", provider="local", answer_format="json"))
 
 

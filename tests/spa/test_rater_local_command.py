@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from spa.commands.workspace import open_workspace
@@ -15,7 +16,7 @@ from tests.spa.rehearsed import built_example, spa
 from tests.spa.tiny_models import models as models
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
-LOGIT = 'readout = "logit"\nconversation = "question"\nanswer_format = "text"\n'
+LOGIT = 'readout = "logit"\nconversation = "question"\nanswer_format = "text"\nmin_mass = 0\n'
 
 
 def add_rater(study: Path, name: str, model: Path, rest: str) -> None:
@@ -46,6 +47,9 @@ def test_probabilities_answer_every_question_and_a_rerun_asks_nothing(
     assert sum(body["usage"]["prompt_tokens_details"]["cached_tokens"] > 0 for body in bodies) >= len(asked) / 2
     assert set(bodies[0]["local"]["versions"]) >= {"spa-eval", "torch", "transformers"}
     assert "base64" not in calls[0].request
+    spa("export", study, "--out", tmp_path / "tables")
+    tables = [pl.read_csv(tmp_path / "tables" / f"{name}.csv") for name in ("ratings", "preferences")]
+    assert all(0 < mass < 0.5 for table in tables for mass in table["mass"])  # an untaught model would rather babble
     again = json.loads(spa("rate", study, "--rater", "here", "--limit", 1, "--json").output)
     assert (again["requests"], again["finished_before"]) == (0, 1)
 

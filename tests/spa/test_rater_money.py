@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from spa.annotators.raters.prices import Price, Purse, load_prices
 from spa.annotators.raters.tokens import tokens_of
 from spa.errors import StudyError
 from tests.spa.rehearsed import built_example, spa
+from tests.spa.scripted_server import Asked, Said, http, middle, scripted
 
 PRICES = '[models."simulated-rater"]\ninput = 100\noutput = 200\n'
 
@@ -46,7 +48,7 @@ def test_what_is_under_way_is_set_aside() -> None:
     assert purse.spent == 0
     again = purse.set_aside(6, 0)
     assert again == 6
-    assert purse.pay(again, Reply(outcome="answered")) is None  # no usage: what was expected counts as spent
+    assert purse.pay(again, Reply(outcome="answered")) == 6  # no usage: what was expected counts as spent
     assert purse.spent == 6
 
 
@@ -108,6 +110,31 @@ def test_a_budget_holds_across_runs(tmp_path: Path) -> None:
     assert "cost unknown" in spa("rate", study, "--dry-run", "--prices", empty(tmp_path)).output
     refused = spa("rate", study, "--simulate", "--budget", 5, "--prices", empty(tmp_path), code=1).output
     assert "wanted the price of the model" in refused
+
+
+def test_the_line_of_a_budget_tells_what_was_spent_also_without_usage(tmp_path: Path) -> None:
+    def answer(asked: Asked) -> Said:
+        if asked.number % 2:  # the budget is reached while this one is under way
+            time.sleep(0.2)
+        return http({**middle(asked), "usage": None} if "usage" not in says else middle(asked))
+
+    study = built_example(tmp_path, annotators=6)
+    study.with_name("prices.toml").write_text('[models."m"]\ninput = 100\noutput = 100\n', encoding="utf-8")
+    for says in ("usage", ""):
+        with scripted(answer) as server:
+            rater = tmp_path / f"judge{says}.toml"
+            rater.write_text(f'id = "judge{says}"\nmodel = "m"\nbase_url = "{server.url}"\nconcurrency = 4\n')
+            told = json.loads(spa("rate", study, "--rater", rater, "--dry-run", "--json", "--limit", 1).output)
+            spent = 0.0
+            for part in (2.5, 3.5):
+                budget = round(part * told["cost"], 6)
+                shown = spa("rate", study, "--rater", rater, "--json", "--no-probe", "--budget", budget, code=1).output
+                run = json.loads(shown[: shown.rindex("}") + 1])
+                spent += run["cost"] or 0.0
+                assert f"({spent:.6g} is spent, {run['cost'] or 0:.6g} of it by this run)" in run["problem"]
+            assert json.loads(spa("rate", study, "--rater", rater, "--dry-run", "--json").output)[
+                "spent"
+            ] == pytest.approx(spent)
 
 
 def empty(folder: Path) -> Path:

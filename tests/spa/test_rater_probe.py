@@ -101,7 +101,7 @@ def test_what_is_ignored_is_seen_and_told(
     assert getattr(found, key) == "ignored"
     (line,) = errors + warnings
     assert said in line
-    assert bool(errors) == (missing in ("schema", "logprobs"))
+    assert bool(errors) == (missing in ("schema", "logprobs")) == ("--probe" in line)
     assert len(line.splitlines()) == 1
 
 
@@ -144,6 +144,16 @@ def test_a_probe_is_kept_and_made_anew_only_when_asked_for(store: Store) -> None
         assert look(store, server)[0].schema == first.schema == "yes"
         assert look(store, server, again=True)[0].requests == first.requests
     assert len(server.asked) == 2 * first.requests
+
+
+@pytest.mark.parametrize("empty", [chat(""), chat(" \n"), {"choices": []}])
+def test_an_empty_answer_is_no_finding_either(store: Store, empty: dict[str, Any]) -> None:
+    does = Server(*EVERYTHING)
+    with scripted(lambda asked: http(empty) if asked.number == 1 else does(asked)) as server:
+        found, errors, _ = look(store, server)
+        assert (found.schema, errors) == ("unknown", [])
+        found, errors, _ = look(store, server)
+        assert (found.schema, errors, found.requests) == ("yes", [], 1)
 
 
 def test_a_failure_is_no_finding(store: Store) -> None:

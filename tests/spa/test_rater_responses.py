@@ -139,7 +139,7 @@ model = "m"
 @pytest.mark.parametrize(
     ("keys", "said"),
     [
-        ('provider = "responses"\nseed = 3', "seed: wanted no seed: the Responses API takes none"),
+        ('provider = "responses"\nseed = 3', "seed: expected no seed: the Responses API takes none"),
         ('provider = "batch"\nconversation = "page"', "a batch file has no second turn"),
     ],
 )

@@ -32,6 +32,7 @@ variants = [
   { id = "plain" },
   { id = "why", explain = "after" },
   { id = "guided", explain = "after", guidelines = "Length does not count." },
+  { id = "by criterion", explain = "after", guidelines = { sense = "5: all follows." } },
 ]
 """
 NATURES = ("human", "person", "people", "teacher", "worker", "computer", "program", "machine", "model", "LLM", " AI ")
@@ -54,12 +55,12 @@ def review(rated: Path, out: Path, *options: object, rater: object = None) -> st
 
 
 def test_every_explained_rating_becomes_something_to_read(rated: Path, tmp_path: Path) -> None:
-    """2 forms x 4 writers x (overall, sense, interest) = 24 ratings, each explained in two ways of three."""
+    """2 forms x 4 writers x (overall, sense, interest) = 24 ratings, each explained in three ways of four."""
     told = review(rated, tmp_path / "r")
-    assert "24 of 24 explained ratings, by judge/why, judge/guided" in told
+    assert "24 of 24 explained ratings, by judge/why, judge/guided, judge/by criterion" in told
     study = load_study(tmp_path / "r" / "study.toml")
     outputs = load_outputs(study)
-    assert [system.id for system in study.systems] == ["judge/why", "judge/guided"]
+    assert [system.id for system in study.systems] == ["judge/why", "judge/guided", "judge/by criterion"]
     assert len(outputs.items) == 24
     rows = [json.loads(line) for line in (tmp_path / "r" / "outputs.jsonl").read_text(encoding="utf-8").splitlines()]
     given = {output.item_id: output.text for output in load_outputs(load_study(rated)).all()}
@@ -67,6 +68,9 @@ def test_every_explained_rating_becomes_something_to_read(rated: Path, tmp_path:
     for row in rows:
         assert "Explanation:\nA simulated explanation." in row["output"]
         assert ("Length does not count." in row["output"]) == (row["system"] == "judge/guided")
+        assert ("5: all follows." in row["output"]) == (
+            (row["system"], row["criterion"]) == ("judge/by criterion", "sense")
+        )
         assert "Writer" not in row["output"] + row["text"]
 
 
@@ -93,7 +97,7 @@ def test_the_draw_is_the_same_for_the_same_seed(rated: Path, tmp_path: Path) -> 
 
 def test_from_explanations_to_error_rates_with_agreement(rated: Path, tmp_path: Path) -> None:
     """One way alone is a study of one system; its report gives each rate with AC1."""
-    review(rated, tmp_path / "r", "--variant", "why", "--number", 10, "--readers", 4)
+    review(rated, tmp_path / "r", "--variant", "why", "--number", 10, "--readers", 4, "--interview")
     path = tmp_path / "r" / "study.toml"
     assert len(load_study(path).systems) == 1
     spa("build", path)
@@ -112,6 +116,14 @@ def test_from_explanations_to_error_rates_with_agreement(rated: Path, tmp_path: 
         assert row["value"] == pytest.approx(gwet_ac1(wide).value)
     html = (tmp_path / "report" / "report.html").read_text(encoding="utf-8")
     assert "How often each answer was given" in html
+    assert "In people’s own words" in html
+    assert "language model" in (load_study(path).debriefing.text or "")
+    *first, last = load_study(path).interview
+    assert [one.first for one in (*first, last)] == [True, True, True, False]
+    asked = {one.question for one in (*first, last)}
+    assert {(row["question"], row["group"]) for row in results["interview"]} == {(each, "simulated") for each in asked}
+    assert {row["answer"] for row in results["interview"]} == {"A simulated explanation."}
+    assert len(results["interview"]) == 4 * table["annotator_id"].n_unique()
     assert all(words in html for words in ("AC1", "poor syntax", "unsubstantiated claims", "Partially agree"))
     reasons = table.filter(pl.col("explanation").is_not_null())
     assert set(reasons["criterion"]) == {"agreement"}

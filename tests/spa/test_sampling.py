@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
@@ -105,7 +105,10 @@ def test_memory_stays_flat():
     assert peak < 200_000  # bytes; the 1,500 assignments would take some 8 million
 
 
-@given(studies(), st.integers(1, 25))
+whole_items = studies().filter(lambda case: not case[0].single_outputs)
+
+
+@given(whole_items, st.integers(1, 25))
 @hypothesis_settings(max_examples=40, deadline=None)
 def test_items_and_samples_are_shown_equally_often(case: tuple[Study, Outputs], count: int):
     study, outputs = case
@@ -125,7 +128,53 @@ def test_items_and_samples_are_shown_equally_often(case: tuple[Study, Outputs], 
         assert within_one(of_cell, over=len(made))
 
 
-@given(studies(), st.integers(1, 5))
+@given(st.sets(st.integers(0, 17)), st.integers(1, 18), st.integers(1, 2), st.integers(1, 12))
+@hypothesis_settings(max_examples=60, deadline=None)
+def test_single_outputs_are_dealt_equally_often(absent: set[int], dealt: int, samples: int, count: int):
+    """Outputs of 6 items by 3 systems, some of them absent, each under a label of its own."""
+    gone = [(f"i{cell % 6}", ("zzgood", "zzfair", "zzpoor")[cell // 6]) for cell in absent]
+    study = small_study(spa=None, likert={"pages": "output"}, categories=None, design={"outputs": dealt})
+    outputs = outputs_of(study, samples=samples, absent=gone)
+    there = {(one.item_id, one.system, one.sample) for one in outputs.all()}
+    assume(len(there) >= dealt)
+    rated: Counter[tuple[str, str, int]] = Counter()
+    for assignment, key in drawn(study, outputs, count):
+        cells = [(key.systems[one.output.label], one.output) for one in assignment.rated]
+        assert [one.label for _, one in cells] == [label_name(place) for place in range(dealt)] == list(key.systems)
+        mine = {(one.item_id, system, one.sample) for system, one in cells}
+        assert len(mine) == dealt
+        rated.update(mine)
+    assert set(rated) <= there
+    assert within_one(rated, over=len(there))
+
+
+def test_blocked_single_outputs_come_system_by_system_and_each_is_first_equally_often():
+    """Chiang & Lee (2023), appendix C.1: all stories of one writer, then those of the other."""
+    study = small_study(spa=None, likert={"pages": "output", "order": "blocked"}, design={"outputs": 9})
+    first = []
+    for assignment, key in drawn(study, outputs_of(study), 6):
+        systems = [key.systems[one.output.label] for one in assignment.rated]
+        assert len(systems) == 9
+        assert sum(x != y for x, y in pairwise(systems)) == 2
+        first.append(systems[0])
+    assert Counter(first) == dict.fromkeys(("zzgood", "zzfair", "zzpoor"), 2)
+
+
+@pytest.mark.parametrize(("absent", "dealt", "share"), [(0, 6, (3, 3)), (4, 4, (3, 1)), (0, 12, (6, 6))])
+def test_single_outputs_hold_each_system_by_its_share(absent: int, dealt: int, share: tuple[int, int]):
+    study = small_study(
+        systems=[{"id": "x"}, {"id": "y"}], spa=None, likert={"pages": "output"}, design={"outputs": dealt}
+    )
+    outputs = outputs_of(study, absent=[(f"i{number}", "y") for number in range(absent)])
+    orders = set()
+    for _, key in drawn(study, outputs, 24 // dealt * 2 if not absent else 6):
+        counts = Counter(key.systems.values())
+        assert (counts["x"], counts["y"]) == share
+        orders.add(tuple(key.systems.values()))
+    assert len(orders) > 1
+
+
+@given(whole_items, st.integers(1, 5))
 @hypothesis_settings(max_examples=40, deadline=None)
 def test_each_run_of_k_assignments_is_a_latin_square(case: tuple[Study, Outputs], runs: int):
     study, outputs = case

@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 
 from spa.annotators.pages import find_image, send_image
 from spa.annotators.preview import create_preview
+from spa.annotators.served_html import read_page
 from spa.annotators.server import create_app
 from spa.annotators.visits import visit
 from spa.cli import main
@@ -278,9 +279,11 @@ def test_a_failed_attention_check_does_not_end_the_study(place: Place) -> None:
 def test_the_open_link_makes_a_person_and_ends_politely_when_none_is_left(place: Place) -> None:
     assert ReadPage(place.client.get("/").text).all("form", method="post", action="/")
     for _ in range(6):
+        place.client.cookies.clear()
         started = place.client.post("/")
         assert started.status_code == 200
         assert ReadPage(started.text).all("form")
+    place.client.cookies.clear()
     full = place.client.post("/")
     assert full.status_code == 410
     assert "All places are taken" in full.text
@@ -446,6 +449,25 @@ def test_people_are_sent_on_where_the_study_says(tmp_path: Path) -> None:
         assert done.headers["location"] == "https://platform.example/done?cc=C1"
         # browsers hold a form to its form-action through all redirects
         assert "form-action 'self' https://platform.example;" in done.headers["content-security-policy"]
+
+
+@pytest.mark.parametrize("elsewhere", ["", 'completion_url = "https://platform.example/done?cc=C1"'])
+def test_people_are_debriefed_when_nothing_can_be_changed_any_more(tmp_path: Path, elsewhere: str) -> None:
+    people = f'people = {{{elsewhere or "annotators = 2"}}}\ndebriefing.text = "They were **programs**."'
+    text = STUDY.replace("people.annotators = 6", people)
+    with (found := opened(build(tmp_path, text), tmp_path / "answers.sqlite")).workspace:
+        token = found.token()
+        form = found.workspace.form(found.lease(token).assignment_id)
+        before = [found.client.get(f"/a/{token}/p/{page.page_id}").text for page in form.pages]
+        assert not any("programs" in page for page in before)
+        finish(found, token)
+        told = found.client.get(f"/a/{token}/done", follow_redirects=False)
+        assert (told.status_code, "They were <strong>programs</strong>." in told.text) == (200, True)
+        page = read_page(told.text)
+        assert (page.onward is None, page.completion_code is None) == (not elsewhere, bool(elsewhere))
+        if page.onward is not None:
+            left = found.client.get(page.onward, follow_redirects=False)
+            assert left.headers["location"] == "https://platform.example/done?cc=C1"
 
 
 def test_the_code_of_the_study_is_shown_where_it_has_one(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import json
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
@@ -46,6 +47,8 @@ def test_the_document_is_the_one_that_is_written_and_has_every_route() -> None:
 
 class _Routes:
     """Any attribute is an endpoint."""
+
+    house = SimpleNamespace(links_only=False)
 
     def __getattr__(self, name: str) -> object:
         """Return something that can be called."""

@@ -140,7 +140,9 @@ def walk_through(port: int, certificate: Path) -> None:
         form = {**asked, "origin": OWN, "content-type": "application/x-www-form-urlencoded"}
         there = f"https://127.0.0.1:{port}{page.headers['location']}"
         large = client.post(there, headers=form, extensions=named, content=b"x" * 1_500_000)
-    assert large.status_code == 413
+        long = {f"x-{number}": "b" * 6_000 for number in range(3)}
+        headed = client.get(address, headers={**asked, **long}, extensions=named)
+    assert (large.status_code, headed.status_code) == (413, 431)
     assert (evil.status_code, own.status_code, page.status_code) == (403, 303, 303)
     assert "max-age=31536000" in page.headers["strict-transport-security"]
     assert "default-src 'none'" in page.headers["content-security-policy"]

@@ -71,7 +71,7 @@ def test_all_mistakes_in_own_texts_are_told_at_once():
     assert len(problems) == 5
     assert "did you mean 'form.system_label'" in problems[0]
     assert "must contain {label}" in problems[1]
-    assert "{nummer}, wanted one of: {number}, {total}" in problems[2]
+    assert "{nummer}, expected one of: {number}, {total}" in problems[2]
     assert "empty" in problems[3]
     assert "must contain {x}" in problems[4]
 

@@ -15,7 +15,7 @@ import pytest
 from spa.annotators.loopback import served
 from spa.annotators.served_html import read_page
 from spa.annotators.server import create_app
-from spa.annotators.simulated import SimulatedAnnotator
+from spa.annotators.simulated import SimulatedAnnotator, Temperament
 from spa.annotators.simulated_endpoint import assignment_rng
 from spa.annotators.truth import Truth
 from spa.annotators.visits import fill_in, visit, visit_all
@@ -24,6 +24,7 @@ from spa.commands.workspace import Workspace, open_workspace
 from spa.errors import ResponseError
 from spa.forms.form import Form, NumberAnswer, OptionsAnswer, Page
 from spa.responses.submission import Response
+from spa.study.study import People
 from tests.spa.hand_made import hand_made
 from tests.spa.rehearsed import built_example
 
@@ -158,7 +159,7 @@ def test_a_refused_page_and_a_circle_end_the_visit() -> None:
 
 def test_an_absent_server_is_told_in_one_line() -> None:
     with pytest.raises(ResponseError, match=r"127\.0\.0\.1:9: wanted the survey server's page"):
-        visit_all("http://127.0.0.1:9", ["t"], lambda assignment_id: (FORM, ANSWERS))
+        visit_all("http://127.0.0.1:9", ["t"], lambda token: lambda assignment_id: (FORM, ANSWERS))
 
 
 @pytest.fixture(scope="module")
@@ -197,3 +198,21 @@ def test_more_annotators_than_free_assignments_is_a_mistake_that_books_nothing(t
         with pytest.raises(ResponseError, match="wanted 4 free assignments"):
             book(workspace.store, 4)
         assert list(workspace.store.leases()) == []
+
+
+def test_annotators_of_one_assignment_differ_and_each_comes_again_with_the_seed(tmp_path: Path) -> None:
+    people = People(annotators=6, per_assignment=3)
+    truth = Truth(utilities={"salad": -1, "parrot": -0.5, "formula": 0, "novelist": 0.5})
+    runs: list[dict[tuple[str, str | None], tuple[str, ...]]] = []
+    for folder in ("once", "again"):
+        (tmp_path / folder).mkdir()
+        with open_workspace(built_example(tmp_path / folder, annotators=2)) as workspace:
+            annotator_of = answering(workspace, truth, Temperament(), seed=1)
+            answers = {}
+            for token in book(workspace.store, None, people):
+                lease = workspace.store.lease_of_token(token)
+                assert lease is not None
+                answers[lease.assignment_id, lease.seat] = tuple(annotator_of(token)(lease.assignment_id)[1].values())
+            runs.append(answers)
+    assert runs[0] == runs[1]
+    assert len(runs[0]) == len(set(runs[0].values())) == 6

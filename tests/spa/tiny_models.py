@@ -111,6 +111,50 @@ def tiny_mistral(folder: Path) -> Path:
     return folder
 
 
+def tiny_gguf(path: Path) -> Path:
+    """Save a random Llama with its tokeniser as a GGUF file."""
+    import gguf
+    import numpy as np
+
+    tokenizer = byte_tokenizer(words=("ab",))
+    width, heads, kv_heads, layers = 64, 4, 2, 2
+    tokens = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
+    writer = gguf.GGUFWriter(path, "llama")
+    writer.add_context_length(16_384)
+    writer.add_embedding_length(width)
+    writer.add_block_count(layers)
+    writer.add_feed_forward_length(2 * width)
+    writer.add_head_count(heads)
+    writer.add_head_count_kv(kv_heads)
+    writer.add_rope_dimension_count(width // heads)
+    writer.add_layer_norm_rms_eps(1e-6)
+    writer.add_vocab_size(len(tokens))
+    writer.add_tokenizer_model("gpt2")
+    writer.add_token_list(tokens)
+    writer.add_token_types([gguf.TokenType.CONTROL if token in MARKS else gguf.TokenType.NORMAL for token in tokens])
+    writer.add_token_merges(["a b"])
+    writer.add_eos_token_id(tokenizer.eos_token_id)
+    writer.add_pad_token_id(tokenizer.pad_token_id)
+    writer.add_chat_template(TEMPLATE)
+    rng = np.random.default_rng(0)
+    shapes: dict[str, tuple[int, ...]] = {"token_embd": (len(tokens), width), "output": (len(tokens), width)}
+    shapes["output_norm"] = (width,)
+    for layer in range(layers):
+        shapes |= {f"blk.{layer}.{name}": (width, width) for name in ("attn_q", "attn_output")}
+        shapes |= {f"blk.{layer}.{name}": (width * kv_heads // heads, width) for name in ("attn_k", "attn_v")}
+        shapes |= {f"blk.{layer}.{name}": (2 * width, width) for name in ("ffn_gate", "ffn_up")}
+        shapes |= {f"blk.{layer}.ffn_down": (width, 2 * width)}
+        shapes |= {f"blk.{layer}.{name}": (width,) for name in ("attn_norm", "ffn_norm")}
+    for name, shape in shapes.items():
+        values = rng.normal(0, 0.3, shape) if len(shape) > 1 else np.ones(shape)
+        writer.add_tensor(f"{name}.weight", values.astype(np.float32))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return path
+
+
 def tiny_t5(folder: Path) -> Path:
     """Save a random T5."""
     import torch
@@ -132,6 +176,22 @@ def tiny_t5(folder: Path) -> Path:
     )
     T5ForConditionalGeneration(config).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
+    return folder
+
+
+def sentencepiece_t5(folder: Path, text: Path) -> Path:
+    """Save a random T5 whose tokeniser is a SentencePiece model of a text, as older checkpoints bring it."""
+    import sentencepiece
+    from transformers import T5Config, T5ForConditionalGeneration
+
+    folder.mkdir()
+    sentencepiece.SentencePieceTrainer.train(
+        input=str(text), model_prefix=str(folder / "spiece"), vocab_size=1000, hard_vocab_limit=False, minloglevel=2,
+        pad_id=0, eos_id=1, unk_id=2, bos_id=-1,
+    )  # fmt: skip
+    (folder / "tokenizer_config.json").write_text('{"tokenizer_class": "T5Tokenizer", "extra_ids": 0}')
+    sizes = {"d_model": 32, "d_kv": 8, "d_ff": 64, "num_layers": 2, "num_heads": 4}
+    T5ForConditionalGeneration(T5Config(vocab_size=1100, decoder_start_token_id=0, **sizes)).save_pretrained(folder)
     return folder
 
 

@@ -50,13 +50,12 @@ def get_score(call: Call) -> Answer:
 
 
 def list_workers(call: Call) -> Answer:
-    """List workers who have a qualification, or had it."""
+    """List workers who have a qualification or, where that is asked for, had it."""
     kind = find_qualification_type(call.moment, call.given["QualificationTypeId"], call.requester_id)
     query = select(qualifications.c.number.label("place"), qualifications).where(
-        qualifications.c.qualification_type_id == kind.qualification_type_id
+        qualifications.c.qualification_type_id == kind.qualification_type_id,
+        qualifications.c.status == call.given.get("Status", "Granted"),
     )
-    if "Status" in call.given:
-        query = query.where(qualifications.c.status == call.given["Status"])
     return one_page(call, query, qualifications.c.number, _write, "Qualifications")
 
 

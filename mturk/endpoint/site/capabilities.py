@@ -1,4 +1,4 @@
-"""The right to see one HIT in the frame for a short time, written into the frame's address and signed."""
+"""What an address of a frame is signed for: to see one HIT there for a short time, to submit one assignment."""
 
 from __future__ import annotations
 
@@ -40,6 +40,22 @@ def sign(secret: bytes, capability: Capability) -> str:
     """Return a capability as a part of an address."""
     body = f"{capability.kind}-{capability.name}-{capability.worker_id}-{capability.until}"
     return f"{body}-{_mac(secret, body)}"
+
+
+def sign_submission(secret: bytes, *, assignment_id: str, worker_id: str) -> str:
+    """Return the part of an address at which this worker's assignment is submitted; the same each time."""
+    return _mac(secret, f"submit-{assignment_id}-{worker_id}")
+
+
+def may_submit(secret: bytes, signature: str, *, assignment_id: str, worker_id: str) -> bool:
+    """Say whether an address was handed out to submit this worker's assignment.
+
+    >>> signature = sign_submission(b"secret", assignment_id="3A", worker_id="A1")
+    >>> [may_submit(b"secret", signature, assignment_id=name, worker_id="A1") for name in ("3A", "3B")]
+    [True, False]
+    """
+    expected = sign_submission(secret, assignment_id=assignment_id, worker_id=worker_id)
+    return hmac.compare_digest(expected.encode(), signature.encode())
 
 
 def read_capability(secret: bytes, token: str, *, now: float) -> Capability | None:

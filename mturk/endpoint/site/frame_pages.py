@@ -6,15 +6,17 @@ import re
 from dataclasses import dataclass
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
-from mturk.endpoint.site.capabilities import LIFE, Capability, Kind, sign
+from mturk.endpoint.site.capabilities import LIFE, Capability, Kind, sign, sign_submission
 from mturk.endpoint.site.settings import SiteSettings, host_of, on_this_machine, origin
 from mturk.questions import ExternalQuestion, HTMLQuestion, Question
 from spa.errors import PlatformError
 
 NOT_AVAILABLE = "ASSIGNMENT_ID_NOT_AVAILABLE"
 SUBMIT_PATH = "/mturk/externalSubmit"
+SIGNED = "/s/"  # then the signature: where pages are told to submit
 HELPER = "externalHIT_v1.js"
 OLD_SUBMIT = re.compile(r"(?:https?:)?//(?:www|workersandbox)\.mturk\.com/mturk/externalSubmit")
+OWN_SUBMIT = re.compile(r"""(\baction\s*=\s*["']?)/mturk/externalSubmit(?=["'\s>])""")  # of the frame's own origin
 OLD_HELPER = re.compile(r"(?:https?:)?//s3\.amazonaws\.com/mturk-public/externalHIT_v1\.js")
 
 
@@ -72,6 +74,7 @@ def frame_for(
     """
     given = {"assignmentId": assignment_id or NOT_AVAILABLE, "hitId": hit_id, "turkSubmitTo": settings.frame_url}
     if assignment_id is not None:
+        given["turkSubmitTo"] = submit_to(settings, secret, assignment_id=assignment_id, worker_id=worker_id)
         given["workerId"] = worker_id
     sandbox = sandbox_of(settings)
     if isinstance(question, ExternalQuestion):
@@ -97,6 +100,12 @@ def frame_for(
         height=question.frame_height,
         sources=settings.frame_url,
     )
+
+
+def submit_to(settings: SiteSettings, secret: bytes, *, assignment_id: str, worker_id: str) -> str:
+    """Return the address to which a page adds ``/mturk/externalSubmit``, signed for one worker's assignment."""
+    signature = sign_submission(secret, assignment_id=assignment_id, worker_id=worker_id)
+    return f"{settings.frame_url}{SIGNED}{signature}"
 
 
 def sandbox_of(settings: SiteSettings) -> str:
@@ -127,9 +136,10 @@ def outcome_policy(settings: SiteSettings) -> str:
     )
 
 
-def page_of(question: HTMLQuestion, settings: SiteSettings) -> str:
+def page_of(question: HTMLQuestion, settings: SiteSettings, *, submit_to: str) -> str:
     """Return a HIT's page with the addresses of the service that closed led to this endpoint."""
-    page = OLD_SUBMIT.sub(settings.frame_url + SUBMIT_PATH, question.html)
+    page = OLD_SUBMIT.sub(submit_to + SUBMIT_PATH, question.html)
+    page = OWN_SUBMIT.sub(rf"\g<1>{submit_to}{SUBMIT_PATH}", page)
     return OLD_HELPER.sub(f"{settings.frame_url}/static/{HELPER}", page)
 
 

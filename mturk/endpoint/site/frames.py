@@ -1,6 +1,6 @@
 """The application of the other origin: HITs in their frames, and the forms that they send.
 
-It knows no cookie. What an address may show is signed into it; what a form may change is the assignment that it names.
+It knows no cookie. What an address may show is signed into it, and which assignment may be submitted there.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from mturk.endpoint.moment import Moment
 from mturk.endpoint.refusals import Refusal
 from mturk.endpoint.rows import find_assignment, find_hit
 from mturk.endpoint.site.capabilities import Capability, read_capability
-from mturk.endpoint.site.frame_pages import SUBMIT_PATH, outcome_policy, page_of, page_policy
+from mturk.endpoint.site.frame_pages import SIGNED, SUBMIT_PATH, outcome_policy, page_of, page_policy, submit_to
 from mturk.endpoint.site.guards import Headed
 from mturk.endpoint.site.pages import render, send_asset
 from mturk.endpoint.site.settings import SiteSettings
@@ -42,8 +42,9 @@ def create_frames(endpoint: Endpoint, settings: SiteSettings) -> FastAPI:
     app.add_middleware(Headed, headers={**HEADERS, "content-security-policy": outcome_policy(settings)})
     frames = Frames(endpoint, settings)
     app.add_route("/f/{token}", frames.show, methods=["GET"])
-    app.add_route(SUBMIT_PATH, frames.take, methods=["POST"])
-    app.add_route("/" + SUBMIT_PATH, frames.take, methods=["POST"])  # scripts that add the path to "https://host/"
+    for signed in ("", f"{SIGNED}{{signature}}"):  # without a signature it says why nothing is stored
+        for slash in ("", "/"):  # scripts that add the path to "https://host/"
+            app.add_route(f"{signed}{slash}{SUBMIT_PATH}", frames.take, methods=["POST"])
     app.add_route("/static/{name}", frames.send, methods=["GET"])
     return app
 
@@ -59,10 +60,9 @@ class Frames:
         """Show the page of a HIT to whom its address was made for, inside the site."""
         wanted_as = request.headers.get("sec-fetch-dest", EMBEDDED[0])
         token = request.path_params["token"]
-        question = await self.endpoint.run(lambda moment: self._question(moment, token))
-        if question is None or wanted_as not in EMBEDDED:
+        page = await self.endpoint.run(lambda moment: self._question_page(moment, token))
+        if page is None or wanted_as not in EMBEDDED:
             return self._page(request, "old", HTTPStatus.GONE)
-        page = page_of(question, self.settings)
         return HTMLResponse(page, headers={"content-security-policy": page_policy(self.settings)})
 
     async def take(self, request: Request) -> Response:
@@ -70,7 +70,8 @@ class Frames:
         outcome: Outcome
         try:
             form = await read_form(request)
-            outcome = await self.endpoint.run(lambda moment: take(moment, form))
+            signature = request.path_params.get("signature", "")
+            outcome = await self.endpoint.run(lambda moment: take(moment, form, signature=signature))
         except NotTaken as refusal:
             outcome = refusal.outcome
         return self._page(request, outcome, STATUS[outcome])
@@ -79,8 +80,9 @@ class Frames:
         """Send a style sheet or script."""
         return send_asset(request.path_params["name"])
 
-    def _question(self, moment: Moment, token: str) -> HTMLQuestion | None:
-        capability = read_capability(secret_of(moment.connection), token, now=moment.now)
+    def _question_page(self, moment: Moment, token: str) -> str | None:
+        secret = secret_of(moment.connection)
+        capability = read_capability(secret, token, now=moment.now)
         if capability is None:
             return None
         try:
@@ -88,7 +90,12 @@ class Frames:
             question = None if hit_id is None else read_question(find_hit(moment, hit_id).question)
         except (Refusal, QuestionRefused, XMLRefused):
             return None
-        return question if isinstance(question, HTMLQuestion) else None
+        if not isinstance(question, HTMLQuestion):
+            return None
+        address = self.settings.frame_url
+        if capability.kind == "work":
+            address = submit_to(self.settings, secret, assignment_id=capability.name, worker_id=capability.worker_id)
+        return page_of(question, self.settings, submit_to=address)
 
     def _hit(self, moment: Moment, capability: Capability) -> str | None:
         if capability.kind == "preview":

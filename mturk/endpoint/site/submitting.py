@@ -17,7 +17,9 @@ from mturk.endpoint.assignments import ACCEPTED, KNOWN_TO_REQUESTERS
 from mturk.endpoint.moment import Moment
 from mturk.endpoint.refusals import Refusal
 from mturk.endpoint.rows import find_assignment
+from mturk.endpoint.site.capabilities import may_submit
 from mturk.endpoint.site.frame_pages import NOT_AVAILABLE
+from mturk.endpoint.store import secret_of
 from mturk.endpoint.work import submit
 
 Outcome = Literal["submitted", "preview", "unknown", "already", "expired", "empty", "large", "file", "refused"]
@@ -93,11 +95,14 @@ async def read_pairs(request: Request) -> list[tuple[str, str]]:
         raise NotTaken("refused") from error
 
 
-def take(moment: Moment, form: SentForm) -> Outcome:
-    """Store an answer; the same one sent again (a reload, a lost reply) is told as stored."""
+def take(moment: Moment, form: SentForm, *, signature: str) -> Outcome:
+    """Store an answer sent to an address that was handed out for it; the same again (a reload) is told as stored."""
     try:
         work = find_assignment(moment, form.assignment_id)
     except Refusal:
+        return "unknown"
+    secret = secret_of(moment.connection)
+    if not may_submit(secret, signature, assignment_id=work.assignment_id, worker_id=work.worker_id):
         return "unknown"
     if work.status in KNOWN_TO_REQUESTERS:
         return "submitted" if work.answer == form.answer else "already"

@@ -7,7 +7,7 @@ from contextlib import suppress
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from spa.annotators.listening import Listener
+from spa.annotators.listening import Listener, server_config
 
 
 class TwoDoors:
@@ -26,8 +26,9 @@ class TwoDoors:
 
 
 def run_both(main: ASGIApp, frames: ASGIApp, listener: Listener, frame_listener: Listener) -> None:
-    """Serve both until interrupted. Requests are not logged: their addresses hold people's tokens."""
+    """Serve both until interrupted."""
     app = TwoDoors(main, frames, frame_port=frame_listener.socket.getsockname()[1])
-    config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False, lifespan="off")
     with suppress(KeyboardInterrupt):
-        uvicorn.Server(config).run(sockets=[listener.socket, frame_listener.socket])
+        uvicorn.Server(server_config(app, log_level="warning", lifespan="off")).run(
+            sockets=[listener.socket, frame_listener.socket]
+        )

@@ -20,6 +20,7 @@ from spa.annotators.raters.endpoints.chat import ChatEndpoint
 from spa.annotators.raters.endpoints.endpoint import Reply, Request, mapping, read_body
 from spa.annotators.raters.prices import Purse, budget_reached
 from spa.annotators.raters.run import Forms
+from spa.annotators.raters.standing import standing_of, standings
 from spa.annotators.raters.summary import Progress, RatingSummary
 from spa.annotators.raters.talk import Talk
 from spa.annotators.raters.tokens import expected_tokens
@@ -28,8 +29,8 @@ from spa.annotators.raters.visits import Visit, visits_of
 from spa.annotators.raters.wording import Wording
 from spa.errors import StudyError
 from spa.forms.asks import Ask, asks_of
-from spa.journal import STARTED, Call, Journal
-from spa.responses.leases import Lease, lease_for_rater
+from spa.journal import STARTED, Call, Journal, calls_of
+from spa.responses.leases import Lease, leases_named
 from spa.study.raters import asked_ways
 
 MOST_LINES = 20_000  # in a file; the API takes 50,000
@@ -113,10 +114,10 @@ class BatchRun:
 
     async def everything(self, *, wait: bool, sleep: Callable[[float], Awaitable[None]]) -> RatingSummary:
         """Recover, collect and submit, again and again where the user waits."""
-        done = self._forms.store.completed_by_raters()
         for file in self._under_way():
             self._purse.hold(file.expected)
-        self.summary.finished_before = sum(visit.submission_id in done for visit in self._visits)
+        known = standings(self._forms.store, self._visits, lambda assignment_ids: None)
+        self.summary.finished_before = sum(not standing.open for standing in known)
         async with self._endpoint:
             while True:
                 for file in files_of(self._journal, self._files.rater_id):
@@ -181,9 +182,10 @@ class BatchRun:
         if batch.status != "completed":
             said = "; ".join(str(one.message) for one in (batch.errors.data or ()) if one) if batch.errors else ""
             shown = self._endpoint.redacted(f" ({said})" if said else "")
+            mend = "put right what it names, then " if batch.status == "failed" else ""
             self.summary.problem = (
                 f"rater {self._files.rater_id!r}: the batch {batch.id} {batch.status}{shown}; "
-                "run the command again to submit what is left"
+                f"{mend}run the command again to submit what is left"
             )
 
     def _reply(self, line: dict[str, Any]) -> Reply:
@@ -234,11 +236,14 @@ class BatchRun:
             self.summary.count(talk.answers)
 
     def _open(self, visit: Visit) -> tuple[Lease, Talk]:
+        name = visit.submission_id
         with self._forms.store.transaction() as connection:
-            lease = lease_for_rater(connection, visit.asked.rater.id, visit.assignment_id, visit.label)
+            lease = leases_named(connection, [name]).get(name)
+            standing = standing_of(visit, lease, calls_of(connection, REQUEST, [name]).get(name, ()))
+            if standing.write is not None:
+                standing.write(connection, standing.lease)
         form = visit.shown(self._forms.form(visit.assignment_id, visit.asked.way))
-        calls = self._journal.calls(REQUEST, lease.submission_id)
-        return lease, Talk(asks_of(form, visit.asked.way.conversation), calls, visit)
+        return standing.lease, Talk(asks_of(form, visit.asked.way.conversation), standing.calls, visit)
 
     async def _submit(self) -> None:
         """Upload what is open and not under way, in as many files as it takes."""
@@ -255,9 +260,9 @@ class BatchRun:
 
     def _open_lines(self) -> Iterator[Line]:
         under_way = {name.rsplit("|", 1)[0] for file in self._under_way() for name in file.custom_ids}
-        done = self._forms.store.completed_by_raters()
-        for visit in self._visits:
-            if visit.submission_id in done:
+        for standing in standings(self._forms.store, self._visits, self._forms.expect):
+            visit = standing.visit
+            if not standing.open:
                 continue
             lease, talk = self._open(visit)
             if talk.is_over:

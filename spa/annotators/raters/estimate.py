@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from spa.annotators.raters import probe
 from spa.annotators.raters.prices import Price
 from spa.annotators.raters.run import Forms
+from spa.annotators.raters.standing import standings
 from spa.annotators.raters.tokens import CHARACTERS_A_TOKEN, answer_tokens, tokens_of
 from spa.annotators.raters.visits import KIND, Visit
 from spa.annotators.raters.wording import Wording, conversation
@@ -58,14 +59,14 @@ def estimate(
     progress : callable, optional
         Called after each visit that is looked at.
     """
-    done = forms.store.completed_by_raters()
-    open_visits = [visit for visit in visits if visit.submission_id not in done]
+    known = standings(forms.store, visits, lambda assignment_ids: None)
+    open_visits = [(one.visit, {call.key for call in one.calls if call.outcome == "ok"}) for one in known if one.open]
     step = max(1, len(open_visits) // SAMPLE)
     sample = open_visits[::step]
     requests = prompt = completion = 0
     batch = bool(visits) and visits[0].asked.rater.provider == "batch"
-    for visit in sample:
-        for asked, read, said in _asked_of(forms, visit, wording):
+    for visit, answered in sample:
+        for asked, read, said in _asked_of(forms, visit, answered, wording):
             requests, prompt, completion = requests + asked, prompt + read, completion + said
         if progress is not None:
             progress()
@@ -84,11 +85,12 @@ def estimate(
     )
 
 
-def _asked_of(forms: Forms, visit: Visit, wording: Wording) -> Iterable[tuple[int, int, int]]:
+def _asked_of(
+    forms: Forms, visit: Visit, answered: Collection[str], wording: Wording
+) -> Iterable[tuple[int, int, int]]:
     """Yield requests, tokens read and tokens written for each ask of a visit that is open."""
     way = visit.asked.way
     form = forms.form(visit.assignment_id, way)
-    answered = {call.key for call in Journal(forms.store).calls(KIND, visit.submission_id) if call.outcome == "ok"}
     talk: list[tuple[Ask, tuple[Any, ...]]] = []
     for ask in asks_of(form, way.conversation):
         talk = [(ask, ())] if ask.alone else [*talk, (ask, ())]

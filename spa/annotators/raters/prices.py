@@ -113,6 +113,11 @@ class Purse:
         """The most that may be spent."""
         return self._budget
 
+    @property
+    def promised(self) -> str:
+        """Say what is set aside for requests that are not answered yet, if anything is."""
+        return f", and {self._set_aside:.6g} set aside for requests under way" if self._set_aside > 1e-12 else ""
+
     def set_aside(self, prompt_tokens: int, completion_tokens: int) -> float | None:
         """Set aside what a request is expected to cost; ``None`` where the budget does not hold it."""
         if self._price is None:
@@ -128,9 +133,9 @@ class Purse:
         self._set_aside += amount
 
     def pay(self, expected: float, reply: Reply) -> float | None:
-        """Take what a request cost in place of what was set aside; ``None`` where nobody knows.
+        """Take what a request cost in place of what was set aside; ``None`` where no price is known or nothing is due.
 
-        Where the endpoint does not say what it counts, what was set aside counts as spent.
+        Where the endpoint does not say what it counts, what was set aside counts as the cost.
         """
         self._set_aside = max(0.0, self._set_aside - expected)
         if self._price is None or not reply.spoke:
@@ -138,7 +143,7 @@ class Purse:
         if reply.prompt_tokens is None or reply.completion_tokens is None:
             self.spent += expected
             self.spent_now += expected
-            return None
+            return expected
         cached = min(reply.cached_tokens or 0, reply.prompt_tokens)
         cost = self._price.cost(reply.prompt_tokens, reply.completion_tokens, cached=cached, batch=self._batch)
         self.spent += cost
@@ -149,6 +154,6 @@ class Purse:
 def budget_reached(rater: Rater, purse: Purse) -> str:
     """Return one line: what is spent, and what to do."""
     return (
-        f"rater {rater.id!r}: the next request could pass the budget of {purse.budget:g} ({purse.spent:.4f} is spent, "
-        "earlier runs and requests under way included); raise it with --budget, what is answered is kept"
+        f"rater {rater.id!r}: the next request could pass the budget of {purse.budget:g} ({purse.spent:.6g} is spent, "
+        f"{purse.spent_now:.6g} of it by this run{purse.promised}); raise it with --budget, what is answered is kept"
     )

@@ -10,6 +10,7 @@ import asyncio
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 from spa.annotators.raters.endpoints.endpoint import Reply, Request, listed, mapping, parts_of, read_body
@@ -24,7 +25,7 @@ from spa.study.raters import AskedWay, Rater, Way
 KIND = "llm-capability"
 MOST = 6  # requests
 SKIPPED = "skipped"
-TELLING = ("answered", "truncated", "refused", "unreadable", "no_schema", "http_400", "http_422")  # of an outcome
+TELLING = ("answered", "truncated", "refused", "no_schema", "http_400", "http_422")  # of an outcome
 TOKENS = 16  # of an answer: the least that every API takes
 SEED = 11
 NEVER_SAID = "K7-mauve"  # what nobody answers who is not held to the schema
@@ -37,7 +38,7 @@ HELD = Question(
     answer=OptionsAnswer(options=(AnswerOption(value=NEVER_SAID, text=NEVER_SAID),)),
     target=RatingTarget(label="A", item_id="probe", sample=0, criterion="probe", elicitation="category"),
 )
-FREE: dict[str, Any] = {"answer_format": "text", "conversation": "question", "max_tokens": TOKENS}
+FREE: dict[str, Any] = {"answer_format": "text", "conversation": "question"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,22 +69,26 @@ def trials(rater: Rater, ways: Sequence[AskedWay]) -> Iterator[Trial]:
     """Yield the requests that show what the ways rely on, at most six."""
     chat = rater.provider != "responses"
     used = [asked.way for asked in ways]
+    put = partial(_put, used[0])
     if any(way.answer_format == "schema" for way in used):
-        yield Trial(key="schema", request=_put(GREET, answer_format="schema", max_tokens=4 * TOKENS, held=True))
+        yield Trial(key="schema", request=put(GREET, answer_format="schema", tokens=4 * TOKENS, held=True))
     if any(way.readout == "logit" for way in used):
-        yield Trial(key="logprobs", request=_put(GREET, readout="logit"))
+        yield Trial(key="logprobs", request=put(GREET, readout="logit"))
     if chat and any(way.seed is not None for way in used):
-        yield Trial(key="seed", request=_put(RANDOM, temperature=1.0, seed=SEED))
-        yield Trial(key="seed again", request=_put(RANDOM, temperature=1.0, seed=SEED))
+        yield Trial(key="seed", request=put(RANDOM, temperature=1.0, seed=SEED))
+        yield Trial(key="seed again", request=put(RANDOM, temperature=1.0, seed=SEED))
     if any(way.top_p is not None for way in used):
-        yield Trial(key="top_p", request=_put(RANDOM, temperature=1.0, top_p=1e-6))
-        yield Trial(key="top_p again", request=_put(RANDOM, temperature=1.0, top_p=1e-6))
-    yield Trial(key="sample", request=_put(RANDOM, temperature=1.0), more=(("n", 2),) if chat else ())
-    yield Trial(key="sample again", request=_put(RANDOM, temperature=1.0))
+        yield Trial(key="top_p", request=put(RANDOM, temperature=1.0, top_p=1e-6))
+        yield Trial(key="top_p again", request=put(RANDOM, temperature=1.0, top_p=1e-6))
+    yield Trial(key="sample", request=put(RANDOM, temperature=1.0), more=(("n", 2),) if chat else ())
+    yield Trial(key="sample again", request=put(RANDOM, temperature=1.0))
 
 
-def _put(messages: list[dict[str, str]], *, held: bool = False, **keys: Any) -> Request:
-    way = Way(**{**FREE, **keys})
+def _put(own: Way, messages: list[dict[str, str]], *, held: bool = False, tokens: int = TOKENS, **keys: Any) -> Request:
+    """Return a request with the rater's own words to the endpoint beside what is tried."""
+    limit = "max_tokens" if own.max_completion_tokens is None else "max_completion_tokens"
+    kept = {"reasoning_effort": own.reasoning_effort, "extra_body": own.extra_body}
+    way = Way().model_copy(update={**FREE, **kept, limit: tokens, **keys})
     return Request(messages=tuple(messages), questions=(HELD,) if held else (), way=way)
 
 
@@ -125,7 +130,7 @@ async def _probe(
                 continue
             made += 1
             await _try(endpoint, trial, journal, purse)
-    calls = {call.key: call for call in journal.calls(KIND, scope) if call.outcome in TELLING}
+    calls = {call.key: call for call in journal.calls(KIND, scope) if _tells(call)}
     return read_capabilities(calls, requests=made)
 
 
@@ -154,8 +159,16 @@ def skip(endpoint: RemoteEndpoint, journal: Journal) -> None:
 
 
 def _last(calls: Sequence[Call]) -> Call | None:
-    seen = [call for call in calls if call.outcome in TELLING]
+    seen = [call for call in calls if _tells(call)]
     return seen[-1] if seen else None
+
+
+def _tells(call: Call) -> bool:
+    """Tell whether a call shows anything: an answer of no words does not, and is asked for again by the next run."""
+    if call.outcome == "answered" and call.response is not None:
+        reply = read_body(call.response)
+        return bool(reply.text.strip()) or _tells_probabilities(reply)
+    return call.outcome in TELLING
 
 
 def read_capabilities(calls: dict[str, Call], *, requests: int = 0) -> Capabilities:
@@ -221,13 +234,14 @@ def problems(found: Capabilities, rater: Rater, ways: Iterable[AskedWay], shown:
     """Return what the rater cannot do without (errors) and what is to be known (warnings), a line each."""
     used = [asked.way for asked in ways]
     place = f"rater {rater.id!r}: {shown}"
+    again = "; if the server has changed since, run the command with --probe"
     errors, warnings = [], []
     if any(way.answer_format == "schema" for way in used) and found.schema in ("ignored", "refused"):
         does = "refuses a JSON schema" if found.schema == "refused" else "accepts a JSON schema and ignores it"
-        errors.append(f'{place} {does} (response_format); set answer_format = "json" in the rater')
+        errors.append(f'{place} {does} (response_format); set answer_format = "json" in the rater{again}')
     if any(way.readout == "logit" for way in used) and found.logprobs == "ignored":
         instead = 'set readout = "verbalised" (with answer_format = "json"), or run the model here'
-        errors.append(f'{place} accepts logprobs and tells none; {instead} (provider = "local")')
+        errors.append(f'{place} accepts logprobs and tells none; {instead} (provider = "local"){again}')
     if found.temperature == "ignored" and any(way.temperature or way.repeats > 1 for way in used):
         warnings.append(
             f"{place} ignores temperature: samples at temperature 1 are identical, so that repeats tell nothing new"

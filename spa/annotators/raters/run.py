@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -21,29 +21,33 @@ from sqlalchemy import Connection
 
 from spa import journal
 from spa.annotators.raters.endpoints.allowance import Allowance
-from spa.annotators.raters.endpoints.endpoint import Endpoint, Reply, Request
-from spa.annotators.raters.endpoints.problems import LONGEST_WAIT, backoff, is_hopeless, is_transient, told
+from spa.annotators.raters.endpoints.endpoint import Endpoint, Reply, Request, samples_of
+from spa.annotators.raters.endpoints.problems import LONGEST_WAIT, backoff, is_hopeless, is_refusal, is_transient, told
 from spa.annotators.raters.prices import Purse, budget_reached
-from spa.annotators.raters.standing import Standing, standings
+from spa.annotators.raters.standing import Standing, grouped, standings
 from spa.annotators.raters.summary import Progress, RatingSummary
 from spa.annotators.raters.talk import Talk
-from spa.annotators.raters.tokens import expected_tokens
+from spa.annotators.raters.tokens import expected_tokens, is_cut
 from spa.annotators.raters.visits import KIND, Visit, visits_of
 from spa.annotators.raters.wording import Wording
 from spa.forms.asks import asks_of
 from spa.forms.form import Form
 from spa.journal import Call
 from spa.responses.batches import BatchedWriter, LoopWriter, Writer
-from spa.responses.leases import Lease, give
+from spa.responses.leases import Lease
 from spa.responses.store import Store
 from spa.study.raters import AskedWay, Rater, Way
 
 TRIES = 4  # requests in one run for a turn that the endpoint does not answer
 TRIES_BUSY = 10  # where it says that there are too many
+MOST_SAMPLES = 8  # repeats that share a request; the fewest that an endpoint which takes several is known to allow
 GIVING_UP = 8  # visits in a row that nobody answered: the endpoint is down
 
 TOGETHER = 0.005  # seconds that a record waits for others; a model takes a hundred times as long to answer
 YOUNG = 20_000  # new objects after which Python looks for cycles among them; its default is 700
+
+
+Spoken = tuple[Talk, Lease]
 
 
 class Forms(Protocol):
@@ -120,14 +124,20 @@ def rate_visits(
     endpoint: Endpoint,
     purse: Purse | None = None,
     progress: Progress | None = None,
+    several: bool = False,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     rng: np.random.Generator | None = None,
 ) -> RatingSummary:
-    """Let a rater make the visits given; see :func:`rate_assignments`."""
+    """Let a rater make the visits given; see :func:`rate_assignments`.
+
+    ``several``: the endpoint gives several answers to one request, so that repeats without seeds share theirs.
+    """
     rater = visits[0].asked.rater
     most = min(at_once(rater), len(visits))
     waiting = Waiting(sleep=sleep, rng=np.random.default_rng() if rng is None else rng)
-    run = RatingRun(forms, wording, endpoint=endpoint, purse=purse or Purse(None), waiting=waiting, rater_id=rater.id)
+    samples = MOST_SAMPLES if several and rater.provider == "chat" else 1
+    purse = purse or Purse(None)
+    run = RatingRun(forms, wording, endpoint=endpoint, purse=purse, waiting=waiting, rater_id=rater.id, samples=samples)
     return asyncio.run(run.everything(visits, most, progress))
 
 
@@ -151,6 +161,7 @@ class RatingRun:
         purse: Purse,
         rater_id: str,
         waiting: Waiting,
+        samples: int = 1,
     ) -> None:
         self._forms = forms
         self._store = forms.store
@@ -160,11 +171,14 @@ class RatingRun:
         self._progress: Progress | None = None
         self._began = 0.0
         self._waiting = waiting
+        self._samples = samples
         self._in_a_row = 0
+        self._answered = 0  # requests of this run
         self._stopped = False
         self._saving: set[asyncio.Future[None]] = set()  # records that nobody waits for yet
         self._lost: BaseException | None = None  # with which one of them could not be kept
-        self._to_give: set[str] = set()  # submission ids of visits whose lease goes with their first call
+        # How the leases of visits are written, with their first call
+        self._to_write: dict[str, Callable[[Connection, Lease], object]] = {}
         self.summary = RatingSummary(rater=rater_id)
 
     async def everything(self, visits: Sequence[Visit], most: int, progress: Progress | None) -> RatingSummary:
@@ -173,15 +187,15 @@ class RatingRun:
         self._allowance = Allowance(most, sleep=self._waiting.sleep)
         self._writer = writer_of(self._store, most)
         self._progress, self._began = progress, time.monotonic()
-        waiting = standings(self._store, visits, self._forms.expect)
+        waiting = grouped(standings(self._store, visits, self._forms.expect), self._samples)
 
-        async def work(queue: Iterator[Standing]) -> None:
-            for standing in queue:
+        async def work(queue: Iterator[list[Standing]]) -> None:
+            for group in queue:
                 if self._stopped:
                     return
                 whole = False
                 try:
-                    await self._rate(standing)
+                    await self._rate(group)
                     whole = True
                 finally:  # the others finish what they have asked and paid for, and begin nothing new
                     self._stopped = self._stopped or not whole
@@ -193,6 +207,8 @@ class RatingRun:
                     ends = await asyncio.gather(*(work(waiting) for _ in range(most)), return_exceptions=True)
             finally:
                 await asyncio.gather(*self._saving, return_exceptions=True)
+            if self.summary.unfinished["budget"]:  # said when all that was under way is paid
+                self.summary.problem = budget_reached(visits[0].asked.rater, self._purse)
             self._tell()
         for end in ends:
             if isinstance(end, BaseException):
@@ -229,87 +245,117 @@ class RatingRun:
         if self._progress is not None:
             self._progress(self.summary)
 
-    async def _rate(self, standing: Standing) -> None:
-        """Finish one visit, or leave it for a rerun."""
-        visit, lease = standing.visit, standing.lease
-        if lease.completed:
-            self.summary.finished_before += 1
-            return
-        if not standing.given:
-            self._to_give.add(lease.submission_id)
-        form = visit.shown(self._forms.form(visit.assignment_id, visit.asked.way))
-        talk = Talk(asks_of(form, visit.asked.way.conversation), standing.calls, visit)
-        asked_before = talk.is_over  # and not completed, which the last call does as a rule
-        while not talk.is_over:
+    async def _rate(self, group: Sequence[Standing]) -> None:
+        """Finish visits that may be asked together, or leave them for a rerun."""
+        talks: list[Spoken] = []
+        for standing in group:
+            visit, lease = standing.visit, standing.lease
+            if lease.completed:
+                self.summary.finished_before += 1
+                continue
+            if standing.write is not None:
+                self._to_write[lease.submission_id] = standing.write
+            form = visit.shown(self._forms.form(visit.assignment_id, visit.asked.way))
+            talk = Talk(asks_of(form, visit.asked.way.conversation), standing.calls, visit)
+            if talk.is_over:  # and not completed, which the last call does as a rule; nothing holds up the next visit
+                await self._finish(talk, lease)
+            else:
+                talks.append((talk, lease))
+        while talks:
             if self._stopped:
-                self.summary.unfinished["not asked"] += 1
+                self.summary.unfinished["not asked"] += len(talks)
                 return
-            talk, outcome = await self._ask(talk, lease)
+            asked, rest = next_asked(talks)
+            asked, outcome = await self._ask(asked)
             if outcome is not None:
-                self.summary.unfinished[outcome] += 1
-                return
-        if asked_before:  # no request of this visit holds up the next one
-            await self._save(
-                lambda connection: self._complete(connection, talk, lease), lambda: self.summary.count(talk.answers)
-            )
+                self.summary.unfinished[outcome] += len(asked)
+                asked = []
+            talks = [one for one in (*asked, *rest) if not one[0].is_over]
 
-    async def _ask(self, talk: Talk, lease: Lease) -> tuple[Talk, str | None]:
+    async def _finish(self, talk: Talk, lease: Lease) -> None:
+        await self._save(
+            lambda connection: self._complete(connection, talk, lease), lambda: self.summary.count(talk.answers)
+        )
+
+    async def _ask(self, talks: list[Spoken]) -> tuple[list[Spoken], str | None]:
         """Put what is open until the endpoint answers; return the outcome too where it does not."""
+        talk = talks[0][0]
         request = talk.request(self._wording)
+        if len(talks) > 1:
+            request = replace(request, samples=len(talks))
         read, said = expected_tokens(request) if self._purse.counts else (0, 0)
         record = self._endpoint.record(request)
+        answered = self._answered
         for trial in range(TRIES_BUSY):
             aside = self._purse.set_aside(read, said)
             if aside is None:
-                self.summary.problem = budget_reached(talk.visit.asked.rater, self._purse)
                 self._stopped = True
-                return talk, "budget"
-            talk, reply = await self._call(talk, request, record, lease, aside)
+                return talks, "budget"
+            talks, reply = await self._call(talks, request, record, aside)
             if reply.spoke:
                 self._in_a_row = 0
-                return talk, None
+                self._answered += 1
+                return talks, None
+            if len(talks) > 1 and is_refusal(reply.outcome) and not is_hopeless(reply.outcome):
+                return talks, None  # it may be several answers that it refuses; each is asked for alone
             self.summary.problem = told(reply, talk.visit.asked.rater, self._endpoint.shown)
             tries = TRIES_BUSY if reply.outcome == "http_429" else TRIES
             if trial >= tries - 1 or self._stopped or not is_transient(reply.outcome):
                 break
-            if reply.retry_after is None:
-                await self._waiting.sleep(backoff(trial, self._waiting.rng))
+            wait = backoff(trial, self._waiting.rng)
+            if reply.retry_after is None or reply.retry_after < wait:  # a server may ask for no wait at all, for ever
+                await self._waiting.sleep(wait)
             elif reply.retry_after > LONGEST_WAIT:
                 self._stopped = True
                 break
         self._in_a_row += 1
-        if is_hopeless(reply.outcome) or self._in_a_row >= GIVING_UP:
+        shut = reply.outcome == "http_429" and self._answered == answered  # to everybody, for minutes
+        if shut or is_hopeless(reply.outcome) or self._in_a_row >= GIVING_UP:
             self._stopped = True
-        return talk, reply.outcome
+        return talks, reply.outcome
 
-    async def _call(self, talk: Talk, request: Request, record: str, lease: Lease, aside: float) -> tuple[Talk, Reply]:
+    async def _call(
+        self, talks: Sequence[Spoken], request: Request, record: str, aside: float
+    ) -> tuple[list[Spoken], Reply]:
         """Make one request, on record before and after; the last answer of a visit completes it."""
-        key, attempt = talk.ask.ask_id, talk.next_attempt
+        local = talks[0][0].visit.asked.rater.provider == "local"
 
-        def begin(connection: Connection) -> Call:
-            self._give(connection, lease)
-            return journal.begin(connection, KIND, lease.submission_id, key, record, attempt=attempt)
+        def begin(connection: Connection) -> list[Call]:
+            begun = []
+            for talk, lease in talks:
+                self._write_lease(connection, lease)
+                scope, key, attempt = lease.submission_id, talk.ask.ask_id, talk.next_attempt
+                begun.append(journal.begin(connection, KIND, scope, key, record, attempt=attempt))
+            return begun
 
         async with self._allowance.place() as place:
             begun = await self._writer.write(begin)
             self._refuse_loss()
-            self._to_give.discard(lease.submission_id)
+            for _, lease in talks:
+                self._to_write.pop(lease.submission_id, None)
             reply = place.reply = await self._endpoint.ask(request)
-        outcome = talk.outcome_of(begun, reply)
-        cost = self._purse.pay(aside, reply)
-        facts = reply.facts if cost is None else {**reply.facts, "cost": cost}
-        done = journal.ended(begun, outcome, response=reply.body, facts=facts)
-        further = talk.after(done)
+        replies = samples_of(reply, len(talks))
+        done, further = [], []
+        for (talk, lease), call, one in zip(talks, begun, replies, strict=True):
+            cost = self._purse.pay(aside, one)
+            aside = 0.0  # paid once
+            facts = one.facts if cost is None else {**one.facts, "cost": cost}
+            done.append(journal.ended(call, talk.outcome_of(call, one), response=one.body, facts=facts))
+            further.append((talk.after(done[-1]), lease))
 
         def save(connection: Connection) -> None:
-            journal.keep(connection, done)
-            if further.is_over:
-                self._complete(connection, further, lease)
+            for call, (talk, lease) in zip(done, further, strict=True):
+                journal.keep(connection, call)
+                if talk.is_over:
+                    self._complete(connection, talk, lease)
 
         def count() -> None:
-            self.summary.paid(outcome, reply, self._purse)
-            if further.is_over:
-                self.summary.count(further.answers)
+            for call, one, (talk, _) in zip(done, replies, further, strict=True):
+                self.summary.paid(call.outcome, one, self._purse)
+                if talk.is_over:
+                    self.summary.count(talk.answers)
+            self.summary.shared += len(done) - 1
+            self.summary.cut_prompts += not local and is_cut(request, reply)
 
         self._save(save, count)
         self._tell()
@@ -335,14 +381,22 @@ class RatingRun:
         saving.add_done_callback(saved)
         return saving
 
-    def _give(self, connection: Connection, lease: Lease) -> None:
-        if lease.submission_id in self._to_give:
-            give(connection, lease)
+    def _write_lease(self, connection: Connection, lease: Lease) -> None:
+        if write := self._to_write.get(lease.submission_id):
+            write(connection, lease)
 
     def _complete(self, connection: Connection, talk: Talk, lease: Lease) -> None:
         """Store the answers of a visit, which may be one that was asked nothing."""
-        self._give(connection, lease)
+        self._write_lease(connection, lease)
         self._store.complete_within(connection, talk.submission(lease), completion_code="rater")
+
+
+def next_asked(talks: Sequence[Spoken]) -> tuple[list[Spoken], list[Spoken]]:
+    """Return what is asked next, the visit that is furthest behind and those that share its request, and the others."""
+    behind = min(talks, key=lambda one: one[0].place)
+    alike = [one for one in talks if one[0].may_share and one[0].ask.ask_id == behind[0].ask.ask_id]
+    asked = alike if behind in alike else [behind]
+    return asked, [one for one in talks if one not in asked]
 
 
 def writer_of(store: Store, most: int) -> Writer:

@@ -28,6 +28,8 @@ class RatingSummary:
     waiting: int = 0  # visits with requests in a batch file that is under way
     unfinished: Counter[str] = field(default_factory=Counter)  # outcome -> visits that a rerun asks again
     outcomes: Counter[str] = field(default_factory=Counter)  # of the requests of this run
+    shared: int = 0  # of these outcomes, answers that came in the response to another repeat's request
+    cut_prompts: int = 0  # requests of which the endpoint read far less than was sent
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cost: float | None = None  # of this run; None where no price is known
@@ -39,7 +41,7 @@ class RatingSummary:
     @property
     def requests(self) -> int:
         """Requests of this run."""
-        return sum(self.outcomes.values())
+        return sum(self.outcomes.values()) - self.shared
 
     def count(self, answers: Sequence[Response | Missing]) -> None:
         """Count a visit that is finished."""

@@ -38,6 +38,16 @@ class Talk:
         return next(ask for ask in self._asks if not self._is_final(ask))
 
     @property
+    def place(self) -> int:
+        """The number of the first ask that is open."""
+        return self._asks.index(self.ask)
+
+    @property
+    def may_share(self) -> bool:
+        """Whether the first ask that is open would be put in the same words to every repeat of the visit."""
+        return self.ask.alone and not self._calls[self.ask.ask_id]
+
+    @property
     def next_attempt(self) -> int:
         """The number of the next call for the first ask that is open."""
         calls = self._calls[self.ask.ask_id]
@@ -89,13 +99,13 @@ class Talk:
 
     def outcome_of(self, call: Call, reply: Reply) -> str:
         """Return the outcome of a call as the journal has it: "ok" where every question has its answer."""
-        if not reply.spoke:
-            return reply.outcome
-        cut = reply.outcome == "truncated" and self.visit.asked.way.readout == "logit"  # one token was all we wanted
-        if reply.outcome != "answered" and not cut:
+        if reply.outcome not in ("answered", "truncated"):
             return reply.outcome
         settled = self._settled_after(replace(call, outcome="ok", response=reply.body))
-        return "unreadable" if settled.missing else "ok"
+        cut = (
+            reply.outcome == "truncated" and self.visit.asked.way.readout != "logit"
+        )  # else one token was all we wanted
+        return ("truncated" if cut else "unreadable") if settled.missing else "ok"
 
     def after(self, call: Call) -> Talk:
         """Return where the visit stands with one more call."""

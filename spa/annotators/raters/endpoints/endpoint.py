@@ -27,6 +27,7 @@ class Request:
     messages: tuple[Mapping[str, Any], ...]  # role and content, as chat endpoints take them
     questions: tuple[Question, ...]
     way: Way
+    samples: int = 1  # answers wanted in one response, each for a visit of its own
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +102,22 @@ def read_body(body: str) -> Reply:
         told = found["error"]
         return read_error({"message": told} if isinstance(told, str) else mapping(told), body)
     return read_response(found, body) if found.get("object") == "response" else read_completion(found, body)
+
+
+def samples_of(reply: Reply, number: int) -> list[Reply]:
+    """Return each of several answers of one response as a reply of its own.
+
+    The first has what the response counts, which was paid once. Answers that were asked for and did not come are
+    "not_sampled"; a response without any answer, and a failure, is that of all.
+    """
+    if number == 1 or not reply.spoke or reply.body is None:
+        return [reply] * number
+    found = mapping(json.loads(reply.body))
+    choices = listed(found.get("choices"))[:number]
+    rest = {**found, "usage": None}
+    bodies = [{**(rest if place else found), "choices": [choice]} for place, choice in enumerate(choices)]
+    replies = [read_body(json.dumps(body)) for body in bodies] or [reply]
+    return replies + [Reply(outcome="not_sampled")] * (number - len(replies))
 
 
 def read_error(error: Mapping[str, Any], body: str) -> Reply:

@@ -26,6 +26,11 @@ def is_hopeless(outcome: str) -> bool:
     return outcome in HOPELESS
 
 
+def is_refusal(outcome: str) -> bool:
+    """Tell whether the server will not have this request, however often it is sent."""
+    return outcome.startswith("http_4") and outcome not in TRANSIENT
+
+
 def backoff(trial: int, rng: np.random.Generator) -> float:
     """Return the seconds to wait before trying again, ``trial`` tries after the first.
 
@@ -64,6 +69,17 @@ def told(reply: Reply, rater: Rater, shown: str) -> str:
             return f"{place} cannot be reached{said}; start the server or correct base_url"
         case "timeout":
             return f"{place} did not answer in time{said}; run the command again, or allow more with --timeout"
+        case "http_429":
+            return (
+                f"{place} says that there are too many requests (429){said}, and says so again after waits of up to "
+                f"{LONGEST_WAIT:.0f} s; lower concurrency, or run the command again when the account allows more"
+            )
+        case outcome if is_refusal(outcome):
+            change = "change what it names in the rater"
+            if "max_completion_tokens" in reply.detail:
+                change = "set max_completion_tokens in place of max_tokens"
+            status = outcome.removeprefix("http_")
+            return f"{place} refuses the request ({status}){said}; {change}, the same would be refused again"
         case outcome:
             status = outcome.removeprefix("http_")
             return f"{place} answered {status}{said}; run the command again, what is answered is kept"

@@ -22,7 +22,7 @@ import openai
 
 from spa.annotators.raters.endpoints.endpoint import Reply, Request, mapping, read_body
 from spa.annotators.raters.endpoints.hints import hint_of
-from spa.annotators.raters.endpoints.keys import NO_KEY, find_key, is_loopback, without_password
+from spa.annotators.raters.endpoints.keys import NO_KEY, find_key, is_loopback, named_values, without_password
 from spa.study.raters import Rater
 
 OPENAI_URL = "https://api.openai.com/v1"
@@ -63,16 +63,27 @@ class RemoteEndpoint(ABC):
     def __init__(self, rater: Rater, *, environment: Mapping[str, str] | None = None, timeout: float = 180.0) -> None:
         self.rater = rater
         self.base_url = rater.base_url or OPENAI_URL
-        self._key = find_key(rater, self.base_url, os.environ if environment is None else environment)
+        environment = os.environ if environment is None else environment
+        self._key = find_key(rater, self.base_url, environment)
+        headers = named_values(rater, "headers", environment)
+        query = named_values(rater, "query", environment)
+        found = [self._key, *headers.values(), *query.values()]
+        written = [NO_KEY, *rater.headers.values(), *rater.query.values()]
+        keyless = self._key == NO_KEY and "authorization" not in map(str.lower, headers)
+        self._options: Any = {"headers": {"Authorization": openai.Omit()}} if keyless else {}
+        self._secrets = [value for value in found if value not in written]
         versions = {name: version(name) for name in LIBRARIES}
         self._address = f"{self.base_url.rstrip('/')}{self.path}"  # whole: the library takes long to join a path to it
-        self._about = to_json({"base_url": self.shown, "versions": versions})[1:]
+        more = {name: value for name in ("headers", "query") if (value := getattr(rater, name))}
+        self._about = to_json({"base_url": self.shown, **more, "versions": versions})[1:]
         self._lately: deque[tuple[Request, Written]] = deque(maxlen=max(1, rater.concurrency))
         # Redirects are not followed: a request that is paid for goes where the study says, or nowhere.
         http = openai.DefaultAioHttpClient(trust_env=not is_loopback(self.base_url), follow_redirects=False)
         self.client = openai.AsyncOpenAI(
             base_url=self.base_url,
             api_key=self._key,
+            default_headers=headers,
+            default_query=query,
             max_retries=0,  # every request is an attempt of ours, recorded as such
             timeout=openai.Timeout(timeout, connect=min(CONNECT_SECONDS, timeout)),
             http_client=http,
@@ -137,7 +148,9 @@ class RemoteEndpoint(ABC):
     async def _send(self, content: bytes) -> Reply:
         try:
             # A parsed answer would be lost where it does not fit, after it has been paid for.
-            response = await self.client.post(self._address, cast_to=httpx2.Response, content=content)
+            response = await self.client.post(
+                self._address, cast_to=httpx2.Response, content=content, options=self._options
+            )
             text = response.text
         except openai.APIStatusError as error:
             return self.refused_by_server(error)
@@ -165,9 +178,9 @@ class RemoteEndpoint(ABC):
         )
 
     def redacted(self, text: str, cut: int | None = DETAIL) -> str:
-        """Return a text without the key."""
-        if self._key != NO_KEY:
-            text = text.replace(self._key, "[key]")
+        """Return a text without keys."""
+        for secret in self._secrets:
+            text = text.replace(secret, "[key]")
         return text[:cut]
 
 

@@ -30,13 +30,15 @@ class ResponsesEndpoint(RemoteEndpoint):
         for name in ("temperature", "top_p"):
             if (value := getattr(way, name)) is not None:
                 sent[name] = value
-        most = way.max_tokens
+        most = way.limit
         if way.readout == "logit":
             sent.update(include=["message.output_text.logprobs"], top_logprobs=TOP_LOGPROBS)
             most = most or FEWEST_TOKENS
         if most is not None:
             sent["max_output_tokens"] = most
-        return sent
+        if way.reasoning_effort is not None:
+            sent["reasoning"] = {"effort": way.reasoning_effort}
+        return {**sent, **(way.extra_body or {})}
 
     def spoken(self, request: Request) -> tuple[str, Sequence[Mapping[str, Any]]]:
         """Return the messages as this API takes them, and what they are called."""

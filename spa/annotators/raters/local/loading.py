@@ -10,14 +10,17 @@ from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any, Literal
 
-from spa.errors import PlatformError, StudyError
+from spa.errors import PlatformError, StudyError, how_to_install
 from spa.study.raters import Rater
 
 Kind = Literal["causal", "encoder-decoder", "vision"]
 WANTED = ("torch", "transformers")
 LIBRARIES = ("spa-eval", "torch", "transformers", "tokenizers", "gguf")
+# What is raised for what cannot be loaded; a file that breaks off is told by each library in its own way
+UNFIT = (OSError, ValueError, KeyError, ImportError, RuntimeError, EOFError, UnpicklingError)
 WHOLE = 2**20  # bytes; larger files are told apart by name and size only
 
 
@@ -67,7 +70,7 @@ def check_extra(rater: Rater) -> None:
     missing = [name for name in WANTED if find_spec(name) is None]
     if missing:
         raise PlatformError(
-            f'rater {rater.id!r}: a model on this machine needs {" and ".join(missing)}; pip install "spa-eval[local]"'
+            f"rater {rater.id!r}: a model on this machine needs {' and '.join(missing)}; {how_to_install('local')}"
         )
 
 
@@ -87,6 +90,8 @@ def load_model(rater: Rater, base: Path) -> LoadedModel:
         If libraries are missing or nothing there can be loaded.
     """
     check_extra(rater)
+    from safetensors import SafetensorError
+
     path = base / rater.model
     source: dict[str, Any] = {"pretrained_model_name_or_path": rater.model}
     if path.exists():
@@ -97,11 +102,11 @@ def load_model(rater: Rater, base: Path) -> LoadedModel:
             source |= {"pretrained_model_name_or_path": str(gguf.parent), "gguf_file": gguf.name}
     try:
         return _load(source, fingerprint_of(path) if path.exists() else None)
-    except (OSError, ValueError, KeyError, ImportError) as error:  # what transformers raises for what it cannot load
-        told = " ".join(str(error).split())[:300]
+    except (*UNFIT, SafetensorError) as error:
+        told = " ".join(str(error).split())[:200] or type(error).__name__
         raise PlatformError(
-            f"rater {rater.id!r}: wanted a folder with a model that transformers can load, or the name of one on the "
-            f"Hugging Face hub, got model = {rater.model!r} ({told})"
+            f"rater {rater.id!r}: expected a folder with a model that transformers can load, or the name of one on the "
+            f"Hugging Face hub, found model = {rater.model!r} ({told})"
         ) from error
 
 
@@ -124,7 +129,10 @@ def _load(source: Mapping[str, Any], fingerprint: str | None) -> LoadedModel:
     else:
         tokenizer = transformers.AutoTokenizer.from_pretrained(**source)
     _hide_bars()
-    model = loader.from_pretrained(**source, dtype=dtype)
+    model, found = loader.from_pretrained(**source, dtype=dtype, output_loading_info=True)
+    absent = sorted(found["missing_keys"])
+    if absent:  # transformers draws them at random, with a warning only
+        raise ValueError(f"{len(absent)} of its weights are not in its files, such as {absent[0]}; get it whole")
     model = model.to(device).eval()
     return LoadedModel(
         kind=kind,
@@ -147,6 +155,8 @@ def _kind_of(config: Any, transformers: Any) -> tuple[Kind, Any]:
         return "encoder-decoder", transformers.AutoModelForSeq2SeqLM
     if kind not in auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES:
         raise ValueError(f"a model of type {kind!r} writes no text")
+    if kind in auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES and not getattr(config, "is_decoder", False):
+        raise ValueError(f"a model of type {kind!r} is an encoder, which writes no text")
     return "causal", transformers.AutoModelForCausalLM
 
 
@@ -167,7 +177,7 @@ def _only_gguf(path: Path) -> Path | None:
 
 def _check_gguf(rater: Rater) -> None:
     if find_spec("gguf") is None:
-        raise PlatformError(f"rater {rater.id!r}: a GGUF file needs gguf; pip install gguf")
+        raise PlatformError(f"rater {rater.id!r}: a GGUF file needs gguf; {how_to_install('local')}")
 
 
 def fingerprint_of(path: Path) -> str:

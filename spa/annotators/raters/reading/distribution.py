@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from spa.annotators.raters.endpoints.endpoint import Reply, mapping, parts_of
+from spa.annotators.raters.reading.free_text import Unread, read_free_text
 from spa.forms.form import ConfirmAnswer, NumberAnswer, OptionsAnswer, Question, TextAnswer
 from spa.responses.submission import Missing, Response
 
-FLOOR = 0.5  # least share of an endpoint's first token that must be an answer
-BEGUN = 0.05  # most that may lie on tokens that only begin an answer
+BEGUN = 0.01  # most of what lies on answers that may lie on tokens which only begin one
 EQUAL = 1e-9  # probabilities closer than this are a tie
 DIGITS = 6  # significant ones, of probabilities in tables
 
@@ -41,9 +41,9 @@ class Distribution:
     def __post_init__(self) -> None:
         total = math.fsum(self.probabilities.values())
         if not self.probabilities or not all(0 <= one <= 1 for one in self.probabilities.values()):
-            raise ValueError("wanted probabilities from 0 to 1")
+            raise ValueError("expected probabilities from 0 to 1")
         if abs(total - 1) > 1e-6 or not 0 <= self.mass <= 1 + 1e-6:
-            raise ValueError(f"wanted probabilities that sum to 1 and a mass from 0 to 1, got {total} and {self.mass}")
+            raise ValueError(f"expected probabilities that sum to 1, a mass from 0 to 1, found {total} and {self.mass}")
 
     @property
     def most_probable(self) -> tuple[str, ...]:
@@ -67,31 +67,59 @@ def offered(question: Question) -> tuple[str, ...]:
             return ()
 
 
-def read_distributions(questions: Sequence[Question], reply: Reply) -> tuple[Response | Missing, ...]:
+def read_distributions(
+    questions: Sequence[Question], reply: Reply, *, min_mass: float
+) -> tuple[Response | Missing, ...]:
     """Read a reply as the probabilities of the answers to the question that it was asked.
+
+    Parameters
+    ----------
+    questions : sequence of Question
+        What was asked: one question.
+    reply : Reply
+        What came back.
+    min_mass : float
+        Least probability, in [0, 1], with which the reply must begin with any of the answers.
 
     Returns
     -------
     tuple of Response or Missing
         A ``Response`` holds the mean where the answers are numbers (a preference probability in
         [0, 1], or a rating in the units of its scale), else the most probable option; ``raw`` is the
-        distribution as JSON. ``Missing`` where there is none, or where options tie.
+        distribution as JSON. ``Missing`` where there is none, its mass is too small, or options tie.
     """
-    return tuple(_read(question, reply) for question in questions)
+    return tuple(_read(question, reply, min_mass) for question in questions)
 
 
-def _read(question: Question, reply: Reply) -> Response | Missing:
-    raw = None
+def _read(question: Question, reply: Reply, min_mass: float) -> Response | Missing:
+    raw = differ = None
     try:
         if reply.outcome in ("refused", "unreadable"):
             raise NoDistribution("the model refused to answer" if reply.outcome == "refused" else reply.detail)
         found = distribution_of(reply.body or "", question)
-        raw = written(found, question)
+        raw, differ = written(found, question), _differs_from_words(found, question, reply.text)
+        if found.mass < min_mass:
+            raise NoDistribution(f"a reply begins with an answer less often than min_mass = {min_mass:g}")
         value = value_of(found, question)
     except NoDistribution as problem:
-        reason, target = str(problem), question.target
-        return Missing(question_id=question.question_id, target=target, reason=reason, raw=raw or reply.text or None)
-    return Response(question_id=question.question_id, target=question.target, value=value, raw=raw)
+        return Missing(
+            question_id=question.question_id,
+            target=question.target,
+            reason=str(problem),
+            raw=raw or reply.text or None,
+            readings_differ=differ,
+        )
+    return Response(
+        question_id=question.question_id, target=question.target, value=value, raw=raw, readings_differ=differ
+    )
+
+
+def _differs_from_words(found: Distribution, question: Question, text: str) -> bool | None:
+    """Tell whether the words of the reply give another answer than the most probable; None where they give none."""
+    try:
+        return read_free_text(question, text, reading="strict") not in found.most_probable
+    except Unread:
+        return None
 
 
 def distribution_of(body: str, question: Question) -> Distribution:
@@ -141,29 +169,31 @@ def distribution_from_top_logprobs(body: Mapping[str, Any], question: Question) 
     Raises
     ------
     NoDistribution
-        If the endpoint told no probabilities; if less than half of its first token is an answer; if
-        answers are more than one token long. The message says which.
+        If the endpoint told no probabilities, or none of an answer; if answers are more than one token long there,
+        so that the first only begins them. The message says which.
     """
     values = offered(question)
     listed = dict(_first_token(body))
     if not listed:
         raise NoDistribution('the endpoint tells no probabilities (no "top_logprobs"); set readout = "verbalised"')
     if not values:
-        raise NoDistribution("wanted a question with a number or options, which have probabilities")
+        raise NoDistribution("expected a question with a number or options, which have probabilities")
     tokens: dict[str, float] = {}
     for token, probability in listed.items():  # " 4" and "4" are one answer
         tokens[token.strip()] = tokens.get(token.strip(), 0.0) + probability
-    _refuse_single_digits(question, tokens)
     found = {value: tokens.get(value, 0.0) for value in values}
     mass = math.fsum(found.values())
-    begun = math.fsum(p for token, p in tokens.items() if token not in found and _begins_one(token, values))
-    if begun > BEGUN and not isinstance(question.answer, NumberAnswer):
+    begun = {token: p for token, p in tokens.items() if p and _only_begins(token, values, tokens)}
+    if math.fsum(begun.values()) > BEGUN * math.fsum({**found, **begun}.values()):
+        most = max(begun, key=lambda token: begun[token])
+        longer = next(value for value in values if value != most and value.startswith(most))
         raise NoDistribution(
-            f"answers are more than one token at this endpoint ({begun:.0%} of its first token only begins one); "
-            'set readout = "verbalised"'
+            f"answers are more than one token at this endpoint: {math.fsum(begun.values()):.0%} of its first token may "
+            f'only begin an answer, such as "{most}" of "{longer}"; set readout = "verbalised", or run the model here '
+            '(provider = "local")'
         )
-    if mass < FLOOR:
-        raise NoDistribution(f"the endpoint's first token is an answer in only {mass:.0%}, wanted {FLOOR:.0%}")
+    if not mass:
+        raise NoDistribution("no answer is among the tokens that the endpoint lists")
     return Distribution(probabilities={value: one / mass for value, one in found.items()}, mass=min(mass, 1.0))
 
 
@@ -190,19 +220,13 @@ def _of_response(body: Mapping[str, Any]) -> object:
     return next((part["logprobs"] for part in parts_of(body) if part.get("logprobs")), None)
 
 
-def _begins_one(token: str, values: Sequence[str]) -> bool:
-    return bool(token) and any(value.startswith(token) for value in values)
+def _only_begins(token: str, values: Sequence[str], tokens: Mapping[str, float]) -> bool:
+    """Tell whether a first token may go on to a longer answer: "strong", or "1" where 10 is offered.
 
-
-def _refuse_single_digits(question: Question, tokens: Mapping[str, float]) -> None:
-    """Refuse numbers of two digits where the endpoint writes digit by digit: its "7" may begin 70."""
-    answer = question.answer
-    numbers = [token for token in tokens if token.isascii() and token.isdecimal()]
-    if isinstance(answer, NumberAnswer) and answer.high >= 10 and numbers and max(map(len, numbers)) == 1:
-        raise NoDistribution(
-            f"the endpoint writes numbers digit by digit, so that its first token cannot tell 7 from 70; for "
-            f'{answer.low} to {answer.high} set readout = "verbalised", or run the model here (provider = "local")'
-        )
+    Where the endpoint lists a number of several digits as one token, it writes numbers whole, and "1" is 1.
+    """
+    whole = token.isdecimal() and any(len(other) > 1 and other.isdecimal() for other in tokens)
+    return bool(token) and not whole and any(value != token and value.startswith(token) for value in values)
 
 
 def value_of(found: Distribution, question: Question) -> float | str:

@@ -1,107 +1,82 @@
 """Free text read as one answer: the number or the option that it gives, or why none can be told.
 
-Two ways of reading. ``strict`` takes an answer only where the text gives one and no other; what
-contradicts itself is missing as ambiguous. ``first_number`` follows Chiang & Lee (2023, appendix
-D.2.1): mentions of the scale are dropped and the first number that is left counts.
+``strict`` takes, in this order: an option as the form words it; the value of the reply's JSON; a number or an
+option that the reply declares to be its answer; one that stands alone. What counts something else, is denied,
+compared or supposed is no answer, and what contradicts itself is missing as ambiguous. ``paper`` is the rule of
+Chiang & Lee (2023, appendix D.2.1): four strings are removed, and the first number that is left counts.
+``first_number`` goes beyond it: mentions of any scale, in other words and languages, and the form's own marks
+("[q2]") are dropped too.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from dataclasses import dataclass
 from decimal import Decimal
 
-from spa.annotators.raters.reading.json_replies import JSON_START, UnreadableReply, find_payload
-from spa.forms.form import NumberAnswer, OptionsAnswer, Question, TextAnswer
+from spa.annotators.raters.reading.json_replies import SeveralObjects, UnreadableReply, find_payload
+from spa.annotators.raters.reading.named_options import WINS, chosen_options
+from spa.annotators.raters.reading.phrases import (
+    ANSWER_NOUN,
+    CONCLUDING,
+    DENIED,
+    HEDGE,
+    OF_SCRIPTS,
+    REFERRING,
+    REFUSALS,
+    STANDING,
+    SUPPOSED,
+    UNIT,
+    WORSE,
+    clause_of,
+    numerals_as_digits,
+    sentence_of,
+)
+from spa.forms.form import NumberAnswer, OptionsAnswer, PreferenceTarget, Question, TextAnswer
+from spa.study.raters import Reading
 
 REFUSED = "the model refused to answer"
 NO_NUMBER = "the reply holds no number"
+NO_ANSWER = "no number of the reply stands as its answer"
 NO_OPTION = "the reply names none of the answers"
 
-
-def _any(*words: str) -> str:
-    """Return a pattern for any of some patterns."""
-    return "(?:" + "|".join(words) + ")"
-
-
-# What a model says instead of an answer. Only looked for where no answer is found.
-REFUSALS = re.compile(
-    _any(
-        r"\bas an? (?:ai|artificial|large language|language model|assistant)",
-        r"\b(?:i am|i['’]m) (?:just |only )?an? (?:ai|language)",
-        r"\b(?:cannot|can['’]t|unable to|not able to|won['’]t|decline to|not comfortable|not appropriate)\b",
-        r"\bi(?: am|['’]m) sorry\b",
-        r"\bi do(?: not|n['’]t) have (?:personal )?(?:opinions|preferences|feelings)",
-        r"作为(?:一个|一款|一名)?\s*(?:AI|人工智能|语言模型)|无法|不能(?:评|给|回答)|抱歉",
-        r"كنموذج|كذكاء اصطناعي|لا أستطيع|لا يمكنني|عذر",
-    ),
-    re.IGNORECASE,
+OWN_MARK = re.compile(r"[\[(\"'*]*\bq(?:\d+|n)\b[\])\"'*]*\s*[:=]?|\[[pe]\d+\]", re.IGNORECASE)
+DECORATION = re.compile(r"[*_`#\"“”«»{}\[\]$★⭐]|\\boxed|</?[a-z]+>|^\s*(?:[-•:]|>+)\s+", re.IGNORECASE | re.MULTILINE)
+LIST_MARKER = re.compile(r"^\s*(\d{1,2})[.)]\s+", re.MULTILINE)
+WORD = re.compile(r"-?\d+(?:\.\d+)?|[%<>≥≤+/=?~]|[^\W\d]+")
+NUMBER = r"(?<![a-zà-ÿ0-9_.,/<>≥≤+-])(?P<number>-?\d+(?:[.,]\d+)?)"
+OR = r"(?:-|~|to|or|and|至|到|或|إلى|أو)"
+ALSO = rf",?\s*{OR}\s*(?:perhaps |maybe |even )?(?:an? )?(?:\w+ )?\d"  # the number is one end of a range
+# What may come after a number that counts nothing: an end, a mark, or a word that begins a reason or an aspect.
+FOLLOW = (
+    rf"(?!{ALSO})(?=\s*(?:$|[.,:](?!\d)|[;!)(]|-\s|吧)|\s+(?:because|since|as|for|due|given|on|with|overall|though|although"
+    r"|in terms|in my|based|from me|here|is my|or so|i (?:guess|think|suppose)|لأن|因为)\b)"
 )
-NUMBER = r"(?<![A-Za-z0-9_.,])-?\d+(?:[.,]\d+)?(?![\w]*\d)"
-GIVEN = rf"[\"'“*_`(\[]*\s*(?P<number>{NUMBER})"  # a number, perhaps in quotes or bold
-UNIT = r"(?:%|/\s*\d+|分|percent)?"
-IS = _any(r"[:：=]|\bis\b|\bwould be\b|\bof\b|[-~] ", "是|为|هي|هو")
-OR = _any(r"-|~|to|or|至|到|إلى|أو|或") + r"\s*(?:perhaps |maybe |even |a )?"
-MEANS = _any(r"is|being|=|:|means?|meaning|indicat\w+|stands? for|represents?", "表示|代表|为|يعني|هو")
-ANSWER_WORDS = _any(
-    "rating|score|answer|grade|verdict|mark|probability|chance|estimate|number",
-    "评分|分数|得分|答案|回答|概率",
-    "التقييم|الدرجة|الإجابة|الجواب|الاحتمال",
-)
-# Signs that a number is the answer, the strongest first.
-SIGNS = (
-    # "Rating: 4", "my score is **4**"
-    re.compile(rf"{ANSWER_WORDS}[^.\n\d:：=]{{0,40}}?{IS}\s*{GIVEN}", re.I),
-    # "**4**", "\\boxed{4}"
-    re.compile(rf"(?:\*\*|__)\s*(?P<number>{NUMBER})\s*{UNIT}\s*(?:\*\*|__)"),
-    re.compile(rf"\\boxed\{{\s*(?P<number>{NUMBER})\s*%?\s*\}}"),
-    # a line with nothing but the number
-    re.compile(rf"^[\s>*_#\"'“(\[]*(?:- )?(?P<number>{NUMBER})\s*{UNIT}[\s*_\"'”.!。)\]]*$", re.M | re.I),
-    # "I would rate this a 4"
-    re.compile(
-        r"(?:\b(?:rat(?:e|ed|ing)|giv(?:e|en|ing)|scor(?:e|ed|ing)|assign(?:ed)?|put|say)\b|给|打|أعطي|أمنح)"
-        rf"[^.\n\d]{{0,80}}?{GIVEN}",
-        re.I,
-    ),
-)
-BARE = re.compile(rf"({NUMBER})\s*(?:%|percent)?\s*(?=[.,;!?)。]|$)", re.M)  # stands for itself, counts nothing
-RANGE = re.compile(  # "3-4", "60 % to 70 %", "2, or perhaps 3"
-    rf"(?<![\d.])(\d+(?:\.\d+)?)\s*%?,?\s*{OR}(\d+(?:\.\d+)?)(?![\d.])"
-)
-LIST_MARKER = re.compile(r"^\s*(?:\d{1,2}[.)]|[-*•])\s+(?=\D)", re.MULTILINE)
-
-UNITS = "zero one two three four five six seven eight nine ten".split()
-TENS = {"twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90}
-IDEOGRAPH_DIGITS = "一二三四五六七八九十"
-ARABIC_WORDS = "واحد اثنان ثلاثة أربعة خمسة ستة سبعة ثمانية تسعة عشرة".split()
-ENGLISH = re.compile(
-    rf"\b(?:(?P<tens>{'|'.join(TENS)})(?:[- ](?P<ones>{'|'.join(UNITS[1:10])}))?"
-    rf"|(?:(?:a|one) )?(?P<hundred>hundred)|(?P<unit>{'|'.join(UNITS)}))\b",
-    re.IGNORECASE,
-)
-IDEOGRAPHS = re.compile(  # alone, or after "give" and "is"; never a part of another word
-    rf"(?:(?<![一-鿿])|(?<=[给打是为]))([{IDEOGRAPH_DIGITS}])(?=\s*(?:分|$|[。，,.]))"
-)
-ARABIC = re.compile(rf"(?<!\w)({'|'.join(ARABIC_WORDS)})(?!\w)")
-SIGNS_OF_SCRIPTS = str.maketrans({"٪": "%", "％": "%", "﹪": "%", "٫": ".", "／": "/", "–": "-", "—": "-", "−": "-"})
-
-# Words before and after an option that say that it is the answer.
-CHOOSING = _any(
-    "answer|choice|winner|verdict|choose|chose|prefer|pick|select|better", "答案|选择|更好的是|الإجابة|أفضل|أختار"
-)
-WINNING = _any("better|the better|best|the best|the winner", "更好|الأفضل")
-ENDS = _any(  # what the end of a scale may mean
-    r"lowest|highest|worst|best|least|most|poor\w*|excellent|perfect|very|strong\w*|certain\w*|not at all|no better",
-    r"complete\w*|better|低|高|差|好|سوأ|فضل",
-)
+# "a 70% chance that"
+LIKELY = r"\s*%\s*(?:chance|probab|likel|sure|certain|confiden|in favou?r|that|for|的?(?:可能|概率|把握))"
 
 
 class Unread(Exception):
-    """The text gives no answer; the message is the reason."""
+    """The text gives no answer; the message is the reason, and ``levels`` what the answer might have been."""
+
+    def __init__(self, reason: str, levels: Iterable[str] = ()) -> None:
+        super().__init__(reason)
+        self.levels = tuple(levels)
 
 
-def read_free_text(question: Question, text: str, *, first_number: bool) -> str:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scale:
+    """The numbers that a question takes, and the words by which a reply refers to it."""
+
+    low: Decimal
+    high: Decimal
+    percent: bool
+    question: frozenset[str]  # words of the question
+
+
+def read_free_text(question: Question, text: str, *, reading: Reading) -> str:
     """Return what a text answers, in the form in which a page would send it.
 
     Parameters
@@ -110,8 +85,8 @@ def read_free_text(question: Question, text: str, *, first_number: bool) -> str:
         What was asked.
     text : str
         What the model said.
-    first_number : bool
-        Read as Chiang & Lee did; else strictly.
+    reading : {"strict", "first_number", "paper"}
+        By which rule.
 
     Returns
     -------
@@ -126,174 +101,251 @@ def read_free_text(question: Question, text: str, *, first_number: bool) -> str:
     answer = question.answer
     if isinstance(answer, TextAnswer):
         return text
-    if not first_number and JSON_START.search(text):
-        return _of_json(question, text)
-    plain = _plain(text)
-    if isinstance(answer, NumberAnswer):
-        low, high = Decimal(answer.low), Decimal(answer.high)
-        return _number(plain, low, high, percent=answer.unit == "%", first=first_number)
-    if not isinstance(answer, OptionsAnswer):
+    if not isinstance(answer, NumberAnswer | OptionsAnswer):
         raise TypeError(f"no free text answers {type(answer).__name__}")
-    scores = [Decimal(option.value) for option in answer.options if option.value.isdecimal()]
-    if scores and len(scores) == len(answer.options):
-        return _number(plain, min(scores), max(scores), percent=False, first=first_number)
-    return _option(plain, {option.value: option.text for option in answer.options})
-
-
-def _of_json(question: Question, text: str) -> str:
-    """Return the value that a JSON object gives: under the question's name, or its only one."""
+    plain = _plain(OWN_MARK.sub(" ", text))
+    scale = _scale(question)
+    if reading != "strict":
+        if scale is None:
+            return _one_option(question, plain)
+        return _first(_as_in_paper(text) if reading == "paper" else _without_any_scale(plain, scale))
+    if (value := _verbatim(question, plain)) is not None:
+        return value
     try:
         payload = find_payload(text)
-    except UnreadableReply as problem:
-        raise Unread(f"ambiguous: {problem}" if "more than one" in str(problem) else str(problem)) from problem
-    name = question.question_id if question.question_id in payload else next(iter(payload), "")
+    except SeveralObjects as problem:
+        raise Unread(f"ambiguous: {problem}") from problem
+    except UnreadableReply:  # none, or a broken one, which is read as text
+        return _one_option(question, plain) if scale is None else _number(plain, scale, question)
+    return read_free_text(question, _of_json(question, payload), reading="strict")
+
+
+def _scale(question: Question) -> Scale | None:
+    """Return the scale of a question that takes numbers."""
+    answer = question.answer
+    criterion = getattr(question.target, "criterion", "")
+    words = frozenset(WORD.findall(_plain(f"{question.text} {criterion}")))
+    if isinstance(answer, NumberAnswer):
+        return Scale(low=Decimal(answer.low), high=Decimal(answer.high), percent=answer.unit == "%", question=words)
+    values = [option.value for option in answer.options] if isinstance(answer, OptionsAnswer) else []
+    if not values or not all(value.isdecimal() for value in values):
+        return None
+    numbers = [Decimal(value) for value in values]
+    return Scale(low=min(numbers), high=max(numbers), percent=False, question=words)
+
+
+def _plain(text: str) -> str:
+    """Write digits of every script as 0-9, signs as ASCII and letters small; drop accents and invisible marks."""
+    kept = (one for one in text if unicodedata.category(one) not in ("Mn", "Me", "Cf"))
+    return (
+        "".join(str(unicodedata.decimal(one, one)) for one in kept)
+        .translate(OF_SCRIPTS)
+        .replace("->", ":")
+        .replace("=>", ":")
+        .replace("|", ":")
+        .casefold()
+    )
+
+
+def _verbatim(question: Question, plain: str) -> str | None:
+    """Return the answer whose own words, as the form shows them, are all that is said."""
+    said = WORD.findall(DECORATION.sub(" ", plain))
+    answer = question.answer
+    named: list[tuple[str, str]] = []
+    if isinstance(answer, NumberAnswer):
+        named = [(str(answer.low), answer.low_text), (str(answer.high), answer.high_text)]
+    elif isinstance(answer, OptionsAnswer):
+        named = [(option.value, option.text) for option in answer.options]
+    for value, text in named:
+        if said in [WORD.findall(_plain(shown)) for shown in (text, value, f"{value} {text}")]:
+            return value
+    return None
+
+
+def _of_json(question: Question, payload: dict[str, object]) -> str:
+    """Return the value that a JSON object gives: under the question's name, or its only name for an answer."""
+    name = question.question_id
+    if name not in payload:
+        known = frozenset(WORD.findall(_plain(question.text)))
+        names = [
+            key
+            for key in payload
+            if re.search(rf"{ANSWER_NOUN}|^value$", _plain(key)) or set(WORD.findall(_plain(key))) <= known
+        ]
+        name = names[0] if len(names) == 1 else ""
     value = payload.get(name)
-    if not isinstance(value, str) or (name != question.question_id and len(payload) != 1):
+    if isinstance(value, dict):
+        return _of_json(question, value)
+    if not isinstance(value, str):
         raise Unread(f"ambiguous: the reply's JSON has no value for {question.question_id}")
     return value
 
 
-def _plain(text: str) -> str:
-    """Write digits of every script as 0-9 and unify signs; nothing else is changed."""
-    digits = "".join(str(unicodedata.decimal(character, character)) for character in text)
-    return digits.translate(SIGNS_OF_SCRIPTS)
+def _as_in_paper(text: str) -> str:
+    """Remove what Chiang & Lee (2023, D.2.1) remove, and nothing else."""
+    for gone in ("1-5", "out of 5", "/5", "title 1", "title 2"):
+        text = text.replace(gone, "")
+    return text
 
 
-def _number(text: str, low: Decimal, high: Decimal, *, percent: bool, first: bool) -> str:
-    if first:
-        return _first(text, low, high)
-    rest = without_scale(text, low, high)
-    found = _candidates(rest, low, high, percent=percent)
-    if len(found) == 1:
-        return found[0]
-    if not found:
-        numbers = re.findall(NUMBER, rest)
-        if REFUSALS.search(text) or not numbers:
-            raise Unread(REFUSED if REFUSALS.search(text) else NO_NUMBER)
-        return numbers[-1] if len(set(numbers)) == 1 else _ambiguous(numbers)
-    return _ambiguous(found)
+def _without_any_scale(plain: str, scale: Scale) -> str:
+    said = re.sub(r"\btitle [12]\b", " ", DECORATION.sub(" ", plain))
+    text = re.sub(_of_scale(scale), " ", _without_scale(said, scale))
+    return text if re.search(r"\d", text) else numerals_as_digits(text)
 
 
-def _ambiguous(numbers: Iterable[str]) -> str:
-    raise Unread(f"ambiguous: the reply gives {', '.join(dict.fromkeys(numbers))}")
+def _of_scale(scale: Scale) -> str:
+    """Return a pattern for "/5" and "out of 5"."""
+    return rf"\s*\(?(?:/|out of(?: a possible)?|of|from|من أصل|من)\s*{scale.high}(?:\.0)?(?!\.?\d)"
 
 
-def _first(text: str, low: Decimal, high: Decimal) -> str:
-    """Return the first number after the mentions of the scale that the paper drops."""
-    for gone in (f"{low}-{high}", f"out of {high}", f"/{high}"):
-        text = text.replace(gone, " ")
-    found = re.search(r"\d+(?:\.\d+)?", text)
+def _first(text: str) -> str:
+    found = re.search(r"\d+(?:\.\d+)?", text, re.ASCII)
     if found is None:
         raise Unread(REFUSED if REFUSALS.search(text) else NO_NUMBER)
     return found[0]
 
 
-def without_scale(text: str, low: Decimal, high: Decimal) -> str:
-    """Drop what only describes the scale: its range, its steps, what its ends mean.
+def _number(plain: str, scale: Scale, question: Question) -> str:
+    """Return the number that stands as the answer."""
+    text = _without_scale(_without_list(numerals_as_digits(DECORATION.sub(" ", plain))), scale)
+    declared, concluded, later = _standing(text, scale, question)
+    found = _different(concluded) if len(_different(concluded)) == 1 else _different([*declared, *later])
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise Unread(f"ambiguous: the reply gives {', '.join(found)}", found)
+    ends = next((pair for pair in _ranges(text) if all(_on(scale, one) for one in pair)), ())
+    if ends:
+        raise Unread(f"ambiguous: the reply gives {', '.join(ends)}", ends)
+    if REFUSALS.search(plain):
+        raise Unread(REFUSED)
+    raise Unread(NO_ANSWER if re.search(r"\d", text) else NO_NUMBER)
 
-    >>> without_scale("On a scale of 1-5, with 1 being the lowest, I rate it 4/5.", Decimal(1), Decimal(5))
-    'On a  ,  , I rate it 4 .'
+
+def _standing(text: str, scale: Scale, question: Question) -> tuple[list[str], list[str], list[str]]:
+    """Return the numbers that stand as the answer, those of them that conclude, and bare ones after the first."""
+    percent = "|%" if scale.high == 100 else ""
+    unit = rf"(?P<unit>\s*(?:{UNIT}{percent}))?(?P<scale>{_of_scale(scale)})?(?:\s*(?:{UNIT}{percent}))?"
+    number = re.compile(rf"{NUMBER}(?:{unit}{FOLLOW}{f'|(?={LIKELY})' if scale.percent else ''})", re.MULTILINE)
+    declared: list[str] = []
+    concluded: list[str] = []
+    later: list[str] = []
+    for match in number.finditer(text):
+        sentence = sentence_of(text, match.start())
+        clause = clause_of(sentence)
+        value = match["number"].replace(",", ".")
+        own = sentence.rstrip().removesuffix("a").rstrip() if sentence.endswith("a ") else sentence
+        if DENIED.search(clause) or SUPPOSED.search(sentence):
+            continue
+        likely = scale.percent and re.match(LIKELY, text[match.start("number") + len(match["number"]) :]) is not None
+        stands = likely or match["scale"] or any(one.search(sentence) for one in STANDING)
+        stands = (
+            stands
+            or (match["unit"] and re.search(rf"(?:[,:(]|\bit(?:'s| is)|\bat)\s*{HEDGE}$", sentence))
+            or _labelled(own, scale)
+        )
+        if stands and not REFERRING.search(sentence):
+            if scale.percent and _is_of_other(question, clause, match, text):
+                raise Unread("ambiguous: the reply gives a chance of the other direction")
+            declared.append(value)
+            if CONCLUDING.search(sentence):
+                concluded.append(value)
+        elif declared and _on(scale, value) and not REFERRING.search(sentence):
+            later.append(value)
+    return declared, concluded, later
+
+
+def _labelled(sentence: str, scale: Scale) -> bool:
+    """Tell whether a number follows a label that is made of the question's own words: "Likability: 3"."""
+    label = re.search(r"(?:^|[,(])\s*([^:=,(]{1,60})[:=]\s*$", sentence)
+    words = WORD.findall(label[1]) if label else []
+    return bool(words) and set(words) <= scale.question
+
+
+def _is_of_other(question: Question, clause: str, match: re.Match[str], text: str) -> bool:
+    """Tell whether a chance is said of y, or of x being no better, where the question is how likely x is better."""
+    target = question.target
+    if not isinstance(target, PreferenceTarget):
+        return False
+    x, y = (_name(label.casefold(), _plain(question.text)) for label in (target.label_x, target.label_y))
+    own = clause + " " + re.split(r"[.;\n](?!\d)", text[match.end() :], maxsplit=1)[0]
+    if WORSE.search(own):
+        return True
+    for place in (own, sentence_of(text, match.start())):
+        of_x, of_y = re.search(x, place, re.MULTILINE), re.search(y, place, re.MULTILINE)
+        if of_x or of_y:
+            return of_y is not None and (of_x is None or of_y.start() < of_x.start())
+    prefers_y = re.search(y + WINS, text) is not None and re.search(x + WINS, text) is None
+    return prefers_y and Decimal(match["number"].replace(",", ".")) > 50
+
+
+def _name(label: str, asked: str) -> str:
+    """Return a pattern for a system as the question names it, or for its label where no noun can follow."""
+    bare = rf"(?<![a-z']){re.escape(label)}(?![a-z])"
+    found = re.search(rf"([^\W\d_]+\s)?{bare}", asked)
+    if found is None or found[1] is None:  # written together, as in Chinese
+        return bare
+    ended = r"(?=\s*(?:[.,;:)(']|$|is |was |wins|being |أ))"
+    return rf"(?:{re.escape(found[0])}|{bare}{ended})"
+
+
+def _without_list(text: str) -> str:
+    """Drop the numbers of a list, which has at least two entries that count from 1."""
+    counted = LIST_MARKER.findall(text)
+    return LIST_MARKER.sub("\n", text) if {"1", "2"} <= set(counted) else text
+
+
+def _without_scale(text: str, scale: Scale) -> str:
+    """Drop what only describes the scale: its range, and what its ends mean.
+
+    >>> five = Scale(low=Decimal(1), high=Decimal(5), percent=False, question=frozenset())
+    >>> _without_scale("on a scale of 1-5, with 1 being the lowest, i rate it 4/5.", five)
+    ' ,  , i rate it 4/5.'
     """
-    ends = rf"{low}\s*%?\s*(?:\([^)]*\))?\s*(?:-|~|to|and|through|until|bis|至|到|إلى|و)\s*{high}"
-    patterns = (
-        rf"(?:scale|range|between|from|على مقياس|من|从|在)\s*(?:of|from|:)?\s*{ends}\s*%?(?:\s*\([^)]*\))?",
-        rf"(?<![\d.]){ends}(?!\.?\d)\s*%?",
-        rf"(?:out\s+of|of\s+a\s+possible|of\s+a\s+maximum\s+of|من\s+أصل|من|满分)\s*{high}(?!\.?\d)(?!\s*%)",
-        rf"(?<=\d)\s*/\s*{high}(?:\.0)?(?!\.?\d)",
-        rf"(?<=\d)\s+/\s+{high}(?!\.?\d)",
-        rf"\b{high}[- ](?:point|step|star)s?\b(?:\s+(?:likert\s+)?scale)?",
-        r"(?:with|where|when|，|,|\(|;)?\s*"
-        rf"\b(?:{low}|{high})\s*(?:%|points?)?\s*{MEANS}"
-        rf"\s*(?:the\s+|an?\s+|最|الأ)?[\"']?{ENDS}[^,.;)\n]*",
+    low, high = scale.low, scale.high
+    said = r"\s*%?\s*(?:\([^)\d]*\)|point)?\s*"
+    scale_of = r"(?:(?:on an? )?(?:scale|range)\s*(?:of|from)?:?\s*)?"
+    to = r"(?:-|~|to|and|through|至|到|إلى|و)"
+    ends = rf"{scale_of}(?<![\d.]){low}{said}{to}\s*{high}(?!\.?\d)\s*%?(?:\s*\([^)\d]*\))?"
+    means = r"(?:is|being|=|means?|meaning|indicat\w+|represents?|表示|代表|为|يعني|هو)"
+    end = rf"(?:(?:if|with|where|when)\s+)?(?<![\w.])(?:{low}|{high})\s*%?\s*{means}\s[^,.;:)\d]*(?:and\s)?"
+    counted = r"\D{1,20}".join(str(point) for point in range(int(low), int(high) + 1)) if high < 12 else ends
+    for gone in (
+        rf"(?<!\d){counted}(?!\.?\d)[^\d\n]{{0,20}}$",
+        ends,
         rf"\(\s*(?:{low}|{high})\s*=[^)]*\)",
-    )
-    for pattern in patterns:
-        text = re.sub(pattern, " ", text, flags=re.IGNORECASE)
+        end,
+        rf"(?:满分|总分)\s*(?:为|是)?\s*{high}\s*分?",
+    ):
+        text = re.sub(gone, " ", text, flags=re.MULTILINE)
     return text
 
 
-def _candidates(text: str, low: Decimal, high: Decimal, *, percent: bool) -> list[str]:
-    """Return the different answers that a text gives, by the strongest sign that any of them bears."""
-    text = _words_as_digits(LIST_MARKER.sub("", text))
-    for pair in RANGE.findall(text):
-        if pair[0] != pair[1] and len(_different(pair, low, high)) == 2:
-            return list(pair)
-    for sign in SIGNS:
-        matches = list(sign.finditer(text))
-        given = [match["number"] for match in matches]
-        if found := _different(given, low, high):
-            later = BARE.findall(text, matches[0].end())  # "I rate it 2. No, 4."
-            return _different([*given, *later], low, high) or found
-    if percent and (shares := re.findall(rf"({NUMBER})\s*(?:%|percent|per cent)", text)):
-        return _different(shares, low, high)
-    return _different(re.findall(NUMBER, text), low, high)
+def _ranges(text: str) -> list[tuple[str, str]]:
+    """Return the two ends of what is said of two numbers: "3-4", "60 % to 70 %", "2, or perhaps 3"."""
+    between = rf"\s*%?\s*(?:分)?,?\s*{OR}\s*(?:perhaps |maybe |even )?(?:an? )?(?:low |high )?"
+    return re.findall(rf"(?<![\d.])(\d+(?:\.\d+)?){between}(\d+(?:\.\d+)?)(?!\.?\d)", text)
 
 
-def _different(numbers: Iterable[str], low: Decimal, high: Decimal) -> list[str]:
-    """Return the different numbers that lie on the scale, as written first."""
+def _on(scale: Scale, number: str) -> bool:
+    return scale.low <= Decimal(number) <= scale.high
+
+
+def _different(numbers: Iterable[str]) -> list[str]:
+    """Return the different numbers, as written first."""
     found: dict[Decimal, str] = {}
     for number in numbers:
-        plain = number.replace(",", ".")
-        if low <= Decimal(plain) <= high:
-            found.setdefault(Decimal(plain), plain)
+        found.setdefault(Decimal(number), number)
     return list(found.values())
 
 
-def _words_as_digits(text: str) -> str:
-    """Write number words as digits where a text has no digits; "one" counts only where it is all that is said."""
-    if re.search(r"\d", text):
-        return text
-    text = IDEOGRAPHS.sub(lambda match: str(1 + IDEOGRAPH_DIGITS.index(match[1])), text)
-    text = ARABIC.sub(lambda match: str(1 + ARABIC_WORDS.index(match[1])), text)
-    if re.fullmatch(r"\W*one\W*", text, re.IGNORECASE):
-        return "1"
-    return ENGLISH.sub(_english, text)
-
-
-def _english(match: re.Match[str]) -> str:
-    if match["hundred"]:
-        return "100"
-    if match["tens"]:
-        return str(TENS[match["tens"].lower()] + UNITS.index((match["ones"] or "zero").lower()))
-    word = match["unit"].lower()
-    return match[0] if word == "one" else str(UNITS.index(word))
-
-
-def _option(text: str, options: Mapping[str, str]) -> str:
-    """Return the value of the option that a text names."""
-    bare = re.sub(r"[*_`\"'“”().\[\]!]", " ", text)
-    bare = " ".join(bare.split())
-    known = [(value, name) for value, name in options.items()]
-    for value, name in known:  # the text is an option, and nothing else
-        if bare.casefold() in (value.casefold(), " ".join(name.split()).casefold()):
-            return value
-    named = _named(bare, known)
-    if len(named) == 1:
-        return named[0]
-    chosen = [value for value, name in known if _chosen(bare, name) or (len(value) > 2 and _chosen(bare, value))]
+def _one_option(question: Question, plain: str) -> str:
+    """Return the value of the one option that a text gives as its answer."""
+    text = DECORATION.sub(" ", plain)
+    chosen, named = chosen_options(question, text, _plain)
     if len(chosen) == 1:
         return chosen[0]
-    if not named:
-        raise Unread(REFUSED if REFUSALS.search(text) else NO_OPTION)
-    raise Unread("ambiguous: the reply names " + ", ".join(options[value] for value in named))
-
-
-def _named(text: str, known: list[tuple[str, str]]) -> list[str]:
-    """Return the options whose words stand in a text; a longer option hides a shorter one inside it."""
-    found: dict[str, None] = {}
-    rest = text
-    for value, name in sorted(known, key=lambda pair: -len(pair[1])):
-        pattern = rf"(?<!\w){re.escape(' '.join(name.split()))}(?!\w)"
-        if re.search(pattern, rest, re.IGNORECASE):
-            found[value] = None
-            rest = re.sub(pattern, " ", rest, flags=re.IGNORECASE)
-    return [value for value, _ in known if value in found]
-
-
-def _chosen(text: str, name: str) -> bool:
-    """Tell whether a text says of one option that it is the answer: "I prefer A", "A is better"."""
-    option = rf"(?<!\w){re.escape(' '.join(name.split()))}(?!\w)"
-    denied = r"(?!\s+(?:is|was)\s+(?:worse|not))"
-    before = rf"{CHOOSING}(?: text| one)?\s*(?:is|would be|是|هو|هي)?\s*[:：]?\s*(?:by |the )?{option}{denied}"
-    after = rf"{option}\s*(?:(?:is|was|更|هو)\s*(?:clearly |much |slightly |a bit |somewhat )?{WINNING}|wins)"
-    return re.search(f"{before}|{after}", text, re.IGNORECASE) is not None
+    if len(found := chosen or named) > 1:
+        raise Unread(f"ambiguous: the reply names {', '.join(found)}", found)
+    raise Unread(REFUSED if REFUSALS.search(text) else NO_OPTION)

@@ -16,13 +16,17 @@ class UnreadableReply(Exception):
     """No single JSON object is in the text; the message is the reason."""
 
 
+class SeveralObjects(UnreadableReply):
+    """More than one JSON object is in the text."""
+
+
 def find_payload(text: str) -> dict[str, object]:
     """Return the one JSON object of a reply, alone, in a code fence or between sentences.
 
     Raises
     ------
     UnreadableReply
-        If there is none, more than one, or a broken one. Nothing is mended.
+        If there is none, more than one (``SeveralObjects``), or a broken one. Nothing is mended.
 
     Examples
     --------
@@ -38,7 +42,7 @@ def find_payload(text: str) -> dict[str, object]:
             raise UnreadableReply("the reply holds broken JSON") from error
         found.append(value)
         if len(found) > 1:
-            raise UnreadableReply("the reply holds more than one JSON object, wanted one")
+            raise SeveralObjects("the reply holds more than one JSON object, expected one")
     if not found:
         raise UnreadableReply("the reply holds no JSON object")
     return found[0]

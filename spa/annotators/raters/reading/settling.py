@@ -13,11 +13,11 @@ from spa.annotators.raters.endpoints.endpoint import Reply, read_body
 from spa.annotators.raters.reading.distribution import read_distributions
 from spa.annotators.raters.reading.free_text import Unread, read_free_text
 from spa.annotators.raters.reading.json_replies import UnreadableReply, find_payload
-from spa.forms.form import Question
+from spa.forms.form import Question, TextAnswer
 from spa.journal import Call
 from spa.responses.answers import parse_answer, parse_answers
 from spa.responses.submission import Missing, Response
-from spa.study.raters import Way
+from spa.study.raters import Reading, Way
 
 BROKE_OFF = "the reply broke off at the token limit; give the rater a larger max_tokens"
 SPOKEN = ("ok", "unreadable", "refused", "truncated")  # outcomes of a call to which the model replied
@@ -84,7 +84,7 @@ def not_asked(question: Question) -> Missing:
 def read_answers(questions: Sequence[Question], reply: Reply, way: Way) -> tuple[Response | Missing, ...]:
     """Read one reply as answers to the questions that it was asked."""
     if way.readout == "logit":
-        return read_distributions(questions, reply)
+        return read_distributions(questions, reply, min_mass=way.min_mass)
     if reply.outcome == "refused":
         return all_missing(questions, "the model refused to answer", reply.detail)
     if reply.outcome == "unreadable":
@@ -95,16 +95,25 @@ def read_answers(questions: Sequence[Question], reply: Reply, way: Way) -> tuple
         return all_missing(questions, BROKE_OFF if reply.outcome == "truncated" else str(problem), reply.text or None)
     if payload is not None:
         return parse_answers(questions, payload)
-    return tuple(read_alone(question, reply, first_number=way.reading == "first_number") for question in questions)
+    return tuple(read_alone(question, reply, reading=way.reading) for question in questions)
 
 
-def read_alone(question: Question, reply: Reply, *, first_number: bool) -> Response | Missing:
-    """Read a free text as the answer to one question; ``raw`` is the whole text."""
+def read_alone(question: Question, reply: Reply, *, reading: Reading) -> Response | Missing:
+    """Read a free text as the answer to one question; ``raw`` is the whole text, which the other reader reads too."""
+    answer = _read_text(question, reply, reading=reading)
+    if isinstance(question.answer, TextAnswer):
+        return answer
+    other = _read_text(question, reply, reading="first_number" if reading == "strict" else "strict")
+    return replace(answer, readings_differ=getattr(answer, "value", None) != getattr(other, "value", None))
+
+
+def _read_text(question: Question, reply: Reply, *, reading: Reading) -> Response | Missing:
     try:
-        value = read_free_text(question, reply.text, first_number=first_number)
+        value = read_free_text(question, reply.text, reading=reading)
     except Unread as problem:
         reason = BROKE_OFF if reply.outcome == "truncated" else str(problem)
-        return all_missing([question], reason, reply.text or None)[0]
+        (missing,) = all_missing([question], reason, reply.text or None)
+        return replace(missing, level=" or ".join(problem.levels) or None)
     return replace(parse_answer(question, value), raw=reply.text)
 
 

@@ -1,0 +1,113 @@
+"""What earlier versions of the store kept in another form, or did not keep.
+
+1: no journal, but the attempts of raters; the first stores knew no personal tokens. 2: a journal; seats had no
+numbers, outcomes were not noted, and tokens not tied to visits. 3: no places. 4: as 5, which says that stores are
+migrated. The first ones of 3 and 4 differ from the last in indexes and the order of columns.
+"""
+
+from __future__ import annotations
+
+import json
+
+from sqlalchemy import Connection, bindparam, func, insert, select, update
+
+from spa.forms.asks import WHOLE
+from spa.responses.leases import RATER
+from spa.responses.migration import Former, Schema
+from spa.responses.outcomes import COMPLETED
+from spa.responses.places import OF_PEOPLE, PERSON
+from spa.responses.store_names import keyed
+from spa.responses.store_schema import (
+    SCHEMA_VERSION,
+    assignments,
+    from_bytes,
+    journal,
+    meta,
+    metadata,
+    places,
+    submissions,
+    tokens,
+)
+
+CHUNK = 500  # rows read at once, so that memory stays flat
+
+
+def _derive(connection: Connection, version: int, former: Former) -> None:
+    if version < 2:
+        _number_visits_of_raters(connection)
+        _record_attempts(connection, former)
+        if "personal" not in former["tokens"].c:
+            _tell_personal_tokens(connection)
+    if version < 3:
+        connection.execute(update(submissions).where(submissions.c.seat == PERSON).values(seat=f"{PERSON} 1"))
+        ended = submissions.c.completed_at.is_not(None)
+        connection.execute(update(submissions).where(ended).values(outcome=COMPLETED))
+        _tie_tokens_to_visits(connection)
+    if version < 4:
+        held = (
+            select(func.count())
+            .select_from(submissions)
+            .where(submissions.c.assignment_id == assignments.c.assignment_id, OF_PEOPLE)
+            .scalar_subquery()
+        )
+        counted = select(assignments.c.assignment_id, assignments.c.number, held)
+        connection.execute(insert(places).from_select(["assignment_id", "number", "people"], counted))
+
+
+def _number_visits_of_raters(connection: Connection) -> None:
+    """Name the visits of raters as the first of several repeats; how they were asked is not known."""
+    visit = submissions.c
+    name = visit.annotator_id + "/1"
+    named = {"seat": RATER + name, "submission_id": name + "/" + visit.assignment_id}
+    connection.execute(update(submissions).where(visit.annotator_kind == "llm").values(named))
+
+
+def _record_attempts(connection: Connection, former: Former) -> None:
+    attempts = former["attempts"].c
+    query = select(former["attempts"]).order_by(attempts.requested_at).execution_options(yield_per=CHUNK)
+    for rows in connection.execute(query).partitions():
+        calls = [
+            {
+                "kind": "llm",
+                "scope": f"{row.rater_id}/1/{row.assignment_id}",
+                "key": WHOLE,
+                "attempt": row.attempt,
+                "begun_at": row.requested_at,
+                "outcome": row.outcome,
+                "finished_at": None if row.seconds is None else row.requested_at + row.seconds,
+                "facts": json.dumps(
+                    {"completion_tokens": row.completion_tokens, "prompt_tokens": row.prompt_tokens}, sort_keys=True
+                ),
+                "request": from_bytes(row.request),
+                "response": None if row.response is None else from_bytes(row.response),
+            }
+            for row in rows
+        ]
+        connection.execute(insert(journal), calls)
+
+
+def _tell_personal_tokens(connection: Connection) -> None:
+    """Take the first tokens for those made with the assignments: as many as there are assignments."""
+    built = select(func.count()).select_from(assignments).scalar_subquery()
+    connection.execute(update(tokens).where(tokens.c.number <= built).values(personal=True))
+
+
+def _tie_tokens_to_visits(connection: Connection) -> None:
+    """Note which visit a token opens: that of the person whom its keyed hash names."""
+    secret = str(connection.scalar(select(meta.c.value).where(meta.c.name == "secret")))
+    of_people = submissions.c.annotator_kind != "llm"
+    query = select(submissions.c.annotator_id, submissions.c.submission_id).where(of_people)
+    visits = {row.annotator_id: row.submission_id for row in connection.execute(query)}
+    found = [
+        {"of_token": token, "visit": visits[person]}
+        for token in connection.scalars(select(tokens.c.token))
+        if (person := keyed(secret, token)) in visits
+    ]
+    if found:
+        opened = update(tokens).where(tokens.c.token == bindparam("of_token"))
+        connection.execute(opened.values(submission_id=bindparam("visit")), found)
+
+
+SCHEMA = Schema(
+    version=SCHEMA_VERSION, metadata=metadata, facts=meta, fact="schema", dropped=("attempts",), derive=_derive
+)

@@ -1,0 +1,154 @@
+"""The wheel in fresh environments, without extras, then with each by itself: ``python -m tests.extras WHEEL``.
+
+Without extras a study is played through, and what needs an extra says so in a line; each extra does what it is for.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from tests.guides.servers import free_port, start
+from tests.spa import tiny_models
+
+ROOT = Path(__file__).resolve().parents[1]
+STUDY = "study/study.toml"
+BUILT = (("init", "study"), ("build", STUDY))
+PLAYED = (
+    ("check", STUDY),
+    ("simulate", STUDY),
+    ("rate", STUDY, "--simulate", "--limit", "2"),
+    ("report", STUDY, "--out", "report"),
+)
+DESCRIPTION = {"openapi": "3.0.3", "info": {"title": "empty", "version": "1"}, "paths": {}, "components": {}}
+RATER = """
+[[raters]]
+id = "{model}"
+provider = "local"
+model = "{model}"
+answer_format = "json"
+attempts = 1
+max_tokens = 4
+"""
+
+
+class Environment:
+    """A virtual environment with the wheel and one extra, and an empty folder in which commands are typed."""
+
+    def __init__(self, folder: Path, wheel: Path, extra: str) -> None:
+        self.folder = folder
+        self.python = str(folder / "env" / "bin" / "python")
+        self._run(sys.executable, "-m", "uv", "venv", "--quiet", "--seed", "--python", sys.executable, "env")
+        wanted = f"{wheel}[{extra}]" if extra else str(wheel)
+        if extra == "local":  # pip, whose settings on a machine may name a smaller build of torch
+            constraints = str(ROOT / "constraints-test.txt")
+            self._run(self.python, "-m", "pip", "install", "--quiet", "--constraint", constraints, wanted)
+        else:
+            self._run(sys.executable, "-m", "uv", "pip", "install", "--quiet", "--python", self.python, wanted)
+
+    def spa(self, *words: str, fails_with: str = "") -> str:
+        """Type a command; it ends well, or with one line in which these words stand."""
+        done = subprocess.run(
+            [self.python, "-I", "-c", "from spa.cli import main; main()", *words],
+            cwd=self.folder, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        typed = f"spa {' '.join(words)}: exit code {done.returncode}: {done.stdout}{done.stderr}"
+        assert done.returncode == (1 if fails_with else 0), typed
+        assert fails_with in " ".join(done.stderr.split()), typed
+        return done.stdout
+
+    def serve(self, *words: str) -> None:
+        """Start a server, see that it answers, and stop it."""
+        log, here = self.folder / "server.log", dict(os.environ)
+        start(words, port=free_port(), environment=here, log=log, python=self.python, folder=self.folder).stop()
+
+    def _run(self, *command: str) -> None:
+        subprocess.run(command, cwd=self.folder, check=True)
+
+
+def without_extras(env: Environment) -> None:
+    """Play a study through, and say of every extra that it is wanted, where it is."""
+    for words in PLAYED:
+        env.spa(*words)
+    os.mkdir(env.folder / "study" / "model")
+    add_rater(env, "model")
+    (env.folder / "openapi.json").write_text(json.dumps(DESCRIPTION))
+    for extra, words in {
+        "local": ("rate", STUDY, "--rater", "model"),
+        "dashboard": ("dashboard", STUDY),
+        "mturk": ("mturk", "serve", "lab.sqlite"),
+        "postgres": ("build", STUDY, "--store", "postgresql://127.0.0.1:1/study"),
+        "openapi": ("prolific", "emulate", "--openapi", "openapi.json"),
+    }.items():
+        env.spa(*words, fails_with=f'".[{extra}]"')
+
+
+def local(env: Environment) -> None:
+    """Let a folder, a GGUF file and a model whose tokeniser is a SentencePiece file answer."""
+    study = env.folder / "study"
+    tiny_models.tiny_llama(study / "folder")
+    tiny_models.tiny_gguf(study / "file.gguf")
+    tiny_models.sentencepiece_t5(study / "t5", study / "outputs.jsonl")
+    for model in ("folder", "file.gguf", "t5"):
+        add_rater(env, model)
+        told = json.loads(env.spa("rate", STUDY, "--rater", model, "--limit", "1", "--json"))
+        assert told["finished"] == 1, told
+
+
+def dashboard(env: Environment) -> None:
+    """Open the dashboard."""
+    env.serve("dashboard", STUDY, "--no-browser")
+
+
+def mturk(env: Environment) -> None:
+    """Make a requester's key, and serve endpoint and worker site."""
+    env.spa("mturk", "keys", "add", "lab", "--store", "lab.sqlite")
+    env.serve("mturk", "serve", "lab.sqlite")
+
+
+def postgres(env: Environment) -> None:
+    """Ask a server that is not there: the driver says so."""
+    env.spa("build", STUDY, "--store", "postgresql://127.0.0.1:1/study", fails_with="refused")
+
+
+def openapi(env: Environment) -> None:
+    """Hold the emulated platform to a description."""
+    (env.folder / "openapi.json").write_text(json.dumps(DESCRIPTION))
+    env.serve("prolific", "emulate", "--openapi", "openapi.json")
+
+
+def add_rater(env: Environment, model: str) -> None:
+    """Add a model of this machine to the study."""
+    with (env.folder / STUDY).open("a") as study:
+        study.write(RATER.format(model=model))
+
+
+SEEN: dict[str, Callable[[Environment], None]] = {
+    "": without_extras,
+    "dashboard": dashboard,
+    "mturk": mturk,
+    "postgres": postgres,
+    "openapi": openapi,
+    "local": local,
+}
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Try a wheel with each extra by itself, or with those that are named."""
+    wheel = Path(arguments[0]).resolve()
+    for extra in arguments[1:] or SEEN:
+        with tempfile.TemporaryDirectory() as folder:
+            env = Environment(Path(folder), wheel, extra)
+            for words in BUILT:
+                env.spa(*words)
+            SEEN[extra](env)
+        sys.stdout.write(f"{wheel.name}{f'[{extra}]' if extra else ''} works by itself\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,161 @@
+"""Repeats that share a request: asked once, paid once, nothing lost, and each with a record of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spa.annotators.raters.endpoints.chat import ChatEndpoint
+from spa.annotators.raters.endpoints.endpoint import Reply, Request
+from spa.annotators.raters.prices import Price, Purse
+from spa.annotators.raters.run import rate_visits
+from spa.annotators.raters.summary import RatingSummary
+from spa.annotators.raters.visits import visits_of
+from spa.responses.submission import Response
+from spa.study.raters import Rater, asked_ways
+from tests.spa.rater_bench import rater_bench
+from tests.spa.rehearsed import built_example, spa
+from tests.spa.scripted_server import Asked, Said, Served, chat, http, middle, scripted
+from tests.spa.test_llm import Bench, PlainWording
+from tests.spa.test_rater_probe import EVERYTHING, Server
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    with rater_bench(tmp_path, assignments=2) as made:
+        yield made
+
+
+def several(asked: Asked, give: Callable[[int], int] = int, bad: int = -1) -> Said:
+    """Answer with ``give(n)`` samples, one of which may be unreadable."""
+    number = asked.body.get("n", 1)
+    choices = [middle(asked)["choices"][0] for _ in range(give(number))]
+    if number > 1 and bad >= 0:
+        choices[bad] = chat("Both are fine.")["choices"][0]
+    tokens = {"prompt_tokens": 1000, "completion_tokens": 10 * len(choices)}
+    return http({"choices": choices, "usage": tokens, "model": "scripted"})
+
+
+def rate(bench: Bench, url: str, *, purse: Purse | None = None, repeats: int = 3, **fields: Any) -> RatingSummary:
+    rater = Rater(id="judge", model="m", base_url=url, repeats=repeats, **fields)
+
+    async def sleep(seconds: float) -> None:
+        await asyncio.sleep(0)
+
+    visits = visits_of(bench.store, asked_ways(rater))
+    endpoint = ChatEndpoint(rater, environment={})
+    return rate_visits(bench, visits, PlainWording(), endpoint=endpoint, purse=purse, several=True, sleep=sleep)
+
+
+def sizes(server: Served) -> list[int]:
+    return sorted(asked.body.get("n", 1) for asked in server.asked)
+
+
+def answered(bench: Bench, visits: int) -> bool:
+    found = list(bench.store.submissions())
+    whole = all(isinstance(answer, Response) for visit in found for answer in visit.answers)
+    return whole and len(found) == len({one.submission_id for one in found}) == visits
+
+
+@pytest.mark.parametrize("conversation", ["form", "question", "page"])
+def test_repeats_share_a_request_and_a_prompt(bench: Bench, conversation: Any) -> None:
+    purse = Purse(Price(input=1000, output=0))
+    with scripted(several) as server:
+        summary = rate(bench, server.url, purse=purse, conversation=conversation)
+        asked = len(server.asked)
+        assert rate(bench, server.url, conversation=conversation).requests == 0
+    assert len(server.asked) == asked == summary.requests
+    if conversation != "page":  # there the second page follows what was said to the first
+        assert set(sizes(server)) == {3}
+    assert answered(bench, 6)
+    assert summary.prompt_tokens == 1000 * asked
+    assert purse.spent == summary.cost == pytest.approx(1.0 * asked)
+    records = [bench.calls(f"judge/{repeat}/a00001")[0] for repeat in (1, 2, 3)]
+    assert [json.loads(record.request)["parameters"]["n"] for record in records] == [3, 3, 3]
+    assert [len(json.loads(str(record.response))["choices"]) for record in records] == [1, 1, 1]
+    assert [record.facts.get("prompt_tokens", 0) for record in records] == [1000, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("script", "asked"),
+    [
+        (lambda a: several(a, lambda n: 1), [1] * 4 + [3] * 2),  # n is ignored
+        (lambda a: several(a, lambda n: min(n, 2)), [1] * 2 + [3] * 2),
+        (lambda a: several(a, bad=1), [1] * 2 + [3] * 2),  # an unreadable one is asked again, alone
+        (
+            lambda a: several(a) if "n" not in a.body else http({"error": {"message": "n"}}, status=400),
+            [1] * 6 + [3] * 2,
+        ),
+        (lambda a: several(a) if a.number > 1 else http("", status=503), [3] * 3),
+        (lambda a: several(a) if a.number > 1 else Said(close=True), [3] * 3),
+    ],
+    ids=["ignored", "fewer", "unreadable", "refused", "busy", "dropped"],
+)
+def test_what_does_not_come_together_is_asked_alone(bench: Bench, script: Any, asked: list[int]) -> None:
+    with scripted(script) as server:
+        summary = rate(bench, server.url, concurrency=1)
+        again = rate(bench, server.url)
+    assert (summary.finished, summary.missing, summary.problem is None) == (
+        6,
+        {},
+        503 not in asked and summary.problem is None,
+    )
+    assert again.requests == 0
+    assert (sizes(server), summary.requests) == (asked, len(asked))
+    assert answered(bench, 6)
+
+
+def test_a_run_that_ended_in_between_asks_what_is_open_and_no_more(bench: Bench) -> None:
+    with scripted(lambda a: several(a, lambda n: 2) if a.number == 1 else http("", status=401)) as server:
+        first = rate(bench, server.url, concurrency=1)
+    assert (first.finished, first.unfinished["http_401"]) == (2, 1)
+    with scripted(several) as server:
+        assert rate(bench, server.url).finished == 4
+    assert sizes(server) == [1, 3]
+    assert answered(bench, 6)
+
+
+def test_a_kill_while_a_shared_request_is_under_way_leaves_every_call_on_record(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Killed(Exception):
+        """The process ends."""
+
+    async def ask(endpoint: ChatEndpoint, request: Request) -> Reply:
+        raise Killed
+
+    with monkeypatch.context() as patched:
+        patched.setattr(ChatEndpoint, "ask", ask)
+        with pytest.raises(Killed):
+            rate(bench, "http://127.0.0.1:9/v1", concurrency=1)
+    assert [bench.calls(f"judge/{repeat}/a00001")[0].outcome for repeat in (1, 2, 3)] == ["started"] * 3
+    with scripted(several) as server:
+        assert rate(bench, server.url).finished == 6
+    assert sizes(server) == [1, 1, 1, 3]
+    assert [call.attempt for call in bench.calls("judge/2/a00001")] == [1, 2]
+
+
+def test_seeds_and_many_repeats_divide_what_is_shared(bench: Bench) -> None:
+    with scripted(several) as server:
+        rate(bench, server.url, seed=7)
+        assert sizes(server) == [1] * 6
+    folder = Path(bench.store.name).with_name("more")
+    folder.mkdir()
+    with rater_bench(folder, assignments=1) as other, scripted(several) as server:
+        rate(other, server.url, repeats=11)
+        assert sizes(server) == [3, 8]
+
+
+def test_the_command_shares_requests_where_the_probe_saw_several(tmp_path: Path) -> None:
+    for name, does, requests in (("able", EVERYTHING, 1), ("unable", ("schema", "usage", "temperature"), 3)):
+        study = built_example(tmp_path / name, annotators=1)
+        with scripted(lambda asked: several(asked) if "q1" in str(asked.body) else Server(*does)(asked)) as server:  # noqa: B023
+            rater = tmp_path / f"{name}.toml"
+            rater.write_text(f'id = "judge"\nmodel = "m"\nbase_url = "{server.url}"\nrepeats = 3\n')
+            told = json.loads(spa("rate", study, "--rater", rater, "--json").output)
+        assert (told["finished"], told["requests"], told["endpoint"]["requests"]) == (3, requests, 3)
