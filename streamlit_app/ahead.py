@@ -85,7 +85,7 @@ def work(options: Options, say: Callable[[str, object], None]) -> None:
         found = findings.read_source(options, workspace)
         analysed = findings.analyse_answers(found)
         say("analysed", analysed)
-        from analysis.annotator_profiles import annotator_profiles
+        from analysis.monitoring.annotator_profiles import annotator_profiles
 
         say("profiles", annotator_profiles(found.tables))
         say("calls", findings.count_calls(workspace))

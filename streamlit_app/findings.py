@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from analysis.answers.study_answers import StudyAnswers
     from analysis.report.document import Section
     from analysis.report.words import Names
-    from analysis.study_answers import StudyAnswers
+    from analysis.results.records import Results
     from spa.annotators.raters.calls import CallIndex
     from spa.commands.workspace import Workspace
     from streamlit_app.options import Options
-
-Results = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,12 +46,12 @@ def state_of_source(options: Options, workspace: Workspace | None) -> str:
 
 def read_source(options: Options, workspace: Workspace | None) -> StudyAnswers:
     """Return all answers; an ``AnalysisError`` where there are none yet."""
-    from analysis.study_answers import StudyAnswers, answers_of
+    from analysis.answers.study_answers import StudyAnswers, answers_of
 
     if workspace is not None:
         return answers_of(workspace)
-    from analysis.plan import Plan
-    from analysis.tables import Reading, read_tables
+    from analysis.answers.plan import Plan
+    from analysis.answers.tables import Reading, read_tables
     from streamlit_app.table_files import table_files
 
     tables = read_tables(
@@ -63,8 +62,8 @@ def read_source(options: Options, workspace: Workspace | None) -> StudyAnswers:
 
 def analyse_answers(found: StudyAnswers) -> Analysed:
     """Return the results of the plan."""
-    from analysis.plain_text import clean
-    from analysis.results import analyse
+    from analysis.figures.plain_text import clean
+    from analysis.results.analyse import analyse
 
     return Analysed(results=clean(analyse(found.tables, found.plan, study=found.facts)))
 

@@ -20,10 +20,10 @@ from streamlit_app.findings import Analysed
 from streamlit_app.options import Options
 
 if TYPE_CHECKING:
-    from analysis.annotator_profiles import AnnotatorProfile
+    from analysis.answers.study_answers import StudyAnswers
+    from analysis.monitoring.annotator_profiles import AnnotatorProfile
     from analysis.preference_checks.filtering import SweepRow
     from analysis.report.document import Section
-    from analysis.study_answers import StudyAnswers
     from spa.annotators.raters.calls import CallIndex
 
 
@@ -100,7 +100,7 @@ def profiles(state: str) -> list[AnnotatorProfile]:
     ready: list[AnnotatorProfile] | None = _started[0].ahead.take("profiles", state)
     if ready is not None:
         return ready
-    from analysis.annotator_profiles import annotator_profiles
+    from analysis.monitoring.annotator_profiles import annotator_profiles
 
     return annotator_profiles(answers(state).tables)
 
@@ -141,8 +141,8 @@ def decide(decision: Decision) -> None:
 
 def freeze_plan() -> None:
     """Freeze the plan of the study file in the store."""
-    from analysis.preregistration import freeze, planned
-    from analysis.study_facts import plan_of
+    from analysis.answers.preregistration import freeze, planned
+    from analysis.answers.study_facts import plan_of
 
     found = workspace()
     content = planned(

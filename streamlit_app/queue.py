@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from analysis.annotator_profiles import AnnotatorProfile
+from analysis.monitoring.annotator_profiles import AnnotatorProfile
 from spa.responses.decisions import Standing
 from spa.responses.visits import Visit
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from analysis.columns import KNOWN
-from analysis.tables import ANSWERS
+from analysis.answers.columns import KNOWN
+from analysis.answers.tables import ANSWERS
 from spa.errors import AnalysisError
 
 SUFFIXES = ("csv", "parquet", "jsonl")

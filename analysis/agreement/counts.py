@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from analysis.agreement.data import ReliabilityData
-from analysis.coding import Floats, Ints, fold
+from analysis.statistics.coding import Floats, Ints, fold
 
 WIDEST = 65_536  # whole numbers within this range are coded by counting instead of sorting
 DENSE = 2_000_000  # cells up to which a table of profiles x values is kept dense

@@ -9,9 +9,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import polars as pl
 
-from analysis.coding import DENSE, Floats, Ints, fold, join_keys, number
-from analysis.columns import MISSING
-from analysis.conversion import is_frame, polars_of
+from analysis.answers.columns import MISSING
+from analysis.answers.conversion import is_frame, polars_of
+from analysis.statistics.coding import DENSE, Floats, Ints, fold, join_keys, number
 from spa.errors import AnalysisError
 
 UNIT = ("item_id", "system", "sample")
@@ -189,7 +189,7 @@ def _numbers(frame: pl.DataFrame) -> pl.Series:
 
 def _told_by_checks(frame: pl.DataFrame) -> AnalysisError:
     """Say in the words of the checks of files what is wrong with a frame."""
-    from analysis.tables import Reading, check_frames  # nothing but a mistake needs them
+    from analysis.answers.tables import Reading, check_frames  # nothing but a mistake needs them
 
     if frame.is_empty():
         return AnalysisError("ratings table: no rows; at least one is wanted")

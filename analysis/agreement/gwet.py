@@ -11,8 +11,8 @@ from scipy.special import ndtri, stdtrit
 from analysis.agreement.counts import fold_profiles
 from analysis.agreement.data import Answers, ReliabilityData, reliability_data
 from analysis.agreement.result import PERFECT, Agreement, no_answer, undefined
-from analysis.checks import check_level
-from analysis.coding import Floats
+from analysis.statistics.checks import check_level
+from analysis.statistics.coding import Floats
 
 Weights = Literal["identity", "linear", "quadratic", "ordinal"]
 MOST_CATEGORIES = 1_000

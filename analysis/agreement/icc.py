@@ -12,7 +12,7 @@ from scipy.special import fdtrc, fdtri
 from analysis.agreement.data import Answers, ReliabilityData, reliability_data
 from analysis.agreement.result import Agreement, no_answer, undefined
 from analysis.agreement.variance_components import MOST_ANNOTATORS, Annotators, Share, fit_share
-from analysis.checks import check_level
+from analysis.statistics.checks import check_level
 
 Form = Literal["icc1", "icc2", "icc3", "icc1k", "icc2k", "icc3k"]
 NOISE = 1e-14  # a mean square this small beside the answers' own spread is rounding

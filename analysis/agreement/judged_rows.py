@@ -15,8 +15,8 @@ from analysis.agreement.kappa import cohen_kappa
 from analysis.agreement.krippendorff import Level, krippendorff_alpha
 from analysis.agreement.result import Agreement, no_answer
 from analysis.agreement.rows import REPLICATES, agreement_row, rating_data
-from analysis.order import Order, toward
-from analysis.plan import Plan
+from analysis.answers.order import Order, toward
+from analysis.answers.plan import Plan
 
 LEVELS: dict[str, Level] = {"preferences": "interval", "choices": "nominal"}
 WHO = ("group", "annotator_kind", "annotator_id", "assignment_id", "variant", "repeat", "criterion")

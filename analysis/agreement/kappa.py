@@ -11,8 +11,8 @@ from analysis.agreement.counts import code_values
 from analysis.agreement.data import Answers, ReliabilityData, reliability_data
 from analysis.agreement.gwet import MOST_CATEGORIES, Weights, weight_matrix
 from analysis.agreement.result import PERFECT, Agreement, no_answer, undefined
-from analysis.checks import check_level, check_one_of
-from analysis.coding import Floats
+from analysis.statistics.checks import check_level, check_one_of
+from analysis.statistics.coding import Floats
 
 
 def cohen_kappa(

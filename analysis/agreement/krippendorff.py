@@ -11,8 +11,8 @@ from analysis.agreement.counts import Profiles, fold_profiles
 from analysis.agreement.data import Answers, reliability_data
 from analysis.agreement.resampling import FEW_UNITS, Statistic, jackknife_interval, resampled_interval
 from analysis.agreement.result import PERFECT, Agreement, no_answer, undefined
-from analysis.checks import check_level
-from analysis.coding import Floats
+from analysis.statistics.checks import check_level
+from analysis.statistics.coding import Floats
 
 Level = Literal["nominal", "ordinal", "interval", "ratio"]
 WIDE = 4_000  # distinct values up to which every pair of values is compared at the ratio level

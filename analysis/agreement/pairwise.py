@@ -13,7 +13,7 @@ from analysis.agreement.gwet import exact_agreement
 from analysis.agreement.kappa import cohen_kappa, contingency
 from analysis.agreement.krippendorff import Level, krippendorff_alpha
 from analysis.agreement.result import Agreement, no_answer, undefined
-from analysis.coding import Floats
+from analysis.statistics.coding import Floats
 
 WIDE = 200  # distinct values up to which tau is counted in a table of values x values
 ONE_VALUE = "one of the two gave the same answer to every unit"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr, ndtri, stdtrit
 
-from analysis.coding import Floats, Ints
+from analysis.statistics.coding import Floats, Ints
 
 Statistic = Callable[[Floats], Floats]  # weights (replicates x profiles) -> one value a replicate, NaN if undefined
 CELLS = 1_000_000  # weights held at once

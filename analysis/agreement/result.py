@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from analysis.agreement.data import ReliabilityData
-from analysis.checks import too_large
+from analysis.statistics.checks import too_large
 
 PERFECT = "no interval: every unit agrees perfectly, so nothing shows how far the value is from 1"
 

@@ -16,10 +16,10 @@ from analysis.agreement.icc import every_icc
 from analysis.agreement.krippendorff import Level, krippendorff_alpha
 from analysis.agreement.pairwise import mean_kendall_tau, pairwise_agreement
 from analysis.agreement.result import Agreement, no_answer
-from analysis.coding import Codes, Floats, Ints, code, fold, scale_of, snap
-from analysis.order import Order
-from analysis.plan import Plan
-from analysis.tables import answered_rows
+from analysis.answers.order import Order
+from analysis.answers.plan import Plan
+from analysis.answers.tables import answered_rows
+from analysis.statistics.coding import Codes, Floats, Ints, code, fold, scale_of, snap
 
 LEVELS: tuple[Level, ...] = ("nominal", "ordinal", "interval")
 FEW_VALUES = 20  # whole numbers up to which a scale is taken as ordered steps

@@ -17,7 +17,7 @@ from scipy.optimize import brentq, minimize_scalar
 from scipy.special import gammaincinv
 
 from analysis.agreement.data import ReliabilityData
-from analysis.coding import Floats
+from analysis.statistics.coding import Floats
 
 Annotators = Literal["absent", "random", "fixed"]
 MOST_ANNOTATORS = 200  # whose effects are modelled: a step costs the cube

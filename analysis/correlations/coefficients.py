@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import betainc, ndtr, stdtr
 
-from analysis.coding import DIGITS, Floats, Ints
+from analysis.statistics.coding import DIGITS, Floats, Ints
 
 Method = Literal["kendall", "spearman", "pearson"]
 METHODS: tuple[Method, ...] = get_args(Method)

@@ -7,18 +7,19 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Literal
 
-from analysis.coding import Ints
 from analysis.correlations.coefficients import Series, correlate_series, prepare
 from analysis.correlations.levels import Level, group_means
 from analysis.correlations.scores import Scores, common_outputs
 from analysis.correlations.williams import williams
+from analysis.statistics.coding import Ints
+from analysis.statistics.record import Record
 
 EVERY_PAIR_UP_TO = 12  # measures; beyond, each is compared with the first, so that pairs do not outgrow the data
 COMPARED_LEVELS: tuple[Level, ...] = ("overall", "system")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ComparisonRow:
+class ComparisonRow(Record):
     """One row of ``comparisons_of_correlations``.
 
     ``value_a`` and ``value_b`` are the raw correlations with ``target``, ``value_ab`` that of a with

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from scipy.special import ndtri
 
-from analysis.coding import Ints
 from analysis.correlations.coefficients import Method, Series
+from analysis.statistics.coding import Ints
 
 NEARLY = 1 - 1e-12  # what differs from 1 by rounding only
 FEWEST = 5  # below, the standard error of Kendall's tau does not exist and the others rest on nothing

@@ -8,8 +8,6 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from analysis.checks import check_one_of
-from analysis.coding import Floats, Ints
 from analysis.correlations.coefficients import (
     METHODS,
     Method,
@@ -18,7 +16,9 @@ from analysis.correlations.coefficients import (
     round_significant,
 )
 from analysis.correlations.intervals import CorrelationInterval, correlation_interval
-from analysis.t_tests import one_sample
+from analysis.statistics.checks import check_one_of
+from analysis.statistics.coding import Floats, Ints
+from analysis.statistics.t_tests import one_sample
 
 Level = Literal["overall", "system", "per_item", "within_system"]
 LEVELS: tuple[Level, ...] = get_args(Level)

@@ -9,17 +9,18 @@ from typing import TypeVar
 import numpy as np
 import polars as pl
 
-from analysis.coding import code
-from analysis.corrections import benjamini_hochberg
+from analysis.answers.order import Order
+from analysis.answers.plan import Plan
+from analysis.answers.tables import answered_rows
+from analysis.comparisons.ratings import RatingCells, rating_cells
 from analysis.correlations.coefficients import correlate_series, prepare
 from analysis.correlations.compared import ComparisonRow, compare_measures
 from analysis.correlations.levels import LEVELS, Level, LevelCorrelation, PairedScores, correlate_levels
 from analysis.correlations.scores import Scores, group_scores, metric_scores, outputs_of, pair_scores
 from analysis.correlations.upper_bounds import one_against_others
-from analysis.order import Order
-from analysis.plan import Plan
-from analysis.ratings import RatingCells, rating_cells
-from analysis.tables import answered_rows
+from analysis.statistics.coding import code
+from analysis.statistics.corrections import benjamini_hochberg
+from analysis.statistics.record import Record
 
 LISTED = 20  # people up to whom each one has rows of his own
 AVERAGED = "an average over people, not a test"
@@ -27,7 +28,7 @@ PEOPLE = ("human", "simulated")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CorrelationRow:
+class CorrelationRow(Record):
     """One row of ``correlations``.
 
     With ``upper_bound``, ``b`` is the mean of the other annotators of that group, or with ``person_included`` of all
@@ -55,7 +56,7 @@ class CorrelationRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SystemCorrelation:
+class SystemCorrelation(Record):
     """Kendall's tau over the outputs of one system (Chiang and Lee 2023, Table 2)."""
 
     a: str

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from analysis.coding import Floats, Ints
+from analysis.comparisons.ratings import RatingCells
 from analysis.correlations.levels import PairedScores, add_up, clean_sums
-from analysis.ratings import RatingCells
+from analysis.statistics.coding import Floats, Ints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

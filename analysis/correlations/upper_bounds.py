@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.coding import Floats, Ints, fold
 from analysis.correlations.coefficients import FEWEST
 from analysis.correlations.levels import add_up, clean_sums
+from analysis.statistics.coding import Floats, Ints, fold
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

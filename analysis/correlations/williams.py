@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from scipy.special import stdtr
 
-from analysis.checks import check_whole
+from analysis.statistics.checks import check_whole
 
 NEGATIVE_VARIANCE = (
     "the three correlations give no positive variance (rank correlations need not fit together as Pearson's do)"

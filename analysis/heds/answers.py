@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
+from analysis.answers.preregistration import frozen_plan
 from analysis.heds.form import option
-from analysis.preregistration import frozen_plan
+from analysis.results.records import Results
 from spa.commands.workspace import Workspace
 from spa.forms.form import TextBlock
 from spa.responses.decisions import read_decisions
@@ -26,7 +24,7 @@ FORMS = {"spa": 3, "choice": 3, "likert": 2, "continuous": 2, "category": 7}
 SEEN_AS = {"likert": 1, "category": 1, "choice": 1, "spa": 5, "continuous": 5}
 
 
-def about_study(workspace: Workspace, results: Mapping[str, Any]) -> Answers:
+def about_study(workspace: Workspace, results: Results) -> Answers:
     """Answer the questions of parts 1, 2, 3 and 5, as far as the study says."""
     study = workspace.study
     visits = [visit for visit in workspace.store.visits() if visit.outcome == COMPLETED]
@@ -87,7 +85,7 @@ def _shown(workspace: Workspace) -> str:
     return "\n\n".join(["Instructions and texts:", *words, "Questions of one form:", *asked])
 
 
-def _quality(workspace: Workspace, results: Mapping[str, Any]) -> Answers:
+def _quality(workspace: Workspace, results: Results) -> Answers:
     study, tau = workspace.study, results["settings"]["consistency_tau"]
     lines = []
     if study.screening:
@@ -113,7 +111,7 @@ def _quality(workspace: Workspace, results: Mapping[str, Any]) -> Answers:
     return found
 
 
-def about_criteria(workspace: Workspace, results: Mapping[str, Any]) -> dict[str, Answers]:
+def about_criteria(workspace: Workspace, results: Results) -> dict[str, Answers]:
     """Answer the questions of part 4 for every criterion and way of asking, as far as the study says."""
     study = workspace.study
     named = {criterion.id: criterion for criterion in study.criteria}
@@ -164,7 +162,7 @@ def _range(study: Study, way: str, criterion: Criterion | None) -> str:
     return "0 to 100 in whole numbers" + (" (per cent)" if way == "spa" else "")
 
 
-def _aggregated(way: str, results: Mapping[str, Any]) -> str:
+def _aggregated(way: str, results: Results) -> str:
     settings = results["settings"]
     corrected = {"holm": "Holm's correction", "bh": "the correction of Benjamini and Hochberg"}[settings["correction"]]
     told = {
@@ -181,7 +179,7 @@ def _effect(way: str) -> str:
     return "Mean difference in points with its interval; Hedges' g and the chance of a higher rating beside it."
 
 
-def _agreement(criterion: str, results: Mapping[str, Any]) -> Answers:
+def _agreement(criterion: str, results: Results) -> Answers:
     """Take alpha of people's ratings at the level that fits the scale."""
     people = {row["group"] for row in results["groups"] if row["annotator_kind"] != "llm"}
     for row in results["agreement"]:

@@ -6,11 +6,11 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from analysis.heds.answers import Answers, about_criteria, about_study
 from analysis.heds.form import Field, numbered, read_fields
 from analysis.report.words import slug
+from analysis.results.records import Results
 from spa.commands.workspace import Workspace
 from spa.files import written_whole
 
@@ -29,14 +29,14 @@ class Sheet:
     left_open: tuple[Field, ...]
 
 
-def datasheets(workspace: Workspace, results: Mapping[str, Any]) -> list[Sheet]:
+def datasheets(workspace: Workspace, results: Results) -> list[Sheet]:
     """Fill in one form a quality criterion, as the questions of part 4 are asked for each.
 
     Parameters
     ----------
     workspace : Workspace
         The study and its store.
-    results : mapping
+    results : Results
         Its results.json.
 
     Returns

@@ -9,10 +9,11 @@ from typing import Any, Literal, get_args
 import numpy as np
 from scipy.special import stdtr
 
-from analysis.checks import check_one_of
-from analysis.coding import Floats, Ints, fold, scale_of, snap
-from analysis.corrections import benjamini_yekutieli
 from analysis.llm_vs_people.clustered import cluster_codes, variance_of_mean
+from analysis.statistics.checks import check_one_of
+from analysis.statistics.coding import Floats, Ints, fold, scale_of, snap
+from analysis.statistics.corrections import benjamini_yekutieli
+from analysis.statistics.record import Record
 
 Truths = np.ndarray[Any, np.dtype[np.bool_]]
 Scoring = Literal["accuracy", "neg_rmse"]
@@ -23,7 +24,7 @@ T_TEST, EXACT_BOUND = "one-sided t", "exact bound"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AnnotatorComparison:
+class AnnotatorComparison(Record):
     """One person left out, and how well the LLM and this person agree with the other people.
 
     ``llm_advantage`` is the share of units on which the LLM scores at least as well as the person,

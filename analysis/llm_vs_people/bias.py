@@ -8,10 +8,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from analysis.checks import check_level, too_large
-from analysis.coding import Floats, Ints
 from analysis.llm_vs_people.clustered import cluster_codes
-from analysis.t_tests import NO_VARIATION, ONE_UNIT, t_bound
+from analysis.statistics.checks import check_level, too_large
+from analysis.statistics.coding import Floats, Ints
+from analysis.statistics.t_tests import NO_VARIATION, ONE_UNIT, t_bound
 
 Kind = Literal["severity", "position", "length", "label", "order"]
 ONE_SIDE = "all units are on one side of the contrast"

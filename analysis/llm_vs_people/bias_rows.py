@@ -8,11 +8,11 @@ from typing import Any
 
 import polars as pl
 
-from analysis.coding import code, fold
+from analysis.answers.order import Order, turned
+from analysis.answers.plan import Plan
+from analysis.comparisons.sides import Row, sides_of
 from analysis.llm_vs_people.bias import bias_profile
-from analysis.llm_vs_people.sides import Row, sides_of
-from analysis.order import Order, turned
-from analysis.plan import Plan
+from analysis.statistics.coding import code, fold
 
 LENGTHS = frozenset("length words characters chars tokens n_words n_characters n_chars n_tokens word_count".split())
 OUTPUT = ("item_id", "sample", "system")

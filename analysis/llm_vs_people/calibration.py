@@ -10,10 +10,11 @@ import numpy as np
 from scipy.optimize import isotonic_regression
 from scipy.special import ndtri
 
-from analysis.checks import check_level
-from analysis.coding import Floats, Ints, snap
 from analysis.llm_vs_people.clustered import cluster_codes, smallest_count, variance_of_mean
-from analysis.t_tests import ONE_UNIT, t_bound
+from analysis.statistics.checks import check_level
+from analysis.statistics.coding import Floats, Ints, snap
+from analysis.statistics.record import Record
+from analysis.statistics.t_tests import ONE_UNIT, t_bound
 
 NO_ANSWERS = "no answers"
 BINS = 10
@@ -21,7 +22,7 @@ FOLDS = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReliabilityBin:
+class ReliabilityBin(Record):
     """One row of the reliability table: stated probabilities in [low, high), the last bin with its upper end."""
 
     low: float

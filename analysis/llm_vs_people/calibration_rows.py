@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from analysis.answers.order import Order, toward
+from analysis.answers.plan import Plan
+from analysis.answers.units import UnitRule
+from analysis.comparisons.sides import Row, people_kind
 from analysis.llm_vs_people.calibration import NO_ANSWERS, recalibrate
-from analysis.llm_vs_people.sides import Row, people_kind
-from analysis.order import Order, toward
-from analysis.plan import Plan
-from analysis.units import UnitRule
 
 PAIR = ("criterion", "x", "y")
 NOBODY_CHOSE = "nobody chose between outputs of these systems on this criterion"

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from analysis.coding import Floats, Ints, fold
+from analysis.statistics.coding import Floats, Ints, fold
 
 Clusters: TypeAlias = "Sequence[Ints] | None"  # one array of ids for each way in which values hang together
 

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from analysis.coding import Floats, Ints, code, fold
+from analysis.answers.order import Order, toward
+from analysis.answers.plan import Plan
+from analysis.answers.units import UnitRule
+from analysis.comparisons.sides import Row, by_group, sides_of
 from analysis.llm_vs_people.prediction_powered import PredictionPoweredMean, prediction_powered_mean
-from analysis.llm_vs_people.sides import Row, by_group, sides_of
-from analysis.order import Order, toward
-from analysis.plan import Plan
-from analysis.units import UnitRule
+from analysis.statistics.coding import Floats, Ints, code, fold
 
 BOTH_WAYS = "annotator and item"
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from analysis.checks import check_level, too_large
-from analysis.coding import Floats, Ints
 from analysis.llm_vs_people.clustered import cluster_codes, covariance_of_means, smallest_count, variance_of_mean
-from analysis.t_tests import NO_VARIATION, ONE_UNIT, t_bound
+from analysis.statistics.checks import check_level, too_large
+from analysis.statistics.coding import Floats, Ints
+from analysis.statistics.t_tests import NO_VARIATION, ONE_UNIT, t_bound
 
 FEW_CLUSTERS = 20
 

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from analysis.agreement.krippendorff import krippendorff_alpha
-from analysis.coding import Floats, scale_of, snap
+from analysis.statistics.coding import Floats, scale_of, snap
+from analysis.statistics.record import Record
 
 INCOMPLETE = "did not rate every system"
 MOST_PAIRED = 10  # people up to whom every two raters are compared
@@ -84,7 +85,7 @@ def rank_table(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AlphaOfPair:
+class AlphaOfPair(Record):
     """Alpha of the ranks given by two raters."""
 
     a: str

@@ -8,16 +8,16 @@ from dataclasses import asdict
 import numpy as np
 import polars as pl
 
-from analysis.coding import code, fold, scale_of, snap
+from analysis.answers.order import Order
+from analysis.answers.plan import Plan
+from analysis.comparisons.ratings import RatingMean
+from analysis.comparisons.sides import Row, Sides, by_group, sides_of
 from analysis.llm_vs_people.alternative_annotator import LongAnswers, compare_with_each_annotator
 from analysis.llm_vs_people.bias_rows import bias_rows
 from analysis.llm_vs_people.calibration_rows import calibration_rows
 from analysis.llm_vs_people.powered_rows import powered_choices, powered_preferences, powered_ratings, spread
 from analysis.llm_vs_people.rank_tables import AnnotatorRanks, RankTable, alphas_of_ranks, rank_table
-from analysis.llm_vs_people.sides import Row, Sides, by_group, sides_of
-from analysis.order import Order
-from analysis.plan import Plan
-from analysis.ratings import RatingMean
+from analysis.statistics.coding import code, fold, scale_of, snap
 
 OUTPUT = ("item_id", "sample", "system")
 KEYS = ("alternative_annotator", "prediction_powered", "rank_tables", "llm_only", "calibration", "bias")

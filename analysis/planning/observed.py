@@ -17,6 +17,7 @@ from scipy.special import stdtrit
 
 from analysis.planning.plan import CURVE_POINTS, Kind, assumed
 from analysis.planning.power import t_power
+from analysis.statistics.record import Record
 
 PUBLISHED_N = 90  # annotators after exclusions (its section 6.3)
 FIGURE_ALPHA = 0.001  # of its Figure 2
@@ -117,7 +118,7 @@ PLANNED: dict[Kind, float] = {"spa": 0.1, "likert": 0.3}  # differences whose pl
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CurvePoint:
+class CurvePoint(Record):
     """Power by so many annotators at the effect found, and at the one planned for (``None`` without a plan)."""
 
     annotators: int
@@ -126,7 +127,7 @@ class CurvePoint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ObservedPowerRow:
+class ObservedPowerRow(Record):
     """One test: ``effect`` is what it found in standard deviations, t / root(n), held constant along ``curve``."""
 
     source: str

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln, nctdtr, stdtrit
 
-from analysis.coding import Floats
+from analysis.statistics.coding import Floats
 
 LEAST = 2  # values that a t-test needs
 SPREAD = 9  # standard deviations of the number of annotators that stay; beyond lies less than 1e-16 or nobody

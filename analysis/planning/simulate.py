@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtr
 
-from analysis.coding import Floats, Ints
 from analysis.planning.variance import Components
+from analysis.statistics.coding import Floats, Ints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -157,7 +157,7 @@ def curve_csv(plan: PowerPlan) -> str:
 
 def curve_svg(plan: PowerPlan) -> str:
     """Return the power curves as SVG."""
-    from analysis.figures import Point, lines_plot
+    from analysis.figures.figures import Point, lines_plot
 
     kind = plan.assumptions.kind
     told = "preferred by {}" if kind == "spa" else "a difference of {}"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from analysis.coding import Floats, Ints
+from analysis.statistics.coding import Floats, Ints
 
 TOO_FEW = "wanted at least two annotators and two items"
 CONFOUNDED = "annotators and items cannot be told apart: each annotator would need to share items with others"

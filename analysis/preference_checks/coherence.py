@@ -10,11 +10,12 @@ from itertools import combinations, permutations
 import numpy as np
 from scipy.special import ndtri
 
-from analysis.coding import Floats, Ints, snap
-from analysis.corrections import adjust
-from analysis.plan import Plan
-from analysis.preferences import CHANCE, Comparisons, UnitPreferences
-from analysis.t_tests import one_sample
+from analysis.answers.plan import Plan
+from analysis.comparisons.preferences import CHANCE, Comparisons, UnitPreferences
+from analysis.statistics.coding import Floats, Ints, snap
+from analysis.statistics.corrections import adjust
+from analysis.statistics.record import Record
+from analysis.statistics.t_tests import one_sample
 
 NO_TRIPLE = "no three systems were all compared with each other by one annotator (as in a chain of pairs)"
 CERTAIN = "every annotator gave 0 or 1 to one of the pairs, whose odds are infinite"
@@ -22,7 +23,7 @@ Truths = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CoherenceRow:
+class CoherenceRow(Record):
     """Three systems, or all triples of a group, criterion and exposure together (systems ``None``).
 
     ``share_weak`` and ``share_strong`` are the shares of annotators (of an LLM: assignments) with at least one

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from analysis.effect_sizes import APPROXIMATE, NONCENTRAL, d_z_bounds
-from analysis.preferences import CHANCE, PreferenceTest
+from analysis.comparisons.preferences import CHANCE, PreferenceTest
+from analysis.statistics.effect_sizes import APPROXIMATE, NONCENTRAL, d_z_bounds
 
 
 def with_effect_sizes(rows: Sequence[PreferenceTest], *, confidence: float) -> list[PreferenceTest]:

@@ -10,11 +10,12 @@ from typing import Literal, TypeVar
 import numpy as np
 from scipy.special import stdtr
 
-from analysis.coding import Floats, Ints, fold, snap
-from analysis.corrections import adjust
-from analysis.plan import Plan
-from analysis.preferences import CHANCE, NOBODY, Comparisons, UnitPreferences
-from analysis.t_tests import NO_VARIATION, ONE_UNIT, TTest, one_sample, t_bound, welch
+from analysis.answers.plan import Plan
+from analysis.comparisons.preferences import CHANCE, NOBODY, Comparisons, UnitPreferences
+from analysis.statistics.coding import Floats, Ints, fold, snap
+from analysis.statistics.corrections import adjust
+from analysis.statistics.record import Record
+from analysis.statistics.t_tests import NO_VARIATION, ONE_UNIT, TTest, one_sample, t_bound, welch
 
 SLOPES, REGRESSION = "one-sample t of slopes", "regression clustered by unit"
 PAIRED, WELCH = "paired t", "Welch t"
@@ -22,7 +23,7 @@ ENOUGH = 0.5  # share of units with several exposures from which on each unit is
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExposurePoint:
+class ExposurePoint(Record):
     """Distance from chance at one exposure; without systems it is that of all pairs together.
 
     ``mean_distance`` averages |p - 0.5| over units (a unit's pairs first), ``distance_of_mean`` is the
@@ -44,7 +45,7 @@ class ExposurePoint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExposureTrend:
+class ExposureTrend(Record):
     """Change of the distance from chance with each doubling of the outputs read."""
 
     group: str
@@ -66,7 +67,7 @@ class ExposureTrend:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FirstExposure:
+class FirstExposure(Record):
     """Distance from chance after one output of each system minus that after ``exposure`` of them."""
 
     group: str

@@ -12,15 +12,14 @@ import numpy as np
 import polars as pl
 from scipy.special import ndtr
 
-from analysis.checks import check_finite
-from analysis.coding import Floats, Ints, snap
-from analysis.consistency import NEAR, direction_sums, exact_directions
-from analysis.corrections import with_verdicts
-from analysis.exclusions import CONSISTENCY, Exclusion, apply_exclusions, find_exclusions
-from analysis.groups import group_order
-from analysis.order import order_of
-from analysis.plan import Plan, Verdict
-from analysis.preferences import (
+from analysis.answers.consistency import NEAR, direction_sums, exact_directions
+from analysis.answers.exclusions import CONSISTENCY, Exclusion, apply_exclusions, find_exclusions
+from analysis.answers.groups import group_order
+from analysis.answers.order import order_of
+from analysis.answers.plan import Plan
+from analysis.answers.study_facts import StudyFacts
+from analysis.answers.tables import AnswerTables
+from analysis.comparisons.preferences import (
     Comparisons,
     Directed,
     PreferenceTest,
@@ -30,8 +29,10 @@ from analysis.preferences import (
     direct,
     unit_numbers,
 )
-from analysis.study_facts import StudyFacts
-from analysis.tables import AnswerTables
+from analysis.statistics.checks import check_finite
+from analysis.statistics.coding import Floats, Ints, snap
+from analysis.statistics.corrections import Verdict, with_verdicts
+from analysis.statistics.record import Record
 
 TAUS: tuple[Decimal | None, ...] = (*(Decimal(step) / 20 for step in range(20, 41)), None)
 FEW_TAUS: tuple[Decimal | None, ...] = (Decimal(1), Decimal("1.1"), Decimal("1.2"), Decimal("1.5"), None)
@@ -41,7 +42,7 @@ SHORT = r"^[01]?\.?\d{0,6}$"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SweepRow:
+class SweepRow(Record):
     """One comparison under one bound; ``tau`` is ``None`` where nobody is excluded for self-contradiction.
 
     ``mean_forward`` and ``mean_back`` are the two directions alone, P(x > y) and P(y > x), and the

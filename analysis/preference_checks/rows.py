@@ -8,9 +8,10 @@ from typing import Any
 
 import polars as pl
 
-from analysis.exclusions import Exclusion, apply_exclusions
-from analysis.order import Order
-from analysis.plan import Plan
+from analysis.answers.exclusions import Exclusion, apply_exclusions
+from analysis.answers.order import Order
+from analysis.answers.plan import Plan
+from analysis.comparisons.preferences import Comparisons, combine, direct
 from analysis.preference_checks.coherence import CoherenceRow, coherence
 from analysis.preference_checks.exposure import (
     ExposurePoint,
@@ -22,7 +23,6 @@ from analysis.preference_checks.exposure import (
     first_exposure,
 )
 from analysis.preference_checks.filtering import FEW_TAUS, MANY_COMPARISONS, TAUS, SweepRow, sweep
-from analysis.preferences import Comparisons, combine, direct
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

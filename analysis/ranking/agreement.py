@@ -9,9 +9,10 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from analysis.coding import Floats, Ints
-from analysis.rank_orders import Ranking, kendall_tau, ranks
 from analysis.ranking.replicates import REPLICATES, UnitSums, draw_scores, pools
+from analysis.statistics.coding import Floats, Ints
+from analysis.statistics.rank_orders import Ranking, kendall_tau, ranks
+from analysis.statistics.record import Record
 
 HELD = 1 << 23  # signs held at once
 FEWEST_SYSTEMS = 3
@@ -20,7 +21,7 @@ Floats32 = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RankingAgreement:
+class RankingAgreement(Record):
     """Kendall's tau-b between two rankings over the systems that both rank.
 
     ``interval`` says what was drawn for it; ``reason`` why the coefficient or its interval is missing.

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
 
-from analysis.corrections import reaches
-from analysis.findings import Finding
-from analysis.plan import Plan
-from analysis.rank_orders import Ranking, ranks
-from analysis.strength_rows import StrengthTable
+from analysis.answers.plan import Plan
+from analysis.comparisons.findings import Finding
+from analysis.statistics.corrections import reaches
+from analysis.statistics.rank_orders import Ranking, ranks
+from analysis.statistics.record import Record
+from analysis.strengths.rows import StrengthTable
 
 Side = Literal["x", "y", "tie"]
 Support = Literal["both", "one", "none"]
@@ -20,7 +21,7 @@ APART = "ratings_bt"  # a second reading of the same answers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RankingDifference:
+class RankingDifference(Record):
     """Two systems that rankings ``a`` and ``b`` order differently.
 
     ``order_a`` names the system that a places first; ``clear_a`` says that a's own evidence

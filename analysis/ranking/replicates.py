@@ -9,16 +9,16 @@ import numpy as np
 import polars as pl
 from scipy.sparse import csr_array
 
-from analysis.cell_sums import CellSums
-from analysis.coding import Floats, Ints, code, fold
-from analysis.plan import Plan
-from analysis.ratings import RatingCells
-from analysis.strength_rows import Judgements, StrengthTable
+from analysis.answers.plan import Plan
+from analysis.answers.tables import answered_rows
+from analysis.answers.units import UnitRule, unit_name
+from analysis.comparisons.ratings import RatingCells
+from analysis.statistics.cell_sums import CellSums
+from analysis.statistics.coding import Floats, Ints, code, fold
 from analysis.strengths.bootstrap import Marks, Pairs
 from analysis.strengths.counting import compact
+from analysis.strengths.rows import Judgements, StrengthTable
 from analysis.strengths.sandwich import bread
-from analysis.tables import answered_rows
-from analysis.units import UnitRule, unit_name
 
 REPLICATES = 1000
 MOST_UNITS = 4000  # more are dealt at random into as many bundles, which are drawn whole

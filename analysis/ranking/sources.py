@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from analysis.plan import Plan
-from analysis.rank_orders import Place, Ranking, order_systems, ranks
+from analysis.answers.plan import Plan
+from analysis.comparisons.ratings import RatingCells, RatingMean, RatingTest
 from analysis.ranking.replicates import UnitSums, rating_sums, win_sums
 from analysis.ranking.tied import TieFit, fit_ties
-from analysis.ratings import RatingCells, RatingMean, RatingTest
-from analysis.strength_rows import Judgements, StrengthTable, strength_table
+from analysis.statistics.rank_orders import Place, Ranking, order_systems, ranks
+from analysis.strengths.rows import Judgements, StrengthTable, strength_table
 
 WITH_TIES = ("choices", "ratings_bt")
 SOURCES = ("preferences", "ratings", "choices", "ratings_bt")

@@ -6,16 +6,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from analysis.coding import Floats
-from analysis.rank_orders import STRENGTH_TIE, order_systems
-from analysis.strength_rows import Judgements, StrengthTable
+from analysis.statistics.coding import Floats
+from analysis.statistics.rank_orders import STRENGTH_TIE, order_systems
+from analysis.statistics.record import Record
+from analysis.strengths.rows import Judgements, StrengthTable
 from analysis.strengths.ties import fit_davidson
 
 IN_PARTS = "some comparisons are neither won, lost nor tied (repeated answers were averaged)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TiedStrength:
+class TiedStrength(Record):
     """Strength of one system with ties as an outcome, beside its strength with a tie as half a win."""
 
     system: str
@@ -24,7 +25,7 @@ class TiedStrength:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TieFit:
+class TieFit(Record):
     """Davidson's model of one source, group and criterion that has ties.
 
     ``share`` of the comparisons are ties; two equal systems tie with probability ``nu`` / (2 + ``nu``).

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
-from analysis.coding import Floats, Ints, fold, scale_of, snap
 from analysis.rating_checks.many_tests import NOTHING_PAIRED, Flags, ManyTests, no_variation, sums_by
-from analysis.t_tests import NO_VARIATION
+from analysis.statistics.coding import Floats, Ints, fold, scale_of, snap
+from analysis.statistics.t_tests import NO_VARIATION
 
 ONE_ANNOTATOR = "one annotator only: no spread between annotators to test against"
 ONE_ITEM = "one item only: no spread between items to test against"

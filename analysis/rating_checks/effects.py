@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtrit
 
-from analysis.checks import check_level, check_values
-from analysis.coding import Floats, Ints
-from analysis.effect_sizes import EffectSize
 from analysis.rating_checks.many_tests import one_sample_tests, sums_by, unit_means
-from analysis.t_tests import NO_VARIATION, ONE_UNIT
+from analysis.statistics.checks import check_level, check_values
+from analysis.statistics.coding import Floats, Ints
+from analysis.statistics.effect_sizes import EffectSize
+from analysis.statistics.t_tests import NO_VARIATION, ONE_UNIT
 
 TOO_THIN = "without one of the units nothing is left to estimate a spread from: no interval"
 

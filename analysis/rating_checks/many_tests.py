@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import stdtr, stdtrit
 
-from analysis.coding import Floats, Ints, fold
-from analysis.t_tests import NO_VARIATION, ONE_UNIT
+from analysis.statistics.coding import Floats, Ints, fold
+from analysis.statistics.t_tests import NO_VARIATION, ONE_UNIT
 
 Flags = npt.NDArray[np.bool_]
 NOTHING_PAIRED = "nobody rated both systems on one item"
@@ -56,7 +56,7 @@ def no_variation(part: Ints, values: Floats, n_parts: int) -> Flags:
 def one_sample_tests(
     part: Ints, values: Floats, n_parts: int, *, against: float = 0.0, confidence: float = 0.95
 ) -> ManyTests:
-    """Run :func:`analysis.t_tests.one_sample` on the values of every part."""
+    """Run :func:`analysis.statistics.t_tests.one_sample` on the values of every part."""
     n = np.bincount(part, minlength=n_parts).astype(np.int64)
     with np.errstate(all="ignore"):
         mean = sums_by(part, values, n_parts) / n

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 from scipy.special import expit, logit
 
-from analysis.coding import Floats, Ints, fold
+from analysis.statistics.coding import Floats, Ints, fold
 
 MOST_CATEGORIES = 11
 TOO_MANY = f"more than {MOST_CATEGORIES} different ratings: an ordinal model is for scales of few steps"

@@ -8,11 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import stdtr
 
-from analysis.choices import CHANCE, ChoiceCells, ChoiceTest
-from analysis.coding import Floats, Ints, fold, snap
-from analysis.differences import Differences
-from analysis.effect_sizes import d_z_bounds
-from analysis.plan import Plan
+from analysis.answers.plan import Plan
+from analysis.answers.units import ENOUGH_ANNOTATORS, count_by
+from analysis.comparisons.choices import CHANCE, ChoiceCells, ChoiceTest
+from analysis.comparisons.ratings import PAIRED, RatingCells, RatingTest
 from analysis.rating_checks.crossed import crossed_tests
 from analysis.rating_checks.effects import (
     Jackknifed,
@@ -27,8 +26,9 @@ from analysis.rating_checks.ordinal import OrdinalFit, fit_ordinal
 from analysis.rating_checks.respacing import Respacing, respacing_of_counts, scale_levels
 from analysis.rating_checks.wilcoxon import signed_rank_tests
 from analysis.rating_checks.z_scores import CONSTANT, spread_of_annotators, standardised_differences
-from analysis.ratings import PAIRED, RatingCells, RatingTest
-from analysis.units import ENOUGH_ANNOTATORS, count_by
+from analysis.statistics.coding import Floats, Ints, fold, snap
+from analysis.statistics.differences import Differences
+from analysis.statistics.effect_sizes import d_z_bounds
 
 METHODS = ("wilcoxon", "z_scores", "ordinal", "crossed")
 UNITS = ("annotator", "assignment", "item")

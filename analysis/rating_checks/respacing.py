@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from analysis.coding import Floats, Ints
+from analysis.statistics.coding import Floats, Ints
 
 ALIKE = "both systems got the same ratings equally often: their means are equal on every spacing"
 WIDEST = 100  # steps up to which whole numbers are taken as one scale, and shares of spacings are counted

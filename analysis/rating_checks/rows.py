@@ -7,15 +7,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from analysis.choices import ChoiceCells, ChoiceTest
-from analysis.corrections import OUTSIDE_FAMILY, adjust
-from analysis.differences import Differences
-from analysis.effect_sizes import APPROXIMATE, NONCENTRAL
-from analysis.plan import Plan, Verdict
+from analysis.answers.plan import Plan
+from analysis.comparisons.choices import ChoiceCells, ChoiceTest
+from analysis.comparisons.ratings import RatingCells, RatingTest
 from analysis.rating_checks.many_tests import ManyTests
 from analysis.rating_checks.part import METHODS, PartChecks, check_choices, check_part
 from analysis.rating_checks.respacing import Respacing
-from analysis.ratings import RatingCells, RatingTest
+from analysis.statistics.corrections import OUTSIDE_FAMILY, Verdict, adjust
+from analysis.statistics.differences import Differences
+from analysis.statistics.effect_sizes import APPROXIMATE, NONCENTRAL
 
 RESPACING = tuple(field.name for field in fields(Respacing))
 EFFECTS = ("d_z", "hedges_g", "superiority")

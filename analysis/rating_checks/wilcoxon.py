@@ -9,9 +9,9 @@ from typing import Literal
 import numpy as np
 from scipy.special import ndtr
 
-from analysis.coding import Floats, Ints
 from analysis.rating_checks.many_tests import NOTHING_PAIRED, ManyTests
-from analysis.t_tests import ONE_UNIT
+from analysis.statistics.coding import Floats, Ints
+from analysis.statistics.t_tests import ONE_UNIT
 
 EXACT = 50  # values up to which the distribution is counted out
 ALL_ZERO = "every difference is 0"

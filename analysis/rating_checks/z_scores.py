@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from analysis.checks import check_values
-from analysis.coding import Floats, Ints, snap
 from analysis.rating_checks.many_tests import no_variation, sums_by
+from analysis.statistics.checks import check_values
+from analysis.statistics.coding import Floats, Ints, snap
 
 CONSTANT = "every annotator who compared them gave one score to everything: no spread to standardise by"
 

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 
-from analysis.plain_text import clean
+from analysis.figures.plain_text import clean
 from analysis.report.csv_tables import csv_tables
 from analysis.report.document import Document, Figure, Results, every_block
 from analysis.report.html import render_html

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from analysis.plain_text import shown_name
+from analysis.figures.plain_text import shown_name
 from analysis.report.document import Block, Column, Fold, Paragraph, Results, Section, Table, Terms, build_table
 from analysis.report.words import Names, cell, count, listed, plural
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict, is_dataclass
 from typing import Any
 
-from analysis.plain_text import shown_name
+from analysis.figures.plain_text import shown_name
 from analysis.report.document import (
     Block,
     Bullets,
@@ -235,7 +236,7 @@ def input_files(results: Results) -> list[tuple[str, str]]:
 
 
 def _setting(key: str, value: Any, means: str) -> str:
-    if value is None or value == []:
+    if value is None or value in ([], ()):
         return "none"
     if key == "fwer":
         return f"at most {100 * float(value):g}%: {means}"
@@ -249,7 +250,9 @@ def _setting(key: str, value: Any, means: str) -> str:
         return f"within ±{float(value):g} points of each other"
     if key == "confidence":
         return f"{100 * float(value):g}%"
-    if isinstance(value, list):
+    if value and isinstance(value, tuple) and is_dataclass(value[0]):
+        return json.dumps([asdict(each) for each in value], ensure_ascii=False, sort_keys=True)
+    if isinstance(value, tuple):
         return listed([str(part) for part in value])
     if isinstance(value, str | int | float):
         return str(value)

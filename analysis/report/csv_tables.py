@@ -10,6 +10,7 @@ from typing import Any
 
 from analysis.report.document import Results
 from analysis.report.findings import rank_of
+from analysis.results.files import as_plain
 from spa.responses.table_files import without_formula
 
 PLAIN = (
@@ -42,12 +43,13 @@ RATING_PARTS = ("robustness", "respacing", "by_system", "by_variant", "by_annota
 NESTED = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
 
 
-def csv_tables(results: Results) -> dict[str, str]:
+def csv_tables(found: Results) -> dict[str, str]:
     """Return the text of each table by its file name; arrays without rows are left out.
 
     Numbers are written so that reading them gives the same number; nothing known is an empty field. Texts that a
     spreadsheet would run get an apostrophe in front.
     """
+    results = as_plain(found)
     arrays: dict[str, Sequence[Mapping[str, Any]]] = {name: results.get(name) or [] for name in PLAIN}
     rated = results.get("ratings") or {}
     arrays["ratings_means"], arrays["ratings_pairs"] = rated.get("means") or [], rated.get("pairs") or []

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-Results: TypeAlias = dict[str, Any]  # results.json as it is read
+Results: TypeAlias = Any  # results.json as it is read
 Tone = Literal["plain", "first", "second", "even", "untested", "bad"]
 
 

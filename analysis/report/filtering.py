@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from analysis.figures import Axis, Dot, draw
+from analysis.figures.figures import Axis, Dot, draw
 from analysis.report.document import Block, Bullets, Column, Figure, Fold, Heading, Paragraph, Results, build_table
 from analysis.report.words import VERDICT, Names, cell, count, p_value, percent, plural, share_interval, signed, verdict
 

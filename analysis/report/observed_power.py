@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from analysis.drawing import COLOURS
-from analysis.figures import Point, lines_plot
+from analysis.figures.drawing import COLOURS
+from analysis.figures.figures import Point, lines_plot
 from analysis.report.document import Block, Column, Figure, Paragraph, Results, Section, build_table
 from analysis.report.words import Names, cell, count, number, p_value, percent, plural, sentence, slug
 

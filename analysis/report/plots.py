@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from analysis.figures import (
+from analysis.figures.figures import (
     COLOURS,
     Point,
     agreement_matrix,

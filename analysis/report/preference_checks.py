@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from analysis.figures import Axis, Dot, draw
+from analysis.figures.figures import Axis, Dot, draw
 from analysis.report.coherence import coherence_blocks
 from analysis.report.document import (
     Block,

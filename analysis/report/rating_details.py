@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import isclose
 from typing import Any
 
-from analysis.plain_text import shown_name
+from analysis.figures.plain_text import shown_name
 from analysis.report.correlations import measure_name
 from analysis.report.document import Block, Cell, Column, Fold, Paragraph, Results, Section, Table, build_table
 from analysis.report.evidence import degree, evidence

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analysis.plain_text import shown_name
+from analysis.figures.plain_text import shown_name
 from analysis.report.agreement import agreement
 from analysis.report.asked import asked
 from analysis.report.calibration import calibration

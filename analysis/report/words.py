@@ -7,7 +7,7 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 from hashlib import sha256
 from typing import Any
 
-from analysis.plain_text import shown_name
+from analysis.figures.plain_text import shown_name
 from analysis.report.document import Cell, Column, Results
 from analysis.report.evidence import evidence
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from analysis.coding import Floats, Ints
+from analysis.statistics.coding import Floats, Ints
 from analysis.strengths.counting import Codes, compact, count_cells, count_wins, cross
 from analysis.strengths.fit import fit_bradley_terry, newton
 from analysis.strengths.sandwich import bread

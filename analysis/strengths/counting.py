@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from analysis.coding import Floats, Ints
+from analysis.statistics.coding import Floats, Ints
 
 CHUNK = 1 << 16  # rows counted at a time, so that their keys stay in the cache
 DENSE = 1 << 22  # largest table of clusters times pairs that is counted without sorting

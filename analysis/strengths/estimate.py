@@ -10,12 +10,12 @@ import numpy as np
 import polars as pl
 from scipy.special import ndtri
 
-from analysis.coding import Floats, Ints, code
+from analysis.statistics.coding import Floats, Ints, code
+from analysis.statistics.t_tests import t_bound
 from analysis.strengths.counting import Codes, WinCounts, count_cells, count_wins, cross
 from analysis.strengths.fit import fit_bradley_terry
 from analysis.strengths.ranks import RankIntervals, rank_intervals
 from analysis.strengths.sandwich import Covariance, over_clusters, over_rows, over_two_clusterings
-from analysis.t_tests import t_bound
 
 FEW_CLUSTERS = 6
 ONE_CLUSTER = "one {} only: no spread to make an interval from"

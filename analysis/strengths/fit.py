@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from analysis.coding import Floats, Ints
+from analysis.statistics.coding import Floats, Ints
 
 TOLERANCE = 1e-9  # largest gap left between wins and expected wins, relative to the comparisons of a system
 STEPS = 200

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
-from analysis.coding import Floats, Ints
+from analysis.statistics.coding import Floats, Ints
 
 DRAWS = 10_000
 MOST = 2 * 10**8  # pairs times draws that are simulated; beyond it Šidák's bound

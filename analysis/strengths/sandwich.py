@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from analysis.coding import Floats
+from analysis.statistics.coding import Floats
 from analysis.strengths.counting import CellCounts, WinCounts
 from analysis.strengths.fit import information, share_won
 

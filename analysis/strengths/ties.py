@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.coding import Floats
+from analysis.statistics.coding import Floats
 from analysis.strengths.fit import check_counts, fit_bradley_terry
 
 STEPS = 200

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import streamlit as st
 
-from analysis.annotator_profiles import AnnotatorProfile
+from analysis.monitoring.annotator_profiles import AnnotatorProfile
 from streamlit_app import loading
 from streamlit_app.downloads import csv_button
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from analysis.alarms import find_alarms
+from analysis.monitoring.alarms import find_alarms
 from spa.errors import AnalysisError
 from spa.responses.pace import pace_of
 from spa.responses.status import COUNTED, Status, summarise_visits

@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 
 import streamlit as st
 
+from analysis.answers.preregistration import frozen_plan
 from analysis.heds import datasheets, sheet_files
-from analysis.preregistration import frozen_plan
 from analysis.report import render_report
 from analysis.report.sections import SECTIONS
-from analysis.results import to_json
+from analysis.results.files import to_json
 from streamlit_app import loading
 from streamlit_app.showing import show_sections
 

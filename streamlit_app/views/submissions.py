@@ -9,7 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-from analysis.beside_others import AnswerBeside, answers_beside_others
+from analysis.monitoring.beside_others import AnswerBeside, answers_beside_others
 from analysis.report.words import Names, number, percent
 from spa.annotators.progress import Visit as Progress
 from spa.errors import AnalysisError, ResponseError

@@ -10,8 +10,8 @@ from typing import Any
 
 import streamlit as st
 
-from analysis.figures import forest_plot, pair_matrix
-from analysis.item_scores import ItemScore, item_scores
+from analysis.figures.figures import forest_plot, pair_matrix
+from analysis.monitoring.item_scores import ItemScore, item_scores
 from analysis.report.words import Names, number, p_value, percent
 from streamlit_app import loading
 from streamlit_app.findings import Analysed

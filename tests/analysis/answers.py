@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from analysis import AnswerTables, Plan, Reading, StudyFacts, analyse, check_frames
+from analysis import AnswerTables, Plan, Reading, StudyFacts, check_frames, report
+from analysis import analyse as analyse_records
+from analysis.report import sections
+from analysis.report.document import Document
+from analysis.results.files import from_plain, to_json
 
 Results = dict[str, Any]
 
@@ -53,3 +59,24 @@ def run(
 ) -> Results:
     """Check and analyse frames."""
     return analyse(check(llms=llms, **frames), plan or Plan(), study=study)
+
+
+def analyse(tables: AnswerTables, plan: Plan, **more: Any) -> Results:
+    """Analyse tables; what results.json then holds."""
+    found: Results = json.loads(to_json(analyse_records(tables, plan, **more)))
+    return found
+
+
+def render_report(results: Results, **more: Any) -> dict[str, str]:
+    """Render the report of what a results.json holds."""
+    return report.render_report(from_plain(results), **more)
+
+
+def build_document(results: Results) -> Document:
+    """Build the document of what a results.json holds."""
+    return sections.build_document(from_plain(results))
+
+
+def write_report(results: Results, folder: Path) -> list[Path]:
+    """Write the report of what a results.json holds."""
+    return report.write_report(from_plain(results), folder)

@@ -193,6 +193,7 @@ def _directions() -> list[dict[str, Any]]:
             "sd": 0.25,
             "mean_sum": 1.004,
             "p_symmetry": 0.6123,
+            "n_symmetry": 90,
         }
         for x, y, mean in ((b, a, 0.69), (a, b, 0.314))
     ]
@@ -210,6 +211,8 @@ def _ratings() -> dict[str, Any]:
             "mean": 2.4 + 0.31 * position,
             "sd": 1.02,
             "sd_population": 1.01,
+            "unit": "annotator",
+            "n_units": 88,
             "ci_low": 2.2 + 0.31 * position,
             "ci_high": 2.6 + 0.31 * position,
         }

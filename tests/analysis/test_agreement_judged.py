@@ -10,8 +10,7 @@ import polars as pl
 import pytest
 
 from analysis import Plan, cohen_kappa, fleiss_kappa, gwet_ac1, krippendorff_alpha, results_schema
-from analysis.report import render_report
-from tests.analysis.answers import Results, choices, preferences, run
+from tests.analysis.answers import Results, choices, preferences, render_report, run
 
 PAIRS = (("a", "b"), ("b", "c"), ("c", "a"), ("a", "d"))
 STATED = {  # four pairs (rows) by three people: P(x preferred to y)

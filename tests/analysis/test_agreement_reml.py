@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from analysis import fleiss_kappa, icc
-from analysis.coding import Floats
+from analysis.statistics.coding import Floats
 
 NAN = float("nan")
 # Eight units by three annotators, five cells missing. statsmodels 0.15.0 (MixedLM, vc_formula, REML) reports that it

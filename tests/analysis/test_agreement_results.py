@@ -9,8 +9,7 @@ import numpy as np
 import polars as pl
 
 from analysis import krippendorff_alpha, results_schema
-from analysis.report import render_report
-from tests.analysis.answers import Results, ratings, run
+from tests.analysis.answers import Results, ratings, render_report, run
 
 MEASURES = [
     *(f"krippendorff_alpha_{level}" for level in ("nominal", "ordinal", "interval")),

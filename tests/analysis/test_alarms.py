@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from analysis.alarms import find_alarms
-from analysis.annotator_profiles import AnnotatorProfile
+from analysis.monitoring.alarms import find_alarms
+from analysis.monitoring.annotator_profiles import AnnotatorProfile
 
 PROFILE = AnnotatorProfile(
     annotator_id="ann",

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.annotator_profiles import annotator_profiles
+from analysis.monitoring.annotator_profiles import annotator_profiles
 from tests.analysis.answers import check, choices, preferences, ratings
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.beside_others import answers_beside_others
+from analysis.monitoring.beside_others import answers_beside_others
 from tests.analysis.answers import check, preferences, ratings
 
 

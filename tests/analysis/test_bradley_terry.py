@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from analysis import fit_bradley_terry
-from analysis.coding import Floats
+from analysis.statistics.coding import Floats
 from analysis.strengths import gap_to_likelihood
 from analysis.strengths.fit import TOO_LOPSIDED
 from tests.analysis.baseball import PUBLISHED, TEAMS, WINS

@@ -8,10 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis import Plan
-from analysis.corrections import adjust, holm, reaches, stars
 from analysis.report.markdown import render_markdown
-from analysis.report.sections import build_document
-from tests.analysis.answers import preferences, run
+from analysis.statistics.corrections import adjust, holm, reaches, stars
+from tests.analysis.answers import build_document, preferences, run
 from tests.analysis.peers import multipletests
 
 P_VALUES = st.lists(st.floats(0, 1, allow_subnormal=False), min_size=1, max_size=30)

@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from analysis.corrections import benjamini_hochberg
 from analysis.correlations import (
     PairedScores,
     correlate,
@@ -23,6 +22,7 @@ from analysis.correlations import (
     williams_of_sizes,
 )
 from analysis.correlations.coefficients import METHODS, Method, round_significant
+from analysis.statistics.corrections import benjamini_hochberg
 from tests.analysis.peers import multipletests
 
 SCIPY: dict[str, Any] = {"kendall": stats.kendalltau, "spearman": stats.spearmanr, "pearson": stats.pearsonr}

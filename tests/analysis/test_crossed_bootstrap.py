@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis import bootstrap_means, crossed_bootstrap
-from analysis.coding import Floats, Ints
+from analysis import bootstrap_means
+from analysis.statistics import crossed_bootstrap
+from analysis.statistics.coding import Floats, Ints
 
 
 def crossed(table: Floats) -> tuple[Floats, list[str], Ints, Ints]:

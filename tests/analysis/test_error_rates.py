@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from analysis import Plan, analyse, check_frames
-from analysis.tables import Reading
+from analysis import Plan, check_frames
+from analysis.answers.tables import Reading
+from tests.analysis.answers import analyse
 from tests.calibration import draw, rankings, single
 from tests.calibration.comparisons import (
     Design,

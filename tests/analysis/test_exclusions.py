@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis import Plan
-from analysis.exclusions import apply_exclusions, find_exclusions
+from analysis.answers.exclusions import apply_exclusions, find_exclusions
 from spa import AnalysisError
 from tests.analysis.answers import check, preferences, ratings, run
 

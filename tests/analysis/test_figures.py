@@ -7,8 +7,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from analysis.drawing import SHAPES
-from analysis.figures import (
+from analysis.figures.drawing import SHAPES
+from analysis.figures.figures import (
     COLOURS,
     Axis,
     agreement_matrix,

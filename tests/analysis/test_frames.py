@@ -14,8 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import analysis
-from analysis import Plan, Reading, analyse, as_frame, check_frames, read_tables
+from analysis import Plan, Reading, as_frame, check_frames, read_tables
+from analysis.results.analyse import _plain
 from spa import AnalysisError
+from tests.analysis.answers import analyse
 
 RNG = np.random.default_rng(8)
 PAIRS = [("a", "b"), ("b", "c"), ("a", "c")]
@@ -69,7 +71,7 @@ def pandas_of(frame: pl.DataFrame) -> Any:
 
 
 def plain(value: Any) -> Any:
-    return analysis.results._plain(value)  # type: ignore[attr-defined]
+    return _plain(value)
 
 
 @pytest.mark.parametrize(
@@ -77,8 +79,6 @@ def plain(value: Any) -> Any:
 )
 @pytest.mark.parametrize("name", OF_ANALYSE)
 def test_every_function_gives_the_numbers_of_the_report(name: str, made: Callable[[pl.DataFrame], Any]) -> None:
-    import analysis.results
-
     kind, of = OF_ANALYSE[name]
     options: dict[str, Any] = {"llms": LLMS} if kind == "ratings" else {}
     found = getattr(analysis, name)(made(TABLES[kind]), **options)
@@ -111,7 +111,7 @@ def test_bradley_terry_of_a_frame_is_that_of_the_report(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", TABLES)
 def test_agreement_of_a_frame_is_that_of_the_report(kind: str) -> None:
-    found = [analysis.results._plain(asdict(row)) for row in analysis.agreement_measures(TABLES[kind])]  # type: ignore[attr-defined]
+    found = [plain(asdict(row)) for row in analysis.agreement_measures(TABLES[kind])]
     wanted = analyse(check_frames({kind: TABLES[kind]}, Reading()), Plan())["agreement"]
     assert found == [{key: row[key] for key in found[0]} for row in wanted]
 
@@ -151,7 +151,7 @@ def test_what_is_no_frame_and_what_is_no_option_is_said() -> None:
     with pytest.raises(TypeError, match="got the text 'gpt'"):
         analysis.rating_tests(RATINGS, llms="gpt")
     with pytest.raises(AnalysisError, match="one of the columns preference, score, winner"):
-        analysis.rankings(RATINGS.drop("score"))
+        analysis.ranking(RATINGS.drop("score"))
     with pytest.raises(AnalysisError, match="no rows"):
         analysis.rating_tests(RATINGS.clear())
     with pytest.raises(AnalysisError, match="all columns must have the same length"):

@@ -8,9 +8,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from analysis import AnswerTables, Plan, Reading, analyse, read_tables
+from analysis import AnswerTables, Plan, Reading, read_tables
 from analysis.report.document import Table, every_block
 from analysis.report.robustness import LISTED, robustness
+from tests.analysis.answers import analyse
 
 pytestmark = pytest.mark.xdist_group("hanna")  # its tables and results are made once
 LLMS = ("Beluga-13B", "Llama-13B", "Mistral-7B", "ChatGPT", "OrcaPlatypus")

@@ -5,8 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from analysis.report import render_report
-from tests.analysis.answers import ratings, run
+from tests.analysis.answers import ratings, render_report, run
 
 RATED = ratings([("ann", "i0", "a", 3), ("gpt", "i0", "a", 4)])
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analysis.item_scores import item_scores
+from analysis.monitoring.item_scores import item_scores
 from tests.analysis.answers import check, choices, ratings
 
 RATED = [("a", "i", "x", 2), ("b", "i", "x", 4), ("a", "i", "y", 5), ("a", "j", "x", 1), ("a", "i", "z", 1)]

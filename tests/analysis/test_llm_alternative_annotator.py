@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import false_discovery_control, ttest_1samp
 
-from analysis.corrections import benjamini_yekutieli
 from analysis.llm_vs_people import AlternativeAnnotatorTest, alternative_annotator_test
+from analysis.statistics.corrections import benjamini_yekutieli
 
 Scores = npt.NDArray[np.float64]
 

@@ -11,8 +11,7 @@ import pytest
 
 from analysis import results_schema
 from analysis.llm_vs_people import assess_calibration, bias_profile
-from analysis.report import render_report
-from tests.analysis.answers import Results, choices, preferences, ratings, run
+from tests.analysis.answers import Results, choices, preferences, ratings, render_report, run
 
 PAIRS = (("a", "b"), ("a", "c"), ("a", "d"), ("b", "c"), ("b", "d"), ("c", "d"))
 TRUE = dict(zip(PAIRS, (0.55, 0.7, 0.9, 0.6, 0.8, 0.75), strict=True))

@@ -14,9 +14,8 @@ from click.testing import CliRunner
 
 from analysis import Plan, StudyFacts, results_schema
 from analysis.llm_vs_people import prediction_powered_mean
-from analysis.report import render_report
 from spa.cli import main
-from tests.analysis.answers import Results, choices, preferences, ratings, run
+from tests.analysis.answers import Results, choices, preferences, ratings, render_report, run
 
 SYSTEMS = ("x", "y", "z")
 

@@ -11,23 +11,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis import (
-    Plan,
-    Reading,
-    analyse,
-    cell_sums,
-    check_frames,
-    coding,
-    differences,
-    read_tables,
-    reading,
-    score_totals,
+from analysis import Plan, Reading, check_frames, read_tables
+from analysis.answers import reading
+from analysis.answers.order import order_of
+from analysis.comparisons import score_totals
+from analysis.comparisons.ratings import (
+    counted_judgements,
+    rating_cells,
+    rating_differences,
+    rating_judgements,
+    summarise_ratings,
 )
-from analysis.cell_sums import CellSums
-from analysis.coding import code, fold, translate
-from analysis.order import order_of
-from analysis.ratings import counted_judgements, rating_cells, rating_differences, rating_judgements, summarise_ratings
-from analysis.strength_rows import strength_rows
+from analysis.statistics import cell_sums, coding, differences
+from analysis.statistics.cell_sums import CellSums
+from analysis.statistics.coding import code, fold, translate
+from analysis.strengths.rows import strength_rows
+from tests.analysis.answers import analyse
 
 
 def ratings(annotators: int = 12, items: int = 7, systems: int = 4, seed: int = 3) -> pl.DataFrame:

@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 import pytest
 from click.testing import CliRunner, Result
 
-from analysis.plan_command import plan
+from analysis.commands.plan import plan
 from analysis.planning.solve import annotators_needed
 
 

@@ -9,15 +9,13 @@ import pytest
 from scipy.special import stdtrit
 from statsmodels.stats.power import TTestPower
 
-from analysis import Plan, analyse
+from analysis import Plan
 from analysis.planning.observed import TABLE_1_LIKERT, TABLE_1_SPA, observed_power
 from analysis.planning.plan import DEFAULTS
 from analysis.planning.power import t_power
-from analysis.report import render_report
 from analysis.report.markdown import render_markdown
-from analysis.report.sections import build_document
-from analysis.schema_check import check_results
-from tests.analysis.answers import check, preferences, ratings
+from analysis.results.files import from_plain
+from tests.analysis.answers import analyse, build_document, check, preferences, ratings, render_report
 
 
 def test_the_stars_bound_the_sds_of_table_1():
@@ -88,7 +86,7 @@ def test_power_at_the_effects_found_is_that_of_statsmodels(results: dict[str, An
                     for side in ("larger", "smaller")
                 ]  # statsmodels gives NaN for the far tail where it is below 1e-12
                 assert point[power] == pytest.approx(np.nansum(both), abs=1e-9)
-    check_results(results)
+    from_plain(results)
     spa = [row for row in results["preferences"] if row["group"] == "human"]
     for row, found in zip(rows[:3], spa, strict=True):
         assert row["effect"] == pytest.approx(abs(found["mean"] - 0.5) / found["sd"])

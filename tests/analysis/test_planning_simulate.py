@@ -7,9 +7,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from analysis.corrections import holm
 from analysis.planning.power import expected_power
 from analysis.planning.simulate import holm_rejects, scale_answers, simulate_family
+from analysis.statistics.corrections import holm
 
 
 @given(st.floats(0.2, 0.8), st.floats(0.06, 0.36))

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from scipy import optimize, stats
 
 from analysis import Plan, effect_size, two_one_sided
-from analysis.report import render_report
 from spa.cli import main
-from tests.analysis.answers import Results, choices, preferences, ratings, run
+from tests.analysis.answers import Results, choices, preferences, ratings, render_report, run
 from tests.analysis.read_page import read_page
 
 ANSWERS = [0.48, 0.52, 0.55, 0.5, 0.47, 0.53, 0.49, 0.51, 0.5, 0.54, 0.46, 0.52]

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from analysis import Plan
-from analysis.report import render_report
-from tests.analysis.answers import Results, preferences, run
+from tests.analysis.answers import Results, preferences, render_report, run
 from tests.analysis.read_page import read_page
 from tests.analysis.sample_results import ARABIC, HOSTILE, LATEX
 

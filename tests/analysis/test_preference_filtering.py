@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis import Plan, analyse, consistency_sweep, truncation_shift
-from analysis.results import _plain
-from tests.analysis.answers import check, preferences, run
+from analysis import Plan, consistency_sweep, truncation_shift
+from analysis.results.analyse import _plain
+from tests.analysis.answers import analyse, check, preferences, run
 
 SAME = ("n", "mean", "sd", "ci_low", "ci_high", "p_value", "p_adjusted", "verdict", "reason")
 KEY = ("group", "criterion", "exposure", "system_x", "system_y")

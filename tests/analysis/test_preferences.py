@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from analysis import Plan, StudyFacts, parse_expectations
-from analysis.corrections import holm
 from analysis.report.document import Figure, Table, every_block
 from analysis.report.preferences import preferences as preferences_section
+from analysis.statistics.corrections import holm
 from tests.analysis.answers import Results, preferences, ratings, run
 
 PERCENT = st.integers(0, 100).map(lambda value: value / 100)

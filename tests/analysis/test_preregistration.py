@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from analysis import Plan
-from analysis.preregistration import FACT, deviations, freeze, frozen_plan, planned
+from analysis.answers.preregistration import FACT, deviations, freeze, frozen_plan, planned
 from spa import AnalysisError
 from spa.cli import main
 from spa.responses.store import Store

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from analysis import Plan, bradley_terry
-from analysis.choices import choice_cells, choice_judgements
-from analysis.order import order_of
-from analysis.rank_orders import Ranking, order_systems
+from analysis.answers.order import order_of
+from analysis.comparisons.choices import choice_cells, choice_judgements
+from analysis.comparisons.ratings import rating_cells
 from analysis.ranking.agreement import agreement_of_rankings
 from analysis.ranking.replicates import UnitSums, draw_scores, pools, rating_sums, unit_names, win_sums
-from analysis.ratings import rating_cells
-from analysis.strength_rows import strength_table
+from analysis.statistics.rank_orders import Ranking, order_systems
 from analysis.strengths.ranks import rank_intervals
+from analysis.strengths.rows import strength_table
 from tests.analysis.answers import choices, preferences, ratings, run
 
 Results = dict[str, Any]

@@ -14,10 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from analysis import results_schema
-from analysis.report import render_report
 from analysis.report.explanations import chosen
 from spa import AnalysisError
-from tests.analysis.answers import Results, preferences, ratings, run
+from tests.analysis.answers import Results, preferences, ratings, render_report, run
 
 FORMULA = "=HYPERLINK(1)"
 SCRIPT = "<script>alert(1)</script>"

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.plan import Plan
-from analysis.results import analyse
-from tests.analysis.answers import check, ratings
+from analysis.answers.plan import Plan
+from tests.analysis.answers import analyse, check, ratings
 
 
 def counts_of(rows):

@@ -10,11 +10,10 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from analysis import Plan, Reading, analyse, read_tables
+from analysis import Plan, Reading, read_tables
 from analysis.rating_checks import part
 from analysis.rating_checks.crossed import ONE_ANNOTATOR
-from analysis.report import render_report
-from tests.analysis.answers import choices, ratings, run
+from tests.analysis.answers import analyse, choices, ratings, render_report, run
 
 Results = dict[str, Any]
 

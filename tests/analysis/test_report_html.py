@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from analysis.report import render_report
 from analysis.report.sections import SECTIONS
+from tests.analysis.answers import render_report
 from tests.analysis.read_page import Page, read_page
 from tests.analysis.sample_results import (
     HOSTILE,

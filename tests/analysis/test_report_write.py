@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
-from analysis.report import render_report, write_report
 from spa.errors import AnalysisError
+from tests.analysis.answers import render_report, write_report
 from tests.analysis.sample_results import full_results, pair_results
 
 
@@ -44,6 +45,6 @@ def test_a_folder_that_cannot_be_made_is_told_in_one_line(tmp_path: Path):
 def test_a_broken_result_writes_nothing(tmp_path: Path):
     results = pair_results()
     del results["preferences"][0]["system_x"]
-    with pytest.raises(KeyError):
+    with pytest.raises(ValidationError):
         write_report(results, tmp_path / "report")
     assert not (tmp_path / "report").exists()

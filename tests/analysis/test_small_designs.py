@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from analysis import Plan
-from analysis.t_tests import is_lopsided
+from analysis.statistics.t_tests import is_lopsided
 from tests.analysis.answers import preferences, ratings, run
 
 

@@ -10,8 +10,9 @@ import polars as pl
 import pytest
 from click.testing import CliRunner
 
-from analysis import Plan, Reading, analyse, check_frames, read_tables
+from analysis import Plan, Reading, check_frames, read_tables
 from spa.cli import main
+from tests.analysis.answers import analyse
 
 TASKS = ("summarization", "simplification")
 Results = dict[str, Any]

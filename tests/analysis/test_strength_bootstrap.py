@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from analysis import bootstrap_strengths, bradley_terry
-from analysis.coding import Floats, Ints
+from analysis.statistics.coding import Floats, Ints
 from analysis.strengths.bootstrap import DISCONNECTED, ONE_SIDED
 
 K = 5

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.stats import norm, studentized_range, t
 
 from analysis import bradley_terry
-from analysis.coding import Floats
+from analysis.statistics.coding import Floats
 from analysis.strengths.counting import count_cells, count_wins
 from analysis.strengths.fit import fit_bradley_terry
 from analysis.strengths.ranks import rank_intervals

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.optimize import approx_fprime, minimize
 
 from analysis import fit_bradley_terry, fit_davidson
-from analysis.coding import Floats
+from analysis.statistics.coding import Floats
 from analysis.strengths.ties import davidson_log_likelihood
 
 NAMES = list("abcd")

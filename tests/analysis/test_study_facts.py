@@ -8,15 +8,14 @@ import numpy as np
 import pytest
 
 from analysis import Plan, facts_of, parse_expectations, plan_of
-from analysis.corrections import OUTSIDE_FAMILY
-from analysis.findings import TURNED
+from analysis.comparisons.findings import TURNED
 from analysis.report.asked import ASKED, SHORT, asked
 from analysis.report.markdown import render_markdown
-from analysis.report.sections import build_document
 from analysis.report.words import Names
+from analysis.statistics.corrections import OUTSIDE_FAMILY
 from spa import AnalysisError
 from spa.study.study import Study
-from tests.analysis.answers import choices, preferences, ratings, run
+from tests.analysis.answers import build_document, choices, preferences, ratings, run
 
 STUDY = {
     "id": "s",

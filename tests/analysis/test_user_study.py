@@ -8,9 +8,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from analysis.report import render_report
-from analysis.study_facts import StudyFacts
-from tests.analysis.answers import Results, ratings, run
+from analysis.answers.study_facts import StudyFacts
+from tests.analysis.answers import Results, ratings, render_report, run
 
 YES_NO = [{"text": "Yes", "score": 1.0}, {"text": "No", "score": 0.0}]
 

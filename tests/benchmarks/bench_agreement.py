@@ -22,9 +22,9 @@ import numpy as np
 import polars as pl
 
 from analysis import Plan, Reading, bootstrap_means, gwet_ac1, icc, krippendorff_alpha, read_tables
-from analysis.coding import Floats
-from analysis.order import order_of
-from analysis.ratings import rating_cells, summarise_ratings
+from analysis.answers.order import order_of
+from analysis.comparisons.ratings import rating_cells, summarise_ratings
+from analysis.statistics.coding import Floats
 from tests.benchmarks.measure import Figure
 
 SCRIPT = Path(__file__).parent / "peers" / "agreement.py"

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from analysis.coding import Floats, Ints
+from analysis.statistics.coding import Floats, Ints
 from analysis.strengths import bootstrap_strengths, bradley_terry
 from tests.benchmarks.measure import Figure
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from scipy import stats
 
-from analysis.coding import Floats
 from analysis.correlations import PairedScores, correlate, correlate_levels, correlate_rows
+from analysis.statistics.coding import Floats
 from tests.benchmarks.measure import Figure
 
 LOOPED = 500  # items that scipy's loop runs over; its cost is the same for each

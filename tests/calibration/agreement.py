@@ -13,7 +13,7 @@ from analysis import cohen_kappa, exact_agreement, fleiss_kappa, gwet_ac1, kripp
 from analysis.agreement.data import reliability_data
 from analysis.agreement.icc import FORMS, every_icc
 from analysis.agreement.result import Agreement
-from analysis.coding import Floats
+from analysis.statistics.coding import Floats
 from tests.calibration.table import Line
 
 MANY = 400_000  # units of the table that stands for the truth

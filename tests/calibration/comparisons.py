@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 
 from analysis import Plan, holm
-from analysis.choices import ChoiceTest
-from analysis.ratings import RatingTest
+from analysis.comparisons.choices import ChoiceTest
+from analysis.comparisons.ratings import RatingTest
 from tests.calibration import draw
 from tests.calibration.draw import Items, People
 from tests.calibration.studies import Test, run_studies

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from scipy.special import expit, ndtr
 
-from analysis.coding import Floats
+from analysis.statistics.coding import Floats
 
 Style = Callable[[np.random.Generator, Floats], Floats]
 SKEWED = (0.4, 0.9)  # a weak no from four in five and a strong yes from one in five: 0.5 on average

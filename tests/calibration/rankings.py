@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.coding import Floats
-from analysis.rank_orders import Ranking, kendall_tau, order_systems
 from analysis.ranking.agreement import agreement_of_rankings
 from analysis.ranking.replicates import UnitSums
+from analysis.statistics.coding import Floats
+from analysis.statistics.rank_orders import Ranking, kendall_tau, order_systems
 from tests.calibration.table import Line
 
 LEVEL = 0.95

@@ -11,11 +11,11 @@ import numpy as np
 from scipy.special import ndtri
 
 from analysis import Plan, alternative_annotator_test, correlate, fit_davidson, williams
-from analysis.coding import Floats
+from analysis.comparisons.equivalence import with_equivalence
+from analysis.comparisons.preferences import PreferenceTest
 from analysis.correlations.coefficients import Method
-from analysis.equivalence import with_equivalence
-from analysis.preferences import PreferenceTest
 from analysis.rating_checks.crossed import crossed_test
+from analysis.statistics.coding import Floats
 from tests.calibration import draw
 from tests.calibration.draw import People
 from tests.calibration.studies import run_studies

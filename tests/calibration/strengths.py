@@ -13,7 +13,7 @@ from itertools import combinations
 
 import numpy as np
 
-from analysis.coding import Floats, Ints
+from analysis.statistics.coding import Floats, Ints
 from analysis.strengths import bradley_terry, fit_bradley_terry
 from tests.calibration.table import Line
 

@@ -8,13 +8,12 @@ from typing import TypeAlias
 import polars as pl
 
 from analysis import Plan, Reading, check_frames
-from analysis.choices import ChoiceTest, choice_cells, compare_choices
-from analysis.corrections import with_verdicts
-from analysis.exclusions import apply_exclusions, find_exclusions
-from analysis.groups import group_order
-from analysis.order import order_of
-from analysis.preferences import Comparisons, PreferenceTest, combine, compare_preferences, direct
-from analysis.ratings import (
+from analysis.answers.exclusions import apply_exclusions, find_exclusions
+from analysis.answers.groups import group_order
+from analysis.answers.order import order_of
+from analysis.comparisons.choices import ChoiceTest, choice_cells, compare_choices
+from analysis.comparisons.preferences import Comparisons, PreferenceTest, combine, compare_preferences, direct
+from analysis.comparisons.ratings import (
     RatingMean,
     RatingTest,
     compare_ratings,
@@ -22,6 +21,7 @@ from analysis.ratings import (
     rating_differences,
     summarise_ratings,
 )
+from analysis.statistics.corrections import with_verdicts
 
 Test: TypeAlias = PreferenceTest | RatingTest | ChoiceTest
 

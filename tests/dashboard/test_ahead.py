@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.annotator_profiles import annotator_profiles
+from analysis.monitoring.annotator_profiles import annotator_profiles
 from spa.commands.workspace import Workspace, open_workspace
 from streamlit_app import findings
 from streamlit_app.ahead import STATE, Ahead, begin, work

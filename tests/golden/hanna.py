@@ -18,8 +18,8 @@ from analysis import (
     pairwise_agreement,
     rating_means,
 )
-from analysis.coding import Floats
 from analysis.correlations import PairedScores, williams_of_sizes
+from analysis.statistics.coding import Floats
 from tests.golden.compare import Figure
 from tests.golden.sottana import LEVELS, iccs, of_levels
 

@@ -10,7 +10,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path as File
 from typing import Any
 
-from analysis.coding import DIGITS
+from analysis.statistics.coding import DIGITS
 from tests.golden.compare import Path
 from tests.golden.sottana import of_printed_ranks
 

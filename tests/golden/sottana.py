@@ -21,9 +21,9 @@ from analysis import (
     rating_means,
     rating_tests,
 )
-from analysis.coding import Floats
 from analysis.correlations import PairedScores
-from analysis.t_tests import welch
+from analysis.statistics.coding import Floats
+from analysis.statistics.t_tests import welch
 from tests.golden.compare import Figure
 
 TASKS = ("summarization", "simplification")

@@ -1,0 +1,1 @@
+"""Answers read, checked, put into groups and in order, and who is excluded."""

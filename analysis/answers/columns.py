@@ -1,0 +1,184 @@
+"""What a tidy table holds: its columns, and the checks of one column's values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import polars as pl
+
+from analysis.statistics.coding import translate
+from analysis.statistics.record import Record
+from spa.errors import shortened
+
+KINDS = ("human", "llm", "simulated")
+OVERALL = "overall"
+MISSING = r"(?i)^(nan|na)$"  # an answer that is none
+NOTHING = ("NaN", "nan", "NA")  # a cell that is empty, as pandas and R write it
+SHOWN = 5  # row numbers that a message names
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """Columns of one kind of table.
+
+    ``cell`` are those whose combination may be answered once, ``shown`` say how the form showed what was asked.
+    """
+
+    required: tuple[str, ...]
+    answer: str
+    cell: tuple[str, ...]
+    shown: tuple[str, ...]
+
+
+COMMON = ("annotator_id", "assignment_id", "variant", "criterion")
+LAYOUTS = {
+    "preferences": Layout(
+        required=("annotator_id", "system_x", "system_y", "preference"),
+        answer="preference",
+        cell=(*COMMON, "sample", "exposure", "system_x", "system_y"),
+        shown=("asked_first", "label_x", "label_y"),
+    ),
+    "ratings": Layout(
+        required=("annotator_id", "item_id", "system", "score"),
+        answer="score",
+        cell=(*COMMON, "elicitation", "item_id", "sample", "system"),
+        shown=("position", "label"),
+    ),
+    "choices": Layout(
+        required=("annotator_id", "item_id", "system_x", "system_y", "winner"),
+        answer="winner",
+        cell=(*COMMON, "item_id", "sample", "sample_x", "sample_y", "system_x", "system_y"),
+        shown=("label_x", "label_y"),
+    ),
+}
+# kept where a table has them, and not made where it has not
+OPTIONAL = ("readout", "form", "mass", "readings_differ", "explanation", "missing_level", "visit")
+METRIC_COLUMNS = ("item_id", "system", "metric", "score")
+ANSWER_COLUMNS = (*COMMON, "annotator_kind", "item_id", "sample", "repeat", "elicitation", "group", "missing_reason")
+ANNOTATOR_COLUMNS = (
+    "annotator_id",
+    "annotator_kind",
+    "group",
+    "submissions",
+    "sessions",
+    "screening_passed",
+    "checks_failed",
+    "checks_total",
+    "seconds",
+)
+IDENTICAL_PAIR_COLUMNS = ("annotator_id", "annotator_kind", "group", "variant", "criterion", "score", "expected")
+EXCLUSION_COLUMNS = ("annotator_id", "assignment_id", "rule", "evidence")
+KNOWN = {
+    **{
+        kind: frozenset((*ANSWER_COLUMNS, *OPTIONAL, *layout.required, *layout.cell, *layout.shown))
+        for kind, layout in LAYOUTS.items()
+    },
+    "metrics": frozenset((*METRIC_COLUMNS, "higher_is_better")),
+    "identical_pairs": frozenset(IDENTICAL_PAIR_COLUMNS),
+    "annotators": frozenset(ANNOTATOR_COLUMNS),
+    "exclusions": frozenset((*EXCLUSION_COLUMNS, "annotator_kind", "group")),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scale(Record):
+    """Bounds that a score must keep, for one criterion or (``None``) for all others."""
+
+    criterion: str | None
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        """Check the bounds."""
+        if not -math.inf < self.low < self.high < math.inf:
+            raise ValueError(f"a scale runs from a number to a larger one, got {self.low!r} to {self.high!r}")
+
+
+class Check:
+    """Collects what is wrong with one table, one line a kind of mistake."""
+
+    def __init__(self, frame: pl.DataFrame, place: str) -> None:
+        self.frame = frame
+        self.place = place
+        self.problems: list[str] = []
+
+    def coded(self, column: str) -> bool:
+        """Whether a column holds categories, whose different values are quicker looked at than its rows."""
+        return isinstance(self.frame.schema[column], pl.Categorical)
+
+    def refuse(self, wrong: pl.Expr | pl.Series, column: str, wanted: str) -> None:
+        """Name the rows in which ``wrong`` holds, what was wanted in the column, and what came."""
+        found = self.frame.filter(wrong).select("row", pl.col(column).alias("came"))
+        if found.height:
+            came = found["came"][0]
+            shown = "nothing" if came is None else shortened(repr(came))
+            self.problems.append(f"{self.place}, {rows_named(found['row'])}: {wanted}, got {shown}")
+
+    def names(self, column: str) -> None:
+        """Require something in every row of a column; "NaN" and "NA" are nothing."""
+        if self.coded(column) and {None, *NOTHING}.isdisjoint(self.frame[column].unique().to_list()):
+            return
+        nothing = pl.col(column).is_null() | pl.col(column).is_in(NOTHING)
+        self.refuse(nothing, column, f"{column} must not be empty")
+
+    def blank(self, columns: Iterable[str]) -> None:
+        """Take "NaN" and "NA" in columns that may be empty as empty."""
+        self.frame = self.frame.with_columns(
+            pl.when(~pl.col(name).is_in(NOTHING)).then(name).alias(name)
+            for name in columns
+            if not self.coded(name) or not set(NOTHING).isdisjoint(self.frame[name].unique().to_list())
+        )
+
+    def number(self, column: str, name: str, wanted: str = "") -> None:
+        """Parse a column of numbers into ``name``; empty, "NaN" and "NA" are missing, infinity is refused."""
+        texts = self.frame[column]
+        value, unread = (
+            translate(texts, work) if self.coded(column) else work(texts) for work in (_read_numbers, _not_read)
+        )
+        if unread.any():
+            self.refuse(unread, column, f"{column} must be a number with a decimal point{wanted}")
+        finite = value.is_finite()
+        if not finite.all():
+            self.refuse(value.is_infinite(), column, f"{column} must be finite")
+            value = value.set(~finite, None)
+        self.frame = self.frame.with_columns(value.alias(name))
+
+    def whole(self, column: str) -> None:
+        """Turn a column into whole numbers of 0 or more; empty stays empty."""
+        text = pl.col(column)
+        plain = text.str.replace(r"\.0+$", "").cast(pl.Int64, strict=False)
+        self.refuse(text.is_not_null() & (plain.is_null() | (plain < 0)), column, f"{column} must be a whole number")
+        self.frame = self.frame.with_columns(plain.alias(column))
+
+    def truth(self, column: str) -> None:
+        """Turn true/false, yes/no or 1/0 into a truth value; empty stays empty (not asked)."""
+        text = pl.col(column).str.to_lowercase()
+        yes, no = text.is_in(["true", "yes", "1", "1.0"]), text.is_in(["false", "no", "0", "0.0"])
+        self.refuse(text.is_not_null() & ~yes & ~no, column, f"{column} must be true, false or empty")
+        self.frame = self.frame.with_columns(pl.when(yes).then(True).when(no).then(False).otherwise(None).alias(column))
+
+
+def _read_numbers(texts: pl.Series) -> pl.Series:
+    return texts.set(texts.str.contains(MISSING), None).cast(pl.Float64, strict=False)
+
+
+def _not_read(texts: pl.Series) -> pl.Series:
+    """Tell which texts are there, no word for a missing answer, and no number."""
+    number = texts.cast(pl.Float64, strict=False)
+    return texts.is_not_null() & ~texts.str.contains(MISSING) & (number.is_null() | number.is_nan())
+
+
+def rows_named(rows: pl.Series) -> str:
+    """Name rows in a message.
+
+    >>> rows_named(pl.Series([2, 5])), rows_named(pl.Series([7]))
+    ('rows 2 and 5', 'row 7')
+    """
+    listed = [str(row) for row in rows.head(SHOWN).to_list()]
+    if len(rows) == 1:
+        return f"row {listed[0]}"
+    if len(rows) > SHOWN:
+        return f"rows {', '.join(listed)} and {len(rows) - SHOWN} more"
+    return f"rows {', '.join(listed[:-1])} and {listed[-1]}"

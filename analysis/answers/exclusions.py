@@ -1,0 +1,216 @@
+"""Whose answers leave the analysis, each with the rule and the evidence."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+import polars as pl
+
+from analysis.answers.consistency import Failure, find_failures
+from analysis.answers.plan import Plan
+from analysis.answers.tables import AnswerTables
+from spa.errors import AnalysisError
+
+CONSISTENCY = "self_consistency"
+VISITS = {  # what the column ``visit`` says, the rule that it falls under, and the evidence
+    "extra": ("extra_answers", "came when the place had been given to somebody else"),
+    "incomplete": ("incomplete_answers", "the visit was not completed"),
+    "failed_checks": ("ended_early", "the visit ended after failed attention checks"),
+    "quota_full": ("ended_early", "the visit ended because the quota group was full"),
+}
+LISTED = 3  # failing comparisons that the evidence spells out
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exclusion:
+    """One annotator (``assignment_id`` is ``None``) or one assignment that leaves, by which rule and why.
+
+    An LLM's assignment leaves for one ``variant`` of asking: "" is the plain one beside others that have
+    a name, ``None`` says that the preferences tell none apart.
+    """
+
+    annotator_id: str
+    assignment_id: str | None
+    group: str
+    rule: str
+    evidence: str
+    variant: str | None = None
+
+
+def find_exclusions(tables: AnswerTables, plan: Plan) -> list[Exclusion]:
+    """Apply the rules of the plan.
+
+    Rules
+    -----
+    ``screening``, ``attention_checks``, ``repeat_submissions``
+        For people (and simulated annotators, who stand for people), from the annotators table. Sessions
+        of a study in several are no repeats.
+    ``extra_answers``, ``incomplete_answers``, ``ended_early``
+        From the column ``visit`` of the answers: the assignment leaves, or the annotator where the table
+        names no assignment.
+    ``self_consistency``
+        For everybody, from preferences asked in both directions (of the first submission where only
+        that is kept). A failing person leaves entirely; of an LLM the failing assignment leaves.
+    any other
+        As the table of exclusions gives it: a decision taken by people, with its evidence.
+
+    Returns
+    -------
+    list of Exclusion
+        One row an annotator (or assignment) and rule.
+    """
+    found = [*_by_annotators_table(tables, plan), *_by_visit(tables, plan), *_as_given(tables)]
+    if tables.preferences is not None and plan.consistency_tau is not None:
+        later = [row for row in found if row.assignment_id is not None]
+        answered = apply_exclusions(tables.preferences, later)
+        failures = find_failures(answered, plan.consistency_tau)
+        found += _by_consistency(failures, _variants_told(tables.preferences))
+    return found
+
+
+def apply_exclusions(table: pl.DataFrame, exclusions: Sequence[Exclusion]) -> pl.DataFrame:
+    """Return the rows of an answer table that no exclusion concerns.
+
+    An LLM's assignment leaves with the variant that failed; where no variants of this LLM are told apart,
+    here or in the preferences, every row that names the assignment leaves.
+    """
+    told = _variants_told(table)
+    keys: dict[tuple[str, ...], set[tuple[str | None, ...]]] = {}
+    for row in exclusions:
+        columns: tuple[str, ...] = ("annotator_id",)
+        if row.assignment_id is not None:
+            columns += ("assignment_id",)
+        if row.rule == CONSISTENCY and row.variant is not None and row.annotator_id in told:
+            columns += ("variant",)
+        keys.setdefault(columns, set()).add(tuple(getattr(row, name) for name in columns))
+    kept = table
+    for columns, wrong in keys.items():
+        gone = pl.DataFrame(list(wrong), dict.fromkeys(columns, pl.String), orient="row")
+        strings = {name: pl.col(name).cast(pl.String) for name in columns}
+        here = [own.fill_null("") if name == "variant" else own for name, own in strings.items()]
+        kept = kept.join(gone, left_on=here, right_on=columns, how="anti", nulls_equal=True, maintain_order="left")
+    return kept
+
+
+def _variants_told(table: pl.DataFrame) -> set[str]:
+    return set(table.filter(pl.col("variant").is_not_null())["annotator_id"].unique().to_list())
+
+
+def _by_annotators_table(tables: AnswerTables, plan: Plan) -> list[Exclusion]:
+    if tables.annotators is None:
+        return []
+    found = []
+    each = [table.select("annotator_id", "group") for table in tables.answers().values()]
+    answered = pl.concat([pairs.unique(maintain_order=True).cast(pl.String) for pairs in each])
+    groups = dict(answered.unique("annotator_id", keep="first", maintain_order=True).iter_rows())
+    for row in tables.annotators.filter(pl.col("annotator_kind") != "llm").iter_rows(named=True):
+        annotator_id = row["annotator_id"]
+        group = groups.get(annotator_id, row["group"])
+        whole = Exclusion(annotator_id=annotator_id, assignment_id=None, group=group, rule="", evidence="")
+        if row.get("screening_passed") is False:
+            found.append(replace(whole, rule="screening", evidence="gave no eligible answer to a screening question"))
+        failed = row.get("checks_failed") or 0
+        if failed > plan.max_failed_checks:
+            of = "" if row.get("checks_total") is None else f" of {row['checks_total']}"
+            evidence = f"failed {failed}{of} attention checks, {plan.max_failed_checks} allowed"
+            found.append(replace(whole, rule="attention_checks", evidence=evidence))
+        submissions, sessions = row.get("submissions") or 0, row.get("sessions") or 1
+        if submissions > sessions:
+            allowed = "one allowed" if sessions == 1 else f"one allowed in each of {sessions} sessions"
+            repeated = replace(whole, rule="repeat_submissions", evidence=f"{submissions} submissions, {allowed}")
+            found += [repeated] if plan.repeat_submissions == "exclude" else _later_assignments(tables, repeated)
+    return found
+
+
+def _by_visit(tables: AnswerTables, plan: Plan) -> list[Exclusion]:
+    """Leave out visits that were late, broken off or ended early, as far as the plan says so."""
+    kept = {
+        rule
+        for rule, choice in (("extra_answers", plan.extra_answers), ("incomplete_answers", plan.incomplete_answers))
+        if choice == "keep"
+    }
+    columns = ("annotator_id", "assignment_id", "group", "visit")
+    seen: dict[tuple[str | None, ...], None] = {}
+    for table in tables.answers().values():
+        if "visit" in table.columns:
+            flagged = table.select(pl.col(columns).cast(pl.String)).filter(pl.col("visit").is_in(list(VISITS)))
+            seen |= dict.fromkeys(flagged.unique(maintain_order=True).iter_rows())
+    return [
+        Exclusion(
+            annotator_id=str(annotator_id),
+            assignment_id=assignment_id,
+            group=str(group),
+            rule=VISITS[str(visit)][0],
+            evidence=VISITS[str(visit)][1],
+        )
+        for annotator_id, assignment_id, group, visit in seen
+        if VISITS[str(visit)][0] not in kept
+    ]
+
+
+def _as_given(tables: AnswerTables) -> list[Exclusion]:
+    """Take over the table of exclusions; rows about annotators without an answer exclude nothing and stay."""
+    if tables.exclusions is None:
+        return []
+    columns = ("annotator_id", "assignment_id", "group", "rule", "evidence")
+    rows = tables.exclusions.select(pl.col(columns).cast(pl.String)).unique(maintain_order=True)
+    return [Exclusion(**{**row, "evidence": row["evidence"] or "no reason was noted"}) for row in rows.to_dicts()]
+
+
+def _later_assignments(tables: AnswerTables, repeated: Exclusion) -> list[Exclusion]:
+    """Exclude all but the assignment that appears first in the tables."""
+    order: dict[str | None, None] = {}
+    for table in tables.answers().values():
+        own = table.filter(pl.col("annotator_id") == repeated.annotator_id)
+        order |= dict.fromkeys(own["assignment_id"].unique(maintain_order=True).to_list())
+    if None in order:
+        raise AnalysisError(
+            f'repeat_submissions = "first": annotator {repeated.annotator_id!r} has answers without assignment_id, '
+            'so the first submission cannot be told; add the column or choose "exclude"'
+        )
+    first, *later = order or [None]
+    evidence = f"{repeated.evidence}; {first} came first"
+    return [replace(repeated, assignment_id=assignment_id, evidence=evidence) for assignment_id in later]
+
+
+def _by_consistency(failures: Sequence[Failure], told: Collection[str]) -> list[Exclusion]:
+    grouped: dict[tuple[str, str | None, str | None], list[Failure]] = {}
+    for failure in failures:
+        llm = failure.annotator_kind == "llm"
+        variant = failure.variant or "" if failure.annotator_id in told else None
+        part = (failure.assignment_id, variant) if llm else (None, None)
+        grouped.setdefault((failure.annotator_id, *part), []).append(failure)
+    return [
+        Exclusion(
+            annotator_id=annotator_id,
+            assignment_id=assignment_id,
+            group=found[0].group,
+            rule=CONSISTENCY,
+            evidence=_evidence([failure.evidence for failure in found]),
+            variant=variant,
+        )
+        for (annotator_id, assignment_id, variant), found in grouped.items()
+    ]
+
+
+def _evidence(lines: Sequence[str]) -> str:
+    more = len(lines) - LISTED
+    return "; ".join(lines[:LISTED]) + (f"; and {more} more" if more > 0 else "")
+
+
+def excluded_counts(exclusions: Sequence[Exclusion], seen: pl.DataFrame) -> tuple[Counter[str], Counter[str]]:
+    """Count, by group, the annotators that leave entirely and the single assignments that leave.
+
+    ``seen`` lists group and annotator_id of all answers: who answered in two groups leaves both.
+    """
+    whole = {row.annotator_id for row in exclusions if row.assignment_id is None and row.variant is None}
+    annotators = {(row.group, row.annotator_id) for row in exclusions if row.assignment_id is None}
+    annotators |= {pair for pair in seen.select("group", "annotator_id").iter_rows() if pair[1] in whole}
+    assignments = {
+        (row.group, row.annotator_id, row.assignment_id, row.variant)
+        for row in exclusions
+        if row.assignment_id is not None
+    }
+    return Counter(key[0] for key in annotators), Counter(key[0] for key in assignments)

@@ -1,0 +1,123 @@
+"""Who is analysed together: people, simulated annotators, and each LLM by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+
+from analysis.answers.columns import SHOWN
+from spa.errors import AnalysisError, shortened
+
+ORDER = ("human", "simulated", "llm")
+
+
+def with_groups(tables: Mapping[str, pl.DataFrame], llms: Sequence[str]) -> dict[str, pl.DataFrame]:
+    """Fill in ``annotator_kind`` and ``group`` of every table that names annotators.
+
+    A kind stands in the table itself, else in another table that names the annotator; else ``llms``
+    names the LLMs and everyone else is human. Groups are "human", "simulated", and an LLM's id, followed by
+    "/variant" where there is one; a ``group`` in the table goes before.
+
+    Raises
+    ------
+    AnalysisError
+        When an LLM named occurs nowhere or is called something else in a table, when an annotator
+        has two kinds, or a group holds two kinds or two readouts.
+    """
+    kinds = _kinds_by_annotator(tables)
+    done = {}
+    for name, table in tables.items():
+        if "annotator_id" not in table.columns:
+            done[name] = table
+            continue
+        strings = table.schema["annotator_id"]
+        annotator, nothing = pl.col("annotator_id"), pl.lit(None, dtype=strings)
+        elsewhere = annotator.replace_strict(kinds, default=None, return_dtype=strings) if kinds else nothing
+        human = pl.lit("human", dtype=strings)
+        guess = pl.when(annotator.is_in(list(llms))).then(pl.lit("llm", dtype=strings)).otherwise(human)
+        given = {column: pl.col(column) for column in table.columns}
+        kind = pl.coalesce(given.get("annotator_kind", nothing), elsewhere, guess if llms else human)
+        table = table.with_columns(kind.alias("annotator_kind"))
+        own = pl.col("annotator_kind")
+        if "llm" in table["annotator_kind"].unique().to_list():
+            llm = pl.concat_str([annotator, given.get("variant", nothing)], separator="/", ignore_nulls=True)
+            own = pl.when(own == "llm").then(llm.cast(strings)).otherwise(own)
+        done[name] = table.with_columns(pl.coalesce(given.get("group", nothing), own).alias("group"))
+    _check(done, llms)
+    return done
+
+
+def _kinds_by_annotator(tables: Mapping[str, pl.DataFrame]) -> dict[str, str]:
+    kinds: dict[str, str] = {}
+    for table in tables.values():
+        if {"annotator_id", "annotator_kind"} <= set(table.columns):
+            told = table.select("annotator_id", "annotator_kind").drop_nulls().unique(maintain_order=True)
+            kinds |= dict(told.iter_rows())
+    return kinds
+
+
+def _check(tables: Mapping[str, pl.DataFrame], llms: Sequence[str]) -> None:
+    seen = pl.concat(
+        [
+            table.select("annotator_id", "annotator_kind", "group").unique(maintain_order=True).cast(pl.String)
+            for table in tables.values()
+            if "group" in table.columns
+        ]
+    ).unique(maintain_order=True)
+    problems = []
+    for llm in llms:
+        kinds = seen.filter(pl.col("annotator_id") == llm)["annotator_kind"].unique().to_list()
+        if not kinds:
+            problems.append(f"--llm {llm}: no table names this annotator")
+        elif kinds != ["llm"]:
+            problems.append(f"--llm {llm}: the tables say annotator_kind {' and '.join(sorted(kinds))}")
+    for column, what in (("annotator_id", "annotator"), ("group", "group")):
+        mixed = seen.group_by(column, maintain_order=True).agg(pl.col("annotator_kind").unique().sort())
+        mixed = mixed.filter(pl.col("annotator_kind").list.len() > 1)
+        problems += [
+            f"{what} {shortened(repr(found[column]))} is {' and '.join(found['annotator_kind'])} at once; "
+            "one kind is wanted"
+            for found in mixed.head(SHOWN).to_dicts()
+        ]
+        if mixed.height > SHOWN:
+            problems.append(f"{mixed.height - SHOWN} more of column {column} have two kinds")
+    problems += _mixed_readouts(tables)
+    if problems:
+        raise AnalysisError(*problems)
+
+
+def _mixed_readouts(tables: Mapping[str, pl.DataFrame]) -> list[str]:
+    """Name the groups whose answers are partly what an LLM said and partly read from its probabilities."""
+    said = [
+        table.select("group", "readout").drop_nulls().unique().cast(pl.String)
+        for table in tables.values()
+        if {"group", "readout"} <= set(table.columns)
+    ]
+    if not said:
+        return []
+    by_group = pl.concat(said).unique().group_by("group").agg(pl.col("readout").sort()).sort("group")
+    mixed = [(group, readouts) for group, readouts in by_group.iter_rows() if len(readouts) > 1]
+    return [
+        f"group {shortened(repr(group))} mixes answers read in several ways (readout {' and '.join(readouts)}); "
+        "analyse them apart: tell them apart in a column variant or group"
+        for group, readouts in mixed[:SHOWN]
+    ]
+
+
+def group_order(tables: Sequence[pl.DataFrame]) -> tuple[tuple[str, str], ...]:
+    """List (group, annotator_kind): people first, then simulated annotators, then LLMs as they first appear."""
+    each = [table.select("group", "annotator_kind").unique(maintain_order=True).cast(pl.String) for table in tables]
+    seen = pl.concat(each).unique(maintain_order=True)
+    pairs = [(group, kind) for group, kind in seen.iter_rows()]
+    return tuple(sorted(pairs, key=lambda pair: ORDER.index(pair[1])))
+
+
+def people_of(groups: Sequence[tuple[str, str]]) -> list[str]:
+    """Return the groups that stand for people: those of kind human, or simulated where there is none.
+
+    >>> people_of([("human", "human"), ("gpt", "llm")])
+    ['human']
+    """
+    by_kind = {kind: [group for group, of in groups if of == kind] for kind in ("human", "simulated")}
+    return by_kind["human"] or by_kind["simulated"]

@@ -1,0 +1,67 @@
+"""What every analysis begins with: answers in groups and in order, all of them and those that the plan keeps."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import polars as pl
+
+from analysis.answers.exclusions import Exclusion, apply_exclusions, find_exclusions
+from analysis.answers.groups import group_order
+from analysis.answers.order import Order, order_of
+from analysis.answers.plan import Plan
+from analysis.answers.study_facts import StudyFacts
+from analysis.answers.tables import AnswerTables
+from spa.errors import AnalysisError
+
+ELICITATION = re.compile(r" \([^()]+\)$")  # "fluency (continuous)": a criterion rated in a second way
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class AnalysisInput:
+    """Checked tables with what every analysis of them needs."""
+
+    tables: AnswerTables
+    study: StudyFacts | None
+    exclusions: list[Exclusion]
+    answers: dict[str, pl.DataFrame]
+    kept: dict[str, pl.DataFrame]
+    orders: dict[str, Order]
+    groups: tuple[tuple[str, str], ...]
+    plan: Plan
+
+
+def prepare_input(tables: AnswerTables, plan: Plan, study: StudyFacts | None = None) -> AnalysisInput:
+    """Put answers into groups and in the order of the study, and leave out what the plan excludes."""
+    answers = tables.answers()
+    groups = group_order([*answers.values()])
+    exclusions = find_exclusions(tables, plan)
+    orders = {name: order_of(table, [group for group, _ in groups], study) for name, table in answers.items()}
+    return AnalysisInput(
+        tables=tables,
+        study=study,
+        exclusions=exclusions,
+        answers=answers,
+        kept={name: apply_exclusions(table, exclusions) for name, table in answers.items()},
+        orders=orders,
+        groups=groups,
+        plan=with_lower(plan, orders),
+    )
+
+
+def with_lower(plan: Plan, orders: Mapping[str, Order]) -> Plan:
+    """Let a criterion that was rated in a second way be lower-is-better too; refuse unknown names."""
+    criteria = {criterion for order in orders.values() for criterion in order.criteria}
+    known = {ELICITATION.sub("", criterion) for criterion in criteria} | criteria
+    unknown = sorted(plan.lower_is_better - known)
+    if unknown:
+        raise AnalysisError(
+            *(
+                f"--lower-is-better {name}: no such criterion (there are: {', '.join(sorted(known))})"
+                for name in unknown
+            )
+        )
+    named = {name for name in criteria if {name, ELICITATION.sub("", name)} & plan.lower_is_better}
+    return replace(plan, lower_is_better=frozenset(named))

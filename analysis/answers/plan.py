@@ -1,0 +1,135 @@
+"""What was fixed before the answers were seen: the analysis plan, and what a report says of the study."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Literal
+
+from analysis.statistics.checks import check_finite, check_level, check_one_of, check_whole
+from analysis.statistics.corrections import Correction, Verdict
+from spa.errors import AnalysisError
+
+SIGNS: dict[str, Verdict] = {">": "x", "<": "y", "~": "indifferent"}
+EXPECTED = re.compile(r"^(?P<x>.*\S)\s+(?P<sign>[<>~])\s+(?P<y>\S.*)$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expectation:
+    """A preference expected before the study: x over y, y over x, or indifference."""
+
+    system_x: str
+    system_y: str
+    expected: Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """How answers are analysed.
+
+    Attributes
+    ----------
+    fwer : float
+        Error rate of each family: the chance of any false finding (``holm``), or the expected share of
+        false findings among all findings (``bh``).
+    confidence : float
+        Level of all intervals.
+    consistency_tau : Decimal or None
+        Largest sum of the two directions of one comparison that is kept; ``None`` for no such exclusion.
+    family : {"criterion", "all"}
+        Tests corrected together: of one source, group and criterion, or of all criteria.
+    correction : {"holm", "bh"}
+        How a family is corrected: Holm, or Benjamini-Hochberg.
+    unit : {"auto", "annotator", "item"}
+        What a paired test generalises over.
+    rating_test : {"auto", "welch"}
+        How two mean ratings are compared: paired wherever an annotator rated both systems on one item, or by
+        Welch's t over the units of each system in any case.
+    max_failed_checks : int
+        Attention checks that a person may fail.
+    repeat_submissions : {"exclude", "first"}
+        Whether a person who submitted twice leaves, or keeps the first submission.
+    extra_answers : {"exclude", "keep"}
+        What becomes of answers that came when the person's place was somebody else's.
+    incomplete_answers : {"exclude", "keep"}
+        What becomes of the finished pages of visits that did not end.
+    regularisation : float or None
+        Wins added to both directions of every pair before Bradley-Terry is fitted.
+    expected : tuple of Expectation
+        Preferences expected before the study.
+    lower_is_better : frozenset of str
+        Criteria on which a low rating is good.
+    epsilon : float
+        Share of outputs that an LLM may fall behind a person in the alternative-annotator test, since it costs less.
+    equivalence_margin : float or None
+        Distance from 0.5 (of a mean preference, or a share of choices) that does not matter, declared before
+        the answers are seen; ``None``: equivalence is not tested.
+    equivalence_margin_ratings : float or None
+        The same for a difference of mean ratings, in points of their scale; one number for all criteria.
+    seed : int
+        Kept with the results; nothing random is drawn yet.
+    """
+
+    fwer: float = 0.05
+    confidence: float = 0.95
+    consistency_tau: Decimal | None = Decimal("1.1")
+    family: Literal["criterion", "all"] = "criterion"
+    unit: Literal["auto", "annotator", "item"] = "auto"
+    rating_test: Literal["auto", "welch"] = "auto"
+    max_failed_checks: int = 0
+    repeat_submissions: Literal["exclude", "first"] = "exclude"
+    extra_answers: Literal["exclude", "keep"] = "exclude"
+    incomplete_answers: Literal["exclude", "keep"] = "exclude"
+    regularisation: float | None = None
+    expected: tuple[Expectation, ...] = ()
+    lower_is_better: frozenset[str] = frozenset()
+    epsilon: float = 0.1
+    equivalence_margin: float | None = None
+    equivalence_margin_ratings: float | None = None
+    seed: int = 0
+    correction: Correction = "holm"
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        for name in ("fwer", "confidence"):
+            check_level(name, getattr(self, name))
+        check_one_of("family", self.family, ("criterion", "all"))
+        check_one_of("unit", self.unit, ("auto", "annotator", "item"))
+        check_one_of("rating_test", self.rating_test, ("auto", "welch"))
+        check_one_of("repeat_submissions", self.repeat_submissions, ("exclude", "first"))
+        check_one_of("extra_answers", self.extra_answers, ("exclude", "keep"))
+        check_one_of("incomplete_answers", self.incomplete_answers, ("exclude", "keep"))
+        check_whole("max_failed_checks", self.max_failed_checks)
+        check_whole("seed", self.seed)
+        if self.regularisation is not None:
+            check_finite("regularisation", self.regularisation, above=0)
+        if not 0 <= self.epsilon < 1:
+            raise ValueError(f"epsilon must lie in [0, 1), got {self.epsilon!r}")
+        if self.correction not in ("holm", "bh"):
+            raise ValueError(f'correction must be "holm" or "bh", got {self.correction!r}')
+        if self.consistency_tau is not None and not 1 <= self.consistency_tau <= 2:
+            raise ValueError(f"consistency_tau must lie in [1, 2], got {self.consistency_tau}")
+        if self.equivalence_margin is not None and not 0 < self.equivalence_margin < 0.5:
+            raise ValueError(f"equivalence_margin must lie between 0 and 0.5, got {self.equivalence_margin!r}")
+        if self.equivalence_margin_ratings is not None:
+            check_finite("equivalence_margin_ratings", self.equivalence_margin_ratings, above=0)
+
+
+def parse_expectations(texts: Iterable[str], place: str = "expected") -> tuple[Expectation, ...]:
+    """Read "x > y" (x is preferred), "x < y" (y is preferred) and "x ~ y" (indifferent).
+
+    >>> parse_expectations(["human ~ gpt-3"])[0].expected
+    'indifferent'
+    """
+    found, problems = [], []
+    for text in texts:
+        match = EXPECTED.match(text.strip())
+        if match is None or match["x"] == match["y"]:
+            problems.append(f'{place}: wanted "x > y", "x < y" or "x ~ y" with two systems and spaces, got {text!r}')
+            continue
+        found.append(Expectation(system_x=match["x"], system_y=match["y"], expected=SIGNS[match["sign"]]))
+    if problems:
+        raise AnalysisError(*problems)
+    return tuple(found)

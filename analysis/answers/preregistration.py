@@ -1,0 +1,130 @@
+"""A plan frozen before the answers: what was fixed, when, and what deviates from it afterwards."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from analysis.answers.plan import Plan
+from spa.errors import AnalysisError
+from spa.responses.store import Store
+
+FACT = "preregistered"  # name of the fact in the store
+NOT_PLANNED = ("seed",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrozenPlan:
+    """What was fixed.
+
+    ``sha256`` is the hash of ``content`` as it was published; ``submissions`` counts the forms that people had handed
+    in by then: 0 is a preregistration, more is a plan written after answers could be seen.
+    """
+
+    frozen_at: float  # seconds since 1970
+    submissions: int
+    content: Mapping[str, Any]
+    sha256: str
+
+
+def planned(plan: Plan, *, fingerprint: str, annotators: int) -> dict[str, Any]:
+    """Return what is frozen: the analysis plan, the study as built, and how many annotators are wanted."""
+    facts = {name: value for name, value in asdict(plan).items() if name not in NOT_PLANNED}
+    return {"annotators": annotators, "fingerprint": fingerprint, "plan": _plain(facts)}
+
+
+def freeze(store: Store, content: Mapping[str, Any], *, now: float) -> FrozenPlan:
+    """Keep a plan in the store for good.
+
+    Raises
+    ------
+    AnalysisError
+        If another plan was frozen before: the first one stands.
+    """
+    earlier = frozen_plan(store)
+    if earlier is not None:
+        if earlier.content == json.loads(_canonical(content)):
+            return earlier
+        raise AnalysisError(
+            f"{store.name}: a plan was frozen before, with the hash {earlier.sha256[:12]}, and stands; "
+            "what deviates from it is listed in the report"
+        )
+    visits = sum(visit.completed for visit in store.visits())
+    frozen = FrozenPlan(frozen_at=now, submissions=visits, content=content, sha256=_hash(content))
+    store.set_meta(FACT, json.dumps(asdict(frozen), sort_keys=True))
+    return frozen
+
+
+def frozen_plan(store: Store) -> FrozenPlan | None:
+    """Return the frozen plan of a store.
+
+    Raises
+    ------
+    AnalysisError
+        If its content no longer has the hash under which it was frozen.
+    """
+    kept = store.meta(FACT)
+    if kept is None:
+        return None
+    frozen = FrozenPlan(**json.loads(kept))
+    if _hash(frozen.content) != frozen.sha256:
+        raise AnalysisError(f"{store.name}: the frozen plan was changed: its hash is no longer {frozen.sha256[:12]}")
+    return frozen
+
+
+def deviations(frozen: FrozenPlan, content: Mapping[str, Any], *, annotators: int) -> list[str]:
+    """Say in plain words how what was done differs from what was frozen.
+
+    Parameters
+    ----------
+    frozen : FrozenPlan
+        What was fixed.
+    content : mapping
+        What :func:`planned` returns for the analysis at hand.
+    annotators : int
+        People who handed in a form.
+
+    Returns
+    -------
+    list of str
+        One line a deviation; empty where the plan was kept.
+    """
+    found = []
+    if frozen.submissions:
+        found.append(f"The plan was frozen when {frozen.submissions} forms had been handed in already.")
+    before, after = frozen.content["plan"], json.loads(_canonical(content))["plan"]
+    for name in sorted({*before, *after}):
+        if before.get(name) != after.get(name):
+            found.append(f"{name}: planned {_shown(before.get(name))}, used {_shown(after.get(name))}.")
+    if frozen.content["fingerprint"] != content["fingerprint"]:
+        found.append("The study was changed: its file, a text, an output or an image is another one than was frozen.")
+    wanted = frozen.content["annotators"]
+    if annotators != wanted:
+        found.append(f"annotators: planned {wanted}, {annotators} handed in a form.")
+    return found
+
+
+def _shown(value: Any) -> str:
+    return "nothing" if value is None or value == [] else json.dumps(value, ensure_ascii=False)
+
+
+def _hash(content: Mapping[str, Any]) -> str:
+    return hashlib.sha256(_canonical(content).encode()).hexdigest()
+
+
+def _canonical(content: Mapping[str, Any]) -> str:
+    return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+
+
+def _plain(value: Any) -> Any:
+    """Turn what a plan holds into JSON: sets in order, decimals and the like as text."""
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, frozenset | set):
+        return sorted(_plain(item) for item in value)
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)

@@ -1,0 +1,226 @@
+"""Files to frames of strings: CSV, Parquet or JSONL, each id as it is written ("001" stays "001")."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from analysis.statistics.coding import translate
+from spa.errors import AnalysisError, ResponseError, shortened
+from spa.responses.table_files import check_table_file, read_csv, read_json_lines
+
+WIDE_COLUMN, WIDE = "score", 65_536  # a column of answers, and how many different ones are kept as categories
+SUFFIXES = (".csv", ".jsonl", ".ndjson", ".parquet")
+LINES_AT_ONCE = 100_000
+ALWAYS_READ, ROWS_A_BYTE = 10_000_000, 1000  # rows that a Parquet file may claim, whatever its size and by its size
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RawTable:
+    """A file's rows as strings.
+
+    ``first_row`` is what a reader calls the first row of answers: 2 under a CSV header, else 1.
+    """
+
+    place: str
+    columns: tuple[str, ...]  # as the file names them
+    frame: pl.DataFrame
+    first_row: int
+    sha256: str | None
+
+
+def read_raw(path: Path, mapping: Mapping[str, str], known: frozenset[str], *, coded: bool = False) -> RawTable:
+    """Read one file as strings, rename columns by ``mapping`` (old -> new) and keep the ``known`` ones.
+
+    Of a Parquet file one column is read at a time, and only those that are known.
+
+    Parameters
+    ----------
+    path : Path
+        A ``.csv``, ``.jsonl``, ``.ndjson`` or ``.parquet`` file.
+    mapping : mapping of str to str
+        Column in the file -> column of the tidy table; names that this file lacks are left alone.
+    known : frozenset of str
+        Columns that the table may have; others are ignored.
+    coded : bool
+        Keep the strings as :func:`tidy_frame` does with ``coded``.
+
+    Raises
+    ------
+    AnalysisError
+        When the file cannot be read, has no rows, one column that holds separators, or a column twice.
+    """
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise AnalysisError(f"{path}: expected a file ending in {', '.join(SUFFIXES)}, found {shortened(repr(suffix))}")
+    try:
+        check_table_file(path)
+        with path.open("rb") as stream:
+            sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
+        source = READERS[suffix](path, known | {old for old, new in mapping.items() if new in known})
+        tidy = _tidy(source, str(path), mapping, known, coded=coded)
+    except ResponseError as error:
+        raise AnalysisError(*error.problems) from error
+    except OSError as error:
+        raise AnalysisError(f"{path}: cannot be read: {error.strerror or error}") from error
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        found = shortened(str(error).strip().partition("\n")[0] or type(error).__name__, 160)
+        raise AnalysisError(f"{path}: cannot be read as {suffix[1:]}: {found}") from error
+    except MemoryError as error:
+        raise AnalysisError(f"{path}: expected a table that fits into memory, found one that does not") from error
+    return RawTable(
+        place=str(path),
+        columns=tuple(source.schema),
+        frame=tidy,
+        first_row=2 if suffix == ".csv" else 1,
+        sha256=sha256,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Source:
+    """Columns that are read when they are asked for."""
+
+    schema: Mapping[str, pl.DataType]
+    height: int
+    column: Callable[[str], pl.Series]
+
+
+def _in_memory(frame: pl.DataFrame) -> _Source:
+    return _Source(schema=frame.schema, height=frame.height, column=frame.get_column)
+
+
+def _csv(path: Path, wanted: frozenset[str]) -> _Source:
+    return _in_memory(read_csv(path))
+
+
+def _parquet(path: Path, wanted: frozenset[str]) -> _Source:
+    height: int = pl.scan_parquet(path, glob=False).select(pl.len()).collect().item()
+    if height > max(ALWAYS_READ, ROWS_A_BYTE * path.stat().st_size):  # reading it would end the process
+        raise AnalysisError(f"{path}: expected as many rows as the file can hold, found a count of {height}")
+
+    def column(name: str) -> pl.Series:
+        read = pl.read_parquet(path, columns=[name], glob=False).to_series()
+        if len(read) != height:
+            raise AnalysisError(f"{path}: expected {height} rows, as the file says, found {len(read)} of {name}")
+        return read
+
+    schema = pl.scan_parquet(path, glob=False).collect_schema()
+    return _Source(schema=schema, height=height, column=column)
+
+
+def _json_lines(path: Path, wanted: frozenset[str]) -> _Source:
+    """Read the wanted keys as texts; row ``n`` is line ``n``, a blank line a row of nulls."""
+    schema: dict[str, pl.DataType] = {}
+    frames: list[pl.DataFrame] = []
+    columns: dict[str, list[str | None]] = {}
+    number = done = 0
+
+    def put_by() -> None:
+        rows = number - done
+        padded = {name: cells + [None] * (rows - len(cells)) for name, cells in columns.items()}
+        frames.append(pl.DataFrame(padded, dict.fromkeys(padded, pl.String)))
+        columns.clear()
+
+    for number, record in read_json_lines(path):
+        for name, value in record.items():
+            if name not in schema:
+                schema[name] = pl.String()
+            if name in wanted:
+                cells = columns.setdefault(name, [])
+                if (absent := number - done - 1 - len(cells)) > 0:
+                    cells.extend([None] * absent)
+                if not (value is None or isinstance(value, str)):
+                    value = _text(value, f"{path}, line {number}: {name}")
+                cells.append(value)
+        if number - done >= LINES_AT_ONCE and columns:
+            put_by()
+            done = number
+    if not number:
+        raise AnalysisError(f"{path}: expected one JSON object a line, found an empty file")
+    put_by()
+    frame = pl.concat(frames, how="diagonal")
+    return _Source(schema=schema, height=frame.height, column=frame.get_column)
+
+
+def _text(value: Any, place: str) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    found = "a list" if isinstance(value, list) else "an object"
+    raise AnalysisError(f"{place}: expected one value, found {found}")
+
+
+READERS: dict[str, Callable[[Path, frozenset[str]], _Source]] = {
+    ".csv": _csv,
+    ".jsonl": _json_lines,
+    ".ndjson": _json_lines,
+    ".parquet": _parquet,
+}
+
+
+def tidy_frame(
+    frame: pl.DataFrame, place: str, mapping: Mapping[str, str], known: frozenset[str], *, coded: bool = False
+) -> pl.DataFrame:
+    """Rename and keep the known columns as strings; refuse a frame without rows.
+
+    With ``coded`` the strings are of polars' categorical type, four bytes a row however long they are; a column of
+    answers that holds too many different ones stays of strings.
+
+    >>> tidy_frame(pl.DataFrame({"rater": ["001"], "x": [1]}), "f", {"rater": "id"}, frozenset({"id"})).to_dicts()
+    [{'id': '001'}]
+    """
+    return _tidy(_in_memory(frame), place, mapping, known, coded=coded)
+
+
+def _tidy(
+    source: _Source, place: str, mapping: Mapping[str, str], known: frozenset[str], *, coded: bool
+) -> pl.DataFrame:
+    names = {name: mapping.get(name, name) for name in source.schema}
+    doubled = sorted(name for name, times in Counter(names.values()).items() if times > 1)
+    if doubled:
+        raise AnalysisError(
+            f"{place}: column {shortened(', '.join(doubled))} stands there twice "
+            f"(columns {shortened(', '.join(names), 200)}); rename or --map one"
+        )
+    kept = {old: new for old, new in names.items() if new in known}
+    for old, new in kept.items():
+        if source.schema[old].is_nested() or isinstance(source.schema[old], pl.Duration):
+            found = "lists or objects" if source.schema[old].is_nested() else "durations"
+            raise AnalysisError(f"{place}: expected one text or number a cell, found {found} in column {new}")
+    if not source.height:
+        raise AnalysisError(f"{place}: a header without rows; at least one answer is wanted")
+    return pl.DataFrame(
+        [
+            (_coded(source.column(old), several=new == WIDE_COLUMN) if coded else _plain(source.column(old))).alias(new)
+            for old, new in kept.items()
+        ]
+    )
+
+
+def _plain(column: pl.Series) -> pl.Series:
+    strings = column.cast(pl.String).str.strip_chars()
+    empty = strings.str.len_bytes() == 0
+    return strings.set(empty, None) if empty.any() else strings
+
+
+def _coded(column: pl.Series, *, several: bool) -> pl.Series:
+    """Return the strings of a column as categories, each different one cast and stripped once."""
+    if not isinstance(column.dtype, pl.Categorical):
+        few = not several or column.n_unique() <= WIDE
+        if not few:
+            return _plain(column)
+        if column.dtype == pl.String or isinstance(column.dtype, pl.Enum):
+            column = column.cast(pl.Categorical)
+        else:
+            seen = column.unique()
+            column = column.replace_strict(seen, seen.cast(pl.String).cast(pl.Categorical), return_dtype=pl.Categorical)
+    seen = column.unique().cast(pl.String)
+    if seen.equals(_plain(seen)):
+        return column
+    return translate(column, lambda strings: _plain(strings).cast(pl.Categorical))

@@ -1,0 +1,85 @@
+"""What a study's store holds, ready to be analysed as planned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import polars as pl
+
+from analysis.answers.plan import Plan
+from analysis.answers.preregistration import deviations, frozen_plan, planned
+from analysis.answers.study_facts import StudyFacts, facts_of, plan_of
+from analysis.answers.tables import ANSWERS, AnswerTables, Reading, check_frames
+from spa.commands.workspace import Workspace
+from spa.errors import AnalysisError
+from spa.responses.export import export_tables
+from spa.responses.tidy_tables import TABLES
+from spa.study.study import Study
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudyAnswers:
+    """Checked tables, the plan, and what a report says of the study (nothing where the tables are all there is)."""
+
+    tables: AnswerTables
+    plan: Plan
+    facts: StudyFacts | None
+
+
+def answers_of(workspace: Workspace) -> StudyAnswers:
+    """Read all answers of a study's store.
+
+    Raises
+    ------
+    AnalysisError
+        If there are no answers yet.
+    """
+    exported = export_tables(workspace.store)
+    frames = {name: getattr(exported, name) for name in TABLES}
+    if all(frames[name].is_empty() for name in ANSWERS):
+        raise AnalysisError(
+            f"{workspace.store.name}: the store holds no answers yet; collect some (spa serve, rate or simulate)"
+        )
+    first = next(workspace.store.assignments(), None)
+    facts = facts_of(
+        workspace.study,
+        form=None if first is None else workspace.form(first.assignment_id),
+        dropped=workspace.outputs.dropped,
+        fingerprint=workspace.store.fingerprint,
+    )
+    plan = plan_of(workspace.study)
+    interview = tuple(_interview(workspace.study, exported.annotators))
+    facts = replace(facts, preregistration=_preregistered(workspace, plan), interview=interview)
+    return StudyAnswers(tables=check_frames(frames, Reading()), plan=plan, facts=facts)
+
+
+def _interview(study: Study, annotators: pl.DataFrame) -> Iterator[dict[str, str]]:
+    """Yield what people said at the end, question by question; questions left empty are left out."""
+    for one in study.interview:
+        column = f"interview:{one.id}"
+        said = annotators.drop_nulls(column) if column in annotators.columns else annotators.clear()
+        for row in said.iter_rows(named=True):
+            yield {
+                "interview_id": one.id,
+                "question": one.question,
+                "group": row["annotator_kind"],
+                "annotator_id": row["annotator_id"],
+                "answer": row[column],
+            }
+
+
+def _preregistered(workspace: Workspace, plan: Plan) -> dict[str, Any] | None:
+    frozen = frozen_plan(workspace.store)
+    if frozen is None:
+        return None
+    wanted = workspace.study.people.annotators
+    content = planned(plan, fingerprint=workspace.store.fingerprint, annotators=wanted)
+    handed_in = sum(visit.completed for visit in workspace.store.visits())
+    return {
+        "frozen_at": frozen.frozen_at,
+        "sha256": frozen.sha256,
+        "submissions": frozen.submissions,
+        "deviations": deviations(frozen, content, annotators=handed_in),
+    }

@@ -1,0 +1,1 @@
+"""The commands report, plan, demo, freeze and heds."""

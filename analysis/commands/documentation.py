@@ -1,0 +1,67 @@
+"""``spa freeze`` and ``spa heds``: what is fixed beforehand, and the datasheet afterwards."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command(epilog="Example: spa freeze my-study/study.toml --out preregistration.json")
+@click.argument("study", type=click.Path(path_type=Path))
+@click.option("--store", metavar="PATH|URL", help="The store. [default: STUDY with the suffix .sqlite]")
+@click.option(
+    "--out", type=click.Path(path_type=Path, dir_okay=False), help="Write what is frozen here, to publish it."
+)
+def freeze(study: Path, store: str | None, out: Path | None) -> None:
+    """Freeze the analysis plan of STUDY before answers are collected.
+
+    The plan, the study as built and the number of annotators are kept in the store with their hash and the time.
+    The report then says what deviates from them. The first frozen plan stands.
+    """
+    import json
+    import time
+    from dataclasses import asdict
+    from datetime import UTC, datetime
+
+    from analysis.answers.preregistration import freeze as keep
+    from analysis.answers.preregistration import planned
+    from analysis.answers.study_facts import plan_of
+    from spa.commands.workspace import open_workspace
+    from spa.files import written_whole
+
+    with open_workspace(study, store) as workspace:
+        annotators = workspace.study.people.annotators
+        content = planned(plan_of(workspace.study), fingerprint=workspace.store.fingerprint, annotators=annotators)
+        frozen = keep(workspace.store, content, now=time.time())
+    when = datetime.fromtimestamp(frozen.frozen_at, UTC)
+    click.echo(f"frozen on {when:%Y-%m-%d %H:%M:%S} UTC, {frozen.submissions} forms handed in by then")
+    click.echo(f"SHA-256 {frozen.sha256}")
+    if out is not None:
+        with written_whole(out) as temporary:
+            temporary.write_text(json.dumps(asdict(frozen), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        click.echo(f"wrote {out}: publish it, or its hash, before collecting")
+
+
+@click.command(epilog="Example: spa heds my-study/study.toml --out datasheet")
+@click.argument("study", type=click.Path(path_type=Path))
+@click.option("--store", metavar="PATH|URL", help="The store. [default: STUDY with the suffix .sqlite]")
+@click.option("--out", required=True, type=click.Path(path_type=Path, file_okay=False), help="Folder of the sheets.")
+def heds(study: Path, store: str | None, out: Path) -> None:
+    """Fill in the human-evaluation datasheet (HEDS 3.0) of STUDY, one form a quality criterion.
+
+    What the study does not say stays open and is listed in heds-open.txt.
+    """
+    from analysis.answers.study_answers import answers_of
+    from analysis.heds import datasheets, write_sheets
+    from analysis.results.analyse import analyse
+    from spa.commands.workspace import open_workspace
+
+    with open_workspace(study, store, read_only=True) as workspace:
+        found = answers_of(workspace)
+        results = analyse(found.tables, found.plan, study=found.facts)
+        sheets = datasheets(workspace, results)
+    for path in write_sheets(sheets, out):
+        click.echo(f"wrote {path}")
+    left = len({field.number for sheet in sheets for field in sheet.left_open})
+    click.echo(f"{left} questions are left open: the study does not say them")

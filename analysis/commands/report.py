@@ -1,0 +1,236 @@
+"""``spa report``: from a study's store, or from tables collected elsewhere, to a report."""
+
+from __future__ import annotations
+
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from spa.commands.numbers import Finite
+
+if TYPE_CHECKING:
+    from analysis.answers.columns import Scale
+    from analysis.answers.plan import Plan
+    from analysis.answers.study_facts import StudyFacts
+    from analysis.answers.tables import AnswerTables
+    from analysis.results.records import Results
+
+TABLES = ("preferences", "ratings", "choices", "metrics", "identical_pairs", "annotators", "exclusions")
+RANKINGS_SHOWN = 24
+PLAN = (
+    "fwer",
+    "confidence",
+    "family",
+    "correction",
+    "unit",
+    "rating_test",
+    "max_failed_checks",
+    "repeat_submissions",
+    "extra_answers",
+    "incomplete_answers",
+    "regularisation",
+    "epsilon",
+    "seed",
+)
+MARGINS = {"equivalence": "equivalence_margin", "equivalence_ratings": "equivalence_margin_ratings"}
+FILE = click.Path(path_type=Path)
+
+
+class Tau(click.ParamType[Decimal]):
+    """A decimal between 1 and 2."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Decimal:
+        """Read the decimal as written: 1.1 is exactly 1.1."""
+        try:
+            tau = Decimal(value)
+        except InvalidOperation:
+            self.fail(f"a number from 1 to 2 is wanted, got {value!r}", param, ctx)
+        if not (tau.is_finite() and 1 <= tau <= 2):
+            self.fail(f"a number from 1 to 2 is wanted, got {value!r}", param, ctx)
+        return tau
+
+
+SHARE = Finite(0, 1, min_open=True, max_open=True)
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  spa report my-study/study.toml --out report
+  spa report --ratings ratings.csv --map rater=annotator_id --llm gpt4 --scale 1:5 --out report
+  spa report --choices choices.csv --equivalence 0.05 --correction bh --out report
+"""
+)
+@click.argument("study", type=click.Path(path_type=Path), required=False)
+@click.option("--store", help="Store of the study: SQLite file or database URL.  [default: beside the study file]")
+@click.option("--preferences", type=FILE, help="Preference probabilities (CSV, Parquet or JSONL).")
+@click.option("--ratings", type=FILE, help="Ratings of single outputs.")
+@click.option("--choices", type=FILE, help="Pairwise choices.")
+@click.option("--metrics", type=FILE, help="Automatic metrics.")
+@click.option("--identical-pairs", type=FILE, help="Ratings of outputs that equal their source.")
+@click.option("--annotators", type=FILE, help="One row an annotator: screening, checks, submissions.")
+@click.option("--exclusions", type=FILE, help="Who leaves by your own decision: annotator_id, rule, evidence.")
+@click.option("--map", "mapping", multiple=True, metavar="OLD=NEW", help="Rename a column; repeatable.")
+@click.option("--llm", "llms", multiple=True, metavar="ID", help="An annotator that is an LLM; repeatable.")
+@click.option("--scale", "scales", multiple=True, metavar="[CRITERION=]LOW:HIGH", help="Check scores; repeatable.")
+@click.option("--lower-is-better", multiple=True, metavar="CRITERION", help="A low rating is good; repeatable.")
+@click.option("--expected", multiple=True, metavar='"X > Y"', help='Expected preference, or "X ~ Y"; repeatable.')
+@click.option("--fwer", type=SHARE, help="Error rate of each family of tests.  [0.05]")
+@click.option("--tau", type=Tau(), help="Largest sum of two directions that is kept.  [1.1]")
+@click.option("--keep-inconsistent", is_flag=True, help="Exclude nobody for self-contradiction.")
+@click.option("--confidence", type=SHARE, help="Of intervals.  [0.95]")
+@click.option("--family", type=click.Choice(["criterion", "all"]), help="Tests corrected together.  [criterion]")
+@click.option(
+    "--correction", type=click.Choice(["holm", "bh"]), help="Holm, or Benjamini-Hochberg (false discoveries).  [holm]"
+)
+@click.option("--unit", type=click.Choice(["auto", "annotator", "item"]), help="What tests generalise over.  [auto]")
+@click.option("--rating-test", type=click.Choice(["auto", "welch"]), help="Paired where it can be, or Welch.  [auto]")
+@click.option("--max-failed-checks", type=click.IntRange(min=0), help="Attention checks one may fail.  [0]")
+@click.option("--repeat-submissions", type=click.Choice(["exclude", "first"]), help="Who submitted twice.  [exclude]")
+@click.option("--extra-answers", type=click.Choice(["exclude", "keep"]), help="Late, the place given on.  [exclude]")
+@click.option("--incomplete-answers", type=click.Choice(["exclude", "keep"]), help="Visits broken off.  [exclude]")
+@click.option("--regularisation", type=Finite(0, min_open=True), help="Wins added to every pair (Bradley-Terry).")
+@click.option(
+    "--epsilon",
+    type=Finite(0, 1, max_open=True),
+    help="Share of outputs an LLM may fall behind a person: 0.2 for experts, 0.15 skilled, 0.1 crowds.  [0.1]",
+)
+@click.option(
+    "--equivalence",
+    type=Finite(0, 0.5, min_open=True, max_open=True),
+    metavar="MARGIN",
+    help="Test whether preferences and choices lie within MARGIN of 0.5.",
+)
+@click.option(
+    "--equivalence-ratings",
+    type=Finite(0, min_open=True),
+    metavar="POINTS",
+    help="Test whether mean ratings differ by less than POINTS.",
+)
+@click.option(
+    "--observed-power",
+    type=SHARE,
+    metavar="LEVEL",
+    help="Add Figure 2 of Ethayarajh & Jurafsky: power at the effects found. It restates p and is no evidence.",
+)
+@click.option("--seed", type=click.IntRange(min=0), help="Kept with the results.  [0]")
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Folder of the report.")
+@click.option("--json", "as_json", is_flag=True, help="Print results.json instead of the ranking table.")
+def report(
+    study: Path | None, store: str | None, out: Path | None, as_json: bool, observed_power: float | None, **options: Any
+) -> None:
+    """Say which system is preferred: tests, strengths, rankings, and who was excluded.
+
+    Give a STUDY whose answers were collected here, or tables collected elsewhere (one row one
+    answer). The plan of a STUDY stands in its [analysis] section; options set it for tables.
+    """
+    from analysis.results.analyse import analyse
+    from analysis.results.files import to_json
+
+    if out is None and not as_json:
+        raise click.UsageError("--out DIR is wanted (or --json, to print the results only)")
+    paths = {name: options.pop(name) for name in TABLES}
+    paths = {name: path for name, path in paths.items() if path is not None}
+    given = {name: value for name, value in options.items() if value is not None and value is not False and value != ()}
+    if study is not None:
+        if paths or given:
+            named = ", ".join(f"--{name.replace('_', '-')}" for name in [*paths, *given])
+            raise click.UsageError(f"{named}: not with a STUDY, whose plan stands in its [analysis] section")
+        tables, plan, facts = _from_study(study, store)
+    else:
+        if not {"preferences", "ratings", "choices"} & set(paths):
+            raise click.UsageError("a STUDY, or at least one of --preferences, --ratings, --choices is wanted")
+        plan, facts = _plan(given), None
+        tables = _from_files(paths, given)
+    results = analyse(tables, plan, study=facts, observed_power=observed_power)
+    if out is not None:
+        from analysis.report.writing import write_results
+
+        write_results(results, out)
+    if as_json:
+        click.echo(to_json(results), nl=False)
+        return
+    assert out is not None
+    _print(results)
+    click.echo(f"report: {out / 'report.html'}")
+
+
+def _from_study(path: Path, store: str | None) -> tuple[AnswerTables, Plan, StudyFacts | None]:
+    from analysis.answers.study_answers import answers_of
+    from spa.commands.workspace import open_workspace
+
+    with open_workspace(path, store, read_only=True) as workspace:
+        found = answers_of(workspace)
+        return found.tables, found.plan, found.facts
+
+
+def _from_files(paths: dict[str, Path], given: dict[str, Any]) -> AnswerTables:
+    from analysis.answers.tables import Reading, read_tables
+
+    mapping = dict(_split(text, "--map", "OLD=NEW") for text in given.get("mapping", ()))
+    scales = tuple(_scale(text) for text in given.get("scales", ()))
+    return read_tables(paths, Reading(mapping=mapping, llms=tuple(given.get("llms", ())), scales=scales))
+
+
+def _plan(given: dict[str, Any]) -> Plan:
+    from analysis.answers.plan import Plan, parse_expectations
+
+    chosen = {name: given[name] for name in PLAN if name in given}
+    chosen |= {field: given[name] for name, field in MARGINS.items() if name in given}
+    if given.get("keep_inconsistent"):
+        if "tau" in given:
+            raise click.UsageError("--tau or --keep-inconsistent, not both")
+        chosen["consistency_tau"] = None
+    elif "tau" in given:
+        chosen["consistency_tau"] = given["tau"]
+    return Plan(
+        expected=parse_expectations(given.get("expected", ()), "--expected"),
+        lower_is_better=frozenset(given.get("lower_is_better", ())),
+        **chosen,
+    )
+
+
+def _split(text: str, option: str, form: str) -> tuple[str, str]:
+    old, sign, new = text.partition("=")
+    if not (old and sign and new):
+        raise click.UsageError(f"{option} {form} is wanted, got {text!r}")
+    return old, new
+
+
+def _scale(text: str) -> Scale:
+    from analysis.answers.columns import Scale
+
+    criterion, sign, bounds = text.rpartition("=")
+    low, colon, high = bounds.partition(":")
+    try:
+        scale = Scale(criterion=criterion if sign else None, low=float(low), high=float(high))
+    except ValueError:
+        scale = None
+    if scale is None or not colon or not scale.low < scale.high or (sign and not criterion):
+        raise click.UsageError(f"--scale LOW:HIGH or CRITERION=LOW:HIGH is wanted, got {text!r}")
+    return scale
+
+
+def _print(results: Results) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table("criterion", "asked by", "group", "order, best first", title="Rankings")
+    rankings = [row for row in results["rankings"] if row["source"] != "ratings_bt"]
+    for row in rankings[:RANKINGS_SHOWN]:
+        order = " > ".join(" = ".join(place) for place in row["order"]) or "none"
+        aside = ", ".join(gone["system"] for gone in row["unranked"])
+        cells = (row["criterion"], row["source"], row["group"], f"{order} (no rank: {aside})" if aside else order)
+        table.add_row(*(Text(cell) for cell in cells))
+    console = Console()
+    console.print(table)
+    more = len(rankings) - RANKINGS_SHOWN
+    if more > 0:
+        console.print(f"{more} more rankings stand in the report.")
+    excluded = len({row["annotator_id"] for row in results["exclusions"]})
+    console.print(f"Annotators with exclusions: {excluded}. Warnings: {len(results['warnings'])}. See the report.")

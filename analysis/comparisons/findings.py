@@ -1,0 +1,131 @@
+"""What was expected and found, and where two sources or groups do not say the same."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from analysis.answers.columns import OVERALL
+from analysis.answers.plan import Expectation
+from analysis.statistics.corrections import Verdict
+from spa.errors import AnalysisError
+
+TURNED: dict[Verdict | None, Verdict | None] = {"x": "y", "y": "x", "indifferent": "indifferent", None: None}
+NOT_COMPARED = "this pair was not compared here"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """The verdict of one test, whatever its source."""
+
+    source: str
+    group: str
+    criterion: str
+    exposure: int | None
+    system_x: str
+    system_y: str
+    verdict: Verdict | None
+    p_adjusted: float | None
+    reason: str | None
+
+    def towards(self, x: str, y: str) -> Finding | None:
+        """Return the finding for the pair (x, y), turned if need be; ``None`` for another pair."""
+        if (self.system_x, self.system_y) == (x, y):
+            return self
+        if (self.system_x, self.system_y) != (y, x):
+            return None
+        return Finding(**{**asdict(self), "system_x": x, "system_y": y, "verdict": TURNED[self.verdict]})
+
+
+def findings_of(source: str, rows: Sequence[Any]) -> list[Finding]:
+    """Take the verdicts out of the tests of one source."""
+    return [
+        Finding(
+            source=source,
+            group=row.group,
+            criterion=row.criterion,
+            exposure=getattr(row, "exposure", None),
+            system_x=row.system_x,
+            system_y=row.system_y,
+            verdict=row.verdict,
+            p_adjusted=row.p_adjusted,
+            reason=row.reason,
+        )
+        for row in rows
+    ]
+
+
+def compare_with_expected(findings: Sequence[Finding], expected: Sequence[Expectation]) -> list[dict[str, Any]]:
+    """Say for each expectation, source and group whether it was recovered.
+
+    An expectation is about the overall preference where a source and group has one, else about
+    every criterion; "x ~ y" is recovered by "indifferent".
+
+    Raises
+    ------
+    AnalysisError
+        When an expectation names a system that no test has.
+    """
+    systems = {name for row in findings for name in (row.system_x, row.system_y)}
+    unknown = [row for row in expected if findings and not {row.system_x, row.system_y} <= systems]
+    if unknown:
+        raise AnalysisError(
+            *(
+                f"expected {row.system_x!r} and {row.system_y!r}: systems compared are {', '.join(sorted(systems))}"
+                for row in unknown
+            )
+        )
+    found = []
+    for source, group in dict.fromkeys((row.source, row.group) for row in findings):
+        own = [row for row in findings if (row.source, row.group) == (source, group)]
+        own = [row for row in own if row.criterion == OVERALL] or own
+        for expectation in expected:
+            x, y = expectation.system_x, expectation.system_y
+            turned = [row for row in (row.towards(x, y) for row in own) if row is not None]
+            found += [_compared(source, group, expectation, row) for row in turned or (None,)]
+    return found
+
+
+def _compared(source: str, group: str, expectation: Expectation, row: Finding | None) -> dict[str, Any]:
+    return {
+        "source": source,
+        "group": group,
+        "criterion": row.criterion if row else None,
+        "exposure": row.exposure if row else None,
+        "system_x": expectation.system_x,
+        "system_y": expectation.system_y,
+        "expected": expectation.expected,
+        "found": row.verdict if row else None,
+        "recovered": row is not None and row.verdict == expectation.expected,
+        "reason": row.reason if row else NOT_COMPARED,
+    }
+
+
+def find_disagreements(findings: Sequence[Finding]) -> list[dict[str, Any]]:
+    """List the pairs on which two sources or groups come to different verdicts on the same criterion."""
+    pairs: dict[tuple[str, frozenset[str]], list[Finding]] = {}
+    for row in findings:
+        if row.verdict is not None:
+            pairs.setdefault((row.criterion, frozenset((row.system_x, row.system_y))), []).append(row)
+    found = []
+    for (criterion, _), rows in pairs.items():
+        x, y = rows[0].system_x, rows[0].system_y
+        turned = [row for row in (row.towards(x, y) for row in rows) if row is not None]
+        verdicts: dict[tuple[str, str], set[Verdict | None]] = {}
+        for row in turned:
+            verdicts.setdefault((row.source, row.group), set()).add(row.verdict)
+        if len({frozenset(said) for said in verdicts.values()}) < 2:
+            continue
+        said = [
+            {
+                "source": row.source,
+                "group": row.group,
+                "exposure": row.exposure,
+                "verdict": row.verdict,
+                "p_adjusted": row.p_adjusted,
+            }
+            for row in turned
+        ]
+        found.append({"criterion": criterion, "system_x": x, "system_y": y, "verdicts": said})
+    return found

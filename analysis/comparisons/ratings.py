@@ -1,0 +1,312 @@
+"""Ratings of single outputs: means by system, and differences between systems on the same output's item."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from analysis.answers.order import Order
+from analysis.answers.plan import Plan
+from analysis.answers.tables import answered_rows
+from analysis.answers.units import ENOUGH_ANNOTATORS, ITEM_NOTE, UnitRule, UnitSums
+from analysis.comparisons.score_totals import total_scores
+from analysis.statistics.cell_sums import CellSums
+from analysis.statistics.coding import Floats, Ints, code, fold, scale_of, snap
+from analysis.statistics.corrections import Verdict
+from analysis.statistics.differences import Differences
+from analysis.statistics.record import Record
+from analysis.statistics.t_tests import NO_VARIATION, ONE_UNIT, TTest, one_sample, t_bound, welch
+from analysis.strengths.rows import Judgements
+
+PAIRED, WELCH = "paired t", "Welch t"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RatingMean(Record):
+    """Mean rating of one system; the interval is clustered by ``unit``."""
+
+    group: str
+    criterion: str
+    system: str
+    n: int
+    mean: float
+    sd: float | None
+    sd_population: float
+    ci_low: float | None
+    ci_high: float | None
+    unit: str
+    n_units: int
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RatingTest:
+    """Mean rating of x minus that of y, tested against 0."""
+
+    group: str
+    criterion: str
+    system_x: str
+    system_y: str
+    unit: str
+    unit_note: str | None
+    n: int
+    mean_difference: float
+    ci_low: float | None
+    ci_high: float | None
+    test: str
+    t: float | None
+    df: float | None
+    p_value: float | None
+    p_adjusted: float | None = None
+    n_tests: int | None = None
+    stars: str = ""
+    verdict: Verdict | None = None
+    p_equivalence: float | None = None
+    p_equivalence_adjusted: float | None = None
+    equivalent: bool | None = None
+    lopsided: bool = False
+    reason: str | None = None
+
+    @property
+    def effect(self) -> float:
+        """Mean rating of x minus that of y, raw."""
+        return self.mean_difference
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RatingCells:
+    """Ratings of one group and criterion, one value a cell (repeats averaged).
+
+    ``block`` numbers what was rated side by side: one annotator's (assignment's, variant's) item.
+    """
+
+    group: str
+    criterion: str
+    llm: bool
+    systems: tuple[str, ...]
+    system: Ints
+    annotator: Ints
+    assignment: Ints
+    item: Ints
+    block: Ints
+    value: Floats
+    scale: float
+
+    def column(self, unit: str) -> Ints:
+        """Return the ids of a unit."""
+        return {"annotator": self.annotator, "assignment": self.assignment, "item": self.item}[unit]
+
+
+def rating_cells(table: pl.DataFrame, order: Order) -> Iterator[RatingCells]:
+    """Yield the answered cells of each group and criterion, in the order of the results."""
+    table = answered_rows(table)
+    if table.is_empty():
+        return
+    group, criterion = code(table["group"], order.groups).of, code(table["criterion"], order.criteria).of
+    system, annotator = code(table["system"], order.systems).of, code(table["annotator_id"]).of
+    assignment = fold(annotator, code(table["assignment_id"]).of).of
+    item, variant, sample = (code(table[name]).of for name in ("item_id", "variant", "sample"))
+    llm = (table["annotator_kind"] == "llm").to_numpy()
+    value = table["value"].to_numpy()
+    cells = fold(group, criterion, assignment, variant, item, system, sample)
+    averaged, first = cells.mean(value), cells.first
+    part = fold(group[first], criterion[first])
+    block = fold(part.of, assignment[first], variant[first], item[first]).of
+    ends = np.cumsum(np.bincount(part.of))
+    for number, end in enumerate(ends.tolist()):
+        rows = slice(ends[number - 1] if number else 0, end)  # folds are sorted by their columns
+        own = first[rows]
+        yield RatingCells(
+            group=order.groups[group[own[0]]],
+            criterion=order.criteria[criterion[own[0]]],
+            llm=bool(llm[own[0]]),
+            systems=order.systems,
+            system=system[own],
+            annotator=annotator[own],
+            assignment=assignment[own],
+            item=item[own],
+            block=block[rows],
+            value=averaged[rows],
+            scale=scale_of(averaged[rows]),
+        )
+
+
+def summarise_ratings(cells: RatingCells, plan: Plan) -> list[RatingMean]:
+    """Average the ratings of each system over its cells.
+
+    The interval is mean ± t(G - 1) · SE with SE² = G / (G - 1) · Σ_g (Σ_(i in g) (y_i - mean))² / n²
+    over the G units, which is the plain standard error where every unit has one cell.
+
+    References
+    ----------
+    Liang, K.-Y. and Zeger, S. L. (1986). Longitudinal data analysis using generalized linear models.
+    Biometrika, 73(1), 13-22.
+    """
+    n_systems = len(cells.systems)
+    columns = {unit: cells.column(unit) for unit in ("annotator", "assignment", "item")}
+    totals = total_scores(cells.system, cells.value, columns, n_systems, cells.scale)
+    rule = UnitRule(wanted=plan.unit, llm=cells.llm)
+    rows = []
+    for number in np.flatnonzero(totals.count).tolist():
+        unit = rule.choose(int(totals.annotators[number]))
+        n, squares = int(totals.count[number]), float(totals.squares[number])
+        sums = totals.sums(number, unit)
+        half, reason = half_width(sums, n, squares, plan.confidence)
+        centre = float(totals.mean[number])
+        rows.append(
+            RatingMean(
+                group=cells.group,
+                criterion=cells.criterion,
+                system=cells.systems[number],
+                n=n,
+                mean=centre,
+                sd=float(np.sqrt(squares / (n - 1))) if n > 1 else None,
+                sd_population=float(np.sqrt(squares / n)),
+                ci_low=None if half is None else centre - half,
+                ci_high=None if half is None else centre + half,
+                unit=unit,
+                n_units=len(sums),
+                reason=reason,
+            )
+        )
+    return rows
+
+
+def half_width(sums: Floats, n: int, squares: float, confidence: float) -> tuple[float | None, str | None]:
+    """Return half of the clustered interval of :func:`summarise_ratings`, or why there is none."""
+    clusters = len(sums)
+    if clusters < 2:
+        return None, ONE_UNIT
+    if squares == 0:
+        return None, NO_VARIATION
+    se = float(np.sqrt(clusters / (clusters - 1) * np.sum(sums**2))) / n
+    return t_bound(clusters - 1, confidence) * se, None
+
+
+def rating_differences(cells: RatingCells) -> Differences:
+    """Pair the ratings that one annotator gave to two systems on one item (samples of a system averaged)."""
+    outputs = fold(cells.block, cells.system)
+    alone = outputs.first is outputs.of  # sorted by block and system, and each cell is an output as it stands
+    first: Any = slice(None) if alone else outputs.first
+    value = cells.value if alone else outputs.mean(cells.value)
+    return Differences(
+        block=cells.block[first],
+        system=cells.system[first],
+        score=value,
+        annotators=cells.annotator[first],
+        assignments=cells.assignment[first],
+        items=cells.item[first],
+        scale=cells.scale,
+    )
+
+
+def compare_ratings(cells: RatingCells, differences: Differences, plan: Plan) -> list[RatingTest]:
+    """Test for every pair of systems whether their mean ratings differ.
+
+    x minus y is averaged within the unit over what was rated side by side, and a one-sample t over
+    units is taken (``test`` "paired t"). Where nobody rated both systems on one item, or where the plan
+    says so, Welch's t compares the units of the two systems (``test`` "Welch t").
+    """
+    k = len(cells.systems)
+    rule = UnitRule(wanted=plan.unit, llm=cells.llm)
+    chosen = [rule.choose(count) for count in _annotators_of_both(cells).ravel().tolist()]
+    width = 1 + max(int(cells.column(unit).max()) for unit in set(chosen))
+    sums = UnitSums(chosen, width=width, scale=cells.scale)
+    for part in differences.parts():
+        sums.add(
+            part.x * k + part.y,
+            part.value,
+            {unit: getattr(part, unit) for unit in set(chosen)},
+        )
+    paired = sums.averages()
+    present = np.flatnonzero(np.bincount(cells.system, minlength=k)).tolist()
+    rows = []
+    for place, x in enumerate(present):
+        for y in present[place + 1 :]:
+            units = paired[x * k + y]
+            if units is None or plan.rating_test == "welch":
+                rows.append(_unpaired(cells, x, y, chosen[x * k + y], plan))
+                continue
+            result = one_sample(units.values, against=0.0, confidence=plan.confidence)
+            rows.append(_row(cells, x, y, units.unit, PAIRED, result))
+    return rows
+
+
+def _annotators_of_both(cells: RatingCells) -> Ints:
+    """Count the annotators who rated both systems, for every two systems."""
+    rated = np.zeros((int(cells.annotator.max()) + 1, len(cells.systems)), dtype=np.int64)
+    rated[cells.annotator, cells.system] = 1
+    both: Ints = rated.T @ rated
+    return both
+
+
+def _unpaired(cells: RatingCells, x: int, y: int, unit: str, plan: Plan) -> RatingTest:
+    column = cells.column(unit)
+    sides = []
+    for system in (x, y):
+        own = cells.system == system
+        sides.append(snap(fold(column[own]).mean(cells.value[own]), scale=cells.scale, digits=13))
+    return _row(cells, x, y, unit, WELCH, welch(sides[0], sides[1], confidence=plan.confidence))
+
+
+def _row(cells: RatingCells, x: int, y: int, unit: str, test: str, result: TTest) -> RatingTest:
+    return RatingTest(
+        group=cells.group,
+        criterion=cells.criterion,
+        system_x=cells.systems[x],
+        system_y=cells.systems[y],
+        unit=unit,
+        unit_note=ITEM_NOTE if unit == "item" else None,
+        mean_difference=result.mean,
+        test=test,
+        **result.columns(),
+    )
+
+
+def rating_judgements(cells: RatingCells, differences: Differences) -> Judgements:
+    """Return each pair of ratings as one comparison: the higher of one annotator's two ratings of one item wins.
+
+    Equal ratings are half for each. Raw: for a lower-is-better criterion the ranks turn, not the wins.
+    """
+    return Judgements(
+        x=differences.x,
+        y=differences.y,
+        won=(np.sign(differences.value) + 1) / 2,
+        unit="assignment" if cells.llm else "annotator",
+        of_unit=differences.assignment if cells.llm else differences.annotator,
+        item=differences.item,
+    )
+
+
+def counted_judgements(cells: RatingCells, differences: Differences, plan: Plan) -> Judgements:
+    """Return :func:`rating_judgements` with equal rows of one cluster folded into one that carries their number.
+
+    The fit and its interval are the same. O(differences) time; memory by clusters times pairs, not by rows.
+    """
+    unit = "assignment" if cells.llm else "annotator"
+    if plan.unit != "item":
+        counted = _count_outcomes(cells, differences, unit)
+        judged = Judgements(**counted, unit=unit, item=None)
+        if plan.unit == "annotator" or judged.n_units >= ENOUGH_ANNOTATORS:
+            return judged
+    counted = _count_outcomes(cells, differences, "item")
+    return Judgements(**{**counted, "of_unit": np.zeros_like(counted["x"])}, unit=unit, item=counted["of_unit"])
+
+
+def _count_outcomes(cells: RatingCells, differences: Differences, cluster: str) -> dict[str, Any]:
+    """Count how often x wins, ties and loses against y, by cluster."""
+    k = len(cells.systems)
+    counts = CellSums((int(cells.column(cluster).max()) + 1) * k * k * 3)
+    for part in differences.parts():
+        key = (getattr(part, cluster) * k + part.x) * k + part.y
+        key *= 3
+        key += np.sign(part.value).astype(np.int64) + 1
+        counts.add(key)
+    key, times, _ = counts.found()
+    pair, won = np.divmod(key, 3)
+    of, pair = np.divmod(pair, k * k)
+    return {"x": pair // k, "y": pair % k, "won": won / 2, "of_unit": of, "weights": times}

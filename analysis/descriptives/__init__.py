@@ -1,0 +1,1 @@
+"""What the answers look like without a test: counts, shares, breakdowns, explanations."""

@@ -1,0 +1,76 @@
+"""How often each answer was given to questions with a few named answers: shares of errors, of agreement."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from analysis.answers.order import Order
+from analysis.answers.study_facts import StudyFacts
+
+Row = dict[str, Any]
+
+
+def category_shares(ratings: pl.DataFrame | None, order: Order | None, study: StudyFacts | None) -> list[Row]:
+    """Count the answers to category questions, by group, criterion, system and answer.
+
+    Parameters
+    ----------
+    ratings : DataFrame or None
+        Checked ratings after exclusions; only rows of the elicitation "category" count.
+    order : Order or None
+        Order of groups, criteria and systems.
+    study : StudyFacts or None
+        Knows the words of the answers; those that nobody gave are then listed with a share of 0.
+
+    Returns
+    -------
+    list of dict
+        ``share`` is ``n`` of ``n_answers``; answers in the order of the study, else from the highest score on.
+    """
+    if ratings is None or order is None:
+        return []
+    asked = ratings.filter((pl.col("elicitation") == "category") & pl.col("value").is_not_null())
+    counted = asked.group_by("group", "criterion", "system", "value").agg(n=pl.len())
+    found: dict[tuple[str, str, str], dict[float, int]] = {}
+    for group, criterion, system, value, n in counted.with_columns(pl.col(pl.Categorical).cast(pl.String)).iter_rows():
+        found.setdefault((group, criterion, system), {})[value] = n
+    words = options_of(study)
+    rows = []
+    for group in order.groups:
+        for criterion in order.criteria:
+            for system in order.systems:
+                scores = found.get((group, criterion, system))
+                if scores is not None:
+                    rows += _rows({"group": group, "criterion": criterion, "system": system}, scores, words)
+    return rows
+
+
+def options_of(study: StudyFacts | None) -> dict[str, list[tuple[float, str]]]:
+    """Return the answers of each criterion that has some: (score, words)."""
+    criteria = () if study is None else study.criteria
+    return {
+        one["id"]: [(option["score"], option["text"]) for option in one["options"]]
+        for one in criteria
+        if one.get("options")
+    }
+
+
+def _rows(place: Row, scores: dict[float, int], words: dict[str, list[tuple[float, str]]]) -> list[Row]:
+    known: dict[float, list[str]] = {}
+    for score, text in words.get(place["criterion"], []):
+        known.setdefault(score, []).append(text)
+    every = [*known, *sorted(set(scores) - set(known), reverse=True)]
+    total = sum(scores.values())
+    return [
+        {
+            **place,
+            "score": score,
+            "answer": " / ".join(known[score]) if score in known else None,
+            "n": scores.get(score, 0),
+            "n_answers": total,
+            "share": scores.get(score, 0) / total,
+        }
+        for score in every
+    ]

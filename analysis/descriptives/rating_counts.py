@@ -1,0 +1,61 @@
+"""How often each score was given: the ratings as they are spread, not only their mean."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from analysis.answers.order import Order
+
+MOST_SCORES = 11  # different scores that a group gave; more of them are a continuous scale and are not listed
+PLACE = ("group", "criterion", "system")
+
+Row = dict[str, Any]
+
+
+def rating_counts(ratings: pl.DataFrame | None, order: Order | None) -> list[Row]:
+    """Count the usable ratings of every group, criterion, system and score.
+
+    Parameters
+    ----------
+    ratings : DataFrame or None
+        Checked ratings, as a rule after exclusions; category questions are left to
+        :func:`analysis.descriptives.category_shares.category_shares`.
+    order : Order or None
+        Order of groups, criteria and systems.
+
+    Returns
+    -------
+    list of dict
+        ``share`` is ``n`` of ``n_ratings``, all of that group, criterion and system; scores ascend. Where a group
+        gave more than eleven different scores to a criterion it is left out.
+    """
+    if ratings is None or order is None:
+        return []
+    usable = ratings.filter(
+        pl.col("value").is_not_null() & pl.col("elicitation").cast(pl.String).ne_missing("category")
+    )
+    rows = usable.select(pl.col(PLACE).cast(pl.String), score=pl.col("value"))
+    counted = rows.group_by(*PLACE, "score").agg(n=pl.len())
+    scores = counted.group_by("group", "criterion").agg(scores=pl.col("score").n_unique())
+    few = set(scores.filter(pl.col("scores") <= MOST_SCORES).select("group", "criterion").iter_rows())
+    found: dict[tuple[str, ...], list[tuple[float, int]]] = {}
+    for *place, score, n in counted.sort("score").iter_rows():
+        found.setdefault(tuple(place), []).append((score, n))
+    places = (
+        (group, criterion, system)
+        for group in order.groups
+        for criterion in order.criteria
+        if (group, criterion) in few
+        for system in order.systems
+    )
+    return [row for place in places if place in found for row in _rows(place, found[place])]
+
+
+def _rows(place: tuple[str, ...], scores: list[tuple[float, int]]) -> list[Row]:
+    total = sum(n for _, n in scores)
+    return [
+        {**dict(zip(PLACE, place, strict=True)), "score": score, "n": n, "n_ratings": total, "share": n / total}
+        for score, n in scores
+    ]

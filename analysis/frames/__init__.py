@@ -1,0 +1,1 @@
+"""Every quantity from a frame in memory, as the report computes it."""

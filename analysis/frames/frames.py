@@ -1,0 +1,321 @@
+"""One function a quantity, on tidy frames in memory: checked as files are, computed as the report does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, TypedDict, TypeVar, Unpack
+
+from analysis.agreement.judged_rows import agreement_of_judgements
+from analysis.agreement.rows import agreement_of_ratings
+from analysis.answers.columns import Scale
+from analysis.answers.conversion import Frame, polars_of
+from analysis.answers.exclusions import Exclusion
+from analysis.answers.input import AnalysisInput, prepare_input
+from analysis.answers.plan import Plan
+from analysis.answers.tables import Reading, check_frames
+from analysis.comparisons.choices import ChoiceTest
+from analysis.comparisons.preferences import DirectionSummary, PreferenceTest
+from analysis.comparisons.ratings import RatingMean, RatingTest
+from analysis.correlations.rows import CorrelationRow, correlate_groups
+from analysis.preference_checks.rows import PreferenceChecks, preference_checks
+from analysis.ranking.sources import RankingSources, rank_systems
+from analysis.results.comparison_tests import analyse_choices, analyse_preferences, analyse_ratings
+from analysis.statistics.rank_orders import Ranking
+from spa.errors import AnalysisError
+
+Bounds = tuple[float, float]
+ANSWER_OF = {"preference": "preferences", "score": "ratings", "winner": "choices"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SystemStrength:
+    """Bradley-Terry strength of one system, as a row of ``bradley_terry`` in the results."""
+
+    source: str
+    group: str
+    criterion: str
+    system: str
+    strength: float | None
+    ci_low: float | None
+    ci_high: float | None
+    interval: str | None
+    n_clusters: int | None
+    rank: int | None
+    rank_low: int | None
+    rank_high: int | None
+    regularisation: float | None
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgreementRow:
+    """One coefficient of agreement of a group and criterion, as a row of ``agreement`` in the results."""
+
+    source: str
+    group: str
+    criterion: str
+    measure: str
+    value: float | None
+    ci_low: float | None
+    ci_high: float | None
+    n_items: int
+    n_annotators: int
+    interval: str | None
+    estimator: str | None
+    fits_scale: bool | None
+    reason: str | None
+
+
+class Options(TypedDict, total=False):
+    """How frames are read and analysed; every function of this module takes these by name.
+
+    Attributes
+    ----------
+    mapping : mapping of str to str
+        Columns of other names: yours -> that of the tidy table.
+    llms : sequence of str
+        Annotators that are LLMs, where no column ``annotator_kind`` says so.
+    scale : (low, high), or mapping of criterion to (low, high)
+        Bounds that a score must keep.
+    annotators : frame
+        The annotators table, for exclusions by screening, attention checks and repeat submissions.
+    plan : Plan
+        Error rate, exclusions, families, unit; :class:`analysis.Plan` by default.
+    """
+
+    mapping: Mapping[str, str]
+    llms: Sequence[str]
+    scale: Bounds | Mapping[str, Bounds]
+    annotators: Frame
+    plan: Plan
+
+
+def preference_tests(frame: Frame, **options: Unpack[Options]) -> list[PreferenceTest]:
+    """Test for every group, criterion, exposure and pair whether the mean preference is 0.5.
+
+    Parameters
+    ----------
+    frame : polars or pandas frame
+        Preferences: ``annotator_id``, ``system_x``, ``system_y``, ``preference`` in [0, 1], and what
+        else docs/tables.md names.
+    **options
+        ``mapping``, ``llms``, ``annotators``, ``plan`` (:class:`Options`).
+
+    Returns
+    -------
+    list of PreferenceTest
+        Corrected family by family, as in ``results.json``, after the plan's exclusions.
+
+    Raises
+    ------
+    AnalysisError
+        With every mistake of the frame, one line each.
+
+    >>> answers = {"annotator_id": ["a", "b", "c"], "system_x": ["new"] * 3, "system_y": ["old"] * 3}
+    >>> [test] = preference_tests(answers | {"preference": [0.7, 0.6, 0.8]})
+    >>> test.n, round(test.mean, 3), round(test.p_value, 4), test.verdict
+    (3, 0.7, 0.0742, 'indifferent')
+    """
+    checked = ready({"preferences": frame}, options)
+    return list(analyse_preferences(checked, RankingSources(plan=checked.plan))[0])
+
+
+def preference_directions(frame: Frame, **options: Unpack[Options]) -> list[DirectionSummary]:
+    """Describe each direction of a pair as it was asked; see :func:`preference_tests` for the arguments."""
+    checked = ready({"preferences": frame}, options)
+    return list(analyse_preferences(checked, RankingSources(plan=checked.plan))[1])
+
+
+def check_preferences(frame: Frame, **options: Unpack[Options]) -> PreferenceChecks:
+    """Check certainty by exposure, other bounds on contradictions and triples; arguments of :func:`preference_tests`.
+
+    >>> rows = [("a", "x", "y", 0.7), ("a", "y", "z", 0.6), ("a", "x", "z", 0.4), ("b", "x", "y", 0.6)]
+    >>> names = ("annotator_id", "system_x", "system_y", "preference")
+    >>> together, triple = check_preferences(dict(zip(names, zip(*rows), strict=True))).coherence
+    >>> together.n, together.share_weak
+    (1, 1.0)
+    """
+    checked = ready({"preferences": frame}, options)
+    return preference_checks(checked.answers, checked.orders, checked.exclusions, checked.plan)
+
+
+def rating_means(frame: Frame, **options: Unpack[Options]) -> list[RatingMean]:
+    """Average the ratings of each system, with an interval clustered by the unit.
+
+    Parameters
+    ----------
+    frame : polars or pandas frame
+        Ratings: ``annotator_id``, ``item_id``, ``system``, ``score``, and what else docs/tables.md names.
+    **options
+        ``scale``, ``mapping``, ``llms``, ``annotators``, ``plan`` (:class:`Options`).
+
+    >>> answers = {"annotator_id": ["a", "b"], "item_id": [1, 1], "system": ["new", "new"], "score": [4, 5]}
+    >>> [row.mean for row in rating_means(answers, scale=(1, 5))]
+    [4.5]
+    """
+    checked = ready({"ratings": frame}, options)
+    return list(analyse_ratings(checked, RankingSources(plan=checked.plan))[0])
+
+
+def rating_tests(frame: Frame, **options: Unpack[Options]) -> list[RatingTest]:
+    """Test for every group, criterion and pair whether the mean ratings differ (paired t; Welch where nothing pairs).
+
+    Arguments are those of :func:`rating_means`.
+
+    >>> answers = {"annotator_id": ["a"] * 6, "item_id": [1, 1, 2, 2, 3, 3], "system": ["new", "old"] * 3}
+    >>> [test] = rating_tests(answers | {"score": [5, 3, 4, 3, 5, 1]}, scale=(1, 5))
+    >>> test.unit, test.n, round(test.mean_difference, 3), round(test.t, 3)
+    ('item', 3, 2.333, 2.646)
+    """
+    checked = ready({"ratings": frame}, options)
+    return list(analyse_ratings(checked, RankingSources(plan=checked.plan))[1])
+
+
+def choice_tests(frame: Frame, **options: Unpack[Options]) -> list[ChoiceTest]:
+    """Test for every group, criterion and pair whether x is chosen as often as y.
+
+    Parameters
+    ----------
+    frame : polars or pandas frame
+        Choices: ``annotator_id``, ``item_id``, ``system_x``, ``system_y``, ``winner`` (x, y, tie), and
+        what else docs/tables.md names.
+    **options
+        ``mapping``, ``llms``, ``annotators``, ``plan`` (:class:`Options`).
+
+    >>> answers = {"annotator_id": ["a"] * 3, "item_id": [1, 2, 3], "system_x": ["new"] * 3, "system_y": ["old"] * 3}
+    >>> [test] = choice_tests(answers | {"winner": ["x", "x", "tie"]})
+    >>> test.wins_x, test.ties, round(test.win_rate, 3)
+    (2, 1, 0.833)
+    """
+    checked = ready({"choices": frame}, options)
+    return list(analyse_choices(checked, RankingSources(plan=checked.plan)))
+
+
+def agreement_measures(frame: Frame, **options: Unpack[Options]) -> list[AgreementRow]:
+    """Measure by every coefficient that fits how far the annotators of each group and criterion agree.
+
+    For one coefficient of ratings see :func:`krippendorff_alpha`, :func:`icc` and the others of
+    :mod:`analysis.agreement`, which take frames too. Arguments are those of :func:`system_strengths`.
+    """
+    kind = kind_of(frame, options)
+    checked = ready({kind: frame}, options)
+    if kind == "ratings":
+        rows = agreement_of_ratings(checked.kept["ratings"], checked.orders["ratings"], checked.plan)[0]
+    else:
+        rows = agreement_of_judgements(checked.kept, checked.orders, checked.plan)
+    return [_record(AgreementRow, row) for row in rows]
+
+
+def system_strengths(frame: Frame, **options: Unpack[Options]) -> list[SystemStrength]:
+    """Estimate Bradley-Terry strengths for every group and criterion, with intervals and rank intervals.
+
+    Parameters
+    ----------
+    frame : polars or pandas frame
+        Preferences, choices, or ratings (compared two by two): told by ``preference``, ``winner`` or ``score``.
+    **options
+        ``scale``, ``mapping``, ``llms``, ``annotators``, ``plan`` (:class:`Options`).
+    """
+    return [_record(SystemStrength, row) for row in _ranked(frame, options)[0]]
+
+
+def rankings(frame: Frame, **options: Unpack[Options]) -> list[Ranking]:
+    """Order the systems of every group and criterion, best first; arguments as for :func:`system_strengths`.
+
+    Ratings give two rankings: by means (``ratings``) and by comparisons two by two (``ratings_bt``).
+
+    >>> answers = {"annotator_id": ["a"] * 4, "item_id": [1, 1, 2, 2], "system": ["new", "old"] * 2}
+    >>> rankings(answers | {"score": [5, 3, 2, 3]})[0].order
+    (('new',), ('old',))
+    """
+    return _ranked(frame, options)[1]
+
+
+def rating_correlations(
+    ratings: Frame, metrics: Frame | None = None, **options: Unpack[Options]
+) -> list[CorrelationRow]:
+    """Correlate LLMs, other groups and automatic metrics with people, on four levels.
+
+    Parameters
+    ----------
+    ratings : polars or pandas frame
+        As for :func:`rating_means`.
+    metrics : polars or pandas frame, optional
+        ``item_id``, ``system``, ``metric``, ``score``.
+    **options
+        ``scale``, ``mapping``, ``llms``, ``annotators``, ``plan`` (:class:`Options`).
+    """
+    checked = ready({"ratings": ratings, **({} if metrics is None else {"metrics": metrics})}, options)
+    found = correlate_groups(
+        checked.kept["ratings"], checked.tables.metrics, checked.groups, checked.orders["ratings"], checked.plan
+    )
+    return list(found[0])
+
+
+def excluded(frame: Frame, **options: Unpack[Options]) -> list[Exclusion]:
+    """Say who leaves the analysis by the plan's rules, and on what evidence; arguments as for :func:`rankings`."""
+    return ready({kind_of(frame, options): frame}, options).exclusions
+
+
+def ready(frames: Mapping[str, Frame], options: Options) -> AnalysisInput:
+    """Check frames and apply the plan's exclusions."""
+    named = {**frames, **({"annotators": options["annotators"]} if "annotators" in options else {})}
+    given = {kind: polars_of(frame, place=f"{kind} table") for kind, frame in named.items()}
+    empty = [kind for kind, frame in given.items() if frame.is_empty()]
+    if empty:
+        raise AnalysisError(*(f"{kind} table: no rows; at least one is wanted" for kind in empty))
+    return prepare_input(check_frames(given, _reading(options)), options.get("plan", Plan()))
+
+
+def _reading(options: Options) -> Reading:
+    unknown = sorted(set(options) - Options.__optional_keys__)
+    if unknown:
+        wanted = ", ".join(sorted(Options.__optional_keys__))
+        raise TypeError(f"unknown option {', '.join(unknown)} (there are: {wanted})")
+    llms = options.get("llms", ())
+    if isinstance(llms, str):
+        raise TypeError(f"llms: a list of annotators is wanted, got the text {llms!r}")
+    scale = options.get("scale")
+    named: dict[str | None, Bounds] = {}
+    if isinstance(scale, Mapping):
+        named.update(scale)
+    elif scale is not None:
+        named[None] = scale
+    scales = tuple(Scale(criterion=name, low=low, high=high) for name, (low, high) in named.items())
+    return Reading(mapping=options.get("mapping", {}), llms=tuple(llms), scales=scales)
+
+
+def kind_of(frame: Frame, options: Options) -> str:
+    """Tell by the column of the answers which table a frame is."""
+    mapping = options.get("mapping", {})
+    columns = [mapping.get(name, name) for name in polars_of(frame).columns]
+    kinds = [kind for answer, kind in ANSWER_OF.items() if answer in columns]
+    if len(kinds) != 1:
+        raise AnalysisError(
+            f"one of the columns {', '.join(ANSWER_OF)} is wanted, to tell what was answered "
+            f"(there are: {', '.join(columns)})"
+        )
+    return kinds[0]
+
+
+def _ranked(frame: Frame, options: Options) -> tuple[list[dict[str, Any]], list[Ranking]]:
+    kind = kind_of(frame, options)
+    checked = ready({kind: frame}, options)
+    sources = RankingSources(plan=checked.plan)
+    means: list[RatingMean] = []
+    tests: list[RatingTest] = []
+    if kind == "preferences":
+        analyse_preferences(checked, sources)
+    elif kind == "choices":
+        analyse_choices(checked, sources)
+    else:
+        means, tests = analyse_ratings(checked, sources)
+    return sources.rows, rank_systems(sources, means, tests)
+
+
+Record = TypeVar("Record", SystemStrength, AgreementRow)
+
+
+def _record(kind: type[Record], row: Mapping[str, Any]) -> Record:
+    return kind(**{field.name: row[field.name] for field in fields(kind)})

@@ -1,0 +1,116 @@
+"""Bradley-Terry from arrays or from a tidy frame, by one name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Unpack
+
+import numpy as np
+
+from analysis.answers.conversion import is_frame
+from analysis.answers.input import AnalysisInput
+from analysis.comparisons.choices import choice_cells, choice_judgements
+from analysis.comparisons.preferences import Comparisons, combine, direct, preference_judgements
+from analysis.comparisons.ratings import rating_cells, rating_differences, rating_judgements
+from analysis.frames.frames import Options, kind_of, ready
+from analysis.strengths.estimate import BradleyTerry
+from analysis.strengths.estimate import bradley_terry as from_arrays
+from analysis.strengths.rows import Judgements
+from spa.errors import AnalysisError
+
+
+def bradley_terry(
+    system_x: Any,
+    system_y: Any = None,
+    won: Any = None,
+    *,
+    systems: Sequence[str] | None = None,
+    clusters: Mapping[str, Any] | None = None,
+    weights: Any = None,
+    regularisation: float | None = None,
+    confidence: float = 0.95,
+    rng: np.random.Generator | None = None,
+    **options: Unpack[Options],
+) -> BradleyTerry:
+    """Estimate Bradley-Terry strengths from arrays or from a tidy frame.
+
+    Parameters
+    ----------
+    system_x : sequence, or frame
+        A frame of preferences, choices or ratings of one group and criterion, as for
+        :func:`analysis.system_strengths`, which does all groups and criteria at once; ``clusters`` are then
+        those of the report, and exclusions are made as planned. Otherwise ids, shape (n,).
+    system_y, won : sequence, shape (n,)
+        With arrays only; see :func:`analysis.strengths.bradley_terry`, also for what else is said by name.
+    **options
+        With a frame only: ``scale``, ``mapping``, ``llms``, ``annotators``, ``plan``.
+
+    Raises
+    ------
+    AnalysisError
+        A frame with mistakes, with several groups or criteria, or without answers.
+    ValueError
+        Arrays that cannot be counted.
+
+    >>> answers = {"annotator_id": ["a", "b", "c"], "system_x": ["new"] * 3, "system_y": ["old"] * 3}
+    >>> bradley_terry(answers | {"preference": [0.7, 0.6, 0.8]}).strength.round(4).tolist()
+    [0.4236, -0.4236]
+    """
+    if not is_frame(system_x):
+        if system_y is None or won is None:
+            raise TypeError("a frame is wanted, or three arrays: system_x, system_y and won")
+        if options:
+            raise TypeError(f"{', '.join(options)}: only where a frame is given")
+        return from_arrays(
+            system_x,
+            system_y,
+            won,
+            systems=systems,
+            clusters=clusters,
+            weights=weights,
+            regularisation=regularisation,
+            confidence=confidence,
+            rng=rng,
+        )
+    if any(given is not None for given in (system_y, won, clusters, weights)):
+        raise TypeError("system_y, won, clusters and weights go with arrays, not with a frame")
+    kind = kind_of(system_x, options)
+    checked = ready({kind: system_x}, options)
+    parts = list(_JUDGED[kind](checked))
+    if len(parts) != 1:
+        named = "; ".join(f"{group}, {criterion}" for group, criterion, _ in parts) or "none"
+        raise AnalysisError(
+            f"{kind} table: answers of one group and criterion are wanted, there are: {named}; "
+            "filter the frame, or take system_strengths for all at once"
+        )
+    judged, order = parts[0][2], checked.orders[kind].systems
+    return from_arrays(
+        np.array(order, dtype=object)[judged.x],
+        np.array(order, dtype=object)[judged.y],
+        judged.won,
+        systems=systems or order,
+        clusters=judged.clusters(checked.plan.unit),
+        regularisation=checked.plan.regularisation if regularisation is None else regularisation,
+        confidence=confidence,
+        rng=rng,
+    )
+
+
+def _of_preferences(checked: AnalysisInput) -> Iterator[tuple[str, str, Judgements]]:
+    table = checked.kept["preferences"]
+    tests, systems = Comparisons(checked.answers["preferences"], checked.orders["preferences"]), checked.orders
+    llms = set(table.filter(table["annotator_kind"] == "llm")["group"].to_list())
+    yield from preference_judgements(combine(direct(table, tests)), tests, systems["preferences"].systems, llms)
+
+
+def _of_ratings(checked: AnalysisInput) -> Iterator[tuple[str, str, Judgements]]:
+    for cells in rating_cells(checked.kept["ratings"], checked.orders["ratings"]):
+        yield cells.group, cells.criterion, rating_judgements(cells, rating_differences(cells))
+
+
+def _of_choices(checked: AnalysisInput) -> Iterator[tuple[str, str, Judgements]]:
+    for cells in choice_cells(checked.kept["choices"], checked.orders["choices"]):
+        yield cells.group, cells.criterion, choice_judgements(cells)
+
+
+_JUDGED = {"preferences": _of_preferences, "ratings": _of_ratings, "choices": _of_choices}

@@ -1,0 +1,1 @@
+"""What a reviewer watches while answers come in: alarms, annotators' profiles, single items."""

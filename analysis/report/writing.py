@@ -1,0 +1,75 @@
+"""Results to a folder: everything is written aside first, so that a failure leaves nothing half written."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from analysis.results.files import to_json
+from analysis.results.records import Results
+from spa.errors import AnalysisError
+
+RESULTS = "results.json"
+PARTS = ("figures/*.svg", "tables/*.csv", "tables/*.tex")  # what a report may hold in one run and not in the next
+
+
+def write_results(results: Results, folder: Path) -> list[Path]:
+    """Write ``results.json`` and the report into a folder, in place of an earlier report.
+
+    Parameters
+    ----------
+    results : Results
+        What :func:`analysis.analyse` returned.
+    folder : Path
+        Made where it does not exist. Figures and tables of an earlier report that this one lacks are
+        removed; other files beside a report are left alone.
+
+    Returns
+    -------
+    list of Path
+        The files written.
+
+    Raises
+    ------
+    AnalysisError
+        When the folder cannot be written, or holds files and no earlier report.
+    """
+    from analysis.report import write_report
+
+    try:
+        _refuse_other_folders(folder)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as aside:
+            (Path(aside) / RESULTS).write_text(to_json(results), encoding="utf-8")
+            write_report(results, Path(aside))
+            written = list(_move(Path(aside), folder))
+        for pattern in PARTS:
+            for stale in set(folder.glob(pattern)) - set(written):
+                stale.unlink()
+        return written
+    except OSError as error:
+        raise AnalysisError(
+            f"{folder}: the report cannot be written: {error.strerror or error}; choose another --out"
+        ) from error
+
+
+def _refuse_other_folders(folder: Path) -> None:
+    if not folder.is_dir() or (folder / RESULTS).is_file():
+        return
+    found = sorted(path.name for path in folder.iterdir())
+    if found:
+        raise AnalysisError(
+            f"{folder}: wanted a new or empty folder or one with an earlier report ({RESULTS}), found {found[0]!r}; "
+            "choose another --out"
+        )
+
+
+def _move(source: Path, target: Path) -> Iterator[Path]:
+    for path in sorted(source.rglob("*")):
+        place = target / path.relative_to(source)
+        if path.is_file():
+            place.parent.mkdir(parents=True, exist_ok=True)
+            os.replace(path, place)
+            yield place

@@ -1,0 +1,1 @@
+"""From answers and a plan to results.json."""

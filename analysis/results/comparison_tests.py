@@ -1,0 +1,167 @@
+"""The tests of preferences, ratings and choices, and what they leave for rankings and other tests to work on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import polars as pl
+
+from analysis.answers.input import AnalysisInput
+from analysis.answers.plan import Plan
+from analysis.comparisons.choices import ChoiceTest, choice_cells, choice_judgements, compare_choices
+from analysis.comparisons.equivalence import Row as TestRow
+from analysis.comparisons.equivalence import with_equivalence
+from analysis.comparisons.findings import Finding, findings_of
+from analysis.comparisons.preferences import (
+    Comparisons,
+    DirectionSummary,
+    PreferenceTest,
+    combine,
+    compare_preferences,
+    direct,
+    preference_judgements,
+    summarise_directions,
+)
+from analysis.comparisons.ratings import (
+    RatingMean,
+    RatingTest,
+    compare_ratings,
+    counted_judgements,
+    rating_cells,
+    rating_differences,
+    summarise_ratings,
+)
+from analysis.preference_checks.effect_sizes import with_effect_sizes
+from analysis.ranking.replicates import unit_names
+from analysis.ranking.sources import RankingSources
+from analysis.rating_checks.rows import OtherTests
+from analysis.statistics.corrections import OUTSIDE_FAMILY, with_verdicts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ComparisonResults:
+    """What the tests of the three kinds of answers gave, empty where there are no answers of a kind."""
+
+    preferences: list[PreferenceTest]
+    directions: list[DirectionSummary]
+    means: list[RatingMean]
+    ratings: list[RatingTest]
+    choices: list[ChoiceTest]
+    sources: RankingSources
+    otherwise: OtherTests
+    findings: list[Finding]
+
+
+def compare_systems(ready: AnalysisInput) -> ComparisonResults:
+    """Test preferences, choices and ratings, as far as there are any."""
+    sources, otherwise = RankingSources(plan=ready.plan), OtherTests(plan=ready.plan)
+    preferences, directions = analyse_preferences(ready, sources)
+    choices = analyse_choices(ready, sources, otherwise)
+    means, ratings = analyse_ratings(ready, sources, otherwise)
+    return ComparisonResults(
+        preferences=preferences,
+        directions=directions,
+        means=means,
+        ratings=ratings,
+        choices=choices,
+        sources=sources,
+        otherwise=otherwise,
+        findings=[
+            *findings_of("preferences", preferences),
+            *findings_of("ratings", ratings),
+            *findings_of("choices", choices),
+        ],
+    )
+
+
+def analyse_preferences(
+    ready: AnalysisInput, sources: RankingSources
+) -> tuple[list[PreferenceTest], list[DirectionSummary]]:
+    """Return tests and directions of the preferences, empty where there are none; fill ``sources``."""
+    if "preferences" not in ready.answers:
+        return [], []
+    order, plan = ready.orders["preferences"], ready.plan
+    comparisons = Comparisons(ready.answers["preferences"], order)
+    everybody, directed = (direct(frames["preferences"], comparisons) for frames in (ready.answers, ready.kept))
+    units = combine(directed)
+    rows = compare_preferences(units, comparisons, confidence=plan.confidence)
+    llms = set(ready.answers["preferences"].filter(pl.col("annotator_kind") == "llm")["group"].to_list())
+    names = {kind: directed.names for kind in ("annotator", "assignment")}
+    for group, criterion, judged in preference_judgements(units, comparisons, order.systems, llms):
+        sources.add_comparisons("preferences", group, criterion, judged, order.systems, names)
+    return (
+        _with_equivalence(
+            with_verdicts(
+                with_effect_sizes(rows, confidence=plan.confidence),
+                fwer=plan.fwer,
+                family=plan.family,
+                correction=plan.correction,
+            ),
+            plan.equivalence_margin,
+            plan,
+        ),
+        summarise_directions(everybody, directed, comparisons, confidence=plan.confidence),
+    )
+
+
+def analyse_ratings(
+    ready: AnalysisInput,
+    sources: RankingSources,
+    otherwise: OtherTests | None = None,
+) -> tuple[list[RatingMean], list[RatingTest]]:
+    """Return means and tests of the ratings, empty where there are none; fill ``sources`` and ``otherwise``."""
+    if "ratings" not in ready.kept:
+        return [], []
+    order, plan, names = ready.orders["ratings"], ready.plan, unit_names(ready.kept["ratings"])
+    means: list[RatingMean] = []
+    tests: list[RatingTest] = []
+    for cells in rating_cells(ready.kept["ratings"], order):
+        differences = rating_differences(cells)
+        means += summarise_ratings(cells, plan)
+        own = compare_ratings(cells, differences, plan)
+        tests += own
+        if otherwise is not None:
+            otherwise.add_ratings(cells, differences, own)
+        judged = counted_judgements(cells, differences, plan)
+        sources.add_comparisons("ratings_bt", cells.group, cells.criterion, judged, order.systems, names)
+        sources.add_ratings(cells, names)
+    compared = {frozenset(pair) for pair in ready.study.pairs} if ready.study else set()
+    if compared:  # a study that only rates compares every two systems
+        tests = [
+            test if frozenset((test.system_x, test.system_y)) in compared else replace(test, reason=OUTSIDE_FAMILY)
+            for test in tests
+        ]
+    tests = with_verdicts(
+        tests,
+        fwer=plan.fwer,
+        family=plan.family,
+        lower_is_better=plan.lower_is_better,
+        correction=plan.correction,
+    )
+    return means, _with_equivalence(tests, plan.equivalence_margin_ratings, plan)
+
+
+def analyse_choices(
+    ready: AnalysisInput,
+    sources: RankingSources,
+    otherwise: OtherTests | None = None,
+) -> list[ChoiceTest]:
+    """Return tests of the choices, empty where there are none; fill ``sources`` and ``otherwise``."""
+    if "choices" not in ready.kept:
+        return []
+    order, plan, names = ready.orders["choices"], ready.plan, unit_names(ready.kept["choices"])
+    tests: list[ChoiceTest] = []
+    for cells in choice_cells(ready.kept["choices"], order):
+        own = compare_choices(cells, plan)
+        tests += own
+        if otherwise is not None:
+            otherwise.add_choices(cells, own)
+        judged = choice_judgements(cells)
+        sources.add_comparisons("choices", cells.group, cells.criterion, judged, order.systems, names)
+    tests = with_verdicts(tests, fwer=plan.fwer, family=plan.family, correction=plan.correction)
+    return _with_equivalence(tests, plan.equivalence_margin, plan)
+
+
+def _with_equivalence(tests: Sequence[TestRow], margin: float | None, plan: Plan) -> list[TestRow]:
+    return with_equivalence(tests, margin=margin, fwer=plan.fwer, confidence=plan.confidence, family=plan.family)

@@ -1,0 +1,154 @@
+"""Warnings of a results.json: what a reader must keep in mind, in plain words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from analysis.answers.plan import Plan
+from analysis.answers.units import ENOUGH_ANNOTATORS
+from analysis.results.small_designs import about_coverage
+
+FEW_EXPOSURES = 4
+LARGE_SHARE = 1 / 3
+SMALL_CLUSTERS = 6
+
+
+def warn(results: Mapping[str, Any], plan: Plan) -> list[str]:
+    """Say what a reader must keep in mind, from the finished results."""
+    return [
+        *_about_groups(results),
+        *_about_tests(results, plan),
+        *_about_strengths(results),
+        *about_coverage(results),
+        *_about_study(results),
+    ]
+
+
+def _about_groups(results: Mapping[str, Any]) -> list[str]:
+    lines = []
+    for row in results["groups"]:
+        group, annotators, kept = row["group"], row["annotators"], row["annotators"] - row["excluded_annotators"]
+        if row["annotator_kind"] == "llm":
+            lines.append(
+                f"{group}: p-values of an LLM hold for further forms (or items) that it answers, not for people."
+            )
+            gone, share = row["excluded_assignments"], row["excluded_assignments"] / max(row["assignments"], 1)
+            if gone:
+                lines.append(
+                    f"{group}: {gone} of {row['assignments']} assignments ({100 * share:.0f} %) failed "
+                    "self-consistency and were left out."
+                )
+            if not kept:
+                lines.append(
+                    f"{group}: left out entirely (its answers name no assignment and failed self-consistency)."
+                )
+            continue
+        if row["annotator_kind"] == "simulated":
+            lines.append(f"{group}: these answers were made by a program; they say nothing about people.")
+        if 0 < kept < ENOUGH_ANNOTATORS:
+            lines.append(
+                f"{group}: only {kept} annotator{'s' if kept != 1 else ''}; what these few prefer need not be what "
+                "people prefer."
+            )
+        if kept <= 0:
+            lines.append(f"{group}: nobody is left after exclusions.")
+        elif row["excluded_annotators"] / annotators > LARGE_SHARE:
+            lines.append(
+                f"{group}: {row['excluded_annotators']} of {annotators} annotators were excluded; the rest may not "
+                "stand for all."
+            )
+    return lines
+
+
+def _about_tests(results: Mapping[str, Any], plan: Plan) -> list[str]:
+    lines = []
+    sources = {
+        "preferences": results["preferences"],
+        "ratings": results["ratings"]["pairs"],
+        "choices": results["choices"]["pairs"],
+    }
+    for source, rows in sources.items():
+        lines += _untested(source, rows)
+    asymmetric = [row for row in results["preference_directions"] if row["p_symmetry"] is not None]
+    asymmetric = [row for row in asymmetric if row["p_symmetry"] < plan.fwer]
+    for group in dict.fromkeys(row["group"] for row in asymmetric):
+        pairs = {
+            (row["criterion"], row["exposure"], *sorted((row["system_x"], row["system_y"])))
+            for row in asymmetric
+            if row["group"] == group
+        }
+        lines.append(
+            f"{group}: on {len(pairs)} comparison{'s' if len(pairs) != 1 else ''} the two directions do not add up to "
+            "100 % on average (symmetry test, uncorrected); see each direction by itself."
+        )
+    welch = sorted({row["group"] for row in results["ratings"]["pairs"] if row["test"] == "Welch t"})
+    lines += [
+        f"{group}: some systems were never rated by one annotator on one item; their ratings were tested as unpaired "
+        "(Welch's t)."
+        for group in welch
+        if plan.rating_test == "auto"
+    ]
+    for name, rows in (("preferences", sources["preferences"]), ("choices", sources["choices"])):
+        few = sorted({row["group"] for row in rows if 1 < row["n"] < SMALL_CLUSTERS})
+        lines += [
+            f"{group}: some tests of {name} rest on fewer than {SMALL_CLUSTERS} values; read them with care."
+            for group in few
+        ]
+    return lines
+
+
+def _untested(source: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    counted: dict[tuple[str, str], int] = {}
+    for row in rows:
+        if row["p_value"] is None:
+            key = (row["group"], row["reason"])
+            counted[key] = counted.get(key, 0) + 1
+    return [
+        f"{group}: {n} test{'s' if n != 1 else ''} of {source} could not be run and took no part in the correction "
+        f"({reason})."
+        for (group, reason), n in counted.items()
+    ]
+
+
+def _about_strengths(results: Mapping[str, Any]) -> list[str]:
+    counted: dict[tuple[str, str, str, str], list[str]] = {}
+    few: dict[tuple[str, str, str, int], list[str]] = {}
+    for row in results["bradley_terry"]:
+        if row["strength"] is None:
+            key = (row["source"], row["group"], row["criterion"], row["reason"])
+            counted.setdefault(key, []).append(row["system"])
+        elif row["n_clusters"] is not None and row["n_clusters"] < SMALL_CLUSTERS:
+            made = few.setdefault((row["source"], row["group"], row["interval"], row["n_clusters"]), [])
+            if row["criterion"] not in made:
+                made.append(row["criterion"])
+    return [
+        *(
+            f"{group}, {criterion}: no Bradley-Terry strength ({source}) for {', '.join(systems)}: {reason}."
+            for (source, group, criterion, reason), systems in counted.items()
+        ),
+        *(
+            f"{group}, {', '.join(criteria)}: intervals of strengths ({source}) are {interval} and there are only "
+            f"{n}; they may be far too narrow."
+            for (source, group, interval, n), criteria in few.items()
+        ),
+    ]
+
+
+def _about_study(results: Mapping[str, Any]) -> list[str]:
+    lines = []
+    missing = sum(row["n"] for row in results["missing"])
+    if missing:
+        lines.append(f"{missing} answer{'s are' if missing != 1 else ' is'} missing; nothing was filled in for them.")
+    exposures = sorted({row["exposure"] for row in results["preferences"] if row["exposure"] is not None})
+    if len(exposures) == 1 and exposures[0] < FEW_EXPOSURES:
+        lines.append(
+            f"Annotators read {exposures[0]} output{'s' if exposures[0] != 1 else ''} of each system before judging; "
+            f"the SPA paper advises at least {FEW_EXPOSURES}."
+        )
+    dropped = len((results["study"] or {}).get("dropped_items", ()))
+    if dropped:
+        lines.append(
+            f"{dropped} item{'s' if dropped != 1 else ''} left the study before the draw, by its conditions on items."
+        )
+    return lines

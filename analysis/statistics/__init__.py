@@ -1,0 +1,1 @@
+"""Pure functions of arrays: t-tests, corrections, effect sizes, bootstrap, orders."""

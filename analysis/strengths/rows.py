@@ -1,0 +1,207 @@
+"""Rows of ``bradley_terry`` in the results: which systems, what answers hang together by, which ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from analysis.answers.plan import Plan
+from analysis.answers.units import ENOUGH_ANNOTATORS
+from analysis.statistics.coding import Floats, Ints, scale_of, snap
+from analysis.statistics.rank_orders import STRENGTH_TIE, order_systems, ranks
+from analysis.strengths.counting import compact
+from analysis.strengths.estimate import BradleyTerry, bradley_terry
+
+SETTLED = 11  # digits of the largest strength or bound that do not depend on the order of the rows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Judgements:
+    """Comparisons of one source, group and criterion: x won the share ``won`` of y.
+
+    ``of_unit`` numbers the annotator (of an LLM: the assignment) as ``unit`` says; ``item`` is
+    ``None`` where a comparison is about no item. ``weights``, where given, says how often each row occurred.
+    """
+
+    x: Ints
+    y: Ints
+    won: Floats
+    unit: str
+    of_unit: Ints
+    item: Ints | None
+    weights: Floats | None = None
+
+    @property
+    def n_units(self) -> int:
+        """Number of units that occur."""
+        return compact(self.of_unit)[0]
+
+    def clusters(self, wanted: str) -> dict[str, Ints]:
+        """Choose what the interval is clustered by.
+
+        The unit where there are at least 10 of it, else the item; the unit as well where there is no
+        item, and what the plan fixes goes before.
+        """
+        enough = wanted == "annotator" or (wanted == "auto" and self.n_units >= ENOUGH_ANNOTATORS)
+        if enough or self.item is None:
+            return {self.unit: self.of_unit}
+        return {"item": self.item}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class StrengthTable:
+    """The fit of one source, group and criterion, and its rows of ``bradley_terry``.
+
+    ``compared`` numbers, among ``all_systems``, the systems that were compared at all: those of ``found``.
+    """
+
+    source: str
+    group: str
+    criterion: str
+    all_systems: tuple[str, ...]
+    compared: Ints
+    found: BradleyTerry
+    turned: bool  # the lowest strength ranks first
+    rows: list[dict[str, Any]]
+
+    @property
+    def known(self) -> Ints:
+        """Number of each system with a strength among ``all_systems``."""
+        return self.compared[np.isfinite(self.found.strength)]
+
+    @property
+    def strength(self) -> Floats:
+        """Strengths of the ``known``."""
+        return self.found.strength[np.isfinite(self.found.strength)]
+
+    def p_difference(self, x: str, y: str) -> float | None:
+        """Return the p-value of the difference of two strengths, adjusted for all; ``None`` without an interval."""
+        places = [self._place(x), self._place(y)]
+        if self.found.p_differences is None or None in places:
+            return None
+        return float(self.found.p_differences[places[0], places[1]])
+
+    def stronger(self, x: str, y: str) -> bool:
+        """Say whether x ranks before y."""
+        first, second = self._place(x), self._place(y)
+        if first is None or second is None:
+            raise ValueError(f"no strength: {x if first is None else y}")
+        return bool((self.strength[first] > self.strength[second]) != self.turned)
+
+    def _place(self, system: str) -> int | None:
+        """Return the number of a system among those with a strength."""
+        names = [self.all_systems[place] for place in self.known.tolist()]
+        return names.index(system) if system in names else None
+
+
+def strength_rows(
+    source: str, group: str, criterion: str, judgements: Judgements, systems: Sequence[str], plan: Plan
+) -> list[dict[str, Any]]:
+    """Return the rows of :func:`strength_table`; none where nothing was compared."""
+    table = strength_table(source, group, criterion, judgements, systems, plan)
+    return [] if table is None else table.rows
+
+
+def strength_table(
+    source: str, group: str, criterion: str, judgements: Judgements, systems: Sequence[str], plan: Plan
+) -> StrengthTable | None:
+    """Fit the systems that were compared at all, with intervals, and rank those that have a strength.
+
+    The largest |t| of the rank intervals is drawn anew from the plan's seed for every table, so that
+    no table depends on another.
+    """
+    compared, of = np.unique(np.concatenate([judgements.x, judgements.y]), return_inverse=True)
+    if not len(compared):
+        return None
+    names = [systems[place] for place in compared.tolist()]
+    found = _fit(of, judgements, names, plan, judgements.clusters(plan.unit), rng=np.random.default_rng(plan.seed))
+    two_way = _two_way(of, judgements, names, plan)
+    turned = source == "ratings_bt" and criterion in plan.lower_is_better
+    keys = {"source": source, "group": group, "criterion": criterion}
+    return StrengthTable(
+        source=source,
+        group=group,
+        criterion=criterion,
+        all_systems=tuple(systems),
+        compared=compared,
+        found=found,
+        turned=turned,
+        rows=[{**keys, **row} for row in _rows(names, found, two_way, turned, plan.regularisation)],
+    )
+
+
+def _rows(
+    names: Sequence[str], found: BradleyTerry, two_way: BradleyTerry | None, turned: bool, regularisation: float | None
+) -> Iterator[dict[str, Any]]:
+    """Yield what is said of each system: strength, intervals and ranks, or why there are none."""
+    known = np.isfinite(found.strength)
+    values = {names[place]: float(found.strength[place]) for place in np.flatnonzero(known).tolist()}
+    places = ranks(order_systems(values, tie=STRENGTH_TIE, lower_is_better=turned))
+    low, high = found.rank_low, found.rank_high
+    if turned:
+        low, high = len(values) + 1 - high, len(values) + 1 - low
+    bounded = known & (found.interval is not None)
+    for place, name in enumerate(names):
+        yield {
+            "system": name,
+            "strength": values.get(name),
+            "ci_low": float(found.ci_low[place]) if bounded[place] else None,
+            "ci_high": float(found.ci_high[place]) if bounded[place] else None,
+            "ci_low_two_way": None if two_way is None else _finite(two_way.ci_low[place]),
+            "ci_high_two_way": None if two_way is None else _finite(two_way.ci_high[place]),
+            "interval": found.interval if bounded[place] else None,
+            "n_clusters": found.n_clusters if bounded[place] else None,
+            "rank": places.get(name),
+            "rank_low": int(low[place]) if bounded[place] else None,
+            "rank_high": int(high[place]) if bounded[place] else None,
+            "regularisation": regularisation,
+            "reason": found.reasons[place] or (None if bounded[place] else found.no_interval),
+        }
+
+
+def _two_way(of: Ints, judgements: Judgements, names: Sequence[str], plan: Plan) -> BradleyTerry | None:
+    """Fit with intervals by unit and item at once, where there are enough of both."""
+    item = judgements.item
+    if item is None or min(judgements.n_units, compact(item)[0]) < ENOUGH_ANNOTATORS:
+        return None
+    return _fit(of, judgements, names, plan, {judgements.unit: judgements.of_unit, "item": item})
+
+
+def _fit(
+    of: Ints,
+    judgements: Judgements,
+    names: Sequence[str],
+    plan: Plan,
+    clusters: Mapping[str, Ints],
+    *,
+    rng: np.random.Generator | None = None,
+) -> BradleyTerry:
+    """Fit the systems ``names``, which ``of`` numbers: those of all x, then those of all y."""
+    return _rounded(
+        bradley_terry(
+            of[: len(judgements.x)],
+            of[len(judgements.x) :],
+            judgements.won,
+            systems=names,
+            clusters=clusters,
+            weights=judgements.weights,
+            regularisation=plan.regularisation,
+            confidence=plan.confidence,
+            rng=rng,
+        )
+    )
+
+
+def _rounded(found: BradleyTerry) -> BradleyTerry:
+    """Round strengths and bounds to the digits of the largest: one near 0 has no more of them than the others."""
+    columns = (found.strength, found.ci_low, found.ci_high)
+    scale = max(scale_of(column[np.isfinite(column)]) for column in columns)
+    strength, low, high = (snap(column, scale=scale, digits=SETTLED) for column in columns)
+    return replace(found, strength=strength, ci_low=low, ci_high=high)
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
