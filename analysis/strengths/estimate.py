@@ -143,7 +143,7 @@ def bradley_terry(
         covariance = None if found is None else found.matrix
         if found is None:
             no_interval = ONE_CLUSTER.format(wanted)
-        elif found.se.max() <= 1e-9:
+        elif not found.se.any():
             no_interval, found, covariance = NO_SPREAD.format(wanted), None, None
     places = (
         None

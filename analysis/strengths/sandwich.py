@@ -15,6 +15,7 @@ from analysis.statistics.coding import Floats
 from analysis.strengths.counting import CellCounts, WinCounts
 from analysis.strengths.fit import information, share_won
 
+NOISE = 1e-8  # of a strength: where every cluster says the same, rounding leaves a standard error below it
 BLOCK = 1 << 14  # clusters whose scores are held at once
 
 
@@ -34,8 +35,9 @@ class Covariance:
 
     @property
     def se(self) -> Floats:
-        """Standard error of each strength."""
-        return np.sqrt(np.maximum(np.diagonal(self.matrix), 0.0))
+        """Standard error of each strength; what rounding leaves is 0."""
+        found = np.sqrt(np.maximum(np.diagonal(self.matrix), 0.0))
+        return np.where(found > NOISE, found, 0.0)
 
 
 def bread(played: Floats, strength: Floats) -> Floats:
