@@ -26,7 +26,7 @@ def differences(before: Any, after: Any, where: str = "", added: set[str] | None
     """Yield where two values differ, and collect in ``added`` what only the second has."""
     added = set() if added is None else added
     if isinstance(before, dict) and isinstance(after, dict):
-        before = {RENAMED.get(key, key): value for key, value in before.items() if key not in UNCOMPARED}
+        before = {_renamed(key, after): value for key, value in before.items() if key not in UNCOMPARED}
         added |= {f"{_kind(where)}.{key}" for key in set(after) - set(before) - UNCOMPARED}
         for key, value in before.items():
             if key in after:
@@ -45,6 +45,10 @@ def differences(before: Any, after: Any, where: str = "", added: set[str] | None
         yield f"{where}: {after!r}, was {before!r}"
 
 
+def _renamed(key: str, after: dict[str, Any]) -> str:
+    return key if key in after else RENAMED.get(key, key)
+
+
 def _kind(where: str) -> str:
     return "".join(part.split("]")[-1] for part in where.split("["))
 
@@ -53,7 +57,8 @@ def _of_known_kinds(before: list[Any], after: list[Any]) -> list[Any]:
     """Leave out the rows of a measure, method or term that the rows before do not name."""
     kept = after
     for name in KINDS:
-        known = {_reworded(row[name]) for row in before if isinstance(row, dict) and row.get(name)}
+        known = {row[name] for row in before if isinstance(row, dict) and row.get(name)}
+        known |= {_reworded(word) for word in known}
         if known:
             kept = [row for row in kept if row.get(name) in known]
     return kept
@@ -67,7 +72,7 @@ def _reworded(text: str) -> str:
 
 def _equal(before: Any, after: Any, where: str) -> bool:
     if isinstance(before, str):
-        return _reworded(before) == after
+        return after in (before, _reworded(before))
     numbers = [type(value) in (int, float) for value in (before, after)]
     if all(numbers):
         near_zero = 0.0 if where.rsplit(".", 1)[-1].startswith("p_") else 1e-13
