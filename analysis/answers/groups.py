@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from analysis.answers.columns import SHOWN
+from analysis.statistics.record import AnnotatorKind
 from spa.errors import AnalysisError, shortened
 
 ORDER = ("human", "simulated", "llm")
@@ -105,7 +106,7 @@ def _mixed_readouts(tables: Mapping[str, pl.DataFrame]) -> list[str]:
     ]
 
 
-def group_order(tables: Sequence[pl.DataFrame]) -> tuple[tuple[str, str], ...]:
+def group_order(tables: Sequence[pl.DataFrame]) -> tuple[tuple[str, AnnotatorKind], ...]:
     """List (group, annotator_kind): people first, then simulated annotators, then LLMs as they first appear."""
     each = [table.select("group", "annotator_kind").unique(maintain_order=True).cast(pl.String) for table in tables]
     seen = pl.concat(each).unique(maintain_order=True)

@@ -14,6 +14,7 @@ from analysis.answers.order import Order, order_of
 from analysis.answers.plan import Plan
 from analysis.answers.study_facts import StudyFacts
 from analysis.answers.tables import AnswerTables
+from analysis.statistics.record import AnnotatorKind
 from spa.errors import AnalysisError
 
 ELICITATION = re.compile(r" \([^()]+\)$")  # "fluency (continuous)": a criterion rated in a second way
@@ -29,7 +30,7 @@ class AnalysisInput:
     answers: dict[str, pl.DataFrame]
     kept: dict[str, pl.DataFrame]
     orders: dict[str, Order]
-    groups: tuple[tuple[str, str], ...]
+    groups: tuple[tuple[str, AnnotatorKind], ...]
     plan: Plan
 
 

@@ -22,8 +22,8 @@ class Order:
 
 def order_of(table: pl.DataFrame, groups: Sequence[str], study: StudyFacts | None) -> Order:
     """Find the order for one answer table (before exclusions, so that these change no direction)."""
-    criteria = _listed([row["id"] for row in study.criteria] if study else (), table["criterion"])
-    systems = [row["id"] for row in study.systems] if study else []
+    criteria = _listed([row.id for row in study.criteria] if study else (), table["criterion"])
+    systems = [row.id for row in study.systems] if study else []
     if "system" in table.columns and not table["system"].is_null().all():
         return Order(groups=tuple(groups), criteria=criteria, systems=_listed(systems, table["system"]), pairs=())
     both = table.select(pl.concat_list("system_x", "system_y").alias("system")).explode("system", empty_as_null=True)

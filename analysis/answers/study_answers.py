@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import polars as pl
 
 from analysis.answers.plan import Plan
 from analysis.answers.preregistration import deviations, frozen_plan, planned
-from analysis.answers.study_facts import StudyFacts, facts_of, plan_of
+from analysis.answers.study_facts import InterviewAnswer, Preregistration, StudyFacts, facts_of, plan_of
 from analysis.answers.tables import ANSWERS, AnswerTables, Reading, check_frames
 from spa.commands.workspace import Workspace
 from spa.errors import AnalysisError
@@ -55,31 +54,31 @@ def answers_of(workspace: Workspace) -> StudyAnswers:
     return StudyAnswers(tables=check_frames(frames, Reading()), plan=plan, facts=facts)
 
 
-def _interview(study: Study, annotators: pl.DataFrame) -> Iterator[dict[str, str]]:
+def _interview(study: Study, annotators: pl.DataFrame) -> Iterator[InterviewAnswer]:
     """Yield what people said at the end, question by question; questions left empty are left out."""
     for one in study.interview:
         column = f"interview:{one.id}"
         said = annotators.drop_nulls(column) if column in annotators.columns else annotators.clear()
         for row in said.iter_rows(named=True):
-            yield {
-                "interview_id": one.id,
-                "question": one.question,
-                "group": row["annotator_kind"],
-                "annotator_id": row["annotator_id"],
-                "answer": row[column],
-            }
+            yield InterviewAnswer(
+                interview_id=one.id,
+                question=one.question,
+                group=row["annotator_kind"],
+                annotator_id=row["annotator_id"],
+                answer=row[column],
+            )
 
 
-def _preregistered(workspace: Workspace, plan: Plan) -> dict[str, Any] | None:
+def _preregistered(workspace: Workspace, plan: Plan) -> Preregistration | None:
     frozen = frozen_plan(workspace.store)
     if frozen is None:
         return None
     wanted = workspace.study.people.annotators
     content = planned(plan, fingerprint=workspace.store.fingerprint, annotators=wanted)
     handed_in = sum(visit.completed for visit in workspace.store.visits())
-    return {
-        "frozen_at": frozen.frozen_at,
-        "sha256": frozen.sha256,
-        "submissions": frozen.submissions,
-        "deviations": deviations(frozen, content, annotators=handed_in),
-    }
+    return Preregistration(
+        frozen_at=frozen.frozen_at,
+        sha256=frozen.sha256,
+        submissions=frozen.submissions,
+        deviations=tuple(deviations(frozen, content, annotators=handed_in)),
+    )

@@ -3,41 +3,116 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from analysis.answers.plan import Plan, parse_expectations
+from analysis.statistics.record import Count, Record, names_of
 from spa.forms.form import ChoiceTarget, Form, PreferenceTarget, RatingTarget
 from spa.forms.markdown import render_emphasis
 from spa.study.study import Study
 
-NOT_REPORTED = ("pairs", "interview")  # the latter is a table of its own
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudySystem(Record):
+    """A system compared."""
+
+    id: str
+    name: str | None
+    role: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StudyFacts:
-    """The ``study`` part of results.json, and the direction in which the study lists its pairs."""
+class StudyOption(Record):
+    """A named answer and its score."""
+
+    text: str
+    score: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudyCriterion(Record):
+    """What outputs are judged by."""
+
+    id: str
+    name: str | None
+    lower_is_better: bool
+    options: tuple[StudyOption, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudyQuestion(Record):
+    """A question as asked."""
+
+    elicitation: str
+    criterion: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudyDroppedItem(Record):
+    """An item that left before the draw."""
+
+    item_id: str
+    rule: str
+    evidence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preregistration(Record):
+    """The plan frozen before the answers, and what deviates from it."""
+
+    frozen_at: float
+    """Seconds since 1970."""
+    sha256: str
+    submissions: int
+    """Forms handed in when it was frozen."""
+    deviations: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudyReport(Record):
+    """What a report says of the study."""
 
     id: str
     title: str
     language: str
-    systems: tuple[dict[str, Any], ...]  # id, name, role
-    criteria: tuple[dict[str, Any], ...]  # id, name, lower_is_better; options (text, score) where it has some
-    exposures: tuple[int, ...] = ()
+    systems: tuple[StudySystem, ...]
+    criteria: tuple[StudyCriterion, ...]
+    exposures: tuple[Count, ...] = ()
     elicitations: tuple[str, ...] = ()
-    questions: tuple[dict[str, str], ...] = ()  # elicitation, criterion, text as asked
+    questions: tuple[StudyQuestion, ...] = ()
     annotators_wanted: int | None = None
-    pay: str | None = None  # major units of the currency
+    pay: str | None = None
+    """Major units of the currency."""
     currency: str | None = None
-    dropped_items: tuple[dict[str, str], ...] = ()  # item_id, rule, evidence
-    fingerprint: str | None = None  # of the study as built: file, texts, outputs, images
-    preregistration: dict[str, Any] | None = None  # frozen_at, sha256, submissions, deviations
-    pairs: tuple[tuple[str, str], ...] = ()
-    interview: tuple[dict[str, str], ...] = ()  # interview_id, question, group, annotator_id, answer
+    dropped_items: tuple[StudyDroppedItem, ...] = ()
+    preregistration: Preregistration | None = None
+    fingerprint: str | None = None
+    """Hash of the study as built: file, texts, outputs, images."""
 
-    def reported(self) -> dict[str, Any]:
-        """Return the facts that stand in results.json."""
-        return {name: value for name, value in asdict(self).items() if name not in NOT_REPORTED}
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InterviewAnswer(Record):
+    """What one person said at the end, in their own words."""
+
+    interview_id: str
+    question: str
+    group: str
+    annotator_id: str
+    answer: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudyFacts(StudyReport):
+    """What a report says of the study, the direction in which it lists its pairs, and what people said at its end."""
+
+    pairs: tuple[tuple[str, str], ...] = ()
+    interview: tuple[InterviewAnswer, ...] = ()
+
+    def reported(self) -> StudyReport:
+        """Return the facts that stand in results.json under ``study``."""
+        return StudyReport(**{name: getattr(self, name) for name in names_of(StudyReport)})
 
 
 def facts_of(
@@ -67,15 +142,15 @@ def facts_of(
         title=study.title,
         language=study.language,
         systems=tuple(
-            {"id": system.id, "name": system.name or system.id, "role": system.role} for system in study.systems
+            StudySystem(id=system.id, name=system.name or system.id, role=system.role) for system in study.systems
         ),
         criteria=tuple(
-            {
-                "id": criterion.id,
-                "name": criterion.name,
-                "lower_is_better": criterion.lower_is_better,
-                **({"options": [option.model_dump() for option in criterion.options]} if criterion.options else {}),
-            }
+            StudyCriterion(
+                id=criterion.id,
+                name=criterion.name,
+                lower_is_better=criterion.lower_is_better,
+                options=tuple(StudyOption(**option.model_dump()) for option in criterion.options),
+            )
             for criterion in study.criteria
         ),
         exposures=exposures,
@@ -85,7 +160,7 @@ def facts_of(
         pay=None if study.people.pay is None else str(study.people.pay),
         currency=study.people.currency,
         dropped_items=tuple(
-            {"item_id": item.item_id, "rule": item.rule, "evidence": item.evidence} for item in dropped
+            StudyDroppedItem(item_id=item.item_id, rule=item.rule, evidence=item.evidence) for item in dropped
         ),
         fingerprint=fingerprint,
         pairs=tuple(dict.fromkeys((*study.pairs, *study.choice_pairs))),
@@ -117,7 +192,7 @@ def plan_of(study: Study) -> Plan:
     )
 
 
-def _questions(form: Form) -> tuple[dict[str, str], ...]:
+def _questions(form: Form) -> tuple[StudyQuestion, ...]:
     found: dict[tuple[str, str], str] = {}
     for question in form.questions("everybody"):
         target = question.target
@@ -128,6 +203,6 @@ def _questions(form: Form) -> tuple[dict[str, str], ...]:
         elif isinstance(target, ChoiceTarget):
             found.setdefault(("choice", target.criterion), question.text)
     return tuple(
-        {"elicitation": way, "criterion": criterion, "text": render_emphasis(text).striptags()}
+        StudyQuestion(elicitation=way, criterion=criterion, text=render_emphasis(text).striptags())
         for (way, criterion), text in found.items()
     )

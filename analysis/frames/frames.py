@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, TypedDict, TypeVar, Unpack
+from typing import TypedDict, Unpack
 
 from analysis.agreement.judged_rows import agreement_of_judgements
 from analysis.agreement.rows import agreement_of_ratings
@@ -22,30 +22,11 @@ from analysis.preference_checks.rows import PreferenceChecks, preference_checks
 from analysis.ranking.sources import RankingSources, rank_systems
 from analysis.results.comparison_tests import analyse_choices, analyse_preferences, analyse_ratings
 from analysis.statistics.rank_orders import Ranking
+from analysis.strengths.rows import SystemStrength
 from spa.errors import AnalysisError
 
 Bounds = tuple[float, float]
 ANSWER_OF = {"preference": "preferences", "score": "ratings", "winner": "choices"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SystemStrength:
-    """Bradley-Terry strength of one system, as a row of ``bradley_terry`` in the results."""
-
-    source: str
-    group: str
-    criterion: str
-    system: str
-    strength: float | None
-    ci_low: float | None
-    ci_high: float | None
-    interval: str | None
-    n_clusters: int | None
-    rank: int | None
-    rank_low: int | None
-    rank_high: int | None
-    regularisation: float | None
-    reason: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,7 +185,7 @@ def agreement_measures(frame: Frame, **options: Unpack[Options]) -> list[Agreeme
         rows = agreement_of_ratings(checked.kept["ratings"], checked.orders["ratings"], checked.plan)[0]
     else:
         rows = agreement_of_judgements(checked.kept, checked.orders, checked.plan)
-    return [_record(AgreementRow, row) for row in rows]
+    return [AgreementRow(**{field.name: row[field.name] for field in fields(AgreementRow)}) for row in rows]
 
 
 def system_strengths(frame: Frame, **options: Unpack[Options]) -> list[SystemStrength]:
@@ -217,7 +198,7 @@ def system_strengths(frame: Frame, **options: Unpack[Options]) -> list[SystemStr
     **options
         ``scale``, ``mapping``, ``llms``, ``annotators``, ``plan`` (:class:`Options`).
     """
-    return [_record(SystemStrength, row) for row in _ranked(frame, options)[0]]
+    return list(_ranked(frame, options)[0])
 
 
 def rankings(frame: Frame, **options: Unpack[Options]) -> list[Ranking]:
@@ -299,7 +280,7 @@ def kind_of(frame: Frame, options: Options) -> str:
     return kinds[0]
 
 
-def _ranked(frame: Frame, options: Options) -> tuple[list[dict[str, Any]], list[Ranking]]:
+def _ranked(frame: Frame, options: Options) -> tuple[tuple[SystemStrength, ...], list[Ranking]]:
     kind = kind_of(frame, options)
     checked = ready({kind: frame}, options)
     sources = RankingSources(plan=checked.plan)
@@ -312,10 +293,3 @@ def _ranked(frame: Frame, options: Options) -> tuple[list[dict[str, Any]], list[
     else:
         means, tests = analyse_ratings(checked, sources)
     return sources.rows, rank_systems(sources, means, tests)
-
-
-Record = TypeVar("Record", SystemStrength, AgreementRow)
-
-
-def _record(kind: type[Record], row: Mapping[str, Any]) -> Record:
-    return kind(**{field.name: row[field.name] for field in fields(kind)})

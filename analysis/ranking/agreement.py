@@ -12,7 +12,7 @@ import numpy.typing as npt
 from analysis.ranking.replicates import REPLICATES, UnitSums, draw_scores, pools
 from analysis.statistics.coding import Floats, Ints
 from analysis.statistics.rank_orders import Ranking, kendall_tau, ranks
-from analysis.statistics.record import Record
+from analysis.statistics.record import Coefficient, Count, Record
 
 HELD = 1 << 23  # signs held at once
 FEWEST_SYSTEMS = 3
@@ -22,20 +22,20 @@ Floats32 = npt.NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankingAgreement(Record):
-    """Kendall's tau-b between two rankings over the systems that both rank.
-
-    ``interval`` says what was drawn for it; ``reason`` why the coefficient or its interval is missing.
-    """
+    """Kendall's tau-b between two rankings over the systems that both rank."""
 
     a: str
+    """Source:group."""
     b: str
     criterion: str
-    kendall_tau: float | None
-    ci_low: float | None = None
-    ci_high: float | None = None
+    kendall_tau: Coefficient | None
+    ci_low: float | None
+    ci_high: float | None
     interval: str | None = None
-    n_systems: int = 0
+    """What was drawn for the interval."""
+    n_systems: Count = 0
     reason: str | None = None
+    """Why the coefficient or its interval is missing."""
 
 
 def agreement_of_rankings(
@@ -100,6 +100,8 @@ def _row(one: Ranking, two: Ranking) -> RankingAgreement:
         b=f"{two.source}:{two.group}",
         criterion=one.criterion,
         kendall_tau=tau,
+        ci_low=None,
+        ci_high=None,
         n_systems=len(common),
         reason=few if tau is None else None,
     )

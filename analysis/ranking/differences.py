@@ -11,12 +11,11 @@ from analysis.answers.plan import Plan
 from analysis.comparisons.findings import Finding
 from analysis.statistics.corrections import reaches
 from analysis.statistics.rank_orders import Ranking, ranks
-from analysis.statistics.record import Record
+from analysis.statistics.record import Probability, Record
 from analysis.strengths.rows import StrengthTable
 
 Side = Literal["x", "y", "tie"]
-Support = Literal["both", "one", "none"]
-PAIR_TEST, STRENGTHS = "test of the pair", "difference of strengths"
+Evidence = Literal["test of the pair", "difference of strengths"]
 APART = "ratings_bt"  # a second reading of the same answers
 
 
@@ -24,32 +23,35 @@ APART = "ratings_bt"  # a second reading of the same answers
 class RankingDifference(Record):
     """Two systems that rankings ``a`` and ``b`` order differently.
 
-    ``order_a`` names the system that a places first; ``clear_a`` says that a's own evidence
-    (``evidence_a``, with its adjusted p) supports this order. ``support`` counts the clear orders: only
-    where both are clear and opposite do the rankings differ beyond chance.
+    Only where both orders are clear and opposite do the rankings differ beyond chance.
     """
 
     a: str
+    """Source:group."""
     b: str
     criterion: str
     system_x: str
     system_y: str
     order_a: Side
+    """The system that a ranks first."""
     order_b: Side
-    evidence_a: str | None
-    evidence_b: str | None
-    p_adjusted_a: float | None
-    p_adjusted_b: float | None
+    evidence_a: Evidence | None
+    """What a's adjusted p is of."""
+    evidence_b: Evidence | None
+    p_adjusted_a: Probability | None
+    p_adjusted_b: Probability | None
     clear_a: bool
+    """A's evidence supports a's order."""
     clear_b: bool
-    support: Support
+    support: Literal["both", "one", "none"]
+    """Both: two clear and opposite orders."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Evidence:
     winner: str | None
     p_adjusted: float | None
-    made_by: str | None
+    made_by: Evidence | None
 
 
 NO_EVIDENCE = _Evidence(winner=None, p_adjusted=None, made_by=None)
@@ -141,7 +143,7 @@ class _Book:
 
     def __init__(self, findings: Sequence[Finding], tables: Sequence[StrengthTable], plan: Plan) -> None:
         self._plan = plan
-        self._tables = {(table.source, table.group, table.criterion): table for table in tables}
+        self._tables = {(str(table.source), table.group, table.criterion): table for table in tables}
         self._findings: dict[tuple[str, str, str, frozenset[str]], list[Finding]] = {}
         for row in findings:
             key = (row.source, row.group, row.criterion, frozenset((row.system_x, row.system_y)))
@@ -153,11 +155,11 @@ class _Book:
         if len(own) == 1 and own[0].p_adjusted is not None:
             row = own[0]
             winner = {"x": row.system_x, "y": row.system_y}.get(str(row.verdict))
-            return _Evidence(winner=winner, p_adjusted=row.p_adjusted, made_by=PAIR_TEST)
+            return _Evidence(winner=winner, p_adjusted=row.p_adjusted, made_by="test of the pair")
         table = self._tables.get((ranking.source, ranking.group, ranking.criterion))
         p_adjusted = None if table is None else table.p_difference(x, y)
         if table is None or p_adjusted is None:
             return NO_EVIDENCE
         better = x if table.stronger(x, y) else y
         winner = better if reaches(p_adjusted, self._plan.fwer) else None
-        return _Evidence(winner=winner, p_adjusted=p_adjusted, made_by=STRENGTHS)
+        return _Evidence(winner=winner, p_adjusted=p_adjusted, made_by="difference of strengths")

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from analysis.answers.plan import Plan
 from analysis.comparisons.ratings import RatingCells, RatingMean, RatingTest
 from analysis.ranking.replicates import UnitSums, rating_sums, win_sums
 from analysis.ranking.tied import TieFit, fit_ties
-from analysis.statistics.rank_orders import Place, Ranking, order_systems, ranks
-from analysis.strengths.rows import Judgements, StrengthTable, strength_table
+from analysis.statistics.rank_orders import Place, Ranking, Unranked, order_systems, ranks
+from analysis.strengths.rows import Compared, Judgements, StrengthTable, SystemStrength, strength_table
 
 WITH_TIES = ("choices", "ratings_bt")
 SOURCES = ("preferences", "ratings", "choices", "ratings_bt")
@@ -29,7 +28,7 @@ class RankingSources:
 
     def add_comparisons(
         self,
-        source: str,
+        source: Compared,
         group: str,
         criterion: str,
         judgements: Judgements,
@@ -52,9 +51,9 @@ class RankingSources:
         self.sums.append(rating_sums(cells, names, self.plan))
 
     @property
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> tuple[SystemStrength, ...]:
         """The rows of ``bradley_terry``."""
-        return [row for table in self.tables for row in table.rows]
+        return tuple(row for table in self.tables for row in table.rows)
 
 
 def rank_systems(sources: RankingSources, means: Sequence[RatingMean], tests: Sequence[RatingTest]) -> list[Ranking]:
@@ -100,16 +99,23 @@ def _by_mean(
 
 
 def _by_strength(table: StrengthTable) -> Ranking:
-    places: dict[int, list[str]] = {}
-    ranked = sorted((row for row in table.rows if row["rank"] is not None), key=lambda row: int(row["rank"]))
-    for row in ranked:
-        places.setdefault(row["rank"], []).append(row["system"])
+    order: dict[int, list[str]] = {}
+    places = sorted(
+        (
+            Place(system=row.system, rank=row.rank, rank_low=row.rank_low, rank_high=row.rank_high)
+            for row in table.rows
+            if row.rank is not None
+        ),
+        key=lambda place: place.rank,
+    )
+    for place in places:
+        order.setdefault(place.rank, []).append(place.system)
     return Ranking(
         source=table.source,
         group=table.group,
         criterion=table.criterion,
-        order=tuple(tuple(places[rank]) for rank in places),
-        unranked=tuple({"system": row["system"], "reason": row["reason"]} for row in table.rows if row["rank"] is None),
-        places=tuple(Place(**{key: row[key] for key in ("system", "rank", "rank_low", "rank_high")}) for row in ranked),
+        order=tuple(tuple(systems) for systems in order.values()),
+        unranked=tuple(Unranked(system=row.system, reason=row.reason or "") for row in table.rows if row.rank is None),
+        places=tuple(places),
         rank_interval=table.found.rank_method,
     )

@@ -8,8 +8,8 @@ import numpy as np
 
 from analysis.statistics.coding import Floats
 from analysis.statistics.rank_orders import STRENGTH_TIE, order_systems
-from analysis.statistics.record import Record
-from analysis.strengths.rows import Judgements, StrengthTable
+from analysis.statistics.record import Positive, Record, Share
+from analysis.strengths.rows import Compared, Judgements, StrengthTable
 from analysis.strengths.ties import fit_davidson
 
 IN_PARTS = "some comparisons are neither won, lost nor tied (repeated answers were averaged)"
@@ -21,24 +21,25 @@ class TiedStrength(Record):
 
     system: str
     strength: float | None
+    """With ties as an outcome (Davidson)."""
     strength_half: float | None
+    """With a tie as half a win."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TieFit(Record):
-    """Davidson's model of one source, group and criterion that has ties.
+    """Davidson's model of one source, group and criterion that has ties."""
 
-    ``share`` of the comparisons are ties; two equal systems tie with probability ``nu`` / (2 + ``nu``).
-    ``same_order`` says whether the systems stand in the order that half wins give.
-    """
-
-    source: str
+    source: Compared
     group: str
     criterion: str
-    n_ties: int
-    share: float
+    n_ties: Positive
+    share: Share
+    """Ties among comparisons."""
     nu: float | None
+    """Tie parameter: two equal systems tie with probability nu / (2 + nu)."""
     same_order: bool | None
+    """The order is that of half wins."""
     strengths: tuple[TiedStrength, ...]
     reason: str | None = None
 

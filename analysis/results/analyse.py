@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, fields, is_dataclass
 from typing import Any
 
@@ -35,7 +34,7 @@ from analysis.results.files import from_plain
 from analysis.results.rater_table import rater_table
 from analysis.results.records import Results
 from analysis.results.warnings import warn
-from analysis.statistics.coding import DIGITS
+from analysis.statistics.record import rounded
 
 SCHEMA = 1
 
@@ -78,14 +77,13 @@ def analyse(
         "disagreements": find_disagreements(tests.findings),
         "conventions": conventions(ready.plan),
     }
+    found: Any = from_plain({**rounded(results), "raters": (), "warnings": (), "observed_power": ()})
     beside = {
-        "raters": rater_table(results, ready.answers, ready.orders),
-        "warnings": warn(results, ready.plan),
+        "raters": rater_table(found, ready.answers, ready.orders),
+        "warnings": warn(found, ready.plan),
+        "observed_power": () if observed_power is None else observed_power_rows(found, alpha=observed_power),
     }
-    beside["observed_power"] = []
-    if observed_power is not None:
-        beside["observed_power"] = _rows(observed_power_rows(results, alpha=observed_power))
-    return from_plain(_plain({**results, **beside}))
+    return from_plain({**found, **rounded(beside)})
 
 
 def _answers_in(ready: AnalysisInput) -> dict[str, Any]:
@@ -95,7 +93,7 @@ def _answers_in(ready: AnalysisInput) -> dict[str, Any]:
         "settings": overview.settings(ready.tables, ready.plan),
         "study": ready.study.reported() if ready.study else None,
         "groups": overview.groups(ready.answers, ready.groups, ready.exclusions, ready.study),
-        "exclusions": [overview.exclusion_row(row) for row in ready.exclusions],
+        "exclusions": overview.exclusion_rows(ready.exclusions),
         "missing": overview.missing(ready.answers, ready.orders),
     }
 
@@ -134,10 +132,10 @@ def _ranked(ready: AnalysisInput, tests: ComparisonResults) -> dict[str, Any]:
     people = people_of(ready.groups)
     return {
         "bradley_terry": sources.rows,
-        "ties": _rows(sources.ties),
-        "rankings": _rows(rankings),
-        "ranking_agreement": _rows(agreement),
-        "ranking_differences": _rows(find_ranking_differences(rankings, tests.findings, sources.tables, people, plan)),
+        "ties": tuple(sources.ties),
+        "rankings": tuple(rankings),
+        "ranking_agreement": tuple(agreement),
+        "ranking_differences": tuple(find_ranking_differences(rankings, tests.findings, sources.tables, people, plan)),
     }
 
 
@@ -156,7 +154,7 @@ def _beside_each_other(ready: AnalysisInput, tests: ComparisonResults) -> dict[s
         "correlations_by_system": _rows(by_system),
         "llm_vs_people": llm_vs_people(kept, orders, tests.means, plan, metrics=metrics),
         "explanations": explanations_of(kept, orders),
-        "interview": list(ready.study.interview) if ready.study else [],
+        "interview": ready.study.interview if ready.study else (),
     }
 
 
@@ -169,18 +167,3 @@ def _rows(records: Sequence[Any]) -> list[dict[str, Any]]:
 def _unpacked(value: Any) -> Any:
     nested = isinstance(value, tuple) and value and is_dataclass(value[0])
     return [asdict(each) for each in value] if nested else value
-
-
-def _plain(value: Any) -> Any:
-    """Turn tuples into lists and round floats, so that neither the order of rows nor a last bit shows."""
-    if value is None or isinstance(value, str | int):
-        return value
-    if isinstance(value, float):
-        if not math.isfinite(value):
-            raise ArithmeticError("a result is not finite")
-        return float(f"{value:.{DIGITS}g}")
-    if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return value

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from analysis.answers.plan import Plan
 from analysis.answers.units import ENOUGH_ANNOTATORS
 from analysis.ranking.replicates import REPLICATES
+from analysis.statistics.record import Record
 
 
-def conventions(plan: Plan) -> list[dict[str, str]]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Convention(Record):
+    """What a number follows, in plain words."""
+
+    term: str
+    explanation: str
+
+
+def conventions(plan: Plan) -> tuple[Convention, ...]:
     """Explain every convention that the numbers follow, one line each."""
     level = f"{100 * plan.confidence:g} %"
     lines = {
@@ -19,7 +30,7 @@ def conventions(plan: Plan) -> list[dict[str, str]]:
         **_beside_people(plan, level),
         "missing": "Empty answers are counted (before exclusions) and never filled in.",
     }
-    return [{"term": term, "explanation": text} for term, text in lines.items()]
+    return tuple(Convention(term=term, explanation=text) for term, text in lines.items())
 
 
 def _tests(plan: Plan, level: str) -> dict[str, str]:

@@ -4,32 +4,114 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Any
+from typing import Literal
 
 import polars as pl
 
+from analysis.answers.columns import Scale
 from analysis.answers.exclusions import Exclusion, excluded_counts
 from analysis.answers.order import Order
 from analysis.answers.plan import Plan
 from analysis.answers.study_facts import StudyFacts
-from analysis.answers.tables import AnswerTables
+from analysis.answers.tables import AnswerTables, InputFile
+from analysis.statistics.record import AnnotatorKind, Count, Positive, Record, Share, Source, names_of
 
 FORMS = ("identical", "variant")
 PACKAGES = ("spa-eval", "numpy", "scipy", "polars")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings(Record):
+    """Everything that the numbers depend on."""
+
+    fwer: float
+    """Error rate of each family: familywise under holm, of false discoveries under bh."""
+    consistency_tau: float | None
+    """Largest sum of two directions that is kept; null: not applied."""
+    confidence: float
+    seed: Count
+    versions: Mapping[str, str]
+    inputs: tuple[InputFile, ...]
+    family: Literal["criterion", "all"] | None = None
+    correction: Literal["holm", "bh"] | None = None
+    """How each family is corrected: Holm, or Benjamini-Hochberg."""
+    unit: Literal["auto", "annotator", "item"] | None = None
+    rating_test: Literal["auto", "welch"] | None = None
+    """Welch: also where an annotator rated both systems on one item."""
+    max_failed_checks: Count | None = None
+    repeat_submissions: Literal["exclude", "first"] | None = None
+    extra_answers: Literal["exclude", "keep"] | None = None
+    """Answers that came when the person's place was somebody else's."""
+    incomplete_answers: Literal["exclude", "keep"] | None = None
+    """Finished pages of visits that did not end."""
+    regularisation: float | None = None
+    lower_is_better: tuple[str, ...] = ()
+    scales: tuple[Scale, ...] = ()
+    epsilon: Share | None = None
+    """Alternative-annotator test: share of outputs that an LLM may fall behind a person."""
+    equivalence_margin: float | None = None
+    """Distance from 0.5 that does not matter; null: equivalence not tested."""
+    equivalence_margin_ratings: float | None = None
+    """The same for mean ratings, in points."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group(Record):
+    """Annotators who are analysed together."""
+
+    group: str
+    """Human, simulated, an LLM's id or id/variant, or a group named in the table."""
+    annotator_kind: AnnotatorKind
+    annotators: Count
+    assignments: Count
+    excluded_annotators: Count
+    excluded_assignments: Count
+    form: Literal["identical", "variant"] | None
+    readout: str | None = None
+    """Verbalised or logit; null where the answers do not say."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExclusionRow(Record):
+    """One annotator or assignment that left the analysis."""
+
+    annotator_id: str
+    assignment_id: str | None
+    """Null: the whole annotator."""
+    group: str
+    """Human, simulated, an LLM's id or id/variant, or a group named in the table."""
+    rule: str
+    """Self_consistency, screening, attention_checks, repeat_submissions, extra_answers, incomplete_answers,
+    ended_early, or a rule of the table of exclusions, such as review."""
+    evidence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MissingCount(Record):
+    """Answers of one kind that could not be used."""
+
+    source: Source
+    group: str
+    """Human, simulated, an LLM's id or id/variant, or a group named in the table."""
+    criterion: str
+    reason: str
+    level: str | None = None
+    """What the answer would have been, where that can be told: 7, or 4 or 5."""
+    n: Positive
+
+
 def groups(
     answers: Mapping[str, pl.DataFrame],
-    order: Sequence[tuple[str, str]],
+    order: Sequence[tuple[str, AnnotatorKind]],
     exclusions: Sequence[Exclusion],
     study: StudyFacts | None,
-) -> list[dict[str, Any]]:
+) -> tuple[Group, ...]:
     """Describe each group: who, how many, how many left, whether the form was the identical one, and the readout."""
     columns = ["group", "annotator_id", "assignment_id", "variant"]
     seen = pl.concat([table.select(columns).unique().cast(pl.String) for table in answers.values()]).unique()
-    forms, readouts = (_told(answers, column) for column in ("form", "readout"))
+    forms, readouts = (_given(answers, column) for column in ("form", "readout"))
     gone_annotators, gone_assignments = excluded_counts(exclusions, seen)
     rows = []
     for group, kind in order:
@@ -37,44 +119,44 @@ def groups(
         variant = own["variant"].is_not_null().any()
         visits = own.filter(pl.col("assignment_id").is_not_null()).select(columns[1:3]).n_unique()
         rows.append(
-            {
-                "group": group,
-                "annotator_kind": kind,
-                "annotators": own["annotator_id"].n_unique(),
-                "assignments": visits,
-                "excluded_annotators": gone_annotators[group],
-                "excluded_assignments": gone_assignments[group],
-                "form": _form(forms.get(group, ()), study, variant=variant),
-                "readout": next(iter(readouts.get(group, ())), None),
-            }
+            Group(
+                group=group,
+                annotator_kind=kind,
+                annotators=own["annotator_id"].n_unique(),
+                assignments=visits,
+                excluded_annotators=gone_annotators[group],
+                excluded_assignments=gone_assignments[group],
+                form=_form(forms.get(group, ()), study, variant=variant),
+                readout=next(iter(readouts.get(group, ())), None),
+            )
         )
-    return rows
+    return tuple(rows)
 
 
-def _told(answers: Mapping[str, pl.DataFrame], column: str) -> dict[str, list[str]]:
+def _given(answers: Mapping[str, pl.DataFrame], column: str) -> dict[str, list[str]]:
     """Return what a column says of each group, over all tables that have it."""
-    said = [
+    given = [
         table.select("group", column).drop_nulls().unique().cast(pl.String)
         for table in answers.values()
         if column in table.columns
     ]
     found: dict[str, list[str]] = {}
-    for group, value in pl.concat(said).unique().sort("group", column).iter_rows() if said else ():
+    for group, value in pl.concat(given).unique().sort("group", column).iter_rows() if given else ():
         found.setdefault(group, []).append(value)
     return found
 
 
-def _form(said: Sequence[str], study: StudyFacts | None, *, variant: bool) -> str | None:
+def _form(given: Sequence[str], study: StudyFacts | None, *, variant: bool) -> Literal["identical", "variant"] | None:
     """Tell whether a group read what people read; the answers say it, else a variant's name has to do."""
-    known = [word for word in said if word in FORMS]
+    known = [word for word in given if word in FORMS]
     if known:
         return "variant" if "variant" in known else "identical"
     return None if study is None else "variant" if variant else "identical"
 
 
-def missing(answers: Mapping[str, pl.DataFrame], orders: Mapping[str, Order]) -> list[dict[str, Any]]:
+def missing(answers: Mapping[str, pl.DataFrame], orders: Mapping[str, Order]) -> tuple[MissingCount, ...]:
     """Count the answers that could not be used, by source, group, criterion, reason and level."""
-    rows = []
+    rows: list[MissingCount] = []
     for source, table in answers.items():
         order = orders[source]
         level = pl.col("missing_level") if "missing_level" in table.columns else pl.lit(None, dtype=pl.String)
@@ -84,47 +166,34 @@ def missing(answers: Mapping[str, pl.DataFrame], orders: Mapping[str, Order]) ->
             .agg(pl.len().alias("n"))
         )
         counted = counted.with_columns(pl.col(pl.Categorical).cast(pl.String))
-        found = [{"source": source, **row} for row in counted.to_dicts()]
         rows += sorted(
-            found,
+            (MissingCount(**{"source": source, **row}) for row in counted.to_dicts()),
             key=lambda row: (
-                order.groups.index(row["group"]),
-                order.criteria.index(row["criterion"]),
-                row["reason"],
-                row["level"] or "",
+                order.groups.index(row.group),
+                order.criteria.index(row.criterion),
+                row.reason,
+                row.level or "",
             ),
         )
-    return rows
+    return tuple(rows)
 
 
-def exclusion_row(row: Exclusion) -> dict[str, Any]:
-    """Return the row of an exclusion."""
-    names = ("annotator_id", "assignment_id", "group", "rule", "evidence")
-    return {name: getattr(row, name) for name in names}
+def exclusion_rows(exclusions: Sequence[Exclusion]) -> tuple[ExclusionRow, ...]:
+    """Return the rows of exclusions."""
+    return tuple(ExclusionRow(**{name: getattr(row, name) for name in names_of(ExclusionRow)}) for row in exclusions)
 
 
-def settings(tables: AnswerTables, plan: Plan) -> dict[str, Any]:
+def settings(tables: AnswerTables, plan: Plan) -> Settings:
     """Name everything that the numbers depend on."""
+    planned = {name: getattr(plan, name) for name in names_of(Settings) if name in names_of(Plan)}
     tau = plan.consistency_tau
-    return {
-        "fwer": plan.fwer,
-        "consistency_tau": None if tau is None else float(tau),
-        "confidence": plan.confidence,
-        "seed": plan.seed,
-        "family": plan.family,
-        "correction": plan.correction,
-        "unit": plan.unit,
-        "rating_test": plan.rating_test,
-        "max_failed_checks": plan.max_failed_checks,
-        "repeat_submissions": plan.repeat_submissions,
-        "extra_answers": plan.extra_answers,
-        "incomplete_answers": plan.incomplete_answers,
-        "regularisation": plan.regularisation,
-        "epsilon": plan.epsilon,
-        "equivalence_margin": plan.equivalence_margin,
-        "equivalence_margin_ratings": plan.equivalence_margin_ratings,
-        "lower_is_better": sorted(plan.lower_is_better),
-        "scales": [asdict(scale) for scale in tables.scales],
-        "versions": {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
-        "inputs": [asdict(file) for file in tables.inputs],
-    }
+    return Settings(
+        **{
+            **planned,
+            "consistency_tau": None if tau is None else float(tau),
+            "lower_is_better": tuple(sorted(plan.lower_is_better)),
+            "scales": tuple(tables.scales),
+            "versions": {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
+            "inputs": tuple(tables.inputs),
+        }
+    )

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from analysis.answers.columns import Scale
-from analysis.answers.tables import InputFile
+from analysis.answers.study_facts import InterviewAnswer, StudyReport
 from analysis.comparisons.families import Family
 from analysis.comparisons.preferences import DirectionSummary, PreferenceTest
 from analysis.comparisons.ratings import RatingMean
@@ -23,168 +21,11 @@ from analysis.preference_checks.filtering import SweepRow
 from analysis.ranking.agreement import RankingAgreement
 from analysis.ranking.differences import RankingDifference
 from analysis.ranking.tied import TieFit
+from analysis.results.conventions import Convention
+from analysis.results.overview import ExclusionRow, Group, MissingCount, Settings
 from analysis.statistics.rank_orders import Ranking
 from analysis.statistics.record import AtMostOne, Coefficient, Count, Positive, Record, Share, Spread
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings(Record):
-    """Row of ``settings``."""
-
-    fwer: float
-    """Error rate of each family: familywise under holm, of false discoveries under bh."""
-    consistency_tau: float | None
-    """Largest sum of two directions that is kept; null: not applied."""
-    confidence: float
-    seed: Count
-    versions: Mapping[str, str]
-    inputs: tuple[InputFile, ...]
-    family: Literal["criterion", "all"] | None = None
-    correction: Literal["holm", "bh"] | None = None
-    """How each family is corrected: Holm, or Benjamini-Hochberg."""
-    unit: Literal["auto", "annotator", "item"] | None = None
-    rating_test: Literal["auto", "welch"] | None = None
-    """Welch: also where an annotator rated both systems on one item."""
-    max_failed_checks: Count | None = None
-    repeat_submissions: Literal["exclude", "first"] | None = None
-    extra_answers: Literal["exclude", "keep"] | None = None
-    """Answers that came when the person's place was somebody else's."""
-    incomplete_answers: Literal["exclude", "keep"] | None = None
-    """Finished pages of visits that did not end."""
-    regularisation: float | None = None
-    lower_is_better: tuple[str, ...] = ()
-    scales: tuple[Scale, ...] = ()
-    epsilon: Share | None = None
-    """Alternative-annotator test: share of outputs that an LLM may fall behind a person."""
-    equivalence_margin: float | None = None
-    """Distance from 0.5 that does not matter; null: equivalence not tested."""
-    equivalence_margin_ratings: float | None = None
-    """The same for mean ratings, in points."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SystemFact(Record):
-    """Row of ``study.systems``."""
-
-    id: str
-    name: str | None
-    role: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OptionFact(Record):
-    """Row of ``study.criteria.options``."""
-
-    text: str
-    score: float | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CriterionFact(Record):
-    """Row of ``study.criteria``."""
-
-    id: str
-    name: str | None
-    lower_is_better: bool
-    options: tuple[OptionFact, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QuestionFact(Record):
-    """Row of ``study.questions``."""
-
-    elicitation: str
-    criterion: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DroppedItemFact(Record):
-    """Row of ``study.dropped_items``."""
-
-    item_id: str
-    rule: str
-    evidence: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Preregistration(Record):
-    """The plan frozen before the answers, and what deviates from it."""
-
-    frozen_at: float
-    """Seconds since 1970."""
-    sha256: str
-    submissions: int
-    """Forms handed in when it was frozen."""
-    deviations: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StudyReport(Record):
-    """Row of ``study``."""
-
-    id: str
-    title: str
-    language: str
-    systems: tuple[SystemFact, ...]
-    criteria: tuple[CriterionFact, ...]
-    exposures: tuple[Count, ...]
-    elicitations: tuple[str, ...]
-    questions: tuple[QuestionFact, ...]
-    annotators_wanted: int | None
-    pay: str | None
-    """Major units of the currency."""
-    currency: str | None
-    dropped_items: tuple[DroppedItemFact, ...]
-    preregistration: Preregistration | None = None
-    """The plan frozen before the answers, and what deviates from it."""
-    fingerprint: str | None = None
-    """Hash of the study as built: file, texts, outputs, images."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Group(Record):
-    """Row of ``groups``."""
-
-    group: str
-    """Human, simulated, an LLM's id or id/variant, or a group named in the table."""
-    annotator_kind: Literal["human", "llm", "simulated"]
-    annotators: Count
-    assignments: Count
-    excluded_annotators: Count
-    excluded_assignments: Count
-    form: Literal["identical", "variant"] | None
-    readout: str | None = None
-    """Verbalised or logit; null where the answers do not say."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExclusionRow(Record):
-    """Row of ``exclusions``."""
-
-    annotator_id: str
-    assignment_id: str | None
-    """Null: the whole annotator."""
-    group: str
-    """Human, simulated, an LLM's id or id/variant, or a group named in the table."""
-    rule: str
-    """Self_consistency, screening, attention_checks, repeat_submissions, extra_answers, incomplete_answers,
-    ended_early, or a rule of the table of exclusions, such as review."""
-    evidence: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MissingCount(Record):
-    """Row of ``missing``."""
-
-    source: Literal["preferences", "ratings", "choices"]
-    group: str
-    """Human, simulated, an LLM's id or id/variant, or a group named in the table."""
-    criterion: str
-    reason: str
-    level: str | None = None
-    """What the answer would have been, where that can be told: 7, or 4 or 5."""
-    n: Positive
+from analysis.strengths.rows import SystemStrength
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -409,17 +250,6 @@ class CategoryShare(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InterviewAnswer(Record):
-    """Row of ``interview``."""
-
-    interview_id: str
-    question: str
-    group: str
-    annotator_id: str
-    answer: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class IdenticalPairRating(Record):
     """Row of ``identical_pairs``."""
 
@@ -495,37 +325,6 @@ class ChoiceResults(Record):
     """Row of ``choices``."""
 
     pairs: tuple[ChoicePair, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StrengthRow(Record):
-    """Row of ``bradley_terry``."""
-
-    source: Literal["preferences", "choices", "ratings_bt"]
-    group: str
-    """Human, simulated, an LLM's id or id/variant, or a group named in the table."""
-    criterion: str
-    system: str
-    strength: float | None
-    """Natural log, mean zero."""
-    ci_low: float | None
-    ci_high: float | None
-    ci_low_two_way: float | None = None
-    """By annotator (of an LLM: assignment) and item at once; null where there are fewer than 10 of either."""
-    ci_high_two_way: float | None = None
-    """By annotator (of an LLM: assignment) and item at once; null where there are fewer than 10 of either."""
-    interval: str | None
-    """What the sandwich interval is clustered by (annotator, assignment, item); null: no interval."""
-    n_clusters: int | None = None
-    """Clusters that the interval rests on."""
-    rank: int | None
-    rank_low: int | None
-    """Best rank that the answers allow, all systems of the table jointly."""
-    rank_high: int | None
-    """Worst rank that the answers allow."""
-    regularisation: float | None = None
-    reason: str | None = None
-    """Why a number is missing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -930,14 +729,6 @@ class Disagreement(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Convention(Record):
-    """Row of ``conventions``."""
-
-    term: str
-    explanation: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Results(Record):
     """Everything that a report says."""
 
@@ -972,7 +763,7 @@ class Results(Record):
     choices: ChoiceResults
     families: tuple[Family, ...]
     """Tests corrected together."""
-    bradley_terry: tuple[StrengthRow, ...]
+    bradley_terry: tuple[SystemStrength, ...]
     ties: tuple[TieFit, ...]
     """Davidson's model where there are ties."""
     rankings: tuple[Ranking, ...]

@@ -6,8 +6,10 @@ The shares are those of docs/calibration.md, which ``make calibrate`` writes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TypeAlias
 
+from analysis.comparisons.preferences import PreferenceTest
+from analysis.results.records import AgreementRow, ChoicePair, RatingPair, Results
 from analysis.statistics.t_tests import MOSTLY_ONE
 
 FEW_UNITS = 30
@@ -16,15 +18,21 @@ OF_OTHER_RATERS = ("icc2", "icc2k")
 RESAMPLED = ("krippendorff_alpha", "gwet", "fleiss", "cohen")
 
 
-def about_coverage(results: Mapping[str, Any]) -> list[str]:
+Test: TypeAlias = PreferenceTest | RatingPair | ChoicePair
+
+
+def tests_by_source(results: Results) -> Mapping[str, Sequence[Test]]:
+    """Return the tests of pairs of preferences, ratings and choices."""
+    return {"preferences": results.preferences, "ratings": results.ratings.pairs, "choices": results.choices.pairs}
+
+
+def about_coverage(results: Results) -> list[str]:
     """Say which intervals hold the truth less often than their level, and which tests err more often."""
-    rows = [row for row in results["agreement"] if row["ci_low"] is not None]
-    few = [row for row in rows if row["n_items"] < FEW_UNITS and row["measure"].startswith(RESAMPLED)]
-    raters = [row for row in rows if row["n_annotators"] < FEW_RATERS and row["measure"] in OF_OTHER_RATERS]
-    welch = [row for row in results["ratings"]["pairs"] if row["test"] == "Welch t" and row["unit"] == "item"]
-    welch = [row for row in welch if row["p_value"] is not None]
-    sources = {"preferences": results["preferences"]}
-    sources |= {name: results[name]["pairs"] for name in ("ratings", "choices")}
+    rows = [row for row in results.agreement if row.ci_low is not None]
+    few = [row for row in rows if row.n_items < FEW_UNITS and row.measure.startswith(RESAMPLED)]
+    raters = [row for row in rows if row.n_annotators < FEW_RATERS and row.measure in OF_OTHER_RATERS]
+    welch = [row for row in results.ratings.pairs if row.test == "Welch t" and row.unit == "item"]
+    welch = [row for row in welch if row.p_value is not None]
     return [
         *(
             f"{group}: some intervals of agreement rest on fewer than {FEW_UNITS} units. In simulations 95 % intervals "
@@ -42,24 +50,24 @@ def about_coverage(results: Mapping[str, Any]) -> list[str]:
             "systems in 17 % of studies instead of 5 %; plan the annotator as the unit."
             for group in _groups(welch)
         ),
-        *(line for name, rows in sources.items() for line in _about_lopsided(name, rows)),
+        *(line for source, rows in tests_by_source(results).items() for line in _about_skewed(source, rows)),
     ]
 
 
-def _about_lopsided(source: str, rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _about_skewed(source: str, rows: Sequence[Test]) -> Iterator[str]:
     """Say for each group how many tests rest on values of which most are equal, or a few lie far out."""
-    tests = [row for row in rows if row["p_value"] is not None]
-    for group in _groups(row for row in tests if row["lopsided"]):
-        own = [row for row in tests if row["group"] == group]
-        n = sum(row["lopsided"] for row in own)
+    tests = [row for row in rows if row.p_value is not None]
+    for group in _groups(row for row in tests if row.lopsided):
+        own = [row for row in tests if row.group == group]
+        n = sum(bool(row.lopsided) for row in own)
         yield (
-            f"{group}: {n} of {len(own)} tests of {source} rest{'s' if n == 1 else ''} on lopsided values: at least "
-            f"{MOSTLY_ONE:.0%} are the same, or a few lie far from the rest. In simulations such t-tests found a "
+            f"{group}: {n} of {len(own)} tests of {source} rest{'s' if n == 1 else ''} on highly skewed values: at "
+            f"least {MOSTLY_ONE:.0%} are the same, or a few lie far from the rest. In simulations such t-tests found a "
             "difference between equal systems in up to 29 % of studies instead of 5 %. Look at the values; a "
             "Wilcoxon or sign-flip test beside it asks whether they spread evenly about no difference, which is not "
             "the same question."
         )
 
 
-def _groups(rows: Iterable[Mapping[str, Any]]) -> list[str]:
-    return list(dict.fromkeys(row["group"] for row in rows))
+def _groups(rows: Iterable[Test | AgreementRow]) -> list[str]:
+    return list(dict.fromkeys(row.group for row in rows))

@@ -2,38 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from analysis.answers.plan import Plan
 from analysis.answers.units import ENOUGH_ANNOTATORS
-from analysis.results.small_designs import about_coverage
+from analysis.results.records import Results
+from analysis.results.small_designs import Test, about_coverage, tests_by_source
 
 FEW_EXPOSURES = 4
 LARGE_SHARE = 1 / 3
 SMALL_CLUSTERS = 6
 
 
-def warn(results: Mapping[str, Any], plan: Plan) -> list[str]:
+def warn(results: Results, plan: Plan) -> tuple[str, ...]:
     """Say what a reader must keep in mind, from the finished results."""
-    return [
+    return (
         *_about_groups(results),
         *_about_tests(results, plan),
         *_about_strengths(results),
         *about_coverage(results),
         *_about_study(results),
-    ]
+    )
 
 
-def _about_groups(results: Mapping[str, Any]) -> list[str]:
+def _about_groups(results: Results) -> list[str]:
     lines = []
-    for row in results["groups"]:
-        group, annotators, kept = row["group"], row["annotators"], row["annotators"] - row["excluded_annotators"]
-        if row["annotator_kind"] == "llm":
+    for row in results.groups:
+        group, annotators, kept = row.group, row.annotators, row.annotators - row.excluded_annotators
+        if row.annotator_kind == "llm":
             lines.append(
                 f"{group}: p-values of an LLM hold for further forms (or items) that it answers, not for people."
             )
-            gone, share = row["excluded_assignments"], row["excluded_assignments"] / max(row["assignments"], 1)
+            gone, share = row.excluded_assignments, row.excluded_assignments / max(row.assignments, 1)
             if gone:
                 lines.append(
                     f"{group}: {gone} of {row['assignments']} assignments ({100 * share:.0f} %) failed "
@@ -44,7 +44,7 @@ def _about_groups(results: Mapping[str, Any]) -> list[str]:
                     f"{group}: left out entirely (its answers name no assignment and failed self-consistency)."
                 )
             continue
-        if row["annotator_kind"] == "simulated":
+        if row.annotator_kind == "simulated":
             lines.append(f"{group}: these answers were made by a program; they say nothing about people.")
         if 0 < kept < ENOUGH_ANNOTATORS:
             lines.append(
@@ -53,7 +53,7 @@ def _about_groups(results: Mapping[str, Any]) -> list[str]:
             )
         if kept <= 0:
             lines.append(f"{group}: nobody is left after exclusions.")
-        elif row["excluded_annotators"] / annotators > LARGE_SHARE:
+        elif row.excluded_annotators / annotators > LARGE_SHARE:
             lines.append(
                 f"{group}: {row['excluded_annotators']} of {annotators} annotators were excluded; the rest may not "
                 "stand for all."
@@ -61,36 +61,32 @@ def _about_groups(results: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def _about_tests(results: Mapping[str, Any], plan: Plan) -> list[str]:
+def _about_tests(results: Results, plan: Plan) -> list[str]:
     lines = []
-    sources = {
-        "preferences": results["preferences"],
-        "ratings": results["ratings"]["pairs"],
-        "choices": results["choices"]["pairs"],
-    }
-    for source, rows in sources.items():
+    for source, rows in tests_by_source(results).items():
         lines += _untested(source, rows)
-    asymmetric = [row for row in results["preference_directions"] if row["p_symmetry"] is not None]
-    asymmetric = [row for row in asymmetric if row["p_symmetry"] < plan.fwer]
-    for group in dict.fromkeys(row["group"] for row in asymmetric):
+    asymmetric = [
+        row for row in results.preference_directions if row.p_symmetry is not None and row.p_symmetry < plan.fwer
+    ]
+    for group in dict.fromkeys(row.group for row in asymmetric):
         pairs = {
-            (row["criterion"], row["exposure"], *sorted((row["system_x"], row["system_y"])))
+            (row.criterion, row.exposure, *sorted((row.system_x, row.system_y)))
             for row in asymmetric
-            if row["group"] == group
+            if row.group == group
         }
         lines.append(
             f"{group}: on {len(pairs)} comparison{'s' if len(pairs) != 1 else ''} the two directions do not add up to "
             "100 % on average (symmetry test, uncorrected); see each direction by itself."
         )
-    welch = sorted({row["group"] for row in results["ratings"]["pairs"] if row["test"] == "Welch t"})
+    welch = sorted({row.group for row in results.ratings.pairs if row.test == "Welch t"})
     lines += [
         f"{group}: some systems were never rated by one annotator on one item; their ratings were tested as unpaired "
         "(Welch's t)."
         for group in welch
         if plan.rating_test == "auto"
     ]
-    for name, rows in (("preferences", sources["preferences"]), ("choices", sources["choices"])):
-        few = sorted({row["group"] for row in rows if 1 < row["n"] < SMALL_CLUSTERS})
+    for name, rows in (("preferences", results.preferences), ("choices", results.choices.pairs)):
+        few = sorted({row.group for row in rows if 1 < row.n < SMALL_CLUSTERS})
         lines += [
             f"{group}: some tests of {name} rest on fewer than {SMALL_CLUSTERS} values; read them with care."
             for group in few
@@ -98,11 +94,11 @@ def _about_tests(results: Mapping[str, Any], plan: Plan) -> list[str]:
     return lines
 
 
-def _untested(source: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    counted: dict[tuple[str, str], int] = {}
+def _untested(source: str, rows: Sequence[Test]) -> list[str]:
+    counted: dict[tuple[str, str | None], int] = {}
     for row in rows:
-        if row["p_value"] is None:
-            key = (row["group"], row["reason"])
+        if row.p_value is None:
+            key = (row.group, row.reason)
             counted[key] = counted.get(key, 0) + 1
     return [
         f"{group}: {n} test{'s' if n != 1 else ''} of {source} could not be run and took no part in the correction "
@@ -111,17 +107,17 @@ def _untested(source: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
     ]
 
 
-def _about_strengths(results: Mapping[str, Any]) -> list[str]:
-    counted: dict[tuple[str, str, str, str], list[str]] = {}
-    few: dict[tuple[str, str, str, int], list[str]] = {}
-    for row in results["bradley_terry"]:
-        if row["strength"] is None:
-            key = (row["source"], row["group"], row["criterion"], row["reason"])
-            counted.setdefault(key, []).append(row["system"])
-        elif row["n_clusters"] is not None and row["n_clusters"] < SMALL_CLUSTERS:
-            made = few.setdefault((row["source"], row["group"], row["interval"], row["n_clusters"]), [])
-            if row["criterion"] not in made:
-                made.append(row["criterion"])
+def _about_strengths(results: Results) -> list[str]:
+    counted: dict[tuple[str, str, str, str | None], list[str]] = {}
+    few: dict[tuple[str, str, str | None, int], list[str]] = {}
+    for row in results.bradley_terry:
+        if row.strength is None:
+            key = (row.source, row.group, row.criterion, row.reason)
+            counted.setdefault(key, []).append(row.system)
+        elif row.n_clusters is not None and row.n_clusters < SMALL_CLUSTERS:
+            made = few.setdefault((row.source, row.group, row.interval, row.n_clusters), [])
+            if row.criterion not in made:
+                made.append(row.criterion)
     return [
         *(
             f"{group}, {criterion}: no Bradley-Terry strength ({source}) for {', '.join(systems)}: {reason}."
@@ -135,18 +131,18 @@ def _about_strengths(results: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _about_study(results: Mapping[str, Any]) -> list[str]:
+def _about_study(results: Results) -> list[str]:
     lines = []
-    missing = sum(row["n"] for row in results["missing"])
+    missing = sum(row.n for row in results.missing)
     if missing:
         lines.append(f"{missing} answer{'s are' if missing != 1 else ' is'} missing; nothing was filled in for them.")
-    exposures = sorted({row["exposure"] for row in results["preferences"] if row["exposure"] is not None})
+    exposures = sorted({row.exposure for row in results.preferences if row.exposure is not None})
     if len(exposures) == 1 and exposures[0] < FEW_EXPOSURES:
         lines.append(
             f"Annotators read {exposures[0]} output{'s' if exposures[0] != 1 else ''} of each system before judging; "
             f"the SPA paper advises at least {FEW_EXPOSURES}."
         )
-    dropped = len((results["study"] or {}).get("dropped_items", ()))
+    dropped = len(results.study.dropped_items) if results.study else 0
     if dropped:
         lines.append(
             f"{dropped} item{'s' if dropped != 1 else ''} left the study before the draw, by its conditions on items."

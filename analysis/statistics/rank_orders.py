@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.statistics.coding import Floats
-from analysis.statistics.record import Record
+from analysis.statistics.record import Positive, RankedSource, Record
 
 STRENGTH_TIE = 1e-9  # strengths closer than this are equal in exact arithmetic
 
@@ -18,26 +18,36 @@ class Place(Record):
     """The rank of a system, and the ranks that the answers allow (``None`` where nothing bounds them)."""
 
     system: str
-    rank: int
+    rank: Positive
     rank_low: int | None
+    """Best rank that the answers allow."""
     rank_high: int | None
+    """Worst rank that the answers allow."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unranked(Record):
+    """A system without a rank, and why."""
+
+    system: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ranking(Record):
-    """Systems of one source, group and criterion, best first; tied ones stand together.
+    """Systems of one source, group and criterion, best first."""
 
-    ``places`` has each ranked system with the ranks that its answers allow, and ``rank_interval``
-    says how those were made.
-    """
-
-    source: str
+    source: RankedSource
     group: str
+    """Human, simulated, an LLM's id or id/variant, or a group named in the table."""
     criterion: str
     order: tuple[tuple[str, ...], ...]
-    unranked: tuple[dict[str, str], ...] = ()  # system, reason
+    """Best first; tied systems together."""
+    unranked: tuple[Unranked, ...] = ()
     places: tuple[Place, ...] = ()
+    """Ranked systems, best first."""
     rank_interval: str | None = None
+    """How the ranks that the answers allow were made."""
 
 
 def order_systems(

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
 
 from annotated_types import Ge, Interval, Le
+
+from analysis.statistics.coding import DIGITS
+
+if TYPE_CHECKING:
+    from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+    from pydantic_core import CoreSchema
 
 Share = Annotated[float, Interval(ge=0, le=1)]
 Probability = Share
@@ -15,13 +22,43 @@ AtMostOne = Annotated[float, Le(1)]
 Spread = Annotated[float, Ge(0)]
 Count = Annotated[int, Ge(0)]
 Positive = Annotated[int, Ge(1)]
+AnnotatorKind = Literal["human", "llm", "simulated"]
+Source = Literal["preferences", "ratings", "choices"]
+RankedSource = Literal["preferences", "ratings", "choices", "ratings_bt"]
+Value = TypeVar("Value")
 
 
 class Record:
-    """A record of results.json; a string under a field is its description in the schema."""
+    """A record of results.json; a string under a field is its description in the schema.
+
+    Where the first field of ``explained`` is null the others are too, and ``reason`` says why.
+    """
 
     __slots__ = ()
     __pydantic_config__: ClassVar[dict[str, Any]] = {"use_attribute_docstrings": True}
+    explained: ClassVar[tuple[str, ...]] = ()
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Refuse a null without a reason."""
+        from pydantic_core.core_schema import no_info_after_validator_function
+
+        return no_info_after_validator_function(_with_reason, handler(source)) if cls.explained else handler(source)
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """Say in the JSON Schema that a null has a reason."""
+        schema = handler(core)
+        if cls.explained:
+            null = {name: {"type": "null"} for name in cls.explained}
+            reason = {"reason": {"type": "string", "minLength": 1}}
+            handler.resolve_ref_schema(schema).update(
+                {
+                    "if": {"properties": {cls.explained[0]: null.pop(cls.explained[0])}},
+                    "then": {"properties": {**null, **reason}, "required": ["reason"]},
+                }
+            )
+        return schema
 
     def __getitem__(self, name: str) -> Any:
         """Return a field by its name."""
@@ -47,3 +84,45 @@ class Record:
 
     def __contains__(self, name: str) -> bool:
         return name in list(self.keys())
+
+
+def _with_reason(record: Any) -> Any:
+    first, *others = record.explained
+    if getattr(record, first) is None and not (record.reason and all(getattr(record, name) is None for name in others)):
+        raise ValueError(f"{first} is null: expected {', '.join([*others, ''])}null as well, and a reason")
+    return record
+
+
+def rounded(value: Value) -> Value:
+    """Round floats to 12 significant digits, so that neither the order of rows nor a last bit shows.
+
+    Parameters
+    ----------
+    value : record, tuple, mapping, number or text
+        Records, tuples and mappings are copied.
+
+    Raises
+    ------
+    ArithmeticError
+        When a number is not finite.
+
+    >>> rounded((0.1 + 0.2, 3, "a"))
+    (0.3, 3, 'a')
+    """
+    found: Any = value
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise ArithmeticError("a result is not finite")
+        found = float(f"{value:.{DIGITS}g}")
+    elif isinstance(value, Record):
+        found = type(found)(**{name: rounded(getattr(value, name)) for name in names_of(type(found))})
+    elif isinstance(value, Mapping):
+        found = {key: rounded(item) for key, item in value.items()}
+    elif isinstance(value, list | tuple):
+        found = tuple(rounded(item) for item in value)
+    return found  # type: ignore[no-any-return]
+
+
+def names_of(kind: type[Any]) -> tuple[str, ...]:
+    """Return the names of a record's fields."""
+    return tuple(field.name for field in fields(kind))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -12,10 +12,45 @@ from analysis.answers.plan import Plan
 from analysis.answers.units import ENOUGH_ANNOTATORS
 from analysis.statistics.coding import Floats, Ints, scale_of, snap
 from analysis.statistics.rank_orders import STRENGTH_TIE, order_systems, ranks
+from analysis.statistics.record import Record
 from analysis.strengths.counting import compact
 from analysis.strengths.estimate import BradleyTerry, bradley_terry
 
-SETTLED = 11  # digits of the largest strength or bound that do not depend on the order of the rows
+Compared = Literal["preferences", "choices", "ratings_bt"]  # answers that strengths are fitted to
+STABLE_DIGITS = 11  # digits of the largest strength or bound that do not depend on the order of the rows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SystemStrength(Record):
+    """Bradley-Terry strength of one system; ``reason`` says why a number is missing."""
+
+    explained: ClassVar[tuple[str, ...]] = ("strength", "rank")
+
+    source: Compared
+    group: str
+    """Human, simulated, an LLM's id or id/variant, or a group named in the table."""
+    criterion: str
+    system: str
+    strength: float | None
+    """Natural log, mean zero."""
+    ci_low: float | None
+    ci_high: float | None
+    ci_low_two_way: float | None = None
+    """By annotator (of an LLM: assignment) and item at once; null where there are fewer than 10 of either."""
+    ci_high_two_way: float | None = None
+    """By annotator (of an LLM: assignment) and item at once; null where there are fewer than 10 of either."""
+    interval: str | None
+    """What the sandwich interval is clustered by (annotator, assignment, item); null: no interval."""
+    n_clusters: int | None = None
+    """Clusters that the interval rests on."""
+    rank: int | None
+    rank_low: int | None
+    """Best rank that the answers allow, all systems of the table jointly."""
+    rank_high: int | None
+    """Worst rank that the answers allow."""
+    regularisation: float | None = None
+    reason: str | None = None
+    """Why a number is missing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -58,14 +93,14 @@ class StrengthTable:
     ``compared`` numbers, among ``all_systems``, the systems that were compared at all: those of ``found``.
     """
 
-    source: str
+    source: Compared
     group: str
     criterion: str
     all_systems: tuple[str, ...]
     compared: Ints
     found: BradleyTerry
     turned: bool  # the lowest strength ranks first
-    rows: list[dict[str, Any]]
+    rows: tuple[SystemStrength, ...]
 
     @property
     def known(self) -> Ints:
@@ -98,15 +133,15 @@ class StrengthTable:
 
 
 def strength_rows(
-    source: str, group: str, criterion: str, judgements: Judgements, systems: Sequence[str], plan: Plan
-) -> list[dict[str, Any]]:
+    source: Compared, group: str, criterion: str, judgements: Judgements, systems: Sequence[str], plan: Plan
+) -> tuple[SystemStrength, ...]:
     """Return the rows of :func:`strength_table`; none where nothing was compared."""
     table = strength_table(source, group, criterion, judgements, systems, plan)
-    return [] if table is None else table.rows
+    return () if table is None else table.rows
 
 
 def strength_table(
-    source: str, group: str, criterion: str, judgements: Judgements, systems: Sequence[str], plan: Plan
+    source: Compared, group: str, criterion: str, judgements: Judgements, systems: Sequence[str], plan: Plan
 ) -> StrengthTable | None:
     """Fit the systems that were compared at all, with intervals, and rank those that have a strength.
 
@@ -120,22 +155,20 @@ def strength_table(
     found = _fit(of, judgements, names, plan, judgements.clusters(plan.unit), rng=np.random.default_rng(plan.seed))
     two_way = _two_way(of, judgements, names, plan)
     turned = source == "ratings_bt" and criterion in plan.lower_is_better
-    keys = {"source": source, "group": group, "criterion": criterion}
+    identity: dict[str, Any] = {"source": source, "group": group, "criterion": criterion}
     return StrengthTable(
-        source=source,
-        group=group,
-        criterion=criterion,
+        **identity,
         all_systems=tuple(systems),
         compared=compared,
         found=found,
         turned=turned,
-        rows=[{**keys, **row} for row in _rows(names, found, two_way, turned, plan.regularisation)],
+        rows=tuple(_rows(identity, names, found, two_way, turned)),
     )
 
 
 def _rows(
-    names: Sequence[str], found: BradleyTerry, two_way: BradleyTerry | None, turned: bool, regularisation: float | None
-) -> Iterator[dict[str, Any]]:
+    identity: Mapping[str, Any], names: Sequence[str], found: BradleyTerry, two_way: BradleyTerry | None, turned: bool
+) -> Iterator[SystemStrength]:
     """Yield what is said of each system: strength, intervals and ranks, or why there are none."""
     known = np.isfinite(found.strength)
     values = {names[place]: float(found.strength[place]) for place in np.flatnonzero(known).tolist()}
@@ -145,21 +178,22 @@ def _rows(
         low, high = len(values) + 1 - high, len(values) + 1 - low
     bounded = known & (found.interval is not None)
     for place, name in enumerate(names):
-        yield {
-            "system": name,
-            "strength": values.get(name),
-            "ci_low": float(found.ci_low[place]) if bounded[place] else None,
-            "ci_high": float(found.ci_high[place]) if bounded[place] else None,
-            "ci_low_two_way": None if two_way is None else _finite(two_way.ci_low[place]),
-            "ci_high_two_way": None if two_way is None else _finite(two_way.ci_high[place]),
-            "interval": found.interval if bounded[place] else None,
-            "n_clusters": found.n_clusters if bounded[place] else None,
-            "rank": places.get(name),
-            "rank_low": int(low[place]) if bounded[place] else None,
-            "rank_high": int(high[place]) if bounded[place] else None,
-            "regularisation": regularisation,
-            "reason": found.reasons[place] or (None if bounded[place] else found.no_interval),
-        }
+        yield SystemStrength(
+            **identity,
+            system=name,
+            strength=values.get(name),
+            ci_low=float(found.ci_low[place]) if bounded[place] else None,
+            ci_high=float(found.ci_high[place]) if bounded[place] else None,
+            ci_low_two_way=None if two_way is None else _finite(two_way.ci_low[place]),
+            ci_high_two_way=None if two_way is None else _finite(two_way.ci_high[place]),
+            interval=found.interval if bounded[place] else None,
+            n_clusters=found.n_clusters if bounded[place] else None,
+            rank=places.get(name),
+            rank_low=int(low[place]) if bounded[place] else None,
+            rank_high=int(high[place]) if bounded[place] else None,
+            regularisation=found.regularisation,
+            reason=found.reasons[place] or (None if bounded[place] else found.no_interval),
+        )
 
 
 def _two_way(of: Ints, judgements: Judgements, names: Sequence[str], plan: Plan) -> BradleyTerry | None:
@@ -199,7 +233,7 @@ def _rounded(found: BradleyTerry) -> BradleyTerry:
     """Round strengths and bounds to the digits of the largest: one near 0 has no more of them than the others."""
     columns = (found.strength, found.ci_low, found.ci_high)
     scale = max(scale_of(column[np.isfinite(column)]) for column in columns)
-    strength, low, high = (snap(column, scale=scale, digits=SETTLED) for column in columns)
+    strength, low, high = (snap(column, scale=scale, digits=STABLE_DIGITS) for column in columns)
     return replace(found, strength=strength, ci_low=low, ci_high=high)
 
 

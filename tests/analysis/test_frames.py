@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError, asdict
 from pathlib import Path
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 
 import analysis
 from analysis import Plan, Reading, as_frame, check_frames, read_tables
-from analysis.results.analyse import _plain
+from analysis.statistics.record import rounded
 from spa import AnalysisError
 from tests.analysis.answers import analyse
 
@@ -71,7 +72,7 @@ def pandas_of(frame: pl.DataFrame) -> Any:
 
 
 def plain(value: Any) -> Any:
-    return _plain(value)
+    return json.loads(json.dumps(rounded(value)))
 
 
 @pytest.mark.parametrize(

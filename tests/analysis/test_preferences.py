@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from analysis import Plan, StudyFacts, parse_expectations
+from analysis.answers.study_facts import StudySystem
 from analysis.report.document import Figure, Table, every_block
 from analysis.report.preferences import preferences as preferences_section
 from analysis.statistics.corrections import holm
@@ -54,7 +55,7 @@ def test_pairs_stand_in_the_direction_first_listed_or_that_of_the_study() -> Non
         id="s",
         title="S",
         language="en",
-        systems=tuple({"id": name, "name": name, "role": "system"} for name in "xy"),
+        systems=tuple(StudySystem(id=name, name=name, role="system") for name in "xy"),
         criteria=(),
         pairs=(("x", "y"),),
     )

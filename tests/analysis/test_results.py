@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from analysis import Plan, Scale, StudyFacts, parse_expectations, results_schema
-from analysis.results.analyse import _plain
+from analysis.answers.study_facts import StudyCriterion, StudyDroppedItem, StudySystem
 from analysis.results.files import from_plain
+from analysis.statistics.record import rounded
 from spa import AnalysisError
 from tests.analysis.answers import Results, choices, preferences, ratings, run
 from tests.analysis.sample_results import empty_results, full_results, many_results, pair_results
@@ -50,10 +51,10 @@ FACTS = StudyFacts(
     id="s",
     title="A study",
     language="en",
-    systems=tuple({"id": name, "name": name.upper(), "role": "system"} for name in "xyz"),
-    criteria=({"id": "style", "name": "style", "lower_is_better": False},),
+    systems=tuple(StudySystem(id=name, name=name.upper(), role="system") for name in "xyz"),
+    criteria=(StudyCriterion(id="style", name="style", lower_is_better=False),),
     exposures=(5,),
-    dropped_items=({"item_id": "i9", "rule": "min_words", "evidence": "2 words"},),
+    dropped_items=(StudyDroppedItem(item_id="i9", rule="min_words", evidence="2 words"),),
 )
 
 
@@ -148,7 +149,7 @@ def test_the_same_answers_give_the_same_bytes() -> None:
 
 def test_no_number_that_json_lacks() -> None:
     with pytest.raises(ArithmeticError):
-        _plain({"a": [float("nan")]})
+        rounded({"a": [float("nan")]})
     with pytest.raises(ValueError, match="JSON"):
         json.dumps({"a": float("inf")}, allow_nan=False)
 
@@ -215,7 +216,7 @@ def test_settings_name_the_scales() -> None:
 
     table = ratings([("a", "i", "x", 3)])
     tables = check_frames({"ratings": table}, Reading(scales=(Scale(criterion=None, low=1, high=5),)))
-    assert analyse(tables, Plan())["settings"]["scales"] == [{"criterion": None, "low": 1.0, "high": 5.0}]
+    assert analyse(tables, Plan()).settings.scales == (Scale(criterion=None, low=1.0, high=5.0),)
 
 
 @pytest.mark.parametrize("wrong", [{"fwer": 0.0}, {"confidence": 1.0}])

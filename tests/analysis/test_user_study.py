@@ -8,10 +8,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from analysis.answers.study_facts import StudyFacts
+from analysis.answers.study_facts import StudyCriterion, StudyFacts, StudyOption, StudySystem
 from tests.analysis.answers import Results, ratings, render_report, run
 
-YES_NO = [{"text": "Yes", "score": 1.0}, {"text": "No", "score": 0.0}]
+YES_NO = (StudyOption(text="Yes", score=1.0), StudyOption(text="No", score=0.0))
 
 
 def facts(*criteria: str) -> StudyFacts:
@@ -19,8 +19,8 @@ def facts(*criteria: str) -> StudyFacts:
         id="review",
         title="Explanations",
         language="en",
-        systems=({"id": "beluga", "name": "Beluga", "role": "system"},),
-        criteria=tuple({"id": one, "name": one, "lower_is_better": True, "options": YES_NO} for one in criteria),
+        systems=(StudySystem(id="beluga", name="Beluga", role="system"),),
+        criteria=tuple(StudyCriterion(id=one, name=one, lower_is_better=True, options=YES_NO) for one in criteria),
     )
 
 
