@@ -86,12 +86,12 @@ def _shown(workspace: Workspace) -> str:
 
 
 def _quality(workspace: Workspace, results: Results) -> Answers:
-    study, tau = workspace.study, results["settings"]["consistency_tau"]
+    study, tau = workspace.study, results.settings.consistency_tau
     lines = []
     if study.screening:
         lines.append("Screening questions; who gives no eligible answer is left out.")
     if study.attention_checks or (study.likert is not None and study.likert.identical_pairs):
-        allowed = results["settings"]["max_failed_checks"]
+        allowed = results.settings.max_failed_checks
         lines.append(f"Attention checks; who fails more than {allowed} is left out.")
     if study.spa is not None and study.spa.directions == "both" and tau is not None:
         lines.append(f"Self-consistency: whose two chances of one pair add up to more than {tau:g} is left out.")
@@ -101,7 +101,7 @@ def _quality(workspace: Workspace, results: Results) -> Answers:
         lines.append("Submissions were reviewed by hand; each decision is kept with its reason.")
     if not lines:
         return {("3.3.3.1", 7): True}
-    excluded = len({row["annotator_id"] for row in results["exclusions"] if row["assignment_id"] is None})
+    excluded = len({row.annotator_id for row in results.exclusions if row.assignment_id is None})
     lines.append(f"{excluded} annotators were left out of the analysis.")
     found: Answers = {("3.3.3.2", None): " ".join(lines), ("3.3.3.1", 4): True}
     if len(lines) > 1 + reviewed:
@@ -115,12 +115,12 @@ def about_criteria(workspace: Workspace, results: Results) -> dict[str, Answers]
     """Answer the questions of part 4 for every criterion and way of asking, as far as the study says."""
     study = workspace.study
     named = {criterion.id: criterion for criterion in study.criteria}
-    questions = (results.get("study") or {}).get("questions") or ()
-    asked = sorted(questions, key=lambda row: row["criterion"] != OVERALL)
+    questions = results.study.questions if results.study else ()
+    asked = sorted(questions, key=lambda row: row.criterion != OVERALL)
     found: dict[str, Answers] = {}
     for row in asked:
-        way, criterion = row["elicitation"], named.get(row["criterion"])
-        found[f"{row['criterion']} ({way})"] = {
+        way, criterion = row.elicitation, named.get(row.criterion)
+        found[f"{row.criterion} ({way})"] = {
             ("4.2.1", None): option("4.2.1", 2),
             ("4.2.2", None): option("4.2.2", 2 if way in RELATIVE else 1),
             ("4.2.3", None): option("4.2.3", 1),
@@ -128,13 +128,13 @@ def about_criteria(workspace: Workspace, results: Results) -> dict[str, Answers]
             ("4.3.3", None): _size(study, way, criterion),
             ("4.3.4", None): _range(study, way, criterion),
             ("4.3.5", None): option("4.3.5", SEEN_AS[way]),
-            ("4.3.7", None): row["text"],
+            ("4.3.7", None): row.text,
             ("4.3.8", None): option("4.3.8", FORMS[way]),
             ("4.3.9", None): _aggregated(way, results),
             ("4.3.10", None): _effect(way),
-            **_agreement(row["criterion"], results),
+            **_agreement(row.criterion, results),
         }
-        own = found[f"{row['criterion']} ({way})"]
+        own = found[f"{row.criterion} ({way})"]
         if criterion is not None and criterion.question:
             own["4.3.2", None] = criterion.question
         if criterion is not None and criterion.against_source:
@@ -163,14 +163,15 @@ def _range(study: Study, way: str, criterion: Criterion | None) -> str:
 
 
 def _aggregated(way: str, results: Results) -> str:
-    settings = results["settings"]
-    corrected = {"holm": "Holm's correction", "bh": "the correction of Benjamini and Hochberg"}[settings["correction"]]
+    settings = results.settings
+    false_discoveries = settings.correction == "bh"
+    corrected = "the correction of Benjamini and Hochberg" if false_discoveries else "Holm's correction"
     told = {
         "spa": "Both directions of a pair averaged within an annotator; mean over annotators, t-test against 50 %",
         "choice": "Wins, a tie half, averaged within the unit; mean over units, t-test against 50 %",
     }
     means = "Differences of two systems averaged within the unit; mean over units, paired t-test"
-    return f"{told.get(way, means)}, {corrected} at {settings['fwer']:g}; Bradley-Terry strengths beside them."
+    return f"{told.get(way, means)}, {corrected} at {settings.fwer:g}; Bradley-Terry strengths beside them."
 
 
 def _effect(way: str) -> str:
@@ -181,12 +182,12 @@ def _effect(way: str) -> str:
 
 def _agreement(criterion: str, results: Results) -> Answers:
     """Take alpha of people's ratings at the level that fits the scale."""
-    people = {row["group"] for row in results["groups"] if row["annotator_kind"] != "llm"}
-    for row in results["agreement"]:
-        if row["criterion"] == criterion and row["group"] in people and row["fits_scale"] and row["value"] is not None:
-            ends = f" (interval {row['ci_low']:.3f} to {row['ci_high']:.3f})" if row["ci_low"] is not None else ""
+    people = {row.group for row in results.groups if row.annotator_kind != "llm"}
+    for row in results.agreement:
+        if row.criterion == criterion and row.group in people and row.fits_scale and row.value is not None:
+            ends = f" (interval {row.ci_low:.3f} to {row.ci_high:.3f})" if row.ci_low is not None else ""
             return {
-                ("4.3.11.1", None): row["measure"].replace("_", " "),
-                ("4.3.11.2", None): f"{row['value']:.3f}{ends}",
+                ("4.3.11.1", None): row.measure.replace("_", " "),
+                ("4.3.11.2", None): f"{row.value:.3f}{ends}",
             }
     return {}

@@ -57,7 +57,7 @@ def find_alarms(results: Results | None, profiles: Sequence[AnnotatorProfile], v
     list of Alarm
         Dropouts, contradictions, straight-lining, a rater that always says the same, uneven assignments.
     """
-    kinds = {} if results is None else {row["group"]: row["annotator_kind"] for row in results["groups"]}
+    kinds = {} if results is None else {row.group: row.annotator_kind for row in results.groups}
     found = [_dropouts(visits), _contradictions(results, kinds), _imbalance(visits)]
     straight = [each for each in profiles if (each.same_answer or 0) >= STRAIGHT]
     people = [each for each in straight if kinds.get(each.group) != "llm"]
@@ -85,11 +85,9 @@ def _contradictions(results: Results | None, kinds: Mapping[str, str]) -> Alarm 
     if results is None:
         return None
     failing = {
-        row["annotator_id"]
-        for row in results["exclusions"]
-        if row["rule"] == CONSISTENCY and kinds.get(row["group"]) != "llm"
+        row.annotator_id for row in results.exclusions if row.rule == CONSISTENCY and kinds.get(row.group) != "llm"
     }
-    people = sum(row["annotators"] for row in results["groups"] if row["annotator_kind"] != "llm")
+    people = sum(row.annotators for row in results.groups if row.annotator_kind != "llm")
     if people < FEWEST_VISITS or len(failing) / people < INCONSISTENT:
         return None
     share = round(100 * len(failing) / people)

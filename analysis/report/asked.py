@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
+from analysis.answers.study_facts import StudyDroppedItem, StudyReport
 from analysis.figures.plain_text import shown_name
-from analysis.report.document import Block, Column, Fold, Paragraph, Results, Section, Table, Terms, build_table
+from analysis.report.document import Block, Column, Fold, Paragraph, Section, Table, Terms, build_table
 from analysis.report.words import Names, cell, count, listed, plural
+from analysis.results.records import Results
 
 ASKED = {
     "spa": "System-level probabilistic assessment (SPA): after reading, how likely is it that one system is better?",
@@ -31,7 +33,7 @@ ROLES = {"human": "written or made by people", "reference": "reference, shown bu
 
 def asked(results: Results) -> Section | None:
     """Describe the study, the questions and who answered."""
-    study, names = results.get("study"), Names(results)
+    study, names = results.study, Names(results)
     blocks: list[Block] = []
     if study:
         blocks.append(
@@ -42,8 +44,8 @@ def asked(results: Results) -> Section | None:
     groups = _groups(results, names)
     if groups:
         blocks += [groups] if study else [Paragraph(text="Whose answers the files hold."), groups]
-    if study and study.get("dropped_items"):
-        blocks.append(_dropped(study["dropped_items"]))
+    if study and study.dropped_items:
+        blocks.append(_dropped(study.dropped_items))
     return Section(id="asked", title="What was asked, and of whom", blocks=tuple(blocks)) if blocks else None
 
 
@@ -53,34 +55,32 @@ def _money(amount: str) -> str:
     return f"{whole}.{cents.ljust(2, '0')}"
 
 
-def _facts(study: dict[str, Any]) -> list[tuple[str, str]]:
+def _facts(study: StudyReport) -> list[tuple[str, str]]:
     facts = []
-    asked_ways = [ASKED[way] for way in study.get("elicitations") or ()]
+    asked_ways = [ASKED[way] for way in study.elicitations]
     if asked_ways:
         facts.append(("Ways of asking", " ".join(asked_ways)))
-    exposures = [str(exposure) for exposure in study.get("exposures") or ()]
+    exposures = [str(exposure) for exposure in study.exposures]
     if exposures:
         outputs = "output" if exposures == ["1"] else "outputs"
         facts.append(("Exposure", f"{listed(exposures)} {outputs} of each system read before judging it"))
-    if study.get("annotators_wanted"):
-        facts.append(("Annotators wanted", count(study["annotators_wanted"])))
-    if study.get("pay") is not None:
-        facts.append(
-            ("Pay", f"{_money(study['pay'])} {study.get('currency') or ''} a completed submission".replace("  ", " "))
-        )
-    if study.get("language"):
-        facts.append(("Language of the form", str(study["language"])))
+    if study.annotators_wanted:
+        facts.append(("Annotators wanted", count(study.annotators_wanted)))
+    if study.pay is not None:
+        facts.append(("Pay", f"{_money(study.pay)} {study.currency or ''} a completed submission".replace("  ", " ")))
+    if study.language:
+        facts.append(("Language of the form", study.language))
     return facts
 
 
-def _systems(study: dict[str, Any], names: Names) -> Table | None:
+def _systems(study: StudyReport, names: Names) -> Table | None:
     rows = [
         [
-            cell(names.system(system["id"])),
-            cell(shown_name(system["id"])),
-            cell(ROLES.get(system.get("role") or "system", str(system.get("role")))),
+            cell(names.system(system.id)),
+            cell(shown_name(system.id)),
+            cell(ROLES.get(system.role, system.role)),
         ]
-        for system in study.get("systems") or ()
+        for system in study.systems
     ]
     if not rows:
         return None
@@ -96,15 +96,15 @@ def _systems(study: dict[str, Any], names: Names) -> Table | None:
     )
 
 
-def _questions(study: dict[str, Any], names: Names) -> Table | None:
+def _questions(study: StudyReport, names: Names) -> Table | None:
     rows = [
         [
-            cell(SHORT.get(question["elicitation"], question["elicitation"])),
-            cell(names.criterion(question["criterion"])),
-            cell("lower is better" if question["criterion"] in names.lower_is_better else "higher is better"),
-            cell(" ".join(str(question["text"]).split()), quoted=True),
+            cell(SHORT.get(question.elicitation, question.elicitation)),
+            cell(names.criterion(question.criterion)),
+            cell("lower is better" if question.criterion in names.lower_is_better else "higher is better"),
+            cell(" ".join(question.text.split()), quoted=True),
         ]
-        for question in study.get("questions") or ()
+        for question in study.questions
     ]
     if not rows:
         return None
@@ -120,17 +120,17 @@ def _questions(study: dict[str, Any], names: Names) -> Table | None:
 
 
 def _groups(results: Results, names: Names) -> Table | None:
-    groups = results.get("groups") or ()
+    groups = results.groups
     if not groups:
         return None
     rows = [
         [
-            cell(names.group(entry["group"])),
-            cell(count(entry.get("annotators"))),
-            cell(count(entry.get("assignments") or None)),
-            cell(count(entry.get("excluded_annotators"))),
-            cell(count(entry.get("excluded_assignments") if entry.get("assignments") else None)),
-            cell(FORMS.get(entry.get("form") or "", "\u2013")),
+            cell(names.group(entry.group)),
+            cell(count(entry.annotators)),
+            cell(count(entry.assignments or None)),
+            cell(count(entry.excluded_annotators)),
+            cell(count(entry.excluded_assignments if entry.assignments else None)),
+            cell(FORMS.get(entry.form or "", "\u2013")),
         ]
         for entry in groups
     ]
@@ -145,11 +145,8 @@ def _groups(results: Results, names: Names) -> Table | None:
     return build_table("groups", "Who answered", columns, rows)
 
 
-def _dropped(items: list[dict[str, Any]]) -> Fold:
-    rows = [
-        [cell(shown_name(item["item_id"])), cell(str(item["rule"])), cell(str(item.get("evidence") or "\u2013"))]
-        for item in items
-    ]
+def _dropped(items: Sequence[StudyDroppedItem]) -> Fold:
+    rows = [[cell(shown_name(item.item_id)), cell(item.rule), cell(item.evidence or "\u2013")] for item in items]
     columns = [Column(title="Item"), Column(title="Rule"), Column(title="What was found")]
     return Fold(
         summary=f"{plural(len(items), 'item')} left out before anybody was asked",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, is_dataclass
 from typing import Any
 
 from analysis.figures.plain_text import shown_name
@@ -14,7 +12,6 @@ from analysis.report.document import (
     Column,
     Fold,
     Paragraph,
-    Results,
     Section,
     Terms,
     build_table,
@@ -22,6 +19,9 @@ from analysis.report.document import (
 from analysis.report.families import correction_paper, false_discoveries, families, rate_words
 from analysis.report.findings import confidence_words
 from analysis.report.words import Names, cell, listed, plural, sentence
+from analysis.results.overview import Settings
+from analysis.results.records import Results
+from analysis.statistics.record import names_of
 
 SETTINGS = {
     "fwer": "Error rate of a family of tests",
@@ -107,7 +107,7 @@ READ = "What must be known before these numbers are used."
 def warnings(results: Results) -> Section | None:
     """List what a reader must know before using the numbers."""
     names = Names(results)
-    texts = [_addressed(" ".join(str(text).split()), names) for text in results.get("warnings") or ()]
+    texts = [_addressed(" ".join(text.split()), names) for text in results.warnings]
     if not texts:
         return None
     return Section(
@@ -133,9 +133,9 @@ def glossary(results: Results) -> Section | None:
     terms = _terms(results)
     known = {term.casefold() for term, _ in terms}
     conventions = tuple(
-        (sentence(" ".join(str(entry["term"]).split())), " ".join(str(entry["explanation"]).split()))
-        for entry in results.get("conventions") or ()
-        if entry["term"].casefold() not in known
+        (sentence(" ".join(entry.term.split())), " ".join(entry.explanation.split()))
+        for entry in results.conventions
+        if entry.term.casefold() not in known
     )
     more: tuple[Block, ...] = (
         (Fold(summary="How the numbers are made", blocks=(Terms(items=conventions),)),) if conventions else ()
@@ -149,7 +149,7 @@ def glossary(results: Results) -> Section | None:
 
 def _terms(results: Results) -> list[tuple[str, str]]:
     confidence = confidence_words(results)
-    rated, chosen = results.get("ratings") or {}, results.get("choices") or {}
+    rated, chosen = results.ratings, results.choices
     terms = [
         ("System", "a program or a person whose outputs are compared."),
         ("n", "how many annotators (or items, or forms of an LLM) a number rests on."),
@@ -173,7 +173,7 @@ def _terms(results: Results) -> list[tuple[str, str]]:
         ),
         ("No clear preference", "the test found no difference; the systems may still differ by a little."),
     ]
-    if results.get("preferences"):
+    if results.preferences:
         terms.insert(
             1,
             (
@@ -183,18 +183,18 @@ def _terms(results: Results) -> list[tuple[str, str]]:
             ),
         )
         terms.insert(2, ("Exposure", "how many outputs of each system an annotator reads before judging."))
-    if rated.get("means") or rated.get("pairs"):
+    if rated.means or rated.pairs:
         terms.append(("Likert rating", "a rating of one output on a few steps, such as 1 to 5."))
-    if chosen.get("pairs"):
+    if chosen.pairs:
         terms.append(("Win rate", "share of choices that a system wins; a tie counts half."))
-    if results.get("bradley_terry"):
+    if results.bradley_terry:
         terms.append(
             (
                 "Strength",
                 "a system\u2019s place on one scale fitted to all comparisons (Bradley & Terry, 1952); natural log.",
             )
         )
-    if results.get("ranking_agreement"):
+    if results.ranking_agreement:
         terms.append(
             ("Kendall\u2019s tau", "how alike two rankings are: 1 the same order, 0 unrelated, \u22121 reversed.")
         )
@@ -203,40 +203,35 @@ def _terms(results: Results) -> list[tuple[str, str]]:
 
 def settings(results: Results) -> Section | None:
     """List settings, versions and the files that the numbers come from."""
-    chosen = results.get("settings") or {}
-    if not chosen:
-        return None
+    chosen, means = results.settings, rate_words(results)
     items = [
-        (SETTINGS.get(key, key.replace("_", " ").capitalize()), _setting(key, value, rate_words(results)))
-        for key, value in chosen.items()
+        (SETTINGS.get(key, key.replace("_", " ").capitalize()), _setting(key, getattr(chosen, key), means))
+        for key in names_of(Settings)
         if key not in APART
     ]
-    versions = chosen.get("versions") or {}
-    if versions:
-        items.append(("Software", ", ".join(f"{name} {version}" for name, version in versions.items())))
+    if chosen.versions:
+        items.append(("Software", ", ".join(f"{name} {version}" for name, version in chosen.versions.items())))
     blocks: list[Block] = families(results)
     files = input_files(results)
     if files:
         columns = [Column(title="File"), Column(title="SHA-256", explanation="a fingerprint of its bytes")]
         rows = [[cell(shown_name(name)), cell(digest, quoted=True)] for name, digest in files]
         blocks.append(build_table("input_files", "Files read", columns, rows))
-    told = Fold(summary="Every setting, the software and the files read", blocks=(Terms(items=tuple(items)), *blocks))
+    folded = Fold(summary="Every setting, the software and the files read", blocks=(Terms(items=tuple(items)), *blocks))
     return Section(
         id="settings",
         title="Settings",
-        blocks=(Paragraph(text="What was fixed for this analysis, and what it was made with."), told),
+        blocks=(Paragraph(text="What was fixed for this analysis, and what it was made with."), folded),
     )
 
 
 def input_files(results: Results) -> list[tuple[str, str]]:
     """Return names and hashes of the input files."""
-    chosen = results.get("settings") or {}
-    files = chosen.get("inputs") or ()
-    return [(str(entry["file"]), str(entry["sha256"])) for entry in files]
+    return [(entry.file, str(entry.sha256)) for entry in results.settings.inputs]
 
 
 def _setting(key: str, value: Any, means: str) -> str:
-    if value is None or value in ([], ()):
+    if value is None or value == ():
         return "none"
     if key == "fwer":
         return f"at most {100 * float(value):g}%: {means}"
@@ -250,26 +245,22 @@ def _setting(key: str, value: Any, means: str) -> str:
         return f"within ±{float(value):g} points of each other"
     if key == "confidence":
         return f"{100 * float(value):g}%"
-    if value and isinstance(value, tuple) and is_dataclass(value[0]):
-        return json.dumps([asdict(each) for each in value], ensure_ascii=False, sort_keys=True)
+    if key == "scales":
+        return listed([f"{scale.criterion or 'every criterion'} {scale.low:g} to {scale.high:g}" for scale in value])
     if isinstance(value, tuple):
         return listed([str(part) for part in value])
-    if isinstance(value, str | int | float):
-        return str(value)
-    return json.dumps(value, ensure_ascii=False, sort_keys=True)
+    return str(value)
 
 
 def cite(results: Results) -> Section | None:
     """Give BibTeX for the method, the statistics used and the software."""
-    version = ((results.get("settings") or {}).get("versions") or {}).get("spa-eval")
-    software = (
-        SOFTWARE.replace("VERSION", str(version)) if version else SOFTWARE.replace(",\n  version = {VERSION}", "")
-    )
-    rated, chosen = results.get("ratings") or {}, results.get("choices") or {}
+    version = results.settings.versions.get("spa-eval")
+    software = SOFTWARE.replace("VERSION", version) if version else SOFTWARE.replace(",\n  version = {VERSION}", "")
+    rated, chosen = results.ratings, results.choices
     papers = [SPA_PAPER]
-    if results.get("preferences") or rated.get("pairs") or chosen.get("pairs"):
+    if results.preferences or rated.pairs or chosen.pairs:
         papers.append(BENJAMINI_HOCHBERG_PAPER if false_discoveries(results) else HOLM_PAPER)
-    if any(row.get("strength") is not None for row in results.get("bradley_terry") or ()):
+    if any(row.strength is not None for row in results.bradley_terry):
         papers.append(BRADLEY_TERRY_PAPER)
     return Section(
         id="cite",

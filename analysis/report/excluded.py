@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 
 from analysis.figures.plain_text import shown_name
-from analysis.report.document import Block, Column, Fold, Paragraph, Results, Section, Table, build_table
+from analysis.report.document import Block, Column, Fold, Paragraph, Section, Table, build_table
 from analysis.report.words import Names, cell, plural, sentence
+from analysis.results.records import Results
 
 RULES = {
     "self_consistency": "the chances given to the two directions of one pair add up to more than the bound allows",
@@ -22,7 +23,7 @@ RULES = {
 
 def excluded(results: Results) -> Section | None:
     """Count exclusions by rule and group; the evidence of each stands in a fold."""
-    names, exclusions, missing = Names(results), results.get("exclusions") or [], results.get("missing") or []
+    names, exclusions, missing = Names(results), results.exclusions, results.missing
     if not exclusions and not missing:
         return None
     blocks: list[Block] = []
@@ -47,9 +48,7 @@ def _rule(rule: str) -> str:
 
 
 def _counts(results: Results, names: Names) -> Table:
-    tally = Counter(
-        (row["rule"], row["group"], row.get("assignment_id") is None) for row in results.get("exclusions") or ()
-    )
+    tally = Counter((row.rule, row.group, row.assignment_id is None) for row in results.exclusions)
     rows = [
         [
             cell(_rule(rule)),
@@ -65,7 +64,7 @@ def _counts(results: Results, names: Names) -> Table:
         Column(title="What was excluded"),
         Column(title="How many", numeric=True),
     ]
-    present = {row["rule"].replace("-", "_").replace(" ", "_") for row in results.get("exclusions") or ()}
+    present = {row.rule.replace("-", "_").replace(" ", "_") for row in results.exclusions}
     notes = [f"{sentence(_rule(rule))}: {words}." for rule, words in RULES.items() if rule in present]
     return build_table("exclusions", "Exclusions by rule", columns, rows, notes)
 
@@ -73,13 +72,13 @@ def _counts(results: Results, names: Names) -> Table:
 def _evidence(results: Results, names: Names) -> Table:
     rows = [
         [
-            cell(shown_name(row["annotator_id"])),
-            cell(shown_name(row["assignment_id"]) if row.get("assignment_id") is not None else "all"),
-            cell(names.group(row["group"])),
-            cell(_rule(row["rule"])),
-            cell(" ".join(str(row.get("evidence") or "no evidence was recorded").split())),
+            cell(shown_name(row.annotator_id)),
+            cell(shown_name(row.assignment_id) if row.assignment_id is not None else "all"),
+            cell(names.group(row.group)),
+            cell(_rule(row.rule)),
+            cell(" ".join((row.evidence or "no evidence was recorded").split())),
         ]
-        for row in results.get("exclusions") or ()
+        for row in results.exclusions
     ]
     columns = [
         Column(title="Annotator"),
@@ -92,17 +91,17 @@ def _evidence(results: Results, names: Names) -> Table:
 
 
 def _missing(results: Results, names: Names) -> Table:
-    levels = any(row.get("level") for row in results.get("missing") or ())
+    levels = any(row.level for row in results.missing)
     rows = [
         [
-            cell(sentence(names.source(row["source"]))),
-            cell(names.group(row["group"])),
-            cell(names.criterion(row["criterion"]) if row.get("criterion") else "\u2013"),
-            cell(" ".join(str(row["reason"]).split())),
-            *([cell(row.get("level") or "\u2013")] if levels else []),
-            cell(f"{row['n']:,}"),
+            cell(sentence(names.source(row.source))),
+            cell(names.group(row.group)),
+            cell(names.criterion(row.criterion) if row.criterion else "\u2013"),
+            cell(" ".join(row.reason.split())),
+            *([cell(row.level or "\u2013")] if levels else []),
+            cell(f"{row.n:,}"),
         ]
-        for row in results.get("missing") or ()
+        for row in results.missing
     ]
     columns = [
         Column(title="Question type"),

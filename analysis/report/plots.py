@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import asdict
+from typing import Any, TypeAlias
 
 from analysis.figures.figures import (
     COLOURS,
@@ -15,9 +16,10 @@ from analysis.figures.figures import (
     means_plot,
     rating_bars,
 )
+from analysis.llm_vs_people.calibration import ReliabilityBin
 from analysis.report.document import Figure, Fold
 from analysis.report.findings import KIND_ORDER, SHARES
-from analysis.report.words import Names, sentence, slug, stars
+from analysis.report.words import Names, sentence, slug
 
 LONG_FIGURE = 60  # dots; a longer figure is opened when wanted
 MOST_GROUPS = len(COLOURS)  # groups that colour and shape can tell apart
@@ -28,7 +30,7 @@ WHAT = {
     "choices": "Share of choices that the first system of a pair won",
 }
 INNER_ROLES = re.compile(r' (?:role="graphics-(?:object|symbol)"|aria-roledescription="[^"]*")')  # names without words
-Rows = list[dict[str, Any]]
+Rows: TypeAlias = Sequence[Any]  # of records
 
 
 def share_figure(rows: Rows, names: Names, source: str, criterion: str, several: bool) -> Figure | Fold:
@@ -36,9 +38,11 @@ def share_figure(rows: Rows, names: Names, source: str, criterion: str, several:
     value, what = SHARES[source], WHAT[source]
     drawn, left_out = _drawn(rows, names)
     svg = forest_plot(
-        [{**row, "stars": stars(row)} for row in drawn],
-        system_names={row[key]: names.system(row[key]) for row in drawn for key in ("system_x", "system_y")},
-        group_names={row["group"]: names.short_group(row["group"]) for row in drawn},
+        [asdict(row) for row in drawn],
+        system_names={
+            getattr(row, key): names.system(getattr(row, key)) for row in drawn for key in ("system_x", "system_y")
+        },
+        group_names={row.group: names.short_group(row.group) for row in drawn},
         criterion_names={criterion: names.criterion(criterion)},
         value=value,
         alternative=f"{what}, with intervals; {BESIDE}.",
@@ -54,9 +58,9 @@ def means_figure(rows: Rows, names: Names, criterion: str, several: bool) -> Fig
     """Return the figure of mean ratings, folded where it is long."""
     drawn, left_out = _drawn(rows, names)
     svg = means_plot(
-        drawn,
-        system_names={row["system"]: names.system(row["system"]) for row in drawn},
-        group_names={row["group"]: names.short_group(row["group"]) for row in drawn},
+        [asdict(row) for row in drawn],
+        system_names={row.system: names.system(row.system) for row in drawn},
+        group_names={row.group: names.short_group(row.group) for row in drawn},
         criterion_names={criterion: names.criterion(criterion)},
         alternative=f"Mean rating of each system with its interval; {BESIDE}.",
     )
@@ -70,13 +74,13 @@ def means_figure(rows: Rows, names: Names, criterion: str, several: bool) -> Fig
 def spread_figure(rows: Rows, names: Names, scores: Sequence[float], name: str) -> Figure:
     """Return the bars of how often each system got each score, of one group and criterion."""
     svg = rating_bars(
-        rows,
+        [asdict(row) for row in rows],
         scores=scores,
-        system_names={row["system"]: names.system(row["system"]) for row in rows},
+        system_names={row.system: names.system(row.system) for row in rows},
         alternative=f"How often each system got each score; {BESIDE_AFTER}.",
     )
     caption = (
-        f"{sentence(names.group(rows[0]['group']))}: how often each system got each score. What lies below the middle "
+        f"{sentence(names.group(rows[0].group))}: how often each system got each score. What lies below the middle "
         "of the scale goes to the left of the line, what lies above to the right, the middle itself half to each side."
     )
     return Figure(name=name, svg=INNER_ROLES.sub("", svg), caption=caption, alternative=BESIDE_AFTER)
@@ -84,8 +88,10 @@ def spread_figure(rows: Rows, names: Names, scores: Sequence[float], name: str) 
 
 def agreement_figure(rows: Rows, names: Names, name: str) -> Figure:
     """Return the matrix of how far every two raters agree, of one group and criterion."""
-    svg = agreement_matrix(rows, alternative=f"Krippendorff\u2019s alpha of every two raters; {BESIDE_AFTER}.")
-    of = f"{sentence(names.group(rows[0]['group']))}, {names.criterion(rows[0]['criterion'])}"
+    svg = agreement_matrix(
+        [asdict(row) for row in rows], alternative=f"Krippendorff\u2019s alpha of every two raters; {BESIDE_AFTER}."
+    )
+    of = f"{sentence(names.group(rows[0].group))}, {names.criterion(rows[0].criterion)}"
     what = "Krippendorff\u2019s alpha of every two raters over the outputs that both rated"
     caption = f"{of}: {what}; the darker, the more they agree."
     return Figure(name=name, svg=INNER_ROLES.sub("", svg), caption=caption, alternative=BESIDE_AFTER)
@@ -93,16 +99,15 @@ def agreement_figure(rows: Rows, names: Names, name: str) -> Figure:
 
 def superiority_figure(rows: Rows, names: Names) -> Figure | Fold:
     """Return the figure of how often the first system of a pair was rated above the second."""
-    criteria = {row["criterion"]: names.criterion(row["criterion"]) for row in rows}
+    criteria = {row.criterion: names.criterion(row.criterion) for row in rows}
     what = "Chance that a rating of the first system is above that of the second beside it, equal ones half"
     drawn, left_out = _drawn(rows, names)
     svg = forest_plot(
-        [
-            {**row, "stars": stars(row), "ci_low": row["superiority_low"], "ci_high": row["superiority_high"]}
-            for row in drawn
-        ],
-        system_names={row[key]: names.system(row[key]) for row in drawn for key in ("system_x", "system_y")},
-        group_names={row["group"]: names.short_group(row["group"]) for row in drawn},
+        [{**asdict(row), "ci_low": row.superiority_low, "ci_high": row.superiority_high} for row in drawn],
+        system_names={
+            getattr(row, key): names.system(getattr(row, key)) for row in drawn for key in ("system_x", "system_y")
+        },
+        group_names={row.group: names.short_group(row.group) for row in drawn},
         criterion_names=criteria,
         value="superiority",
         alternative=f"{what}, with intervals; {BESIDE}.",
@@ -119,18 +124,18 @@ def directions_figures(rows: Rows, names: Names) -> list[Figure | Fold]:
 
     One figure a group and criterion that answered at several exposures and lost annotators to exclusions.
     """
-    parts: dict[tuple[str, str], Rows] = {}
+    parts: dict[tuple[str, str], list[Any]] = {}
     for row in rows:
-        parts.setdefault((row["group"], row["criterion"]), []).append(row)
+        parts.setdefault((row.group, row.criterion), []).append(row)
     figures = []
     for (group, criterion), own in parts.items():
-        if len({row["exposure"] for row in own}) < 2 or all(row["n"] == row.get("n_before", row["n"]) for row in own):
+        if len({row.exposure for row in own}) < 2 or all(row.n == row.n_before for row in own):
             continue
         points = [
-            Point(line=f"{names.over(row)}, {when}", x=row["exposure"], y=row[key])
+            Point(line=f"{names.over(row)}, {when}", x=row.exposure, y=getattr(row, key))
             for row in own
             for when, key in (("before exclusions", "mean_before"), ("after exclusions", "mean"))
-            if row["exposure"] is not None and row[key] is not None
+            if row.exposure is not None and getattr(row, key) is not None
         ]
         svg = lines_plot(
             points,
@@ -150,12 +155,12 @@ def directions_figures(rows: Rows, names: Names) -> list[Figure | Fold]:
 
 def strengths_figure(rows: Rows, names: Names, source: str, criterion: str) -> Figure | Fold:
     """Return the figure of Bradley-Terry strengths of one source, folded where it is long."""
-    fitted = [row for row in rows if row.get("strength") is not None]
+    fitted = [row for row in rows if row.strength is not None]
     drawn, left_out = _drawn(fitted, names)
     svg = means_plot(
-        [{**row, "mean": row["strength"]} for row in drawn],
-        system_names={row["system"]: names.system(row["system"]) for row in drawn},
-        group_names={row["group"]: names.short_group(row["group"]) for row in drawn},
+        [{**asdict(row), "mean": row.strength} for row in drawn],
+        system_names={row.system: names.system(row.system) for row in drawn},
+        group_names={row.group: names.short_group(row.group) for row in drawn},
         criterion_names={criterion: names.criterion(criterion)},
         title="strength",
         alternative=f"Strength of each system with its interval; {BESIDE}.",
@@ -167,16 +172,16 @@ def strengths_figure(rows: Rows, names: Names, source: str, criterion: str) -> F
     return _figure(f"strengths-{source}-{slug(criterion)}", svg, caption, len(drawn))
 
 
-def reliability_figure(curves: Sequence[tuple[str, Sequence[dict[str, Any]]]], name: str, about: str) -> Figure | Fold:
+def reliability_figure(curves: Sequence[tuple[str, Sequence[ReliabilityBin]]], name: str, about: str) -> Figure | Fold:
     """Return the reliability curves: share chosen over stated chance, bin by bin, beside what would be right."""
     kept = curves[: len(COLOURS) - 1]
     right = "stated = chosen"
     points = [Point(line=right, x=end, y=end) for end in (0.0, 1.0)]
     points += [
-        Point(line=who, x=part["mean_stated"], y=part["mean_outcome"])
+        Point(line=who, x=part.mean_stated, y=part.mean_outcome)
         for who, bins in kept
         for part in bins
-        if part["n"]
+        if part.mean_stated is not None and part.mean_outcome is not None
     ]
     svg = lines_plot(
         points,
@@ -197,18 +202,18 @@ def reliability_figure(curves: Sequence[tuple[str, Sequence[dict[str, Any]]]], n
 def places_figure(rankings: Rows, names: Names, criterion: str, several: bool) -> Figure | Fold:
     """Return the figure of places, one dot a ranking with the places that its answers allow."""
     kept = rankings[:MOST_GROUPS]
-    titles = [sentence(names.source_by_group(row["source"], row["group"])) for row in kept]
+    titles = [sentence(names.source_by_group(row.source, row.group)) for row in kept]
     drawn = [
         {
             "criterion": criterion,
             "group": title,
-            "system": place["system"],
-            "mean": place["rank"],
-            "ci_low": place["rank_low"],
-            "ci_high": place["rank_high"],
+            "system": place.system,
+            "mean": place.rank,
+            "ci_low": place.rank_low,
+            "ci_high": place.rank_high,
         }
         for title, row in zip(titles, kept, strict=True)
-        for place in row["places"]
+        for place in row.places
     ]
     svg = means_plot(
         drawn,
@@ -231,11 +236,11 @@ def _about(names: Names, criterion: str, several: bool) -> str:
     return f": {names.criterion(criterion)}" if several else ""
 
 
-def _drawn(rows: Sequence[dict[str, Any]], names: Names) -> tuple[Rows, str]:
+def _drawn(rows: Rows, names: Names) -> tuple[Rows, str]:
     """Return the rows of as many groups as can be told apart, people first, and a word on the others."""
-    groups = sorted(dict.fromkeys(row["group"] for row in rows), key=lambda group: KIND_ORDER.get(names.kind(group), 2))
+    groups = sorted(dict.fromkeys(row.group for row in rows), key=lambda group: KIND_ORDER.get(names.kind(group), 2))
     kept = set(groups[:MOST_GROUPS])
-    drawn = [row for row in rows if row["group"] in kept]
+    drawn = [row for row in rows if row.group in kept]
     if len(groups) == len(kept):
         return drawn, ""
     return drawn, f" Only the first {len(kept)} of {len(groups)} groups are drawn; the table has all."

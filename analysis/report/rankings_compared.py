@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
-from analysis.report.document import Block, Bullets, Column, Fold, Heading, Paragraph, Results, Table, build_table
+from analysis.ranking.differences import RankingDifference
+from analysis.report.document import Block, Bullets, Column, Fold, Heading, Paragraph, Table, build_table
 from analysis.report.findings import OVERALL, opened
 from analysis.report.plots import places_figure
 from analysis.report.words import Names, cell, p_words, plural, sentence, slug
+from analysis.results.records import Results
+from analysis.statistics.rank_orders import Place, Ranking
 
 MOST_RANKINGS = 12  # columns that a reader can still compare
 MOST_LINES = 12  # differences shown at once
 APART = "ratings_bt"
-Rows = list[dict[str, Any]]
+Rows = Sequence[Ranking]
 
 
 def rankings_compared(results: Results, names: Names) -> list[Block]:
     """Return the places by ranking as table and figure, and the supported differences in words."""
-    rankings = [row for row in results.get("rankings") or () if row["source"] != APART and row.get("places")]
-    criteria = sorted(dict.fromkeys(row["criterion"] for row in rankings), key=lambda each: each != OVERALL)
+    rankings = [row for row in results.rankings if row.source != APART and row.places]
+    criteria = sorted(dict.fromkeys(row.criterion for row in rankings), key=lambda each: each != OVERALL)
     blocks: list[Block] = []
     for criterion in criteria:
-        own = [row for row in rankings if row["criterion"] == criterion]
+        own = [row for row in rankings if row.criterion == criterion]
         if len(own) < 2:
             continue
         shown: list[Block] = [
@@ -40,11 +43,11 @@ def _places(names: Names, rankings: Rows, criterion: str, several: bool) -> Tabl
     shown, left_out = rankings[:MOST_RANKINGS], max(0, len(rankings) - MOST_RANKINGS)
     by_system: dict[str, dict[int, str]] = {}
     for place, ranking in enumerate(shown):
-        for row in ranking["places"]:
-            by_system.setdefault(row["system"], {})[place] = place_words(row)
+        for row in ranking.places:
+            by_system.setdefault(row.system, {})[place] = place_words(row)
     columns = [
         Column(title="System"),
-        *(Column(title=sentence(names.source_by_group(row["source"], row["group"])), numeric=True) for row in shown),
+        *(Column(title=sentence(names.source_by_group(row.source, row.group)), numeric=True) for row in shown),
     ]
     rows = [
         [cell(names.system(system)), *(cell(own.get(place, "\u2013")) for place in range(len(shown)))]
@@ -63,26 +66,28 @@ def _places(names: Names, rankings: Rows, criterion: str, several: bool) -> Tabl
     )
 
 
-def place_words(row: dict[str, Any]) -> str:
+def place_words(row: Place) -> str:
     """Return a place with what the answers allow.
 
-    >>> place_words({"rank": 2, "rank_low": 1, "rank_high": 3}), place_words({"rank": 1, "rank_low": 1, "rank_high": 1})
-    ('2 (1 to 3)', '1 (1)')
+    >>> place_words(Place(system="a", rank=2, rank_low=1, rank_high=3))
+    '2 (1 to 3)'
+    >>> place_words(Place(system="a", rank=1, rank_low=1, rank_high=1))
+    '1 (1)'
     """
-    low, high = row.get("rank_low"), row.get("rank_high")
+    low, high = row.rank_low, row.rank_high
     if low is None or high is None:
-        return str(row["rank"])
-    return f"{row['rank']} ({low if low == high else f'{low} to {high}'})"
+        return str(row.rank)
+    return f"{row.rank} ({low if low == high else f'{low} to {high}'})"
 
 
 def _differences(results: Results, names: Names) -> list[Block]:
-    if "ranking_differences" not in results or not results.get("ranking_agreement"):
+    if not results.ranking_agreement:
         return []
-    rows = results["ranking_differences"]
+    rows = results.ranking_differences
     heading = Heading(text="Where the orders differ")
     if not rows:
         return [heading, Paragraph(text="No two rankings that were compared order a pair of systems differently.")]
-    counted = {support: sum(row["support"] == support for row in rows) for support in ("both", "one", "none")}
+    counted = {support: sum(row.support == support for row in rows) for support in ("both", "one", "none")}
     text = (
         f"Rankings order {plural(len(rows), 'pair')} of systems differently, counted for each two rankings. "
         + (
@@ -93,8 +98,8 @@ def _differences(results: Results, names: Names) -> list[Block]:
         + f"On {counted['one']} one order is clear and the other open; on {counted['none']} neither is, and the two "
         "rankings may well agree in truth."
     )
-    several = len({row["criterion"] for row in rows}) > 1
-    lines = tuple(_line(row, names, several) for row in rows if row["support"] == "both")
+    several = len({row.criterion for row in rows}) > 1
+    lines = tuple(_line(row, names, several) for row in rows if row.support == "both")
     blocks: list[Block] = [heading, Paragraph(text=text)]
     if lines:
         told: Block = Bullets(items=lines)
@@ -102,11 +107,13 @@ def _differences(results: Results, names: Names) -> list[Block]:
     return blocks
 
 
-def _line(row: dict[str, Any], names: Names, several: bool) -> str:
-    first, second = names.system(row["system_x"]), names.system(row["system_y"])
-    parts = []
-    for side in ("a", "b"):
-        x, y = (first, second) if row[f"order_{side}"] == "x" else (second, first)
-        parts.append(f"{x} before {y} in {names.joined(row[side])} ({p_words(row[f'p_adjusted_{side}'])})")
-    about = f" ({names.criterion(row['criterion'])})" if several else ""
+def _line(row: RankingDifference, names: Names, several: bool) -> str:
+    first, second = names.system(row.system_x), names.system(row.system_y)
+    sides = ((row.a, row.order_a, row.p_adjusted_a), (row.b, row.order_b, row.p_adjusted_b))
+    parts = [
+        f"{first if order == 'x' else second} before {second if order == 'x' else first} in {names.joined(side)} "
+        f"({p_words(p_adjusted)})"
+        for side, order, p_adjusted in sides
+    ]
+    about = f" ({names.criterion(row.criterion)})" if several else ""
     return f"{parts[0]}, but {parts[1]}{about}."

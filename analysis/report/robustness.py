@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from analysis.report.document import (
@@ -37,7 +38,7 @@ from analysis.report.words import (
     verdict,
 )
 
-Row = dict[str, Any]
+Row = Any
 LISTED = 40  # rows of a table; all stand in the CSV tables
 METHODS = {
     "wilcoxon": "Wilcoxon",
@@ -148,7 +149,7 @@ def _differing(pairs: list[Row], checks: list[Row], names: Names) -> list[Block]
 def _said(row: Row, found: Row | None, names: Names) -> Cell:
     if found is None or found["p_value"] is None:
         return cell(NONE)
-    return verdict({**row, "verdict": found["verdict"], "p_adjusted": found["p_adjusted"]}, names, "ratings")
+    return verdict(replace(row, verdict=found["verdict"], p_adjusted=found["p_adjusted"]), names, "ratings")
 
 
 def _crossed(pairs: list[Row], chosen: list[Row], names: Names) -> list[Block]:
@@ -208,7 +209,7 @@ def _crossed_table(listed: list[tuple[str, Row]], names: Names) -> Table:
             cell(p_value(row.get("p_adjusted"))),
             verdict(row, names, source),
             cell(p_value(row.get("p_crossed_adjusted"))),
-            verdict({**row, "verdict": row["crossed_verdict"], "p_adjusted": row["p_crossed_adjusted"]}, names, source),
+            verdict(replace(row, verdict=row["crossed_verdict"], p_adjusted=row["p_crossed_adjusted"]), names, source),
         ]
         for source, row in listed[:LISTED]
     ]

@@ -9,7 +9,7 @@ from analysis.report.calibration import calibration
 from analysis.report.choices import choices
 from analysis.report.closing import cite, glossary, input_files, settings, warnings
 from analysis.report.correlations import correlations
-from analysis.report.document import Document, Results, SectionMaker
+from analysis.report.document import Document, SectionMaker
 from analysis.report.equivalence import equivalence
 from analysis.report.excluded import excluded
 from analysis.report.expected import expected
@@ -30,6 +30,7 @@ from analysis.report.shares import shares
 from analysis.report.side_by_side import side_by_side
 from analysis.report.strengths import strengths
 from analysis.report.words import listed, plural
+from analysis.results.records import Results
 
 SECTIONS: dict[str, SectionMaker] = {  # by id, in the order of the report
     "answer": headline,
@@ -65,11 +66,11 @@ SECTIONS: dict[str, SectionMaker] = {  # by id, in the order of the report
 
 def build_document(results: Results) -> Document:
     """Make the whole report from a results.json."""
-    study = results.get("study") or {}
+    title = results.study.title if results.study else ""
     made = (make(results) for make in SECTIONS.values())
     files = [shown_name(name) for name, _ in input_files(results)]
     return Document(
-        title=" ".join(str(study.get("title") or listed(files) or "Report without a study").split()),
+        title=" ".join((title or listed(files) or "Report without a study").split()),
         subtitle=_subtitle(results),
         language="en",
         sections=tuple(section for section in made if section is not None),
@@ -77,7 +78,7 @@ def build_document(results: Results) -> Document:
 
 
 def _subtitle(results: Results) -> str:
-    groups = results.get("groups") or ()
+    groups = results.groups
     kinds = {
         "human": ("person", "people"),
         "simulated": ("simulated annotator", None),
@@ -85,8 +86,8 @@ def _subtitle(results: Results) -> str:
     }
     parts = []
     for kind, (one, many) in kinds.items():
-        members = [entry for entry in groups if entry.get("annotator_kind") == kind]
-        total = len(members) if kind == "llm" else sum(entry.get("annotators") or 0 for entry in members)
+        members = [entry for entry in groups if entry.annotator_kind == kind]
+        total = len(members) if kind == "llm" else sum(entry.annotators for entry in members)
         if total:
             parts.append(plural(total, one, many))
     return f"Answers of {listed(parts)}" if parts else ""

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TypeAlias
 
-from analysis.report.document import Block, Cell, Column, Fold, Paragraph, Results, Section, Table, build_table
+from analysis.ranking.tied import TieFit
+from analysis.report.document import Block, Cell, Column, Fold, Paragraph, Section, Table, build_table
 from analysis.report.findings import confidence_words
 from analysis.report.plots import strengths_figure
 from analysis.report.words import Names, cell, count, interval, number, percent, plural, sentence
+from analysis.results.records import Results
+from analysis.statistics.rank_orders import Ranking
+from analysis.strengths.rows import SystemStrength
 
 APART = ("ratings_bt",)  # a second reading of the same answers
+Strengths: TypeAlias = Sequence[SystemStrength]
 
 
 def strengths(results: Results) -> Section | None:
     """Report strengths with intervals and all rankings."""
-    names, rows, rankings = Names(results), results.get("bradley_terry") or [], results.get("rankings") or []
+    names, rows, rankings = Names(results), results.bradley_terry, results.rankings
     if not rows and not rankings:
         return None
     blocks: list[Block] = []
@@ -25,20 +31,20 @@ def strengths(results: Results) -> Section | None:
                 "comparisons at once. A system 1 point stronger than another is expected to be preferred to it in 73% "
                 "of comparisons; strengths average zero, so only their differences mean something."
             ),
-            *_of(results, names, [row for row in rows if row["source"] not in APART]),
-            *_ties(results, names, [row for row in results.get("ties") or () if row["source"] not in APART]),
+            *_of(results, names, [row for row in rows if row.source not in APART]),
+            *_ties(names, [row for row in results.ties if row.source not in APART]),
         ]
     if rankings:
-        shown = [entry for entry in rankings if entry["source"] not in APART]
+        shown = [entry for entry in rankings if entry.source not in APART]
         blocks += [_rankings(names, shown, "rankings")] if shown else []
-    apart = [row for row in rows if row["source"] in APART]
-    ranked = [entry for entry in rankings if entry["source"] in APART]
+    apart = [row for row in rows if row.source in APART]
+    ranked = [entry for entry in rankings if entry.source in APART]
     if apart or ranked:
         about = Paragraph(
             text="The same model on ratings: an annotator\u2019s two ratings of one item are taken as a comparison, "
             "which the higher rating wins. The steps of the scale need not be equally wide for that."
         )
-        tied = _ties(results, names, [row for row in results.get("ties") or () if row["source"] in APART])
+        tied = _ties(names, [row for row in results.ties if row.source in APART])
         inner = [
             *_of(results, names, apart),
             *tied,
@@ -48,16 +54,16 @@ def strengths(results: Results) -> Section | None:
     return Section(id="strengths", title="Strengths and rankings", blocks=tuple(blocks))
 
 
-def _of(results: Results, names: Names, rows: list[dict[str, Any]]) -> list[Block]:
+def _of(results: Results, names: Names, rows: Strengths) -> list[Block]:
     return [_strengths(results, names, rows), *_figures(names, rows)] if rows else []
 
 
-def _ties(results: Results, names: Names, rows: list[dict[str, Any]]) -> list[Block]:
+def _ties(names: Names, rows: Sequence[TieFit]) -> list[Block]:
     """Say what giving ties a parameter of their own changes, and show the strengths where the order changes."""
-    known = [row for row in rows if row["same_order"] is not None]
+    known = [row for row in rows if row.same_order is not None]
     if not known:
         return []
-    turned = [row for row in known if not row["same_order"]]
+    turned = [row for row in known if not row.same_order]
     told = "A tie counts half a win for each system. Giving ties a parameter of their own (Davidson, 1970) " + (
         "leaves every order as it is." if not turned else f"changes {plural(len(turned), 'order')}; see the table."
     )
@@ -73,22 +79,22 @@ def _ties(results: Results, names: Names, rows: list[dict[str, Any]]) -> list[Bl
     ]
     cells = [
         [
-            cell(names.system(one["system"])),
-            cell(sentence(names.source_by_group(row["source"], row["group"]))),
-            cell(names.criterion(row["criterion"])),
-            cell(percent(row["share"])),
-            cell(number(one["strength_half"])),
-            cell(number(one["strength"])),
+            cell(names.system(one.system)),
+            cell(sentence(names.source_by_group(row.source, row.group))),
+            cell(names.criterion(row.criterion)),
+            cell(percent(row.share)),
+            cell(number(one.strength_half)),
+            cell(number(one.strength)),
         ]
         for row in turned
-        for one in row["strengths"]
+        for one in row.strengths
     ]
-    name = "ties_ratings" if turned[0]["source"] in APART else "ties"
+    name = "ties_ratings" if turned[0].source in APART else "ties"
     table = build_table(name, "Strengths where ties change the order", columns, cells, constant=("From", "Criterion"))
     return [Paragraph(text=told), table]
 
 
-def _strengths(results: Results, names: Names, rows: list[dict[str, Any]]) -> Table:
+def _strengths(results: Results, names: Names, rows: Strengths) -> Table:
     columns = [
         Column(title="System"),
         Column(title="From", explanation="the answers that the strength is fitted to"),
@@ -105,18 +111,18 @@ def _strengths(results: Results, names: Names, rows: list[dict[str, Any]]) -> Ta
     ]
     cells = [
         [
-            cell(names.system(row["system"])),
-            cell(sentence(names.source_by_group(row["source"], row["group"]))),
-            cell(names.criterion(row["criterion"])),
-            cell(count(row.get("rank"))),
-            cell(_ranks(row.get("rank_low"), row.get("rank_high"))),
-            cell(number(row.get("strength"))),
-            cell(interval(row.get("ci_low"), row.get("ci_high"))),
+            cell(names.system(row.system)),
+            cell(sentence(names.source_by_group(row.source, row.group))),
+            cell(names.criterion(row.criterion)),
+            cell(count(row.rank)),
+            cell(_ranks(row.rank_low, row.rank_high)),
+            cell(number(row.strength)),
+            cell(interval(row.ci_low, row.ci_high)),
             _note(row),
         ]
         for row in rows
     ]
-    apart = all(row["source"] in APART for row in rows)
+    apart = all(row.source in APART for row in rows)
     return build_table(
         "bradley_terry_ratings" if apart else "bradley_terry",
         f"Strength of each system (Bradley-Terry{' of ratings' if apart else ''})",
@@ -126,27 +132,25 @@ def _strengths(results: Results, names: Names, rows: list[dict[str, Any]]) -> Ta
     )
 
 
-def _figures(names: Names, rows: list[dict[str, Any]]) -> list[Block]:
+def _figures(names: Names, rows: Strengths) -> list[Block]:
     """Draw each source and criterion with at least one interval."""
-    parts: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    parts: dict[tuple[str, str], list[SystemStrength]] = {}
     for row in rows:
-        parts.setdefault((row["source"], row["criterion"]), []).append(row)
+        parts.setdefault((row.source, row.criterion), []).append(row)
     return [
         strengths_figure(own, names, source, criterion)
         for (source, criterion), own in parts.items()
-        if any(row.get("ci_low") is not None for row in own)
+        if any(row.ci_low is not None for row in own)
     ]
 
 
-def _note(row: dict[str, Any]) -> Cell:
-    if row.get("reason"):
-        return Cell(
-            text=f"no strength: {row['reason']}" if row.get("strength") is None else str(row["reason"]), tone="untested"
-        )
-    if row.get("strength") is None:
+def _note(row: SystemStrength) -> Cell:
+    if row.reason:
+        return Cell(text=f"no strength: {row.reason}" if row.strength is None else row.reason, tone="untested")
+    if row.strength is None:
         return Cell(text="no strength: no reason was recorded", tone="untested")
-    made, n = row.get("interval"), row.get("n_clusters")
-    return cell(f"{made} ({n})" if made and n else str(made or "\u2013"))
+    made, n = row.interval, row.n_clusters
+    return cell(f"{made} ({n})" if made and n else made or "\u2013")
 
 
 def _ranks(low: float | None, high: float | None) -> str:
@@ -155,7 +159,7 @@ def _ranks(low: float | None, high: float | None) -> str:
     return count(low) if low == high else f"{count(low)} to {count(high)}"
 
 
-def _rankings(names: Names, rankings: list[dict[str, Any]], name: str) -> Table:
+def _rankings(names: Names, rankings: Sequence[Ranking], name: str) -> Table:
     columns = [
         Column(title="Ranking from"),
         Column(title="Criterion"),
@@ -163,24 +167,22 @@ def _rankings(names: Names, rankings: list[dict[str, Any]], name: str) -> Table:
     ]
     cells = [
         [
-            cell(sentence(names.source_by_group(entry["source"], entry["group"]))),
-            cell(names.criterion(entry["criterion"])),
-            Cell(text=order_words(names, entry), tone="plain" if entry.get("order") else "untested"),
+            cell(sentence(names.source_by_group(entry.source, entry.group))),
+            cell(names.criterion(entry.criterion)),
+            Cell(text=order_words(names, entry), tone="plain" if entry.order else "untested"),
         ]
         for entry in rankings
     ]
     return build_table(name, "Rankings", columns, cells, constant=("Criterion",))
 
 
-def order_words(names: Names, entry: dict[str, Any]) -> str:
+def order_words(names: Names, entry: Ranking) -> str:
     """Return "1. a, 2. b = c, 4. d"."""
-    if not entry.get("order"):
-        return f"no ranking: {entry.get('reason') or 'no reason was recorded'}"
+    if not entry.order:
+        return "no ranking: no reason was recorded"
     place, parts = 1, []
-    for tied in entry["order"]:
+    for tied in entry.order:
         parts.append(f"{place}. {' = '.join(names.system(system) for system in tied)}")
         place += len(tied)
-    left = "".join(
-        f"; no place: {names.system(one['system'])} ({one['reason']})" for one in entry.get("unranked") or ()
-    )
+    left = "".join(f"; no place: {names.system(one.system)} ({one.reason})" for one in entry.unranked)
     return ", ".join(parts) + left

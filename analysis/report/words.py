@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from decimal import ROUND_HALF_UP, Context, Decimal
 from hashlib import sha256
-from typing import Any
+from typing import Any, TypeAlias
 
 from analysis.figures.plain_text import shown_name
-from analysis.report.document import Cell, Column, Results
+from analysis.report.document import Cell, Column
 from analysis.report.evidence import evidence
+from analysis.results.records import Results
 
 VERDICT = Column(title="Verdict", explanation="below it the evidence that the adjusted p gives (Muff et al. 2022)")
 MINUS = "\u2212"
@@ -22,6 +23,7 @@ SOURCES = {
     "choices": "choices",
     "ratings_bt": "ratings as comparisons",
 }
+Row: TypeAlias = Any  # a record about two systems
 KINDS = {"human": "people", "simulated": "simulated annotators"}
 
 
@@ -102,10 +104,9 @@ def share_interval(low: float | None, high: float | None) -> str:
     return interval(min(max(low, 0.0), 1.0), min(max(high, 0.0), 1.0), as_percent=True)
 
 
-def stars(row: Mapping[str, Any]) -> str:
-    """Return the stars of a result as text: they come as "***" or as their number."""
-    value = row.get("stars")
-    return "*" * value if isinstance(value, int) else (value or "")
+def stars(row: Row) -> str:
+    """Return the stars of a result."""
+    return str(row.stars)
 
 
 def slug(text: str) -> str:
@@ -144,21 +145,21 @@ class Names:
 
     Parameters
     ----------
-    results : dict
-        A results.json. Two systems of one name get their ids as well.
+    results : Results
+        Two systems of one name get their ids as well.
     """
 
     def __init__(self, results: Results) -> None:
-        study = results.get("study") or {}
-        systems = {system["id"]: system.get("name") or system["id"] for system in study.get("systems") or ()}
+        study = results.study
+        systems = {system.id: system.name or system.id for system in (study.systems if study else ())}
         shown = list(systems.values())
         self._systems = {key: name if shown.count(name) == 1 else f"{name} [{key}]" for key, name in systems.items()}
-        criteria = study.get("criteria") or ()
-        self._criteria = {entry["id"]: entry.get("name") or entry["id"] for entry in criteria}
-        self.lower_is_better = {entry["id"] for entry in criteria if entry.get("lower_is_better")}
-        self.lower_is_better |= set((results.get("settings") or {}).get("lower_is_better") or ())
-        self._kinds = {entry["group"]: entry.get("annotator_kind") for entry in results.get("groups") or ()}
-        rated = {"likert", "continuous", "category"} & set(study.get("elicitations") or ())
+        criteria = study.criteria if study else ()
+        self._criteria = {entry.id: entry.name or entry.id for entry in criteria}
+        self.lower_is_better = {entry.id for entry in criteria if entry.lower_is_better}
+        self.lower_is_better |= set(results.settings.lower_is_better)
+        self._kinds: dict[str, str] = {entry.group: entry.annotator_kind for entry in results.groups}
+        rated = {"likert", "continuous", "category"} & set(study.elicitations if study else ())
         self._ratings = {"likert": "Likert", "continuous": "ratings 0\u2013100"}.get(
             rated.pop() if len(rated) == 1 else ""
         )
@@ -211,35 +212,36 @@ class Names:
         source, _, group = source_and_group.partition(":")
         return self.source_by_group(source, group)
 
-    def over(self, row: Mapping[str, Any]) -> str:
+    def over(self, row: Row) -> str:
         """Return a pair as it was asked: "x over y"."""
-        return f"{self.system(row['system_x'])} over {self.system(row['system_y'])}"
+        return f"{self.system(row.system_x)} over {self.system(row.system_y)}"
 
-    def against(self, row: Mapping[str, Any]) -> str:
+    def against(self, row: Row) -> str:
         """Return a pair without a direction: "x and y"."""
-        return f"{self.system(row['system_x'])} and {self.system(row['system_y'])}"
+        return f"{self.system(row.system_x)} and {self.system(row.system_y)}"
 
 
-def crossed(row: Mapping[str, Any]) -> Cell:
+def crossed(row: Row) -> Cell:
     """Return the adjusted p of the test over annotators and items, marked where its verdict differs."""
-    return cell(p_value(row.get("p_crossed_adjusted")) + (f"{SPACE}\u2260" if row.get("disagree") else ""))
+    return cell(p_value(row.p_crossed_adjusted) + (f"{SPACE}\u2260" if row.disagree else ""))
 
 
 VERBS = {"preferences": "preferred", "ratings": "rated better", "choices": "chosen more often"}
 SYMBOLS = {"x": ">", "y": "<", "indifferent": "~"}
 
 
-def verdict(row: Mapping[str, Any], names: Names, source: str) -> Cell:
+def verdict(row: Row, names: Names, source: str) -> Cell:
     """Return the conclusion of one test in words, or why there is none."""
-    found = row.get("verdict")
-    graded = evidence(row["p_adjusted"]) if row.get("p_adjusted") is not None else ""
+    found = row.verdict
+    graded = evidence(row.p_adjusted) if row.p_adjusted is not None else ""
     if found == "x":
-        return Cell(text=f"{names.system(row['system_x'])} {VERBS[source]}", detail=graded, tone="first")
+        return Cell(text=f"{names.system(row.system_x)} {VERBS[source]}", detail=graded, tone="first")
     if found == "y":
-        return Cell(text=f"{names.system(row['system_y'])} {VERBS[source]}", detail=graded, tone="second")
+        return Cell(text=f"{names.system(row.system_y)} {VERBS[source]}", detail=graded, tone="second")
     if found == "indifferent":
         words = "no clear preference" if source != "ratings" else "no clear difference"
-        return Cell(text=f"{words}; equivalent" if row.get("equivalent") else words, detail=graded, tone="even")
-    if row.get("p_value") is not None:
-        return Cell(text=f"no verdict: {row.get('reason')}", tone="untested")
-    return Cell(text=f"not tested: {row.get('reason') or 'no reason was recorded'}", tone="untested")
+        equivalent = getattr(row, "equivalent", False)  # not of every test
+        return Cell(text=f"{words}; equivalent" if equivalent else words, detail=graded, tone="even")
+    if row.p_value is not None:
+        return Cell(text=f"no verdict: {row.reason}", tone="untested")
+    return Cell(text=f"not tested: {row.reason or 'no reason was recorded'}", tone="untested")

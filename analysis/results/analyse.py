@@ -77,11 +77,11 @@ def analyse(
         "disagreements": find_disagreements(tests.findings),
         "conventions": conventions(ready.plan),
     }
-    found: Any = from_plain({**rounded(results), "raters": (), "warnings": (), "observed_power": ()})
+    found: Any = from_plain({**rounded(results), "raters": (), "warnings": (), "observed_power": None})
     beside = {
         "raters": rater_table(found, ready.answers, ready.orders),
         "warnings": warn(found, ready.plan),
-        "observed_power": () if observed_power is None else observed_power_rows(found, alpha=observed_power),
+        "observed_power": None if observed_power is None else observed_power_rows(found, alpha=observed_power),
     }
     return from_plain({**found, **rounded(beside)})
 

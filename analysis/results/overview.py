@@ -32,8 +32,6 @@ class Settings(Record):
     """Largest sum of two directions that is kept; null: not applied."""
     confidence: float
     seed: Count
-    versions: Mapping[str, str]
-    inputs: tuple[InputFile, ...]
     family: Literal["criterion", "all"] | None = None
     correction: Literal["holm", "bh"] | None = None
     """How each family is corrected: Holm, or Benjamini-Hochberg."""
@@ -47,14 +45,16 @@ class Settings(Record):
     incomplete_answers: Literal["exclude", "keep"] | None = None
     """Finished pages of visits that did not end."""
     regularisation: float | None = None
-    lower_is_better: tuple[str, ...] = ()
-    scales: tuple[Scale, ...] = ()
     epsilon: Share | None = None
     """Alternative-annotator test: share of outputs that an LLM may fall behind a person."""
     equivalence_margin: float | None = None
     """Distance from 0.5 that does not matter; null: equivalence not tested."""
     equivalence_margin_ratings: float | None = None
     """The same for mean ratings, in points."""
+    lower_is_better: tuple[str, ...] = ()
+    scales: tuple[Scale, ...] = ()
+    versions: Mapping[str, str]
+    inputs: tuple[InputFile, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

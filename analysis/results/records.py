@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from analysis.answers.study_facts import InterviewAnswer, StudyReport
 from analysis.comparisons.families import Family
@@ -728,6 +728,9 @@ class Disagreement(Record):
     verdicts: tuple[DisagreeingVerdict, ...]
 
 
+PairTest: TypeAlias = PreferenceTest | RatingPair | ChoicePair
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Results(Record):
     """Everything that a report says."""
@@ -782,8 +785,8 @@ class Results(Record):
     raters: tuple[RaterRow, ...]
     explanations: tuple[ExplanationRow, ...]
     expected: tuple[ExpectedRow, ...]
-    observed_power: tuple[ObservedPowerRow, ...]
-    """Power at the effects found, which restates p and is no evidence; only where it was asked for."""
+    observed_power: tuple[ObservedPowerRow, ...] | None = None
+    """Power at the effects found, which restates p and is no evidence; null where it was not asked for."""
     disagreements: tuple[Disagreement, ...]
     """Pairs on which two sources or groups do not say the same."""
     warnings: tuple[str, ...]

@@ -6,10 +6,8 @@ The shares are those of docs/calibration.md, which ``make calibrate`` writes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TypeAlias
 
-from analysis.comparisons.preferences import PreferenceTest
-from analysis.results.records import AgreementRow, ChoicePair, RatingPair, Results
+from analysis.results.records import AgreementRow, PairTest, Results
 from analysis.statistics.t_tests import MOSTLY_ONE
 
 FEW_UNITS = 30
@@ -18,10 +16,7 @@ OF_OTHER_RATERS = ("icc2", "icc2k")
 RESAMPLED = ("krippendorff_alpha", "gwet", "fleiss", "cohen")
 
 
-Test: TypeAlias = PreferenceTest | RatingPair | ChoicePair
-
-
-def tests_by_source(results: Results) -> Mapping[str, Sequence[Test]]:
+def tests_by_source(results: Results) -> Mapping[str, Sequence[PairTest]]:
     """Return the tests of pairs of preferences, ratings and choices."""
     return {"preferences": results.preferences, "ratings": results.ratings.pairs, "choices": results.choices.pairs}
 
@@ -54,7 +49,7 @@ def about_coverage(results: Results) -> list[str]:
     ]
 
 
-def _about_skewed(source: str, rows: Sequence[Test]) -> Iterator[str]:
+def _about_skewed(source: str, rows: Sequence[PairTest]) -> Iterator[str]:
     """Say for each group how many tests rest on values of which most are equal, or a few lie far out."""
     tests = [row for row in rows if row.p_value is not None]
     for group in _groups(row for row in tests if row.lopsided):
@@ -69,5 +64,5 @@ def _about_skewed(source: str, rows: Sequence[Test]) -> Iterator[str]:
         )
 
 
-def _groups(rows: Iterable[Test | AgreementRow]) -> list[str]:
+def _groups(rows: Iterable[PairTest | AgreementRow]) -> list[str]:
     return list(dict.fromkeys(row.group for row in rows))

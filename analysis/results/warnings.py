@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from analysis.answers.plan import Plan
 from analysis.answers.units import ENOUGH_ANNOTATORS
-from analysis.results.records import Results
-from analysis.results.small_designs import Test, about_coverage, tests_by_source
+from analysis.results.records import PairTest, Results
+from analysis.results.small_designs import about_coverage, tests_by_source
 
 FEW_EXPOSURES = 4
 LARGE_SHARE = 1 / 3
@@ -94,7 +94,7 @@ def _about_tests(results: Results, plan: Plan) -> list[str]:
     return lines
 
 
-def _untested(source: str, rows: Sequence[Test]) -> list[str]:
+def _untested(source: str, rows: Sequence[PairTest]) -> list[str]:
     counted: dict[tuple[str, str | None], int] = {}
     for row in rows:
         if row.p_value is None:

@@ -9,6 +9,9 @@ import pytest
 
 from analysis.monitoring.alarms import find_alarms
 from analysis.monitoring.annotator_profiles import AnnotatorProfile
+from analysis.results.files import from_plain
+from analysis.results.records import Results
+from tests.analysis.sample_results import empty_results, full_results
 
 PROFILE = AnnotatorProfile(
     annotator_id="ann",
@@ -35,10 +38,12 @@ class Visit:
     completed: bool = True
 
 
-def results(people: int, failing: int) -> dict[str, Any]:
-    rows = [{"annotator_id": f"p{n}", "rule": "self_consistency", "group": "human"} for n in range(failing)]
-    groups = [{"group": "human", "annotator_kind": "human", "annotators": people}]
-    return {"groups": [*groups, {"group": "gpt", "annotator_kind": "llm", "annotators": 1}], "exclusions": rows}
+def results(people: int, failing: int) -> Results:
+    whole = {"assignment_id": None, "group": "human", "rule": "self_consistency", "evidence": ""}
+    rows = [{"annotator_id": f"p{n}", **whole} for n in range(failing)]
+    human, llm = full_results()["groups"][0], {"group": "gpt", "annotator_kind": "llm", "annotators": 1}
+    groups = [{**human, "annotators": people}, {**human, **llm}]
+    return from_plain({**empty_results(), "groups": groups, "exclusions": rows})
 
 
 def told(*args: Any) -> list[str]:

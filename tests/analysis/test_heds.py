@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from analysis import analyse
 from analysis.answers.study_answers import answers_of
 from analysis.heds import datasheets, read_fields
 from analysis.heds.form import numbered
 from analysis.heds.sheet import open_questions
 from spa.cli import main
 from spa.commands.workspace import open_workspace
-from tests.analysis.answers import analyse
 from tests.spa.rehearsed import built_example
 
 

@@ -12,6 +12,7 @@ from analysis.report.headline import headline
 from analysis.report.preferences import preferences
 from analysis.report.strengths import order_words
 from analysis.report.words import Names
+from analysis.results.files import from_plain
 from analysis.strengths.fit import WON_ALL
 from tests.analysis.sample_results import (
     empty_results,
@@ -26,7 +27,7 @@ from tests.analysis.sample_results import (
 
 def told(results: dict[str, Any]) -> str:
     """Return all sentences of the headline, with plain spaces."""
-    section = headline(results)
+    section = headline(from_plain(results))
     assert section is not None
     lines = []
     for block in section.blocks:
@@ -96,7 +97,7 @@ def test_others_that_find_the_opposite_are_named():
 
 
 def test_an_llm_is_one_subject():
-    results = {**pair_results(), "groups": [{"group": "gpt-4", "annotator_kind": "llm"}]}
+    results = {**pair_results(), "groups": [{**full_results()["groups"][0], "group": "gpt-4", "annotator_kind": "llm"}]}
     results["preferences"] = [preference("gpt-4", "A", "B", 0.68)]
     assert told(results).startswith("gpt-4 (LLM) prefers A to B: on average it puts the chance")
 
@@ -128,7 +129,7 @@ def test_people_come_first(kinds: tuple[str, str]):
 def test_many_groups_do_not_bury_the_answer():
     results = pair_results()
     results["preferences"] += [preference(f"llm-{number:02d}", "A & B", "B", 0.68) for number in range(20)]
-    section = headline(results)
+    section = headline(from_plain(results))
     assert section is not None
     folds = [block for block in section.blocks if isinstance(block, Fold)]
     assert [fold.summary for fold in folds] == ["The other 12"]
@@ -153,7 +154,7 @@ def test_comparisons_without_a_test_are_told():
     )
     results["rankings"][0]["unranked"] = [{"system": "C", "reason": "lost every comparison"}]
     assert "1 more comparison could not be tested (no variation: every value is the same)." in told(results)
-    section = headline(results)
+    section = headline(from_plain(results))
     assert section is not None
     table = next(block for block in section.blocks if isinstance(block, Table))
     assert [[field.text for field in row] for row in table.rows] == [["A", "1"], ["B", "2"], ["C", "\u2013"]]
@@ -162,13 +163,13 @@ def test_comparisons_without_a_test_are_told():
 
 def test_a_ranking_names_systems_without_a_place():
     ranking = {"order": [["A"], ["B"]], "unranked": [{"system": "C", "reason": "lost every comparison"}]}
-    assert order_words(Names(empty_results()), ranking) == "1. A, 2. B; no place: C (lost every comparison)"
+    assert order_words(Names(from_plain(empty_results())), ranking) == "1. A, 2. B; no place: C (lost every comparison)"
 
 
 def test_warnings_call_groups_as_the_rest_of_the_report_does():
     results = full_results()
     results["warnings"] = ["human: only 3 annotators.", "gpt<4>/persona_a, overall: too few.", "human error is human."]
-    section = warnings(results)
+    section = warnings(from_plain(results))
     assert section is not None
     assert section.blocks[1:] == (
         Bullets(
@@ -181,7 +182,7 @@ def test_the_way_of_the_mean_with_exposure_is_told():
     results = ranked(
         *(preference("human", "A", "B", mean, exposure=exposure) for mean, exposure in ((0.6, 1), (0.7, 4))), order=[]
     )
-    section = preferences(results)
+    section = preferences(from_plain(results))
     assert section is not None
     lines = [item for block in section.blocks if isinstance(block, Bullets) for item in block.items]
     assert lines == ["People, A over B: 60.0% after reading 1 output of each, 70.0% after 4."]

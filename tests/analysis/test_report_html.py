@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from analysis.report.sections import SECTIONS
+from analysis.results.files import from_plain
 from tests.analysis.answers import render_report
 from tests.analysis.read_page import Page, read_page
 from tests.analysis.sample_results import (
@@ -173,7 +174,7 @@ def test_control_characters_and_lone_surrogates_are_replaced():
 
 
 def test_every_section_goes_by_the_id_under_which_it_is_made():
-    results = full_results()
+    results = from_plain(full_results())
     for name, make in SECTIONS.items():
         section = make(results)
         assert section is None or section.id == name

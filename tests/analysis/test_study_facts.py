@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 
 import numpy as np
 import pytest
 
 from analysis import Plan, facts_of, parse_expectations, plan_of
+from analysis.answers.study_facts import StudySystem
 from analysis.comparisons.findings import TURNED
 from analysis.report.asked import ASKED, SHORT, asked
 from analysis.report.markdown import render_markdown
 from analysis.report.words import Names
+from analysis.results.files import from_plain
 from analysis.statistics.corrections import OUTSIDE_FAMILY
 from spa import AnalysisError
 from spa.study.study import Study
 from tests.analysis.answers import build_document, choices, preferences, ratings, run
+from tests.analysis.sample_results import empty_results
 
 STUDY = {
     "id": "s",
@@ -52,22 +56,23 @@ def test_the_plan_is_the_studys() -> None:
 
 def test_facts_hold_what_a_reader_asks_for() -> None:
     facts = facts_of(Study.model_validate(STUDY), form=None, fingerprint="f" * 64).reported()
-    assert facts["systems"][1] == {"id": "human", "name": "People", "role": "human"}
-    assert facts["exposures"] == (5,)
-    assert facts["elicitations"] == ("spa", "likert")
-    assert (facts["annotators_wanted"], facts["pay"], facts["currency"]) == (90, "5.00", "USD")
-    assert facts["fingerprint"] == "f" * 64
-    assert "pairs" not in facts
+    assert facts.systems[1] == StudySystem(id="human", name="People", role="human")
+    assert facts.exposures == (5,)
+    assert facts.elicitations == ("spa", "likert")
+    assert (facts.annotators_wanted, facts.pay, facts.currency) == (90, "5.00", "USD")
+    assert facts.fingerprint == "f" * 64
+    assert not hasattr(facts, "pairs")
 
 
 def test_every_way_of_asking_has_its_words_in_the_report() -> None:
     """The report says each in a sentence; categories beside Likert ratings are not taken for Likert ratings."""
     given = STUDY | {"continuous": {"criteria": []}, "categories": {}, "choices": {}}
     facts = facts_of(Study.model_validate(given), form=None, fingerprint="").reported()
-    assert set(facts["elicitations"]) == set(ASKED) == set(SHORT)
-    rated = Names({"study": facts | {"elicitations": ("likert", "category")}})
+    nothing = from_plain(empty_results())
+    assert set(facts.elicitations) == set(ASKED) == set(SHORT)
+    rated = Names(replace(nothing, study=replace(facts, elicitations=("likert", "category"))))
     assert rated.source("ratings") == "ratings"
-    section = asked({"study": facts | {"pay": "2.5"}})
+    section = asked(replace(nothing, study=replace(facts, pay="2.5")))
     assert section is not None
     assert "('Pay', '2.50 USD a completed submission')" in str(section.blocks)
 
