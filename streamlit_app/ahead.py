@@ -90,7 +90,7 @@ def work(options: Options, say: Callable[[str, object], None]) -> None:
         say("profiles", annotator_profiles(found.tables))
         say("calls", findings.count_calls(workspace))
         say("answers", found)
-        asked = "preferences" if analysed.results["preferences"] else "ratings"
+        asked = "preferences" if analysed.results.preferences else "ratings"
         say("sections", findings.write_sections(analysed, ("answer", asked)))
 
 

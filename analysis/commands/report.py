@@ -221,16 +221,16 @@ def _print(results: Results) -> None:
     from rich.text import Text
 
     table = Table("criterion", "asked by", "group", "order, best first", title="Rankings")
-    rankings = [row for row in results["rankings"] if row["source"] != "ratings_bt"]
+    rankings = [row for row in results.rankings if row.source != "ratings_bt"]
     for row in rankings[:RANKINGS_SHOWN]:
-        order = " > ".join(" = ".join(place) for place in row["order"]) or "none"
-        aside = ", ".join(gone["system"] for gone in row["unranked"])
-        cells = (row["criterion"], row["source"], row["group"], f"{order} (no rank: {aside})" if aside else order)
+        order = " > ".join(" = ".join(place) for place in row.order) or "none"
+        aside = ", ".join(gone.system for gone in row.unranked)
+        cells = (row.criterion, row.source, row.group, f"{order} (no rank: {aside})" if aside else order)
         table.add_row(*(Text(cell) for cell in cells))
     console = Console()
     console.print(table)
     more = len(rankings) - RANKINGS_SHOWN
     if more > 0:
         console.print(f"{more} more rankings stand in the report.")
-    excluded = len({row["annotator_id"] for row in results["exclusions"]})
-    console.print(f"Annotators with exclusions: {excluded}. Warnings: {len(results['warnings'])}. See the report.")
+    excluded = len({row.annotator_id for row in results.exclusions})
+    console.print(f"Annotators with exclusions: {excluded}. Warnings: {len(results.warnings)}. See the report.")

@@ -46,14 +46,14 @@ def show() -> None:
     state = loading.state()
     found = loading.analysed(state)
     st.title("Annotators")
-    kinds = {row["group"]: row["annotator_kind"] for row in found.results["groups"]}
+    kinds = {row.group: row.annotator_kind for row in found.results.groups}
     people = [each for each in loading.profiles(state) if kinds.get(each.group) != "llm"]
     if not people:
         st.info("No person has handed in a form yet.")
         return
     rules: dict[str, list[str]] = {}
-    for row in found.results["exclusions"]:
-        rules.setdefault(row["annotator_id"], []).append(row["rule"].replace("_", " "))
+    for row in found.results.exclusions:
+        rules.setdefault(row.annotator_id, []).append(row.rule.replace("_", " "))
     frame = _frame(people, rules)
     shown = frame.drop([name for name in frame.columns if frame[name].null_count() == frame.height])
     height = min(600, 38 * (frame.height + 1))

@@ -54,7 +54,7 @@ def _tally(each: CallCount) -> dict[str, object]:
 
 def _same_answers(state: str) -> None:
     """Warn of a rater that answers the same to everything."""
-    kinds = {row["group"]: row["annotator_kind"] for row in loading.analysed(state).results["groups"]}
+    kinds = {row.group: row.annotator_kind for row in loading.analysed(state).results.groups}
     for each in loading.profiles(state):
         if kinds.get(each.group) == "llm" and each.same_answer == 1:
             st.warning(f"{plain(each.annotator_id)} gave one and the same answer to everything.")

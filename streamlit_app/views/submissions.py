@@ -56,14 +56,14 @@ def show() -> None:
 
 def _entries(state: str) -> list[Entry]:
     try:
-        found = loading.analysed(state).results["exclusions"]
+        found = loading.analysed(state).results.exclusions
         profiles = {each.annotator_id: each for each in loading.profiles(state)}
     except AnalysisError:  # nothing is handed in yet; visits under way are shown all the same
-        found, profiles = [], {}
+        found, profiles = (), {}
     rules: dict[str, tuple[str, ...]] = {}
     for row in found:
-        if row["rule"] != "review":
-            rules[row["annotator_id"]] = (*rules.get(row["annotator_id"], ()), row["rule"].replace("_", " "))
+        if row.rule != "review":
+            rules[row.annotator_id] = (*rules.get(row.annotator_id, ()), row.rule.replace("_", " "))
     return entries_of(loading.visits(), standing_of(loading.decisions()), profiles, rules)
 
 

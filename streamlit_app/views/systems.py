@@ -10,9 +10,12 @@ from typing import Any
 
 import streamlit as st
 
+from analysis.comparisons.preferences import PreferenceTest
 from analysis.figures.figures import forest_plot, pair_matrix
 from analysis.monitoring.item_scores import ItemScore, item_scores
 from analysis.report.words import Names, number, p_value, percent
+from analysis.results.records import ChoicePair
+from analysis.statistics.record import Record
 from streamlit_app import loading
 from streamlit_app.findings import Analysed
 from streamlit_app.showing import plain, show_figure, show_sections, without_empty
@@ -52,42 +55,42 @@ def _offered(found: Analysed) -> list[str]:
     results = found.results
     holds = {
         "Answer": True,
-        "Preferences": bool(results["preferences"] or results["choices"]["pairs"]),
-        "Ratings": bool(results["ratings"]["means"]),
-        "Strengths": bool(results["bradley_terry"]),
-        "Exposure and checks": bool(results["preferences"] or results["ratings"]["pairs"]),
-        "Agreement": bool(results["agreement"] or results["correlations"]),
+        "Preferences": bool(results.preferences or results.choices.pairs),
+        "Ratings": bool(results.ratings.means),
+        "Strengths": bool(results.bradley_terry),
+        "Exposure and checks": bool(results.preferences or results.ratings.pairs),
+        "Agreement": bool(results.agreement or results.correlations),
     }
     named = [name for name in PARTS if holds[name]]
-    if results["preferences"] or results["choices"]["pairs"]:
+    if results.preferences or results.choices.pairs:
         named.append(MATRIX)
-    if results["preferences"]:
+    if results.preferences:
         named.append(BOUND)
-    return [*named, DISAGREE] if results["disagreements"] else named
+    return [*named, DISAGREE] if results.disagreements else named
 
 
 def _matrix(found: Analysed) -> None:
     """Show every pair at once: the share of row over column."""
     names, results = found.names, found.results
-    sources = {"Preferences": ("preferences", "mean"), "Choices": ("choices", "win_rate")}
-    rows = {
-        title: results[key] if key == "preferences" else results[key]["pairs"] for title, (key, _) in sources.items()
+    rows: dict[str, Sequence[PreferenceTest | ChoicePair]] = {
+        "Preferences": results.preferences,
+        "Choices": results.choices.pairs,
     }
-    offered = [title for title in sources if rows[title]]
+    offered = [title for title in rows if rows[title]]
     columns = st.columns(4)
     title = columns[0].selectbox("Asked as", offered)
     own = rows[title]
     group = columns[1].selectbox("Group", _values(own, "group"), format_func=names.group)
     criterion = columns[2].selectbox("Criterion", _values(own, "criterion"), format_func=names.criterion)
-    exposures = _values([row for row in own if row["criterion"] == criterion], "exposure")
+    exposures = _values([row for row in own if row.criterion == criterion], "exposure")
     exposure = columns[3].selectbox("Exposure", exposures) if len(exposures) > 1 else exposures[0]
     wanted = {"group": group, "criterion": criterion, "exposure": exposure}
-    shown = [row for row in own if all(row.get(key) == value for key, value in wanted.items())]
+    shown = [row for row in own if all(getattr(row, key, None) == value for key, value in wanted.items())]
     svg = pair_matrix(
-        shown,
-        value=sources[title][1],
-        systems=[row["id"] for row in (results["study"] or {}).get("systems", ())],
-        system_names={system: names.system(system) for row in shown for system in (row["system_x"], row["system_y"])},
+        [asdict(row) for row in shown],
+        value="mean" if title == "Preferences" else "win_rate",
+        systems=[row.id for row in results.study.systems] if results.study else (),
+        system_names={system: names.system(system) for row in shown for system in (row.system_x, row.system_y)},
     )
     show_figure(svg)
     st.caption(
@@ -95,16 +98,16 @@ def _matrix(found: Analysed) -> None:
     )
 
 
-def _values(rows: list[dict[str, Any]], key: str) -> list[Any]:
-    return list(dict.fromkeys(row.get(key) for row in rows))
+def _values(rows: Sequence[Record], key: str) -> list[Any]:
+    return list(dict.fromkeys(getattr(row, key, None) for row in rows))
 
 
 def _bound(found: Analysed, state: str) -> None:
     """Show what excluding those who contradict themselves changes, for a bound of one's choice."""
-    planned = found.results["settings"]["consistency_tau"]
-    told = "nobody is excluded" if planned is None else f"{planned:g}"
+    planned = found.results.settings.consistency_tau
+    bound = "nobody is excluded" if planned is None else f"{planned:g}"
     st.write(
-        f"Planned bound on P(x better) + P(y better): **{told}**. "
+        f"Planned bound on P(x better) + P(y better): **{bound}**. "
         "The slider shows what another one would give; it changes nothing."
     )
     tau = st.slider("Bound", 1.0, 2.0, float(planned or 1.1), 0.01, format="%.2f")
@@ -143,32 +146,32 @@ def _bound(found: Analysed, state: str) -> None:
 
 def _disagreements(found: Analysed) -> None:
     """Show a pair on which two ways of asking, or two groups, disagree, with the outputs themselves."""
-    rows = found.results["disagreements"]
+    rows = found.results.disagreements
     names = found.names
-    pairs = [f"{names.system(row['system_x'])} and {names.system(row['system_y'])}" for row in rows]
-    titles = {number: f"{pairs[number]}: {names.criterion(row['criterion'])}" for number, row in enumerate(rows)}
+    pairs = [f"{names.system(row.system_x)} and {names.system(row.system_y)}" for row in rows]
+    titles = {number: f"{pairs[number]}: {names.criterion(row.criterion)}" for number, row in enumerate(rows)}
     chosen = rows[st.selectbox("Pair", list(titles), format_func=titles.__getitem__)]
     words = {
-        "x": f"{names.system(chosen['system_x'])} better",
-        "y": f"{names.system(chosen['system_y'])} better",
+        "x": f"{names.system(chosen.system_x)} better",
+        "y": f"{names.system(chosen.system_y)} better",
         "indifferent": "no difference found",
         None: "not tested",
     }
     verdicts = without_empty(
         [
             {
-                "Asked as": names.source(said["source"]),
-                "Group": names.group(said["group"]),
-                "Outputs each": None if said["exposure"] is None else str(said["exposure"]),
-                "Verdict": words[said["verdict"]],
-                "p, corrected": p_value(said["p_adjusted"]),
+                "Asked as": names.source(each.source),
+                "Group": names.group(each.group),
+                "Outputs each": None if each.exposure is None else str(each.exposure),
+                "Verdict": words[each.verdict],
+                "p, corrected": p_value(each.p_adjusted),
             }
-            for said in chosen["verdicts"]
+            for each in chosen.verdicts
         ]
     )
     st.dataframe(verdicts, hide_index=True)
     if loading.has_store():
-        _outputs(chosen["system_x"], chosen["system_y"], chosen["criterion"], found)
+        _outputs(chosen.system_x, chosen.system_y, chosen.criterion, found)
 
 
 def _outputs(system_x: str, system_y: str, criterion: str, found: Analysed) -> None:

@@ -13,6 +13,7 @@ from analysis.report.preferences import preferences
 from analysis.report.strengths import order_words
 from analysis.report.words import Names
 from analysis.results.files import from_plain
+from analysis.statistics.rank_orders import Ranking, Unranked
 from analysis.strengths.fit import WON_ALL
 from tests.analysis.sample_results import (
     empty_results,
@@ -120,7 +121,7 @@ def test_people_come_first(kinds: tuple[str, str]):
     first, second = kinds
     results = {
         **empty_results(),
-        "groups": [{"group": kind, "annotator_kind": kind} for kind in kinds],
+        "groups": [{**full_results()["groups"][0], "group": kind, "annotator_kind": kind} for kind in kinds],
         "preferences": [preference(second, "A", "B", 0.3), preference(first, "A", "B", 0.7)],
     }
     assert "A to B" in told(results).splitlines()[0]
@@ -162,7 +163,8 @@ def test_comparisons_without_a_test_are_told():
 
 
 def test_a_ranking_names_systems_without_a_place():
-    ranking = {"order": [["A"], ["B"]], "unranked": [{"system": "C", "reason": "lost every comparison"}]}
+    left = (Unranked(system="C", reason="lost every comparison"),)
+    ranking = Ranking(source="choices", group="human", criterion="overall", order=(("A",), ("B",)), unranked=left)
     assert order_words(Names(from_plain(empty_results())), ranking) == "1. A, 2. B; no place: C (lost every comparison)"
 
 
