@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from analysis.statistics.cell_sums import CellSums
 from analysis.statistics.coding import Floats, Ints, fold, snap, split_by
 
+Unit = Literal["annotator", "assignment", "item"]
 ENOUGH_ANNOTATORS = 10
 ITEM_NOTE = "these annotators only"
 
@@ -18,7 +20,7 @@ ITEM_NOTE = "these annotators only"
 class UnitValues:
     """Values of one test, averaged within the unit."""
 
-    unit: str  # "annotator", "assignment" or "item"
+    unit: Unit
     values: Floats
 
     @property
@@ -39,7 +41,7 @@ class UnitRule:
     wanted: str
     llm: bool
 
-    def choose(self, n_annotators: int) -> str:
+    def choose(self, n_annotators: int) -> Unit:
         """Name the unit of a test where ``n_annotators`` of the group have both systems.
 
         >>> UnitRule(wanted="auto", llm=False).choose(9)
@@ -64,7 +66,7 @@ def average_by_unit(
     annotator: Ints,
     assignment: Ints,
     item: Ints,
-    units: Sequence[str],
+    units: Sequence[Unit],
     scale: float,
 ) -> list[UnitValues | None]:
     """Average the values of every part (a pair of systems) within its unit.
@@ -77,8 +79,8 @@ def average_by_unit(
         Differences of scores, or shares won.
     annotator, assignment, item : array of int, shape (n,)
         Who gave the value, in which assignment (numbered across annotators), about which item.
-    units : sequence of str, shape (n_parts,)
-        The unit of each part: "annotator", "assignment" or "item".
+    units : sequence of {"annotator", "assignment", "item"}, shape (n_parts,)
+        The unit of each part.
     scale : float
         Largest size of the answers; averages are rounded to 13 digits of it, so that equal ones are equal.
 
@@ -100,7 +102,7 @@ class UnitSums:
     ``width`` is one more than the largest number of a unit. O(n) time, memory by parts times units.
     """
 
-    def __init__(self, units: Sequence[str], *, width: int, scale: float) -> None:
+    def __init__(self, units: Sequence[Unit], *, width: int, scale: float) -> None:
         self._units, self._width, self._scale = tuple(units), width, scale
         self._cells = CellSums(len(self._units) * width)
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar, Literal
 
 import numpy as np
 import polars as pl
 
 from analysis.answers.order import Order
 from analysis.answers.plan import Plan
-from analysis.answers.units import UnitRule, average_by_unit, count_by
+from analysis.answers.units import Unit, UnitRule, average_by_unit, count_by
 from analysis.statistics.coding import Floats, Ints, code, fold, split_by
 from analysis.statistics.corrections import Verdict
+from analysis.statistics.record import Count, Probability, Record, Share
 from analysis.statistics.t_tests import one_sample, sign_test
 from analysis.strengths.rows import Judgements
 
@@ -20,35 +22,61 @@ CHANCE = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChoiceTest:
+class ChoiceTest(Record):
     """Share of choices that x won (a tie is half), averaged within the unit and tested against 0.5."""
 
+    explained: ClassVar[tuple[str, ...]] = ("p_value", "p_adjusted", "verdict")
+
     group: str
+    """Human, simulated, an LLM's id or id/variant, or a group named in the table."""
     criterion: str
     system_x: str
     system_y: str
-    unit: str
-    unit_note: str | None
-    n: int
-    wins_x: int
-    wins_y: int
-    ties: int
-    win_rate: float
+    unit: Unit
+    unit_note: str | None = None
+    n: Count
+    """Units."""
+    wins_x: Count
+    wins_y: Count
+    ties: Count
+    win_rate: Share
+    """Of x, a tie is half, averaged over units."""
     ci_low: float | None
     ci_high: float | None
-    t: float | None
-    df: float | None
-    p_value: float | None
-    p_adjusted: float | None = None
+    t: float | None = None
+    df: float | None = None
+    p_value: Probability | None
+    p_adjusted: Probability | None = None
+    """Adjusted within the family (settings.correction)."""
     n_tests: int | None = None
-    p_binomial: float | None = None
-    stars: str = ""
+    """Size of the family: its tests that could be run."""
+    p_binomial: Probability | None = None
+    """Exact sign test over the untied choices."""
+    stars: Literal["", "*", "**", "***"] = ""
+    """Adjusted p below .10, .05, .01."""
     verdict: Verdict | None = None
-    p_equivalence: float | None = None
-    p_equivalence_adjusted: float | None = None
+    """X: system_x is preferred; null where there is no test."""
+    p_equivalence: Probability | None = None
+    """Larger p of the two one-sided tests against the declared margin; null: no margin, or no test."""
+    p_equivalence_adjusted: Probability | None = None
+    """Holm-adjusted, in a family of its own."""
     equivalent: bool | None = None
+    """Within the declared margin."""
     lopsided: bool = False
+    """The level of the t-test is in doubt: most values equal, or a few far out."""
     reason: str | None = None
+    """Why a number is missing."""
+    p_crossed: Probability | None = None
+    """The same question over annotators and items at once, both taken as drawn."""
+    p_crossed_adjusted: Probability | None = None
+    """Holm-adjusted over the crossed tests of the family."""
+    crossed_df: float | None = None
+    """Satterthwaite's degrees of freedom."""
+    crossed_verdict: Verdict | None = None
+    disagree: bool | None = None
+    """Whether crossed_verdict differs from verdict; null where one is missing."""
+    crossed_reason: str | None = None
+    """Why there is no crossed test."""
 
     @property
     def effect(self) -> float:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from scipy.special import stdtr
 
+from analysis.comparisons.families import members_by_family
 from analysis.statistics.checks import check_finite
-from analysis.statistics.corrections import holm, in_family
+from analysis.statistics.corrections import holm
 from analysis.statistics.t_tests import t_bound
 
 if TYPE_CHECKING:
@@ -91,21 +92,23 @@ def with_equivalence(
     """
     if margin is None:
         return list(rows)
-    done, families = list(rows), dict[Hashable, list[tuple[int, float]]]()
-    for place, row in enumerate(rows):
-        if not in_family(row) or row.df is None or row.ci_low is None or row.ci_high is None:
-            continue
-        se = (row.ci_high - row.ci_low) / 2 / t_bound(row.df, confidence)
-        found = two_one_sided(row.effect, se=se, df=row.df, margin=margin)
-        key = (row.group, row.criterion) if family == "criterion" else row.group
-        families.setdefault(key, []).append((place, found.p_value))
-    for members in families.values():
-        result = holm([p_value for _, p_value in members], fwer=fwer)
-        for (place, p_value), p_adjusted in zip(members, result.p_adjusted.tolist(), strict=True):
+    done = list(rows)
+    for members in members_by_family(rows, family):
+        p_values = [_p_equivalence(rows[place], margin, confidence) for place in members]
+        adjusted = holm(p_values, fwer=fwer).p_adjusted.tolist()
+        for place, p_value, p_adjusted in zip(members, p_values, adjusted, strict=True):
             done[place] = replace(
-                done[place],
+                rows[place],
                 p_equivalence=p_value,
                 p_equivalence_adjusted=p_adjusted,
                 equivalent=p_adjusted <= fwer,
             )
     return done
+
+
+def _p_equivalence(row: PreferenceTest | RatingTest | ChoiceTest, margin: float, confidence: float) -> float:
+    assert row.df is not None
+    assert row.ci_low is not None
+    assert row.ci_high is not None
+    se = (row.ci_high - row.ci_low) / 2 / t_bound(row.df, confidence)
+    return two_one_sided(row.effect, se=se, df=row.df, margin=margin).p_value

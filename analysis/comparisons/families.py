@@ -1,14 +1,49 @@
-"""Which tests were corrected together, how, and who could not take part."""
+"""Which tests are corrected together, how, and which could not take part."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol, TypeVar
 
 from analysis.answers.plan import Plan
-from analysis.statistics.corrections import OUTSIDE_FAMILY, Correction, in_family
-from analysis.statistics.record import Record
+from analysis.statistics.corrections import OUTSIDE_FAMILY, Correction, Verdict, adjust
+from analysis.statistics.record import Count, Record
+
+
+class FamilyMember(Protocol):
+    """A row of results with one test."""
+
+    @property
+    def group(self) -> str: ...  # noqa: D102
+
+    @property
+    def criterion(self) -> str: ...  # noqa: D102
+
+    @property
+    def p_value(self) -> float | None: ...  # noqa: D102
+
+    @property
+    def reason(self) -> str | None: ...  # noqa: D102
+
+
+class ComparedPair(FamilyMember, Protocol):
+    """A row with the test of a pair of systems."""
+
+    @property
+    def system_x(self) -> str: ...  # noqa: D102
+
+    @property
+    def system_y(self) -> str: ...  # noqa: D102
+
+    @property
+    def p_adjusted(self) -> float | None: ...  # noqa: D102
+
+    @property
+    def verdict(self) -> Verdict | None: ...  # noqa: D102
+
+
+Row = TypeVar("Row", bound=FamilyMember)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,21 +59,51 @@ class Untestable(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Family(Record):
-    """Tests corrected together; ``criterion`` is ``None`` where the plan pools criteria.
-
-    ``n_tests`` counts the members, the tests that could be run; ``untestable`` names the others.
-    """
+    """Tests corrected together."""
 
     source: str
     group: str
     criterion: str | None
+    """Null: the plan pools criteria."""
     correction: Correction
     rate: float
-    n_tests: int
+    """Familywise error rate (holm) or false discovery rate (bh)."""
+    n_tests: Count
+    """Members: tests that could be run."""
     untestable: tuple[Untestable, ...]
+    """Comparisons without a test, which are no members."""
 
 
-def families_of(source: str, rows: Sequence[Any], plan: Plan) -> list[Family]:
+def members_by_family(rows: Sequence[FamilyMember], family: str) -> list[list[int]]:
+    """Return the places of the tests that are corrected together, family by family.
+
+    Parameters
+    ----------
+    rows : sequence of rows
+        A row without a test, or of a pair that the study does not compare, is no member.
+    family : {"criterion", "all"}
+        A family is all tests of a group and criterion, or of a group.
+    """
+    families: dict[tuple[str, str | None], list[int]] = {}
+    for place, row in enumerate(rows):
+        if row.p_value is not None and row.reason != OUTSIDE_FAMILY:
+            families.setdefault((row.group, None if family == "all" else row.criterion), []).append(place)
+    return list(families.values())
+
+
+def with_adjusted_p(rows: Sequence[Row], plan: Plan, *, family: str) -> list[Row]:
+    """Add ``p_adjusted`` and ``n_tests`` (size of the family) to the tests of one source, corrected as planned."""
+    update: Callable[..., Row] = replace
+    done = list(rows)
+    for members in members_by_family(rows, family):
+        p_values = [rows[place].p_value for place in members]
+        result = adjust(p_values, correction=plan.correction, rate=plan.fwer)
+        for place, p_adjusted in zip(members, result.p_adjusted, strict=True):
+            done[place] = update(rows[place], p_adjusted=p_adjusted, n_tests=result.n_tests)
+    return done
+
+
+def families_of(source: str, rows: Sequence[ComparedPair], plan: Plan) -> list[Family]:
     """Name the families of one source, in the order of its tests.
 
     Parameters
@@ -46,11 +111,11 @@ def families_of(source: str, rows: Sequence[Any], plan: Plan) -> list[Family]:
     source : str
         What was asked: ``preferences``, ``ratings``, ``choices`` or the name of a further set of tests.
     rows : sequence of rows
-        Tests as :func:`analysis.statistics.corrections.with_verdicts` takes them, one row a comparison.
+        Tests, one row a comparison.
     plan : Plan
         Family, correction and rate.
     """
-    found: dict[tuple[str, str | None], list[Any]] = {}
+    found: dict[tuple[str, str | None], list[ComparedPair]] = {}
     for row in rows:
         found.setdefault((row.group, None if plan.family == "all" else row.criterion), []).append(row)
     return [
@@ -60,18 +125,18 @@ def families_of(source: str, rows: Sequence[Any], plan: Plan) -> list[Family]:
             criterion=criterion,
             correction=plan.correction,
             rate=plan.fwer,
-            n_tests=sum(map(in_family, members)),
-            untestable=tuple(_named(row) for row in members if row.p_value is None and row.reason != OUTSIDE_FAMILY),
+            n_tests=sum(map(len, members_by_family(members, plan.family))),
+            untestable=tuple(
+                Untestable(
+                    system_x=row.system_x,
+                    system_y=row.system_y,
+                    criterion=row.criterion,
+                    exposure=getattr(row, "exposure", None),
+                    reason=row.reason,
+                )
+                for row in members
+                if row.p_value is None and row.reason != OUTSIDE_FAMILY
+            ),
         )
         for (group, criterion), members in found.items()
     ]
-
-
-def _named(row: Any) -> Untestable:
-    return Untestable(
-        system_x=row.system_x,
-        system_y=row.system_y,
-        criterion=row.criterion,
-        exposure=getattr(row, "exposure", None),
-        reason=row.reason,
-    )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 from analysis.answers.columns import OVERALL
 from analysis.answers.plan import Expectation
+from analysis.comparisons.families import ComparedPair
 from analysis.statistics.corrections import Verdict
+from analysis.statistics.record import Probability, Record, Source
 from spa.errors import AnalysisError
 
 TURNED: dict[Verdict | None, Verdict | None] = {"x": "y", "y": "x", "indifferent": "indifferent", None: None}
@@ -16,10 +17,51 @@ NOT_COMPARED = "this pair was not compared here"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ExpectedRow(Record):
+    """What was expected of a pair, and what one source and group found."""
+
+    source: Source
+    group: str
+    """Human, simulated, an LLM's id or id/variant, or a group named in the table."""
+    criterion: str | None = None
+    exposure: int | None = None
+    system_x: str
+    system_y: str
+    expected: Verdict
+    found: Verdict | None
+    """X: system_x is preferred; null where there is no test."""
+    recovered: bool
+    reason: str | None = None
+    """Why a number is missing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DisagreeingVerdict(Record):
+    """What one source and group found, where others found something else."""
+
+    source: Source
+    group: str
+    """Human, simulated, an LLM's id or id/variant, or a group named in the table."""
+    exposure: int | None = None
+    verdict: Verdict
+    p_adjusted: Probability | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Disagreement(Record):
+    """A pair on which two sources or groups come to different verdicts."""
+
+    criterion: str
+    system_x: str
+    system_y: str
+    verdicts: tuple[DisagreeingVerdict, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
     """The verdict of one test, whatever its source."""
 
-    source: str
+    source: Source
     group: str
     criterion: str
     exposure: int | None
@@ -35,10 +77,10 @@ class Finding:
             return self
         if (self.system_x, self.system_y) != (y, x):
             return None
-        return Finding(**{**asdict(self), "system_x": x, "system_y": y, "verdict": TURNED[self.verdict]})
+        return replace(self, system_x=x, system_y=y, verdict=TURNED[self.verdict])
 
 
-def findings_of(source: str, rows: Sequence[Any]) -> list[Finding]:
+def findings_of(source: Source, rows: Sequence[ComparedPair]) -> list[Finding]:
     """Take the verdicts out of the tests of one source."""
     return [
         Finding(
@@ -56,7 +98,7 @@ def findings_of(source: str, rows: Sequence[Any]) -> list[Finding]:
     ]
 
 
-def compare_with_expected(findings: Sequence[Finding], expected: Sequence[Expectation]) -> list[dict[str, Any]]:
+def compare_with_expected(findings: Sequence[Finding], expected: Sequence[Expectation]) -> list[ExpectedRow]:
     """Say for each expectation, source and group whether it was recovered.
 
     An expectation is about the overall preference where a source and group has one, else about
@@ -87,22 +129,22 @@ def compare_with_expected(findings: Sequence[Finding], expected: Sequence[Expect
     return found
 
 
-def _compared(source: str, group: str, expectation: Expectation, row: Finding | None) -> dict[str, Any]:
-    return {
-        "source": source,
-        "group": group,
-        "criterion": row.criterion if row else None,
-        "exposure": row.exposure if row else None,
-        "system_x": expectation.system_x,
-        "system_y": expectation.system_y,
-        "expected": expectation.expected,
-        "found": row.verdict if row else None,
-        "recovered": row is not None and row.verdict == expectation.expected,
-        "reason": row.reason if row else NOT_COMPARED,
-    }
+def _compared(source: Source, group: str, expectation: Expectation, row: Finding | None) -> ExpectedRow:
+    return ExpectedRow(
+        source=source,
+        group=group,
+        criterion=row.criterion if row else None,
+        exposure=row.exposure if row else None,
+        system_x=expectation.system_x,
+        system_y=expectation.system_y,
+        expected=expectation.expected,
+        found=row.verdict if row else None,
+        recovered=row is not None and row.verdict == expectation.expected,
+        reason=row.reason if row else NOT_COMPARED,
+    )
 
 
-def find_disagreements(findings: Sequence[Finding]) -> list[dict[str, Any]]:
+def find_disagreements(findings: Sequence[Finding]) -> list[Disagreement]:
     """List the pairs on which two sources or groups come to different verdicts on the same criterion."""
     pairs: dict[tuple[str, frozenset[str]], list[Finding]] = {}
     for row in findings:
@@ -115,17 +157,18 @@ def find_disagreements(findings: Sequence[Finding]) -> list[dict[str, Any]]:
         verdicts: dict[tuple[str, str], set[Verdict | None]] = {}
         for row in turned:
             verdicts.setdefault((row.source, row.group), set()).add(row.verdict)
-        if len({frozenset(said) for said in verdicts.values()}) < 2:
+        if len(set(map(frozenset, verdicts.values()))) < 2:
             continue
-        said = [
-            {
-                "source": row.source,
-                "group": row.group,
-                "exposure": row.exposure,
-                "verdict": row.verdict,
-                "p_adjusted": row.p_adjusted,
-            }
+        different = tuple(
+            DisagreeingVerdict(
+                source=row.source,
+                group=row.group,
+                exposure=row.exposure,
+                verdict=row.verdict,
+                p_adjusted=row.p_adjusted,
+            )
             for row in turned
-        ]
-        found.append({"criterion": criterion, "system_x": x, "system_y": y, "verdicts": said})
+            if row.verdict is not None
+        )
+        found.append(Disagreement(criterion=criterion, system_x=x, system_y=y, verdicts=different))
     return found

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
 
 import numpy as np
 import polars as pl
@@ -13,13 +13,14 @@ from analysis.answers.order import Order
 from analysis.answers.units import unit_name
 from analysis.statistics.coding import Floats, Ints, code, fold, snap, split_by
 from analysis.statistics.corrections import Verdict
-from analysis.statistics.record import Record
-from analysis.statistics.t_tests import TTest, one_sample
+from analysis.statistics.effect_sizes import APPROXIMATE, NONCENTRAL, d_z_bounds
+from analysis.statistics.record import Count, Probability, Record, Share
+from analysis.statistics.t_tests import one_sample
 from analysis.strengths.rows import Judgements
 
 CHANCE = 0.5
 NOBODY = "no answers are left"
-UNTESTED = {**dict.fromkeys(("ci_low", "ci_high", "t", "df", "p_value")), "n": 0, "reason": NOBODY}
+UNTESTED = {**dict.fromkeys(("mean", "sd", "ci_low", "ci_high", "t", "df", "p_value")), "n": 0, "reason": NOBODY}
 CELL = ("annotator_id", "assignment_id", "variant", "sample")
 
 
@@ -27,71 +28,52 @@ CELL = ("annotator_id", "assignment_id", "variant", "sample")
 class PreferenceTest(Record):
     """Mean P(x preferred to y) of one group, criterion, exposure and pair, tested against 0.5."""
 
+    explained: ClassVar[tuple[str, ...]] = ("p_value", "p_adjusted", "verdict")
+
     group: str
+    """Human, simulated, an LLM's id or id/variant, or a group named in the table."""
     criterion: str
     exposure: int | None
     system_x: str
     system_y: str
-    n: int
-    mean: float | None
+    n: Count
+    """Annotators; of an LLM, assignments."""
+    mean: Share | None
+    """Mean P(x preferred to y)."""
     sd: float | None
     ci_low: float | None
     ci_high: float | None
     t: float | None
     df: float | None
-    p_value: float | None
-    p_adjusted: float | None = None
+    p_value: Probability | None
+    p_adjusted: Probability | None = None
+    """Adjusted within the family (settings.correction)."""
     n_tests: int | None = None
-    stars: str = ""
+    """Size of the family: its tests that could be run."""
+    stars: Literal["", "*", "**", "***"] = ""
+    """Adjusted p below .10, .05, .01."""
     verdict: Verdict | None = None
-    p_equivalence: float | None = None
-    p_equivalence_adjusted: float | None = None
+    """X: system_x is preferred; null where there is no test."""
+    p_equivalence: Probability | None = None
+    """Larger p of the two one-sided tests against the declared margin; null: no margin, or no test."""
+    p_equivalence_adjusted: Probability | None = None
+    """Holm-adjusted, in a family of its own."""
     equivalent: bool | None = None
+    """Within the declared margin."""
     d_z: float | None = None
+    """(mean - 0.5) / sd."""
     d_z_low: float | None = None
     d_z_high: float | None = None
-    d_z_interval: str | None = None
+    d_z_interval: Literal["noncentral t", "normal approximation"] | None = None
     lopsided: bool = False
+    """The level of the t-test is in doubt: most values equal, or a few far out."""
     reason: str | None = None
+    """Why a number is missing."""
 
     @property
     def effect(self) -> float:
         """How far the mean lies from chance; positive speaks for x."""
         return 0.0 if self.mean is None else self.mean - CHANCE
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DirectionSummary(Record):
-    """One direction as it was asked.
-
-    ``n``, ``mean`` and ``sd`` are those of the annotators kept, ``n_before``, ``mean_before`` and ``sd_before``
-    those of everybody, before exclusions. ``mean_sum`` is the mean of
-    P(x > y) + P(y > x) over the ``n_symmetry`` annotators who answered both, before
-    exclusions, and ``p_symmetry`` the p-value of the t-test that it is 1; ``mean_excess`` is that mean
-    minus 1, with its t interval. ``mean_excess_selected`` is the same of those kept: a bound on the sum
-    selects them by it, so it lies low by construction and is not tested.
-    """
-
-    group: str
-    criterion: str
-    exposure: int | None
-    system_x: str
-    system_y: str
-    n: int
-    mean: float | None
-    sd: float | None
-    mean_sum: float | None
-    n_symmetry: int
-    p_symmetry: float | None
-    mean_excess: float | None = None
-    excess_low: float | None = None
-    excess_high: float | None = None
-    n_selected: int = 0
-    mean_excess_selected: float | None = None
-    n_before: int = 0
-    mean_before: float | None = None
-    sd_before: float | None = None
-    reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -239,89 +221,28 @@ def compare_preferences(units: UnitPreferences, tests: Comparisons, *, confidenc
                 exposure=exposure,
                 system_x=x,
                 system_y=y,
-                mean=result.mean if result else None,
-                sd=result.sd if result else None,
-                **(result.columns() if result else UNTESTED),
+                **({"mean": result.mean, "sd": result.sd, **result.columns()} if result else UNTESTED),
             )
         )
     return rows
 
 
-def summarise_directions(
-    everybody: Directed, kept: Directed, tests: Comparisons, *, confidence: float = 0.95
-) -> list[DirectionSummary]:
-    """Describe each direction as asked, and test whether the two directions add up to 1.
-
-    Parameters
-    ----------
-    everybody : Directed
-        All answers, before exclusions: the basis of ``n_before``, ``mean_sum`` and ``p_symmetry``.
-    kept : Directed
-        The answers that stay: the basis of ``n``, ``mean`` and ``sd``.
-    tests : Comparisons
-        The pairs and the direction in which they are listed.
-    confidence : float
-        Level of the interval of ``mean_excess``.
-    """
-    rows = []
-    n_tests = len(tests.keys)
-    values, before = (
-        split_by(directed.test * 2 + ~directed.forward, directed.value, 2 * n_tests) for directed in (kept, everybody)
-    )
-    sums, selected = _sums(everybody, n_tests), _sums(kept, n_tests)
-    for direction in tests.directions:
-        group, criterion, exposure, x, y = tests.name(direction // 2)
-        if direction % 2:
-            x, y = y, x
-        own, asked = values[direction], before[direction]
-        both, left = sums[direction // 2], selected[direction // 2]
-        summary, of_all = (
-            one_sample(each, against=CHANCE, confidence=0.95) if len(each) else None for each in (own, asked)
+def with_effect_sizes(rows: Sequence[PreferenceTest], *, confidence: float) -> list[PreferenceTest]:
+    """Add Cohen's d_z against chance and its interval; where there is none the row's ``reason`` already says why."""
+    known = [place for place, row in enumerate(rows) if row.mean is not None and row.sd]
+    mean, sd, n = (np.array([getattr(rows[place], name) for place in known]) for name in ("mean", "sd", "n"))
+    d_z = (mean.astype(np.float64) - CHANCE) / sd
+    low, high, exact = d_z_bounds(d_z, n.astype(np.int64), confidence)
+    done = list(rows)
+    for at, place in enumerate(known):
+        done[place] = replace(
+            rows[place],
+            d_z=float(d_z[at]),
+            d_z_low=float(low[at]),
+            d_z_high=float(high[at]),
+            d_z_interval=NONCENTRAL if exact[at] else APPROXIMATE,
         )
-        symmetry = one_sample(both, against=1.0, confidence=confidence) if len(both) else None
-        rows.append(
-            DirectionSummary(
-                group=group,
-                criterion=criterion,
-                exposure=exposure,
-                system_x=x,
-                system_y=y,
-                n=len(own),
-                mean=summary.mean if summary else None,
-                sd=summary.sd if summary else None,
-                mean_sum=symmetry.mean if symmetry else None,
-                n_symmetry=len(both),
-                p_symmetry=symmetry.p_value if symmetry else None,
-                mean_excess=_less_one(symmetry.mean if symmetry else None),
-                excess_low=_less_one(symmetry.ci_low if symmetry else None),
-                excess_high=_less_one(symmetry.ci_high if symmetry else None),
-                n_selected=len(left),
-                mean_excess_selected=_less_one(math.fsum(left.tolist()) / len(left) if len(left) else None),
-                n_before=len(asked),
-                mean_before=of_all.mean if of_all else None,
-                sd_before=of_all.sd if of_all else None,
-                reason=_why_null(summary, symmetry),
-            )
-        )
-    return rows
-
-
-def _less_one(value: float | None) -> float | None:
-    return None if value is None else value - 1
-
-
-def _why_null(summary: TTest | None, symmetry: TTest | None) -> str | None:
-    if summary is None:
-        return NOBODY
-    return symmetry.reason if symmetry else "nobody answered both directions"
-
-
-def _sums(directed: Directed, n_tests: int) -> list[Floats]:
-    both = fold(directed.test, directed.unit)
-    count = np.bincount(both.of, minlength=len(both))
-    total = np.bincount(both.of, weights=directed.value, minlength=len(both))
-    complete = count == 2
-    return split_by(directed.test[both.first][complete], snap(total[complete], scale=1.0, digits=13), n_tests)
+    return done
 
 
 def preference_judgements(

@@ -15,7 +15,8 @@ from analysis.answers.input import AnalysisInput, prepare_input
 from analysis.answers.plan import Plan
 from analysis.answers.tables import Reading, check_frames
 from analysis.comparisons.choices import ChoiceTest
-from analysis.comparisons.preferences import DirectionSummary, PreferenceTest
+from analysis.comparisons.directions import DirectionSummary
+from analysis.comparisons.preferences import PreferenceTest
 from analysis.comparisons.ratings import RatingMean, RatingTest
 from analysis.correlations.rows import CorrelationRow, correlate_groups
 from analysis.preference_checks.rows import PreferenceChecks, preference_checks

@@ -8,18 +8,21 @@ nothing here is used for planning.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.special import stdtrit
 
+from analysis.answers.study_facts import StudyFacts
+from analysis.comparisons.preferences import PreferenceTest
+from analysis.comparisons.ratings import RatingTest
 from analysis.planning.plan import CURVE_POINTS, Kind, assumed
 from analysis.planning.power import t_power
-from analysis.statistics.record import Record
+from analysis.statistics.record import Probability, Record, Source
 
 PUBLISHED_N = 90  # annotators after exclusions (its section 6.3)
+Test = PreferenceTest | RatingTest
 FIGURE_ALPHA = 0.001  # of its Figure 2
 LEVELS = {"***": (0.0, 0.01), "**": (0.01, 0.05), "*": (0.05, 0.10), "": (0.10, 1.0)}  # adjusted p of its stars
 
@@ -118,19 +121,19 @@ PLANNED: dict[Kind, float] = {"spa": 0.1, "likert": 0.3}  # differences whose pl
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CurvePoint(Record):
-    """Power by so many annotators at the effect found, and at the one planned for (``None`` without a plan)."""
+class ObservedPowerPoint(Record):
+    """Power by so many annotators at the effect found, and at the one planned for (null without a plan)."""
 
     annotators: int
-    observed: float
-    planned: float | None
+    observed: Probability
+    planned: Probability | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservedPowerRow(Record):
-    """One test: ``effect`` is what it found in standard deviations, t / root(n), held constant along ``curve``."""
+    """Power of one test, by annotators."""
 
-    source: str
+    source: Source
     group: str
     criterion: str
     exposure: int | None
@@ -138,59 +141,79 @@ class ObservedPowerRow(Record):
     system_y: str
     n: int
     alpha: float
-    p_value: float
+    """Level of each test, uncorrected."""
+    p_value: Probability
     effect: float
-    power: float
+    """T / root(n), held constant along the curve."""
+    power: Probability
     planned_for: str | None
     planned_sd: float | None
-    curve: tuple[CurvePoint, ...]
+    curve: tuple[ObservedPowerPoint, ...]
 
 
-def observed_power_rows(results: Mapping[str, Any], *, alpha: float = FIGURE_ALPHA) -> list[ObservedPowerRow]:
+def observed_power_rows(
+    preferences: Sequence[PreferenceTest],
+    ratings: Sequence[RatingTest],
+    *,
+    groups: Iterable[tuple[str, str]],
+    study: StudyFacts | None = None,
+    alpha: float = FIGURE_ALPHA,
+) -> list[ObservedPowerRow]:
     """Reckon power by annotators with the effect found held constant, for every test that counts annotators.
 
     It restates the p-value (Hoenig & Heisey 2001) and is no evidence: for reproducing the figure only.
 
     Parameters
     ----------
-    results : mapping
-        With ``groups``, ``study``, ``preferences`` and ``ratings`` of results.json; LLMs and tests by item are
-        left out.
+    preferences, ratings : sequence of tests
+        With their verdicts; tests by item are left out.
+    groups : iterable of (group, annotator_kind)
+        LLMs are left out.
+    study : StudyFacts, optional
+        A Likert scale is assumed of ratings unless it has none.
     alpha : float
         Level of each test, uncorrected as in the figure.
     """
-    llms = {row["group"] for row in results["groups"] if row["annotator_kind"] == "llm"}
-    asked = (results["study"] or {}).get("elicitations", ("spa", "likert"))
-    tests: list[tuple[str, Kind | None, Mapping[str, Any]]] = [
-        ("preferences", "spa", row) for row in results["preferences"]
+    llms = {group for group, kind in groups if kind == "llm"}
+    by_annotator = [
+        row for row in ratings if (row.unit, row.test) == ("annotator", "paired t") and row.p_adjusted is not None
     ]
-    for row in results["ratings"]["pairs"]:
-        likert = "likert" in asked and "(" not in row["criterion"]  # "fluency (continuous)" has another scale
-        if row["unit"] == "annotator" and row["test"] == "paired t" and row["p_adjusted"] is not None:
-            tests.append(("ratings", "likert" if likert else None, row))
-    tests = [one for one in tests if one[2]["t"] is not None and one[2]["group"] not in llms]
-    most = 2 * max((row["n"] for _, _, row in tests), default=1)
-    shared = {*np.linspace(2, most, CURVE_POINTS).astype(int).tolist()}
-    found = []
-    for source, kind, row in tests:
-        effect, counts = abs(row["t"]) / math.sqrt(row["n"]), sorted(shared | {row["n"]})
-        plan = assumed(kind) if kind else None
-        observed = t_power(effect, counts, alpha=alpha).tolist()
-        planned = t_power(PLANNED[plan.kind] / plan.sd, counts, alpha=alpha).tolist() if plan else [None] * len(counts)
-        found.append(
-            ObservedPowerRow(
-                **{key: row[key] for key in ("group", "criterion", "system_x", "system_y", "n", "p_value")},
-                source=source,
-                exposure=row.get("exposure"),
-                alpha=alpha,
-                effect=effect,
-                power=observed[counts.index(row["n"])],
-                planned_for=plan.shown(PLANNED[plan.kind]) if plan else None,
-                planned_sd=plan.sd if plan else None,
-                curve=tuple(
-                    CurvePoint(annotators=number, observed=own, planned=other)
-                    for number, own, other in zip(counts, observed, planned, strict=True)
-                ),
-            )
-        )
-    return found
+    candidates: list[Test] = [*preferences, *by_annotator]
+    tests = [row for row in candidates if row.t is not None and row.group not in llms]
+    shared = set(np.linspace(2, 2 * max((row.n for row in tests), default=1), CURVE_POINTS).astype(int).tolist())
+    return [_row(row, sorted(shared | {row.n}), study, alpha) for row in tests]
+
+
+def _row(
+    row: PreferenceTest | RatingTest, counts: list[int], study: StudyFacts | None, alpha: float
+) -> ObservedPowerRow:
+    assert row.t is not None
+    assert row.p_value is not None
+    stated, effect = isinstance(row, PreferenceTest), abs(row.t) / math.sqrt(row.n)
+    plan = assumed("spa") if stated else assumed("likert") if _is_likert(row.criterion, study) else None
+    observed = t_power(effect, counts, alpha=alpha).tolist()
+    planned = t_power(PLANNED[plan.kind] / plan.sd, counts, alpha=alpha).tolist() if plan else [None] * len(counts)
+    return ObservedPowerRow(
+        source="preferences" if stated else "ratings",
+        group=row.group,
+        criterion=row.criterion,
+        exposure=row.exposure if isinstance(row, PreferenceTest) else None,
+        system_x=row.system_x,
+        system_y=row.system_y,
+        n=row.n,
+        alpha=alpha,
+        p_value=row.p_value,
+        effect=effect,
+        power=observed[counts.index(row.n)],
+        planned_for=plan.shown(PLANNED[plan.kind]) if plan else None,
+        planned_sd=plan.sd if plan else None,
+        curve=tuple(
+            ObservedPowerPoint(annotators=number, observed=own, planned=other)
+            for number, own, other in zip(counts, observed, planned, strict=True)
+        ),
+    )
+
+
+def _is_likert(criterion: str, study: StudyFacts | None) -> bool:
+    likert = study is None or "likert" in study.elicitations
+    return likert and "(" not in criterion  # "fluency (continuous)" has another scale

@@ -1,1 +1,1 @@
-"""What preferences must hold to be believed: effect sizes, exposure, what filtering changes, coherence of triples."""
+"""What preferences must hold to be believed: exposure, what filtering changes, coherence of triples."""

@@ -6,16 +6,17 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, permutations
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import ndtri
 
 from analysis.answers.plan import Plan
+from analysis.comparisons.families import with_adjusted_p
 from analysis.comparisons.preferences import CHANCE, Comparisons, UnitPreferences
 from analysis.statistics.coding import Floats, Ints, snap
-from analysis.statistics.corrections import adjust
-from analysis.statistics.record import Record
-from analysis.statistics.t_tests import one_sample
+from analysis.statistics.record import Count, Probability, Record, Share
+from analysis.statistics.t_tests import TTest, one_sample
 
 NO_TRIPLE = "no three systems were all compared with each other by one annotator (as in a chain of pairs)"
 CERTAIN = "every annotator gave 0 or 1 to one of the pairs, whose odds are infinite"
@@ -24,45 +25,50 @@ Truths = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoherenceRow(Record):
-    """Three systems, or all triples of a group, criterion and exposure together (systems ``None``).
+    """Three systems, or all triples of a group, criterion and exposure together (systems null).
 
-    ``share_weak`` and ``share_strong`` are the shares of annotators (of an LLM: assignments) with at least one
-    triple that violates weak and strong stochastic transitivity. a is the system of the three that is preferred
-    most on average, c the one preferred least. ``mean_discrepancy`` is the mean of
-    logit P(a > c) - logit P(a > b) - logit P(b > c): 0 is what Bradley-Terry implies; below 0 the stated
-    preference is nearer to chance than the two steps imply. ``group_`` values are those of the group's mean
-    preferences. Over all triples the discrepancies are averaged in size.
+    a is the system of the three that is preferred most on average, c the one preferred least. Weak and strong:
+    violations of weak and strong stochastic transitivity, by single annotators (of an LLM: assignments) in at least
+    one triple, or by the group's mean preferences. A discrepancy of 0 is what Bradley-Terry implies; below 0 the
+    stated preference of a over c is nearer to chance than the two steps imply.
     """
+
+    explained: ClassVar[tuple[str, ...]] = ("p_value", "p_adjusted")
 
     group: str
     criterion: str
     exposure: int | None
-    system_a: str | None
-    system_b: str | None
-    system_c: str | None
-    n_triples: int
-    n: int
-    share_weak: float | None
-    weak_low: float | None
-    weak_high: float | None
-    share_strong: float | None
-    strong_low: float | None
-    strong_high: float | None
-    n_discrepancy: int
-    n_certain: int
-    mean_discrepancy: float | None
-    sd: float | None
-    ci_low: float | None
-    ci_high: float | None
-    t: float | None
-    df: float | None
-    p_value: float | None
-    p_adjusted: float | None
-    n_tests: int | None
-    group_weak: bool | None
-    group_strong: bool | None
-    group_discrepancy: float | None
-    reason: str | None
+    system_a: str | None = None
+    system_b: str | None = None
+    system_c: str | None = None
+    n_triples: Count = 0
+    n: Count = 0
+    share_weak: Share | None = None
+    """Share of units that violate weak stochastic transitivity."""
+    weak_low: Share | None = None
+    weak_high: Share | None = None
+    share_strong: Share | None = None
+    strong_low: Share | None = None
+    strong_high: Share | None = None
+    n_discrepancy: Count = 0
+    n_certain: Count = 0
+    """Left out of the discrepancy: an answer of 0 or 1."""
+    mean_discrepancy: float | None = None
+    """Mean logit P(a > c) - logit P(a > b) - logit P(b > c); of all triples, of its size."""
+    sd: float | None = None
+    ci_low: float | None = None
+    ci_high: float | None = None
+    t: float | None = None
+    df: float | None = None
+    p_value: Probability | None = None
+    p_adjusted: Probability | None = None
+    """Adjusted within the family (settings.correction)."""
+    n_tests: int | None = None
+    group_weak: bool | None = None
+    group_strong: bool | None = None
+    group_discrepancy: float | None = None
+    reason: str | None = None
+    """Why a number is missing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -131,7 +137,7 @@ def implied_preference(p_ab: float, p_bc: float) -> float:
     (0.8, 0.9)
     """
     if not (0 <= p_ab <= 1 and 0 <= p_bc <= 1) or {p_ab, p_bc} == {0, 1}:
-        raise ValueError(f"two preferences in [0, 1], not certain of opposites, are wanted, got {p_ab!r} and {p_bc!r}")
+        raise ValueError(f"expected two preferences in [0, 1], not certain of opposites, got {p_ab!r} and {p_bc!r}")
     both = p_ab * p_bc
     return both / (both + (1 - p_ab) * (1 - p_bc))
 
@@ -151,20 +157,21 @@ def coherence(units: UnitPreferences, tests: Comparisons, plan: Plan) -> list[Co
     for number in range(len(tests.keys)):
         group, criterion, exposure, x, y = tests.name(number)
         parts.setdefault((group, criterion, exposure), {})[x, y] = number
-    for key, numbers in parts.items():
+    for (group, criterion, exposure), numbers in parts.items():
         systems = [name for name in tests.order.systems if any(name in pair for pair in numbers)]
         if len(systems) < 3:
             continue
         triples = [
             found for three in combinations(systems, 3) if (found := _triple(answered, numbers, three)) is not None
         ]
+        base = CoherenceRow(group=group, criterion=criterion, exposure=exposure, reason=NO_TRIPLE)
         if not triples:
-            rows.append(_row(key, None, None, plan.confidence))
+            rows.append(base)
             continue
         checked = _check(triples)
-        rows.append(_together(key, checked, plan.confidence))
-        rows += [_row(key, one.triple.systems, one, plan.confidence) for one in checked]
-    return _adjusted(rows, plan)
+        rows.append(_together(base, checked, plan.confidence))
+        rows += [_row(base, one, plan.confidence) for one in checked]
+    return with_adjusted_p(rows, plan, family=plan.family)
 
 
 def _check(triples: Sequence[_Triple]) -> list[_Checked]:
@@ -234,48 +241,20 @@ def _ordered(systems: tuple[str, str, str], unit: Ints, values: Floats) -> _Trip
     return _Triple(systems=(systems[i], systems[j], systems[k]), unit=unit, values=np.column_stack(columns))
 
 
-def _row(
-    key: tuple[str, str, int | None],
-    systems: tuple[str, str, str] | None,
-    checked: _Checked | None,
-    confidence: float,
-) -> CoherenceRow:
-    a, b, c = systems or (None, None, None)
-    base = CoherenceRow(
-        group=key[0],
-        criterion=key[1],
-        exposure=key[2],
+def _row(base: CoherenceRow, checked: _Checked, confidence: float) -> CoherenceRow:
+    """Describe one triple, with the test that its mean discrepancy is 0."""
+    a, b, c = checked.triple.systems
+    result = one_sample(checked.gaps, against=0.0, confidence=confidence) if len(checked.gaps) else None
+    of_means = _discrepancies(checked.means)
+    return replace(
+        base,
         system_a=a,
         system_b=b,
         system_c=c,
-        n_triples=int(checked is not None),
-        n=0,
-        **dict.fromkeys(("share_weak", "weak_low", "weak_high", "share_strong", "strong_low", "strong_high")),
-        n_discrepancy=0,
-        n_certain=0,
-        **dict.fromkeys(("mean_discrepancy", "sd", "ci_low", "ci_high", "t", "df", "p_value", "p_adjusted")),
-        n_tests=None,
-        group_weak=None,
-        group_strong=None,
-        group_discrepancy=None,
-        reason=NO_TRIPLE,
-    )
-    if checked is None:
-        return base
-    n, values = len(checked.weak), checked.gaps
-    result = one_sample(values, against=0.0, confidence=confidence) if len(values) else None
-    of_means = _discrepancies(checked.means)
-    return replace(
-        _shared(base, n, int(checked.weak.sum()), int(checked.strong.sum()), confidence),
-        n_discrepancy=len(values),
-        n_certain=n - len(values),
-        mean_discrepancy=result.mean if result else None,
-        sd=result.sd if result else None,
-        ci_low=result.ci_low if result else None,
-        ci_high=result.ci_high if result else None,
-        t=result.t if result else None,
-        df=result.df if result else None,
-        p_value=result.p_value if result else None,
+        n_triples=1,
+        **_violated(checked.weak, checked.strong, confidence),
+        n_certain=len(checked.weak) - len(checked.gaps),
+        **(_averaged(result) | {"t": result.t, "df": result.df, "p_value": result.p_value} if result else {}),
         group_weak=checked.group_weak,
         group_strong=checked.group_strong,
         group_discrepancy=float(of_means[0]) if len(of_means) else None,
@@ -283,45 +262,42 @@ def _row(
     )
 
 
-def _together(key: tuple[str, str, int | None], checked: list[_Checked], confidence: float) -> CoherenceRow:
+def _together(base: CoherenceRow, checked: list[_Checked], confidence: float) -> CoherenceRow:
+    """Describe all triples of a part: who violates at least one, and how large their discrepancies are."""
     units = np.unique(np.concatenate([one.triple.unit for one in checked]))
     weak, strong = np.zeros(len(units), dtype=bool), np.zeros(len(units), dtype=bool)
     sizes: dict[int, list[float]] = {}
-    certain = 0
     for one in checked:
         place = np.searchsorted(units, one.triple.unit)
         weak[place] |= one.weak
         strong[place] |= one.strong
-        certain += int(np.sum(~one.finite))
         for unit, size in zip(place[one.finite].tolist(), np.abs(one.gaps).tolist(), strict=True):
             sizes.setdefault(unit, []).append(size)
     values = np.array([math.fsum(own) / len(own) for own in sizes.values()])
     result = one_sample(values, against=0.0, confidence=confidence) if len(values) else None
-    base = replace(_row(key, None, None, confidence), n_triples=len(checked))
     return replace(
-        _shared(base, len(units), int(weak.sum()), int(strong.sum()), confidence),
-        n_discrepancy=len(values),
-        n_certain=certain,
-        mean_discrepancy=result.mean if result else None,
-        sd=result.sd if result else None,
-        ci_low=result.ci_low if result else None,
-        ci_high=result.ci_high if result else None,
+        base,
+        n_triples=len(checked),
+        **_violated(weak, strong, confidence),
+        n_certain=sum(int(np.sum(~one.finite)) for one in checked),
+        **(_averaged(result) if result else {}),
         reason="sizes over all triples; each triple is tested by itself" if result else CERTAIN,
     )
 
 
-def _shared(base: CoherenceRow, n: int, weak: int, strong: int, confidence: float) -> CoherenceRow:
-    (weak_low, weak_high), (strong_low, strong_high) = (wilson(count, n, confidence) for count in (weak, strong))
-    return replace(
-        base,
-        n=n,
-        share_weak=weak / n,
-        weak_low=weak_low,
-        weak_high=weak_high,
-        share_strong=strong / n,
-        strong_low=strong_low,
-        strong_high=strong_high,
-    )
+def _violated(weak: Truths, strong: Truths, confidence: float) -> dict[str, Any]:
+    n = len(weak)
+    found: dict[str, Any] = {"n": n}
+    for name, units in (("weak", weak), ("strong", strong)):
+        count = int(units.sum())
+        found[f"share_{name}"] = count / n
+        found[f"{name}_low"], found[f"{name}_high"] = wilson(count, n, confidence)
+    return found
+
+
+def _averaged(result: TTest) -> dict[str, Any]:
+    names = {"n_discrepancy": "n", "mean_discrepancy": "mean", "sd": "sd", "ci_low": "ci_low", "ci_high": "ci_high"}
+    return {name: getattr(result, own) for name, own in names.items()}
 
 
 def wilson(count: int, n: int, confidence: float) -> tuple[float, float]:
@@ -347,20 +323,3 @@ def _discrepancies(values: Floats) -> Floats:
     finite = values[np.all((values > 0) & (values < 1), axis=1)]
     log_odds = np.log(finite) - np.log1p(-finite)
     return snap(log_odds[:, 2] - log_odds[:, 0] - log_odds[:, 1], scale=10.0, digits=13)
-
-
-def _adjusted(rows: list[CoherenceRow], plan: Plan) -> list[CoherenceRow]:
-    """Correct the tests of triples family by family, as planned."""
-    families: dict[tuple[str, ...], list[int]] = {}
-    for place, row in enumerate(rows):
-        if row.p_value is not None:
-            key = (row.group,) if plan.family == "all" else (row.group, row.criterion)
-            families.setdefault(key, []).append(place)
-    done = list(rows)
-    for members in families.values():
-        p_values = [p_value for place in members if (p_value := rows[place].p_value) is not None]
-        for place, p_adjusted in zip(
-            members, adjust(p_values, correction=plan.correction, rate=plan.fwer).p_adjusted, strict=True
-        ):
-            done[place] = replace(rows[place], p_adjusted=p_adjusted, n_tests=len(members))
-    return done

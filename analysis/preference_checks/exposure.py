@@ -3,88 +3,95 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy.special import stdtr
 
 from analysis.answers.plan import Plan
+from analysis.comparisons.families import with_adjusted_p
 from analysis.comparisons.preferences import CHANCE, NOBODY, Comparisons, UnitPreferences
 from analysis.statistics.coding import Floats, Ints, fold, snap
-from analysis.statistics.corrections import adjust
-from analysis.statistics.record import Record
+from analysis.statistics.record import Count, Probability, Record
 from analysis.statistics.t_tests import NO_VARIATION, ONE_UNIT, TTest, one_sample, t_bound, welch
 
-SLOPES, REGRESSION = "one-sample t of slopes", "regression clustered by unit"
-PAIRED, WELCH = "paired t", "Welch t"
+TESTED = ("ci_low", "ci_high", "t", "df", "p_value", "reason")  # of a t-test, in rows
 ENOUGH = 0.5  # share of units with several exposures from which on each unit is compared with itself
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExposurePoint(Record):
-    """Distance from chance at one exposure; without systems it is that of all pairs together.
-
-    ``mean_distance`` averages |p - 0.5| over units (a unit's pairs first), ``distance_of_mean`` is the
-    distance of the mean preference, averaged over pairs.
-    """
+    """Distance from chance at one exposure."""
 
     group: str
     criterion: str
     exposure: int
     system_x: str | None
     system_y: str | None
-    n: int
+    """Null: all pairs."""
+    n: Count
     mean_distance: float | None
+    """Mean of |p - 0.5| over units, a unit's pairs averaged first."""
     sd: float | None
     ci_low: float | None
     ci_high: float | None
     distance_of_mean: float | None
+    """|mean - 0.5|, averaged over pairs."""
     reason: str | None = None
+    """Why a number is missing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExposureTrend(Record):
     """Change of the distance from chance with each doubling of the outputs read."""
 
+    explained: ClassVar[tuple[str, ...]] = ("p_value", "p_adjusted", "verdict")
+
     group: str
     criterion: str
     exposures: tuple[int, ...]
-    test: str
-    n: int
-    n_left_out: int
-    slope: float | None
-    ci_low: float | None
-    ci_high: float | None
-    t: float | None
-    df: float | None
-    p_value: float | None
-    p_adjusted: float | None = None
+    test: Literal["one-sample t of slopes", "regression clustered by unit"]
+    n: Count
+    n_left_out: Count
+    """Units with one exposure only."""
+    slope: float | None = None
+    ci_low: float | None = None
+    ci_high: float | None = None
+    t: float | None = None
+    df: float | None = None
+    p_value: Probability | None = None
+    p_adjusted: Probability | None = None
+    """Adjusted over the trends of the group and criterion (settings.correction)."""
     n_tests: int | None = None
     verdict: Literal["grows", "shrinks", "no clear change"] | None = None
     reason: str | None = None
+    """Why a number is missing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FirstExposure(Record):
     """Distance from chance after one output of each system minus that after ``exposure`` of them."""
 
+    explained: ClassVar[tuple[str, ...]] = ("p_value", "p_adjusted")
+
     group: str
     criterion: str
     exposure: int
-    test: str
-    n: int
-    mean_difference: float | None
-    ci_low: float | None
-    ci_high: float | None
-    t: float | None
-    df: float | None
-    p_value: float | None
-    p_adjusted: float | None = None
+    test: Literal["paired t", "Welch t"]
+    n: Count
+    mean_difference: float | None = None
+    ci_low: float | None = None
+    ci_high: float | None = None
+    t: float | None = None
+    df: float | None = None
+    p_value: Probability | None = None
+    p_adjusted: Probability | None = None
+    """Adjusted over the differences of the group and criterion (settings.correction)."""
     n_tests: int | None = None
     over_confident: bool | None = None
     reason: str | None = None
+    """Why a number is missing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -196,7 +203,7 @@ def exposure_trends(own: Distances, plan: Plan) -> list[ExposureTrend]:
             row,
             verdict="no clear change" if row.p_adjusted > plan.fwer else "grows" if (row.slope or 0) > 0 else "shrinks",
         )
-        for row in _adjusted(rows, plan)
+        for row in with_adjusted_p(rows, plan, family="criterion")
     ]
 
 
@@ -218,27 +225,13 @@ def first_exposure(own: Distances, plan: Plan) -> list[FirstExposure]:
     rows = []
     for exposure in dict.fromkeys((own.exposures[1], own.exposures[-1])):
         test, result = _difference(own, 1, exposure, plan.confidence)
-        rows.append(
-            FirstExposure(
-                group=own.group,
-                criterion=own.criterion,
-                exposure=exposure,
-                test=test,
-                n=result.n if result else 0,
-                mean_difference=result.mean if result else None,
-                ci_low=result.ci_low if result else None,
-                ci_high=result.ci_high if result else None,
-                t=result.t if result else None,
-                df=result.df if result else None,
-                p_value=result.p_value if result else None,
-                reason=result.reason if result else NOBODY,
-            )
-        )
+        row = FirstExposure(group=own.group, criterion=own.criterion, exposure=exposure, test=test, n=0, reason=NOBODY)
+        rows.append(replace(row, n=result.n, mean_difference=result.mean, **_tested(result)) if result else row)
     return [
         row
         if row.p_adjusted is None
         else replace(row, over_confident=row.p_adjusted <= plan.fwer and (row.mean_difference or 0) > 0)
-        for row in _adjusted(rows, plan)
+        for row in with_adjusted_p(rows, plan, family="criterion")
     ]
 
 
@@ -253,33 +246,23 @@ def _trend(own: Distances, exposures: tuple[int, ...], confidence: float) -> Exp
         group=own.group,
         criterion=own.criterion,
         exposures=exposures,
-        test=SLOPES,
+        test="one-sample t of slopes",
         n=int(able.sum()),
         n_left_out=len(unit) - int(able.sum()),
-        slope=None,
-        ci_low=None,
-        ci_high=None,
-        t=None,
-        df=None,
-        p_value=None,
         reason=NOBODY,
     )
     if len(unit) == 0:
         return base
     if able.mean() < ENOUGH:
-        return _regressed(replace(base, test=REGRESSION, n=len(unit), n_left_out=0), own, doublings, confidence)
+        base = replace(base, test="regression clustered by unit", n=len(unit), n_left_out=0)
+        return _regressed(base, own, doublings, confidence)
     products = np.bincount(unit.of, weights=across * own.distance, minlength=len(unit))
     result = one_sample(snap(products[able] / spread[able], scale=1.0, digits=13), against=0.0, confidence=confidence)
-    return replace(
-        base,
-        slope=result.mean,
-        ci_low=result.ci_low,
-        ci_high=result.ci_high,
-        t=result.t,
-        df=result.df,
-        p_value=result.p_value,
-        reason=result.reason,
-    )
+    return replace(base, slope=result.mean, **_tested(result))
+
+
+def _tested(result: TTest) -> dict[str, Any]:
+    return {name: getattr(result, name) for name in TESTED}
 
 
 def _regressed(base: ExposureTrend, own: Distances, doublings: Floats, confidence: float) -> ExposureTrend:
@@ -304,7 +287,9 @@ def _regressed(base: ExposureTrend, own: Distances, doublings: Floats, confidenc
     )
 
 
-def _difference(own: Distances, low: int, high: int, confidence: float) -> tuple[str, TTest | None]:
+def _difference(
+    own: Distances, low: int, high: int, confidence: float
+) -> tuple[Literal["paired t", "Welch t"], TTest | None]:
     two = own.only((own.exposure == low) | (own.exposure == high))
     both = fold(two.unit, two.pair)
     whole = np.bincount(both.of, minlength=len(both)) == 2
@@ -313,9 +298,9 @@ def _difference(own: Distances, low: int, high: int, confidence: float) -> tuple
     unit = two.unit[both.first][whole]
     if len(unit) and len(np.unique(unit)) >= ENOUGH * len(np.unique(two.unit)):
         values = _by_unit(unit, snap(differences.astype(np.float64), scale=1.0, digits=13))
-        return PAIRED, one_sample(values, against=0.0, confidence=confidence)
+        return "paired t", one_sample(values, against=0.0, confidence=confidence)
     sides = [_by_unit(side.unit, side.distance) for side in (two.only(two.exposure == at) for at in (low, high))]
-    return WELCH, welch(sides[0], sides[1], confidence=confidence) if all(map(len, sides)) else None
+    return "Welch t", welch(sides[0], sides[1], confidence=confidence) if all(map(len, sides)) else None
 
 
 def _by_unit(unit: Ints, values: Floats) -> Floats:
@@ -326,15 +311,3 @@ def _distance_of_mean(own: Distances) -> float | None:
     if not len(own.value):
         return None
     return float(np.mean(np.abs(fold(own.pair).mean(own.value) - CHANCE)))
-
-
-Row = TypeVar("Row", ExposureTrend, FirstExposure)
-
-
-def _adjusted(rows: Sequence[Row], plan: Plan) -> list[Row]:
-    """Correct the tests of one group and criterion together, as planned."""
-    p_values = [row.p_value for row in rows if row.p_value is not None]
-    adjusted = iter(adjust(p_values, correction=plan.correction, rate=plan.fwer).p_adjusted)
-    return [
-        row if row.p_value is None else replace(row, p_adjusted=next(adjusted), n_tests=len(p_values)) for row in rows
-    ]

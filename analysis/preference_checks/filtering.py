@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from decimal import Decimal
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
@@ -32,7 +33,7 @@ from analysis.comparisons.preferences import (
 from analysis.statistics.checks import check_finite
 from analysis.statistics.coding import Floats, Ints, snap
 from analysis.statistics.corrections import Verdict, with_verdicts
-from analysis.statistics.record import Record
+from analysis.statistics.record import Count, Probability, Record, Share
 
 TAUS: tuple[Decimal | None, ...] = (*(Decimal(step) / 20 for step in range(20, 41)), None)
 FEW_TAUS: tuple[Decimal | None, ...] = (Decimal(1), Decimal("1.1"), Decimal("1.2"), Decimal("1.5"), None)
@@ -43,11 +44,9 @@ SHORT = r"^[01]?\.?\d{0,6}$"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SweepRow(Record):
-    """One comparison under one bound; ``tau`` is ``None`` where nobody is excluded for self-contradiction.
+    """One comparison under one bound, with the two directions alone."""
 
-    ``mean_forward`` and ``mean_back`` are the two directions alone, P(x > y) and P(y > x), and the
-    shifts say how far each moved from where nobody is excluded.
-    """
+    explained: ClassVar[tuple[str, ...]] = ("p_value", "p_adjusted", "verdict")
 
     group: str
     criterion: str
@@ -55,20 +54,28 @@ class SweepRow(Record):
     system_x: str
     system_y: str
     tau: float | None
-    n: int
-    n_excluded: int
-    mean: float | None
+    """Null: nobody excluded for self-contradiction."""
+    n: Count
+    n_excluded: Count
+    mean: Share | None
     sd: float | None
     ci_low: float | None
     ci_high: float | None
-    p_value: float | None
-    p_adjusted: float | None
+    p_value: Probability | None
+    p_adjusted: Probability | None
     verdict: Verdict | None
-    mean_forward: float | None
+    mean_forward: Share | None
+    """P(x > y) alone."""
     shift_forward: float | None
-    mean_back: float | None
+    """Its change from tau null."""
+    mean_back: Share | None
+    """P(y > x) alone."""
     shift_back: float | None
     reason: str | None
+    """Why a number is missing."""
+
+
+FROM_TEST = tuple(field.name for field in fields(SweepRow) if field.name in PreferenceTest.__dataclass_fields__)
 
 
 def consistency_sweep(
@@ -167,37 +174,24 @@ def _row(
 ) -> SweepRow:
     shifts = [None if new is None or old is None else new - old for new, old in zip(now, before, strict=False)]
     return SweepRow(
-        group=row.group,
-        criterion=row.criterion,
-        exposure=row.exposure,
-        system_x=row.system_x,
-        system_y=row.system_y,
+        **{name: getattr(row, name) for name in FROM_TEST},
         tau=tau,
-        n=row.n,
         n_excluded=n_before - row.n,
-        mean=row.mean,
-        sd=row.sd,
-        ci_low=row.ci_low,
-        ci_high=row.ci_high,
-        p_value=row.p_value,
-        p_adjusted=row.p_adjusted,
-        verdict=row.verdict,
         mean_forward=now[0],
         shift_forward=shifts[0],
         mean_back=now[1],
         shift_back=shifts[1],
-        reason=row.reason,
     )
 
 
 def _failing(base: pl.DataFrame, sums: pl.DataFrame, bounds: Sequence[Decimal]) -> Ints:
     """Count for every unit the bounds that its largest sum exceeds; bounds ascend, so it fails the first ones."""
     sums = sums.with_columns(pl.Series("failing", _exceeded(sums, bounds)))
-    told = base.filter(pl.col("variant").is_not_null())["annotator_id"].unique().to_list()
+    by_variant = base.filter(pl.col("variant").is_not_null())["annotator_id"].unique().to_list()
     llm = pl.col("annotator_kind") == "llm"
     keys = [
         pl.when(llm).then(pl.col("assignment_id")).alias("visit"),
-        pl.when(llm & pl.col("annotator_id").is_in(told)).then(pl.col("variant").fill_null("")).alias("asking"),
+        pl.when(llm & pl.col("annotator_id").is_in(by_variant)).then(pl.col("variant").fill_null("")).alias("asking"),
     ]
     who = ["annotator_id", "visit", "asking"]
     worst = sums.with_columns(keys).group_by(who).agg(pl.col("failing").max())

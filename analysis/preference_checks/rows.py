@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass
 
 import polars as pl
 
@@ -34,14 +33,6 @@ class PreferenceChecks:
     first_exposure: tuple[FirstExposure, ...] = ()
     consistency_sweep: tuple[SweepRow, ...] = ()
     coherence: tuple[CoherenceRow, ...] = ()
-
-    def as_dicts(self) -> dict[str, list[dict[str, Any]]]:
-        """Return the rows as results.json has them, by name; ``asdict`` would copy each value of thousands."""
-        listed = {part.name: getattr(self, part.name) for part in fields(self)}
-        return {
-            name: [{part.name: getattr(row, part.name) for part in fields(row)} for row in rows]
-            for name, rows in listed.items()
-        }
 
 
 def preference_checks(

@@ -22,7 +22,7 @@ from analysis.descriptives.identical_pairs import identical_pairs
 from analysis.descriptives.rating_breakdowns import breakdowns
 from analysis.descriptives.rating_counts import rating_counts
 from analysis.llm_vs_people.rows import llm_vs_people
-from analysis.planning.observed import observed_power_rows
+from analysis.planning.observed import ObservedPowerRow, observed_power_rows
 from analysis.preference_checks.rows import preference_checks
 from analysis.ranking.agreement import agreement_of_rankings
 from analysis.ranking.differences import find_ranking_differences
@@ -81,7 +81,7 @@ def analyse(
     beside = {
         "raters": rater_table(found, ready.answers, ready.orders),
         "warnings": warn(found, ready.plan),
-        "observed_power": None if observed_power is None else observed_power_rows(found, alpha=observed_power),
+        "observed_power": None if observed_power is None else _observed_power(ready, tests, observed_power),
     }
     return from_plain({**found, **rounded(beside)})
 
@@ -102,15 +102,20 @@ def _tested(ready: AnalysisInput, tests: ComparisonResults) -> dict[str, Any]:
     """Say what the tests of pairs found, with means, counts and the families that were corrected."""
     ratings, plan, otherwise = ready.kept.get("ratings"), ready.plan, tests.otherwise
     order, means = ready.orders.get("ratings"), _rows(tests.means)
+    checks = preference_checks(ready.answers, ready.orders, ready.exclusions, plan)
     families = [
         *families_of("preferences", tests.preferences, plan),
         *families_of("ratings", tests.ratings, plan),
         *families_of("choices", tests.choices, plan),
     ]
     return {
-        "preferences": _rows(tests.preferences),
-        "preference_directions": _rows(tests.directions),
-        **preference_checks(ready.answers, ready.orders, ready.exclusions, plan).as_dicts(),
+        "preferences": tests.preferences,
+        "preference_directions": tests.directions,
+        "exposure_curve": checks.exposure_curve,
+        "exposure_trend": checks.exposure_trend,
+        "first_exposure": checks.first_exposure,
+        "consistency_sweep": checks.consistency_sweep,
+        "coherence": checks.coherence,
         "ratings": {
             "means": means,
             **otherwise.rating_rows(tests.ratings, _rows(tests.ratings)),
@@ -119,8 +124,8 @@ def _tested(ready: AnalysisInput, tests: ComparisonResults) -> dict[str, Any]:
         "rating_counts": rating_counts(ratings, order),
         "category_shares": category_shares(ratings, order, ready.study),
         "identical_pairs": identical_pairs(ready.tables.identical_pairs),
-        "choices": {"pairs": otherwise.choice_rows(tests.choices, _rows(tests.choices))},
-        "families": _rows(families),
+        "choices": {"pairs": tests.choices},
+        "families": families,
     }
 
 
@@ -156,6 +161,10 @@ def _beside_each_other(ready: AnalysisInput, tests: ComparisonResults) -> dict[s
         "explanations": explanations_of(kept, orders),
         "interview": ready.study.interview if ready.study else (),
     }
+
+
+def _observed_power(ready: AnalysisInput, tests: ComparisonResults, alpha: float) -> list[ObservedPowerRow]:
+    return observed_power_rows(tests.preferences, tests.ratings, groups=ready.groups, study=ready.study, alpha=alpha)
 
 
 def _rows(records: Sequence[Any]) -> list[dict[str, Any]]:

@@ -10,18 +10,17 @@ import polars as pl
 from analysis.answers.input import AnalysisInput
 from analysis.answers.plan import Plan
 from analysis.comparisons.choices import ChoiceTest, choice_cells, choice_judgements, compare_choices
-from analysis.comparisons.equivalence import Row as TestRow
-from analysis.comparisons.equivalence import with_equivalence
+from analysis.comparisons.directions import DirectionSummary, summarise_directions
+from analysis.comparisons.equivalence import Row, with_equivalence
 from analysis.comparisons.findings import Finding, findings_of
 from analysis.comparisons.preferences import (
     Comparisons,
-    DirectionSummary,
     PreferenceTest,
     combine,
     compare_preferences,
     direct,
     preference_judgements,
-    summarise_directions,
+    with_effect_sizes,
 )
 from analysis.comparisons.ratings import (
     RatingMean,
@@ -32,7 +31,6 @@ from analysis.comparisons.ratings import (
     rating_differences,
     summarise_ratings,
 )
-from analysis.preference_checks.effect_sizes import with_effect_sizes
 from analysis.ranking.replicates import unit_names
 from analysis.ranking.sources import RankingSources
 from analysis.rating_checks.rows import OtherTests
@@ -57,7 +55,7 @@ def compare_systems(ready: AnalysisInput) -> ComparisonResults:
     """Test preferences, choices and ratings, as far as there are any."""
     sources, otherwise = RankingSources(plan=ready.plan), OtherTests(plan=ready.plan)
     preferences, directions = analyse_preferences(ready, sources)
-    choices = analyse_choices(ready, sources, otherwise)
+    choices = analyse_choices(ready, sources)
     means, ratings = analyse_ratings(ready, sources, otherwise)
     return ComparisonResults(
         preferences=preferences,
@@ -91,16 +89,7 @@ def analyse_preferences(
     for group, criterion, judged in preference_judgements(units, comparisons, order.systems, llms):
         sources.add_comparisons("preferences", group, criterion, judged, order.systems, names)
     return (
-        _with_equivalence(
-            with_verdicts(
-                with_effect_sizes(rows, confidence=plan.confidence),
-                fwer=plan.fwer,
-                family=plan.family,
-                correction=plan.correction,
-            ),
-            plan.equivalence_margin,
-            plan,
-        ),
+        _concluded(with_effect_sizes(rows, confidence=plan.confidence), plan, margin=plan.equivalence_margin),
         summarise_directions(everybody, directed, comparisons, confidence=plan.confidence),
     )
 
@@ -132,36 +121,33 @@ def analyse_ratings(
             test if frozenset((test.system_x, test.system_y)) in compared else replace(test, reason=OUTSIDE_FAMILY)
             for test in tests
         ]
-    tests = with_verdicts(
-        tests,
-        fwer=plan.fwer,
-        family=plan.family,
-        lower_is_better=plan.lower_is_better,
-        correction=plan.correction,
-    )
-    return means, _with_equivalence(tests, plan.equivalence_margin_ratings, plan)
+    margin = plan.equivalence_margin_ratings
+    return means, _concluded(tests, plan, margin=margin, lower_is_better=plan.lower_is_better)
 
 
-def analyse_choices(
-    ready: AnalysisInput,
-    sources: RankingSources,
-    otherwise: OtherTests | None = None,
-) -> list[ChoiceTest]:
-    """Return tests of the choices, empty where there are none; fill ``sources`` and ``otherwise``."""
+def analyse_choices(ready: AnalysisInput, sources: RankingSources) -> list[ChoiceTest]:
+    """Return tests of the choices, empty where there are none; fill ``sources``."""
     if "choices" not in ready.kept:
         return []
     order, plan, names = ready.orders["choices"], ready.plan, unit_names(ready.kept["choices"])
     tests: list[ChoiceTest] = []
+    checks = OtherTests(plan=plan)
     for cells in choice_cells(ready.kept["choices"], order):
         own = compare_choices(cells, plan)
         tests += own
-        if otherwise is not None:
-            otherwise.add_choices(cells, own)
+        checks.add_choices(cells, own)
         judged = choice_judgements(cells)
         sources.add_comparisons("choices", cells.group, cells.criterion, judged, order.systems, names)
-    tests = with_verdicts(tests, fwer=plan.fwer, family=plan.family, correction=plan.correction)
-    return _with_equivalence(tests, plan.equivalence_margin, plan)
+    tests = _concluded(tests, plan, margin=plan.equivalence_margin)
+    crossed = checks.choice_rows(tests, [{} for _ in tests])
+    return [replace(test, **fields) for test, fields in zip(tests, crossed, strict=True)]
 
 
-def _with_equivalence(tests: Sequence[TestRow], margin: float | None, plan: Plan) -> list[TestRow]:
-    return with_equivalence(tests, margin=margin, fwer=plan.fwer, confidence=plan.confidence, family=plan.family)
+def _concluded(
+    tests: Sequence[Row], plan: Plan, *, margin: float | None, lower_is_better: frozenset[str] = frozenset()
+) -> list[Row]:
+    """Correct the tests of one source, and say what each found of a difference and of equivalence."""
+    found = with_verdicts(
+        tests, fwer=plan.fwer, family=plan.family, lower_is_better=lower_is_better, correction=plan.correction
+    )
+    return with_equivalence(found, margin=margin, fwer=plan.fwer, confidence=plan.confidence, family=plan.family)

@@ -6,8 +6,11 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from analysis.answers.study_facts import InterviewAnswer, StudyReport
+from analysis.comparisons.choices import ChoiceTest
+from analysis.comparisons.directions import DirectionSummary
 from analysis.comparisons.families import Family
-from analysis.comparisons.preferences import DirectionSummary, PreferenceTest
+from analysis.comparisons.findings import Disagreement, ExpectedRow
+from analysis.comparisons.preferences import PreferenceTest
 from analysis.comparisons.ratings import RatingMean
 from analysis.correlations.compared import ComparisonRow
 from analysis.correlations.rows import CorrelationRow, SystemCorrelation
@@ -266,65 +269,10 @@ class IdenticalPairRating(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChoicePair(Record):
-    """Row of ``choices.pairs``."""
-
-    group: str
-    """Human, simulated, an LLM's id or id/variant, or a group named in the table."""
-    criterion: str
-    system_x: str
-    system_y: str
-    unit: Literal["annotator", "assignment", "item"]
-    n: Count
-    """Units."""
-    wins_x: Count
-    wins_y: Count
-    ties: Count
-    win_rate: Share | None
-    """Of x, a tie is half, averaged over units."""
-    ci_low: float | None
-    ci_high: float | None
-    p_value: Share | None
-    p_adjusted: Share | None
-    p_binomial: Share | None
-    """Exact sign test over the untied choices."""
-    stars: Literal["", "*", "**", "***"]
-    """Adjusted p below .10, .05, .01."""
-    verdict: Literal["x", "y", "indifferent"] | None
-    """X: system_x is preferred; null where there is no test."""
-    t: float | None = None
-    df: float | None = None
-    unit_note: str | None = None
-    n_tests: int | None = None
-    """Size of the family: its tests that could be run."""
-    p_equivalence: Share | None = None
-    """Larger p of the two one-sided tests against the declared margin; null: no margin, or no test."""
-    p_equivalence_adjusted: Share | None = None
-    """Holm-adjusted, in a family of its own."""
-    equivalent: bool | None = None
-    """Within the declared margin."""
-    lopsided: bool | None = None
-    """The level of the t-test is in doubt: most values equal, or a few far out."""
-    reason: str | None = None
-    """Why a number is missing."""
-    p_crossed: Share | None = None
-    """The same question over annotators and items at once, both taken as drawn."""
-    p_crossed_adjusted: Share | None = None
-    """Holm-adjusted over the crossed tests of the family."""
-    crossed_df: float | None = None
-    """Satterthwaite's degrees of freedom."""
-    crossed_verdict: Literal["x", "y", "indifferent"] | None = None
-    disagree: bool | None = None
-    """Whether crossed_verdict differs from verdict; null where one is missing."""
-    crossed_reason: str | None = None
-    """Why there is no crossed test."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ChoiceResults(Record):
     """Row of ``choices``."""
 
-    pairs: tuple[ChoicePair, ...]
+    pairs: tuple[ChoiceTest, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -687,48 +635,7 @@ class ExplanationRow(Record):
     explanation: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExpectedRow(Record):
-    """Row of ``expected``."""
-
-    source: Literal["preferences", "ratings", "choices"]
-    group: str
-    """Human, simulated, an LLM's id or id/variant, or a group named in the table."""
-    system_x: str
-    system_y: str
-    expected: Literal["x", "y", "indifferent"]
-    found: Literal["x", "y", "indifferent"] | None
-    """X: system_x is preferred; null where there is no test."""
-    recovered: bool
-    criterion: str | None = None
-    exposure: int | None = None
-    reason: str | None = None
-    """Why a number is missing."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DisagreeingVerdict(Record):
-    """Row of ``disagreements.verdicts``."""
-
-    source: Literal["preferences", "ratings", "choices"]
-    group: str
-    """Human, simulated, an LLM's id or id/variant, or a group named in the table."""
-    verdict: Literal["x", "y", "indifferent"]
-    p_adjusted: Share | None
-    exposure: int | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Disagreement(Record):
-    """Row of ``disagreements``."""
-
-    criterion: str
-    system_x: str
-    system_y: str
-    verdicts: tuple[DisagreeingVerdict, ...]
-
-
-PairTest: TypeAlias = PreferenceTest | RatingPair | ChoicePair
+PairTest: TypeAlias = PreferenceTest | RatingPair | ChoiceTest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +14,8 @@ from analysis.statistics.checks import check_finite, check_level, check_values, 
 from analysis.statistics.coding import Floats, Ints
 from analysis.statistics.t_tests import NO_VARIATION, ONE_UNIT, one_sample
 
-NONCENTRAL, APPROXIMATE = "noncentral t", "normal approximation"
+NONCENTRAL: Final = "noncentral t"
+APPROXIMATE: Final = "normal approximation"
 CLOSE = 1e-4  # how far the noncentral t may miss its level before the approximation takes over
 
 
