@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
-from analysis.report.document import Block, Cell, Column, Heading, Paragraph, Results, Section, Table, build_table
+from analysis.comparisons.choices import ChoiceTest
+from analysis.report.document import Block, Cell, Column, Heading, Paragraph, Section, Table, build_table
 from analysis.report.families import correction_name
 from analysis.report.findings import confidence_words
 from analysis.report.plots import share_figure
 from analysis.report.preferences import NO_PREFERENCE, STARS, level_words
-from analysis.report.ratings import UNITS, how_tested
+from analysis.report.ratings import UNIT_NOTES, UNITS
 from analysis.report.words import (
     VERDICT,
     Names,
@@ -24,11 +25,12 @@ from analysis.report.words import (
     stars,
     verdict,
 )
+from analysis.results.records import Results
 
 
 def choices(results: Results) -> Section | None:
     """Report wins and their tests, one part a criterion."""
-    names, rows = Names(results), (results.get("choices") or {}).get("pairs") or []
+    names, rows = Names(results), results.choices.pairs
     if not rows:
         return None
     blocks: list[Block] = [
@@ -37,9 +39,9 @@ def choices(results: Results) -> Section | None:
             f"50% means no preference. {level_words(results)}"
         )
     ]
-    criteria = list(dict.fromkeys(row["criterion"] for row in rows))
+    criteria = list(dict.fromkeys(row.criterion for row in rows))
     for criterion in criteria:
-        own = [row for row in rows if row["criterion"] == criterion]
+        own = [row for row in rows if row.criterion == criterion]
         several = len(criteria) > 1
         if several:
             blocks.append(Heading(text=sentence(names.criterion(criterion))))
@@ -50,16 +52,17 @@ def choices(results: Results) -> Section | None:
     return Section(id="choices", title="Which output was chosen", blocks=tuple(blocks))
 
 
-def _table(results: Results, names: Names, rows: list[dict[str, Any]], criterion: str, several: bool) -> Table:
-    told, told_notes = how_tested(rows)
+def _table(results: Results, names: Names, rows: Sequence[ChoiceTest], criterion: str, several: bool) -> Table:
+    units = {row.unit for row in rows}
+    known = units <= UNIT_NOTES.keys() and len(units) == 1
     caption = "How often the first system of a pair was chosen"
     return build_table(
         f"choices-{slug(criterion)}" if several else "choices",
         f"{caption}: {names.criterion(criterion)}" if several else caption,
         _columns(results),
         [_cells(row, names) for row in rows],
-        [*told_notes, STARS, NO_PREFERENCE],
-        constant=told,
+        [*(UNIT_NOTES[unit] for unit in units if known), STARS, NO_PREFERENCE],
+        constant=("Unit",) if known else (),
     )
 
 
@@ -97,20 +100,20 @@ def _columns(results: Results) -> list[Column]:
     ]
 
 
-def _cells(row: dict[str, Any], names: Names) -> list[Cell]:
+def _cells(row: ChoiceTest, names: Names) -> list[Cell]:
     """Return what stands in the columns for one pair of systems."""
     return [
         cell(names.over(row)),
-        cell(names.group(row["group"])),
-        cell(UNITS.get(row.get("unit") or "", str(row.get("unit") or "\u2013"))),
-        cell(count(row["n"])),
-        cell(count(row.get("wins_x"))),
-        cell(count(row.get("wins_y"))),
-        cell(count(row.get("ties"))),
-        cell(percent(row.get("win_rate"))),
-        cell(share_interval(row.get("ci_low"), row.get("ci_high"))),
-        cell(p_value(row.get("p_adjusted"))),
-        cell(p_value(row.get("p_binomial"))),
+        cell(names.group(row.group)),
+        cell(UNITS.get(row.unit, row.unit)),
+        cell(count(row.n)),
+        cell(count(row.wins_x)),
+        cell(count(row.wins_y)),
+        cell(count(row.ties)),
+        cell(percent(row.win_rate)),
+        cell(share_interval(row.ci_low, row.ci_high)),
+        cell(p_value(row.p_adjusted)),
+        cell(p_value(row.p_binomial)),
         crossed(row),
         cell(stars(row)),
         verdict(row, names, "choices"),

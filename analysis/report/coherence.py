@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
-from analysis.report.document import Block, Bullets, Column, Fold, Heading, Paragraph, Results, Table, build_table
+from analysis.preference_checks.coherence import CoherenceRow
+from analysis.report.document import Block, Bullets, Column, Fold, Heading, Paragraph, Table, build_table
 from analysis.report.families import correction_name
 from analysis.report.findings import confidence_words
 from analysis.report.words import Names, cell, count, interval, number, p_value, percent, plural, share_interval, signed
+from analysis.results.records import Results
 
-Row = dict[str, Any]
 LISTED = 40  # triples in the table
 MEANING = (
     "Who prefers A to B and B to C should prefer A to C (weak transitivity), and at least as strongly as the "
@@ -23,11 +24,11 @@ MEANING = (
 
 def coherence_blocks(results: Results, names: Names) -> list[Block]:
     """Report the share of incoherent annotators and the triples; nothing where there are not three systems."""
-    rows = results.get("coherence") or []
+    rows = results.coherence
     if not rows:
         return []
-    together = [row for row in rows if row["system_a"] is None]
-    triples = [row for row in rows if row["system_a"] is not None]
+    together = [row for row in rows if row.system_a is None]
+    triples = [row for row in rows if row.system_a is not None]
     blocks: list[Block] = [
         Heading(text="Do preferences along three systems fit together?"),
         Paragraph(text=MEANING),
@@ -40,20 +41,20 @@ def coherence_blocks(results: Results, names: Names) -> list[Block]:
     return [*blocks, Fold(summary=f"Each triple of systems{more}", blocks=(table,))]
 
 
-def _words(row: Row, names: Names) -> str:
-    what = f"{names.group(row['group'])}, {names.criterion(row['criterion'])}"
-    what += "" if row["exposure"] is None else f", {plural(row['exposure'], 'output')} read"
-    if not row["n_triples"]:
-        return f"{what}: not checked, {row['reason']}."
-    between = share_interval(row["weak_low"], row["weak_high"])
+def _words(row: CoherenceRow, names: Names) -> str:
+    what = f"{names.group(row.group)}, {names.criterion(row.criterion)}"
+    what += "" if row.exposure is None else f", {plural(row.exposure, 'output')} read"
+    if not row.n_triples:
+        return f"{what}: not checked, {row.reason}."
+    between = share_interval(row.weak_low, row.weak_high)
     return (
-        f"{what}: of {row['n']:,} who judged all pairs of three systems, {percent(row['share_weak'])} (interval "
-        f"{between}) break weak transitivity at least once in {plural(row['n_triples'], 'triple')}, "
-        f"{percent(row['share_strong'])} strong transitivity."
+        f"{what}: of {row.n:,} who judged all pairs of three systems, {percent(row.share_weak)} (interval "
+        f"{between}) break weak transitivity at least once in {plural(row.n_triples, 'triple')}, "
+        f"{percent(row.share_strong)} strong transitivity."
     )
 
 
-def _table(rows: list[Row], names: Names, results: Results) -> Table:
+def _table(rows: Sequence[CoherenceRow], names: Names, results: Results) -> Table:
     columns = [
         Column(title="Systems A, B, C", explanation="the most preferred of the three first"),
         Column(title="Group"),
@@ -74,17 +75,17 @@ def _table(rows: list[Row], names: Names, results: Results) -> Table:
     ]
     cells = [
         [
-            cell(", ".join(names.system(row[key]) for key in ("system_a", "system_b", "system_c"))),
-            cell(names.group(row["group"])),
-            cell(names.criterion(row["criterion"])),
-            cell(count(row["exposure"])),
-            cell(count(row["n"])),
-            cell(percent(row["share_weak"])),
-            cell(percent(row["share_strong"])),
-            cell(count(row["n_discrepancy"])),
-            cell(signed(row["mean_discrepancy"])),
-            cell(interval(row["ci_low"], row["ci_high"])),
-            cell(p_value(row["p_adjusted"])),
+            cell(", ".join(names.system(system) for system in (row.system_a, row.system_b, row.system_c) if system)),
+            cell(names.group(row.group)),
+            cell(names.criterion(row.criterion)),
+            cell(count(row.exposure)),
+            cell(count(row.n)),
+            cell(percent(row.share_weak)),
+            cell(percent(row.share_strong)),
+            cell(count(row.n_discrepancy)),
+            cell(signed(row.mean_discrepancy)),
+            cell(interval(row.ci_low, row.ci_high)),
+            cell(p_value(row.p_adjusted)),
             cell(_of_means(row)),
         ]
         for row in rows
@@ -93,8 +94,8 @@ def _table(rows: list[Row], names: Names, results: Results) -> Table:
     return build_table("coherence", caption, columns, cells, constant=("Criterion", "Outputs read"))
 
 
-def _of_means(row: Row) -> str:
-    broken = "weak broken" if row["group_weak"] else "strong broken" if row["group_strong"] else "coherent"
-    if row["group_discrepancy"] is None:
+def _of_means(row: CoherenceRow) -> str:
+    broken = "weak broken" if row.group_weak else "strong broken" if row.group_strong else "coherent"
+    if row.group_discrepancy is None:
         return broken
-    return f"{number(row['group_discrepancy'])} ({broken})"
+    return f"{number(row.group_discrepancy)} ({broken})"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Sequence
 
-from analysis.report.document import Block, Cell, Column, Fold, Paragraph, Results, Section, Table, build_table
+from analysis.report.document import Block, Cell, Column, Fold, Paragraph, Section, Table, build_table
+from analysis.report.findings import PairResult, pair_results
 from analysis.report.words import (
     Names,
     cell,
@@ -16,8 +16,10 @@ from analysis.report.words import (
     plural,
     signed,
 )
+from analysis.results.records import Results
+from analysis.results.small_designs import Test
+from analysis.statistics.record import Source
 
-Row = Mapping[str, Any]
 OPEN = 30  # rows of an open table; more are folded
 EXPLAINED = (
     "That a test finds no difference does not show that there is none: few answers find little. Here the question is "
@@ -30,19 +32,18 @@ EXPLAINED = (
 
 def equivalence(results: Results) -> Section | None:
     """Report the equivalence tests of all sources; nothing where no margin was declared."""
-    settings, names = results.get("settings") or {}, Names(results)
-    share, points = settings.get("equivalence_margin"), settings.get("equivalence_margin_ratings")
-    sources = {
-        "preferences": (share, results.get("preferences") or []),
-        "ratings": (points, (results.get("ratings") or {}).get("pairs") or []),
-        "choices": (share, (results.get("choices") or {}).get("pairs") or []),
+    settings, names = results.settings, Names(results)
+    margins: dict[Source, float | None] = {
+        "preferences": settings.equivalence_margin,
+        "ratings": settings.equivalence_margin_ratings,
+        "choices": settings.equivalence_margin,
     }
-    told = [(source, margin, rows) for source, (margin, rows) in sources.items() if margin is not None and rows]
-    if not told:
-        return None
-    blocks: list[Block] = [Paragraph(text=EXPLAINED)]
-    for source, margin, rows in told:
-        found = sum(row.get("equivalent") is True for row in rows)
+    blocks: list[Block] = []
+    for source, margin in margins.items():
+        rows = pair_results(results, source)
+        if margin is None or not rows:
+            continue
+        found = sum(row.test.equivalent is True for row in rows)
         within = f"±{number(margin)} points" if source == "ratings" else f"±{100 * margin:g} percentage points of 50%"
         blocks.append(
             Paragraph(
@@ -53,10 +54,13 @@ def equivalence(results: Results) -> Section | None:
         table = _table(rows, names, source)
         many = len(rows) > OPEN
         blocks.append(Fold(summary=f"All {len(rows)} comparisons", blocks=(table,)) if many else table)
-    return Section(id="equivalence", title="Which systems are equal, up to the margin", blocks=tuple(blocks))
+    if not blocks:
+        return None
+    title = "Which systems are equal, up to the margin"
+    return Section(id="equivalence", title=title, blocks=(Paragraph(text=EXPLAINED), *blocks))
 
 
-def _table(rows: list[dict[str, Any]], names: Names, source: str) -> Table:
+def _table(rows: Sequence[PairResult], names: Names, source: Source) -> Table:
     columns = [
         Column(title="Pair"),
         Column(title="Group"),
@@ -79,33 +83,34 @@ def _table(rows: list[dict[str, Any]], names: Names, source: str) -> Table:
         ),
         Column(title="Conclusion"),
     ]
+    scale, start, digits = (1, 0.0, 3) if source == "ratings" else (100, 0.5, 1)
     cells = []
     for row in rows:
-        scale, start = (1, 0.0) if source == "ratings" else (100, 0.5)
-        value = row.get({"preferences": "mean", "ratings": "mean_difference", "choices": "win_rate"}[source])
-        ends = [None if row.get(key) is None else scale * (row[key] - start) for key in ("ci_low", "ci_high")]
-        digits = 3 if source == "ratings" else 1
+        test = row.test
+        value, low, high = (
+            None if each is None else scale * (each - start) for each in (row.value, test.ci_low, test.ci_high)
+        )
         cells.append(
             [
-                cell(names.over(row) if source != "ratings" else names.against(row)),
-                cell(names.group(row["group"])),
-                cell(names.criterion(row["criterion"])),
-                cell(count(row.get("exposure"))),
-                cell(count(row["n"])),
-                cell(signed(None if value is None else scale * (value - start), digits)),
-                cell(interval(*ends, decimals=digits)),
-                cell(p_value(row.get("p_equivalence_adjusted"))),
-                _conclusion(row),
+                cell(names.over(test) if source != "ratings" else names.against(test)),
+                cell(names.group(test.group)),
+                cell(names.criterion(test.criterion)),
+                cell(count(row.exposure)),
+                cell(count(test.n)),
+                cell(signed(value, digits)),
+                cell(interval(low, high, decimals=digits)),
+                cell(p_value(test.p_equivalence_adjusted)),
+                _conclusion(test),
             ]
         )
     caption = f"Equivalence: {names.source(source)}"
     return build_table(f"equivalence_{source}", caption, columns, cells, constant=("Criterion", "Outputs read"))
 
 
-def _conclusion(row: Row) -> Cell:
-    equivalent, different = row.get("equivalent"), row.get("verdict") in {"x", "y"}
+def _conclusion(test: Test) -> Cell:
+    equivalent, different = test.equivalent, test.verdict in {"x", "y"}
     if equivalent is None:
-        return Cell(text=f"not tested: {row.get('reason') or 'no reason was recorded'}", tone="untested")
+        return Cell(text=f"not tested: {test.reason or 'no reason was recorded'}", tone="untested")
     if equivalent:
         return Cell(text="equivalent, though clearly different" if different else "equivalent", tone="even")
     return Cell(text="different" if different else "neither shown equal nor different", tone="plain")

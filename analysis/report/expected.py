@@ -2,32 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
-from analysis.report.document import Cell, Column, Paragraph, Results, Section, build_table
-from analysis.report.findings import Finding, findings, first_criteria, tested_rows
+from analysis.comparisons.findings import ExpectedRow
+from analysis.report.document import Cell, Column, Paragraph, Section, build_table
+from analysis.report.findings import PairResult, first_criteria, pair_results
 from analysis.report.preferences import level
 from analysis.report.side_by_side import estimate
 from analysis.report.words import SYMBOLS, Names, cell, count, sentence
+from analysis.results.records import Results
+from analysis.statistics.corrections import Verdict
 
 
 def expected(results: Results) -> Section | None:
     """Show the expectations in the manner of Table 1 of Ethayarajh & Jurafsky (2022)."""
-    rows, names = results.get("expected") or [], Names(results)
+    rows, names = results.expected, Names(results)
     if not rows:
         return None
-    sources = list(dict.fromkeys((row["source"], row["group"]) for row in rows))
-    asked: dict[tuple[Any, ...], dict[tuple[str, str], dict[str, Any]]] = {}
-    several = len({row["exposure"] for row in rows if row.get("exposure") is not None}) > 1
+    sources = list(dict.fromkeys((row.source, row.group) for row in rows))
+    asked: dict[tuple[str, str, str | None, int | None], dict[tuple[str, str], ExpectedRow]] = {}
+    several = len({row.exposure for row in rows if row.exposure is not None}) > 1
     for row in rows:  # one exposure alone needs no row apart from the ratings, which have none
-        key = (row["system_x"], row["system_y"], row.get("criterion"), row.get("exposure") if several else None)
-        asked.setdefault(key, {})[row["source"], row["group"]] = row
+        key = (row.system_x, row.system_y, row.criterion, row.exposure if several else None)
+        asked.setdefault(key, {})[row.source, row.group] = row
     cells = [
         [
             cell(f"{names.system(x)} and {names.system(y)}"),
             cell(names.criterion(criterion) if criterion else "\u2013"),
             cell(count(exposure)),
-            Cell(text=_outcome(next(iter(by_source.values())), "expected", names)),
+            Cell(text=_outcome(row := next(iter(by_source.values())), row.expected, names)),
             *(_found(results, by_source.get(source), names) for source in sources),
         ]
         for (x, y, criterion, exposure), by_source in asked.items()
@@ -61,48 +64,45 @@ def expected(results: Results) -> Section | None:
     )
 
 
-def _tally(rows: list[dict[str, Any]], sources: list[tuple[str, str]], names: Names) -> str:
+def _tally(rows: Sequence[ExpectedRow], sources: Sequence[tuple[str, str]], names: Names) -> str:
     parts = []
     for source in sources:
-        own = [row for row in rows if (row["source"], row["group"]) == source]
-        recovered = sum(row.get("recovered") is True for row in own)
-        untested = sum(row.get("found") is None for row in own)
+        own = [row for row in rows if (row.source, row.group) == source]
+        recovered = sum(row.recovered for row in own)
+        untested = sum(row.found is None for row in own)
         left = f" ({untested} could not be tested)" if untested else ""
         parts.append(f"{names.source_by_group(*source)}: {recovered} of {len(own)}{left}")
     return f"Expected preferences that were recovered: {'; '.join(parts)}."
 
 
-def _outcome(row: dict[str, Any], key: str, names: Names) -> str:
-    value = str(row[key])
-    better = {"x": row["system_x"], "y": row["system_y"]}.get(value)
-    return f"{SYMBOLS.get(value, value)} {f'{names.system(better)} better' if better else 'no difference'}"
+def _outcome(row: ExpectedRow, verdict: Verdict, names: Names) -> str:
+    better = {"x": row.system_x, "y": row.system_y}.get(verdict)
+    return f"{SYMBOLS[verdict]} {f'{names.system(better)} better' if better else 'no difference'}"
 
 
-def _found(results: Results, row: dict[str, Any] | None, names: Names) -> Cell:
+def _found(results: Results, row: ExpectedRow | None, names: Names) -> Cell:
     if row is None:
         return Cell(text="not asked", known=False)
-    entry = _finding(results, row)
-    if row.get("found") is None:
-        reason = row.get("reason") or (entry.row.get("reason") if entry else "this pair was not asked about")
+    entry = _test_behind(results, row)
+    if row.found is None:
+        reason = row.reason or (entry.test.reason if entry else "this pair was not asked about")
         return Cell(text="not tested", detail=str(reason or "no reason was recorded"), tone="untested")
-    value = estimate(entry, turn=entry.x != row["system_x"]) if entry else ""
-    recovered = "recovered" if row.get("recovered") else "not recovered"
+    value = estimate(entry, turn=entry.x != row.system_x) if entry else ""
+    recovered = "recovered" if row.recovered else "not recovered"
     return Cell(
-        text=f"{recovered}: {_outcome(row, 'found', names)}",
+        text=f"{recovered}: {_outcome(row, row.found, names)}",
         detail=value,
-        brief=f"{SYMBOLS.get(str(row['found']), '')} {value}, {recovered}",
-        tone="plain" if row.get("recovered") else "bad",
+        brief=f"{SYMBOLS[row.found]} {value}, {recovered}",
+        tone="plain" if row.recovered else "bad",
     )
 
 
-def _finding(results: Results, row: dict[str, Any]) -> Finding | None:
+def _test_behind(results: Results, row: ExpectedRow) -> PairResult | None:
     """Return the test behind an expectation: of the overall question or else the first criterion."""
-    if row["source"] not in ("preferences", "ratings", "choices") or not tested_rows(results, row["source"]):
-        return None
-    criterion = row.get("criterion") or first_criteria(results, row["source"])[0]
-    for entry in findings(results, row["source"]):
-        same_pair = {entry.x, entry.y} == {row["system_x"], row["system_y"]}
-        same_exposure = row.get("exposure") is None or entry.row.get("exposure") == row["exposure"]
-        if same_pair and same_exposure and entry.group == row["group"] and entry.criterion == criterion:
+    criterion = row.criterion or next(iter(first_criteria(results, row.source)), None)
+    for entry in pair_results(results, row.source):
+        same_pair = {entry.x, entry.y} == {row.system_x, row.system_y}
+        same_exposure = row.exposure is None or entry.exposure == row.exposure
+        if same_pair and same_exposure and (entry.test.group, entry.test.criterion) == (row.group, criterion):
             return entry
     return None

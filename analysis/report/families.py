@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from analysis.report.document import Block, Column, Results, build_table
+from analysis.report.document import Block, Column, build_table
 from analysis.report.words import Names, cell, count, plural, sentence
+from analysis.results.records import Results
+from analysis.statistics.corrections import Correction
 
 PAPERS = {"holm": "Holm, 1979", "bh": "Benjamini & Hochberg, 1995"}
 METHODS = {"holm": "Holm", "bh": "Benjamini-Hochberg"}
@@ -13,9 +15,9 @@ RATES = {
 }
 
 
-def correction_of(results: Results) -> str:
+def correction_of(results: Results) -> Correction:
     """Return "holm" or "bh"; results that do not say were corrected by Holm."""
-    return str((results.get("settings") or {}).get("correction") or "holm")
+    return results.settings.correction or "holm"
 
 
 def false_discoveries(results: Results) -> bool:
@@ -42,7 +44,7 @@ def discovery_words(results: Results) -> str:
     """Return the sentence that a reader of many clear results needs where false discoveries are bounded."""
     if not false_discoveries(results):
         return ""
-    rate = 100 * float((results.get("settings") or {}).get("fwer") or 0.05)
+    rate = 100 * results.settings.fwer
     return (
         f"The tests bound the false discovery rate: of the clear differences in a family, about {rate:g}% at most are "
         "expected to be false."
@@ -51,7 +53,7 @@ def discovery_words(results: Results) -> str:
 
 def families(results: Results) -> list[Block]:
     """Return a table of the families of tests and of what could not take part."""
-    rows, names = results.get("families") or [], Names(results)
+    rows, names = results.families, Names(results)
     if not rows:
         return []
     columns = [
@@ -65,19 +67,19 @@ def families(results: Results) -> list[Block]:
     cells = []
     for row in rows:
         gone = [
-            f"{names.system(one['system_x'])} and {names.system(one['system_y'])}"
-            + (f", {names.criterion(one['criterion'])}" if row["criterion"] is None else "")
-            + (f", {plural(one['exposure'], 'output')} read" if one.get("exposure") is not None else "")
-            + f" ({one['reason']})"
-            for one in row["untestable"]
+            f"{names.system(one.system_x)} and {names.system(one.system_y)}"
+            + (f", {names.criterion(one.criterion)}" if row.criterion is None else "")
+            + (f", {plural(one.exposure, 'output')} read" if one.exposure is not None else "")
+            + f" ({one.reason})"
+            for one in row.untestable
         ]
         cells.append(
             [
-                cell(sentence(names.source_by_group(row["source"], row["group"]))),
-                cell("all" if row["criterion"] is None else names.criterion(row["criterion"])),
-                cell(METHODS[row["correction"]]),
-                cell(f"{row['rate']:g}"),
-                cell(count(row["n_tests"])),
+                cell(sentence(names.source_by_group(row.source, row.group))),
+                cell("all" if row.criterion is None else names.criterion(row.criterion)),
+                cell(METHODS[row.correction]),
+                cell(f"{row.rate:g}"),
+                cell(count(row.n_tests)),
                 cell("; ".join(gone) or "none"),
             ]
         )

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from analysis.figures.figures import Axis, Dot, draw
-from analysis.report.document import Block, Bullets, Column, Figure, Fold, Heading, Paragraph, Results, build_table
+from analysis.preference_checks.filtering import SweepRow
+from analysis.report.document import Block, Bullets, Column, Figure, Fold, Heading, Paragraph, Table, build_table
 from analysis.report.words import VERDICT, Names, cell, count, p_value, percent, plural, share_interval, signed, verdict
+from analysis.results.records import Results
 
-Row = dict[str, Any]
+Comparison = tuple[str, str, int | None, str, str]
 SHOWN = (1.0, 1.1, 1.2, 1.5, None)  # bounds of the table; all stand in results.json
 DRAWN = 6  # comparisons of the figure
 OPEN = 20  # rows of an open table; more are folded
@@ -23,11 +25,11 @@ MEANING = (
 
 def filtering_blocks(results: Results, names: Names) -> list[Block]:
     """Report the tests under several bounds; nothing where no sum could be checked."""
-    rows = results.get("consistency_sweep") or []
+    rows = results.consistency_sweep
     if not rows:
         return []
-    usual = (results.get("settings") or {}).get("consistency_tau")
-    shown = [row for row in rows if row["tau"] in SHOWN or row["tau"] == usual]
+    usual = results.settings.consistency_tau
+    shown = [row for row in rows if row.tau in SHOWN or row.tau == usual]
     lines = _changes(rows, names, usual)
     comparisons = list(dict.fromkeys(_key(row) for row in shown))
     shown = sorted(shown, key=lambda row: comparisons.index(_key(row)))
@@ -47,21 +49,21 @@ def filtering_blocks(results: Results, names: Names) -> list[Block]:
     ]
 
 
-def _key(row: Row) -> tuple[Any, ...]:
-    return tuple(row[name] for name in ("group", "criterion", "exposure", "system_x", "system_y"))
+def _key(row: SweepRow) -> Comparison:
+    return row.group, row.criterion, row.exposure, row.system_x, row.system_y
 
 
 def _bound(tau: float | None) -> str:
     return "nobody left out" if tau is None else f"sums up to {100 * tau:g}%"
 
 
-def _changes(rows: list[Row], names: Names, usual: float | None) -> list[str]:
-    by_comparison: dict[tuple[Any, ...], list[Row]] = {}
+def _changes(rows: Sequence[SweepRow], names: Names, usual: float | None) -> list[str]:
+    by_comparison: dict[Comparison, list[SweepRow]] = {}
     for row in rows:
         by_comparison.setdefault(_key(row), []).append(row)
-    tested = {key: [row for row in own if row["verdict"] is not None] for key, own in by_comparison.items()}
-    turned = [own for own in tested.values() if len({row["verdict"] for row in own}) > 1]
-    reversed_ = sum({"x", "y"} <= {row["verdict"] for row in own} for own in turned)
+    tested = {key: [row for row in own if row.verdict is not None] for key, own in by_comparison.items()}
+    turned = [own for own in tested.values() if len({row.verdict for row in own}) > 1]
+    reversed_ = sum({"x", "y"} <= {row.verdict for row in own} for own in turned)
     total = plural(len(by_comparison), "comparison")
     lines = [
         f"The verdict depends on the bound on {len(turned)} of {total}, and is reversed by it on {reversed_}. A clear "
@@ -74,22 +76,22 @@ def _changes(rows: list[Row], names: Names, usual: float | None) -> list[str]:
         lines.append(f"Under some bounds too few answers are left for a test, on {untested} of {total}.")
     for own in turned[:DRAWN]:
         first = own[0]
-        about = "" if first["exposure"] is None else f", {plural(first['exposure'], 'output')} read"
-        said = dict.fromkeys(f"{verdict(row, names, 'preferences').text} ({_bound(row['tau'])})" for row in _steps(own))
+        about = "" if first.exposure is None else f", {plural(first.exposure, 'output')} read"
+        words = [f"{verdict(row, names, 'preferences').text} ({_bound(row.tau)})" for row in _steps(own)]
         lines.append(
-            f"{names.over(first)}, {names.group(first['group'])}, {names.criterion(first['criterion'])}{about}: "
-            f"{'; '.join(said)}."
+            f"{names.over(first)}, {names.group(first.group)}, {names.criterion(first.criterion)}{about}: "
+            f"{'; '.join(dict.fromkeys(words))}."
         )
     lines.append(f"The bound used in this report: {_bound(usual)}.")
     return lines
 
 
-def _steps(own: list[Row]) -> list[Row]:
+def _steps(own: Sequence[SweepRow]) -> list[SweepRow]:
     """Return the rows at which the verdict becomes another one."""
-    return [row for place, row in enumerate(own) if not place or row["verdict"] != own[place - 1]["verdict"]]
+    return [row for place, row in enumerate(own) if not place or row.verdict != own[place - 1].verdict]
 
 
-def _table(rows: list[Row], names: Names) -> Any:
+def _table(rows: Sequence[SweepRow], names: Names) -> Table:
     columns = [
         Column(title="Pair"),
         Column(title="Group"),
@@ -112,17 +114,17 @@ def _table(rows: list[Row], names: Names) -> Any:
     cells = [
         [
             cell(names.over(row)),
-            cell(names.group(row["group"])),
-            cell(names.criterion(row["criterion"])),
-            cell(count(row["exposure"])),
-            cell(_bound(row["tau"])),
-            cell(count(row["n"])),
-            cell(count(row["n_excluded"])),
-            cell(percent(row["mean"])),
-            cell(share_interval(row["ci_low"], row["ci_high"])),
-            cell(p_value(row["p_adjusted"])),
-            cell(_moved(row["mean_forward"], row["shift_forward"])),
-            cell(_moved(row["mean_back"], row["shift_back"])),
+            cell(names.group(row.group)),
+            cell(names.criterion(row.criterion)),
+            cell(count(row.exposure)),
+            cell(_bound(row.tau)),
+            cell(count(row.n)),
+            cell(count(row.n_excluded)),
+            cell(percent(row.mean)),
+            cell(share_interval(row.ci_low, row.ci_high)),
+            cell(p_value(row.p_adjusted)),
+            cell(_moved(row.mean_forward, row.shift_forward)),
+            cell(_moved(row.mean_back, row.shift_back)),
             verdict(row, names, "preferences"),
         ]
         for row in rows
@@ -136,23 +138,24 @@ def _moved(mean: float | None, shift: float | None) -> str:
     return shown if shift is None or mean is None else f"{shown} ({signed(100 * shift, 1)})"
 
 
-def _figure(rows: list[Row], names: Names, comparisons: int) -> Figure:
-    several = {name for name in ("criterion", "exposure") if len({row[name] for row in rows}) > 1}
+def _figure(rows: Sequence[SweepRow], names: Names, comparisons: int) -> Figure:
+    several_criteria = len({row.criterion for row in rows}) > 1
+    several_exposures = len({row.exposure for row in rows}) > 1
     dots = []
     for row in rows:
         panel = names.over(row)
-        panel += f", {names.criterion(row['criterion'])}" if "criterion" in several else ""
-        panel += f", {plural(row['exposure'], 'output')}" if "exposure" in several and row["exposure"] else ""
+        panel += f", {names.criterion(row.criterion)}" if several_criteria else ""
+        panel += f", {plural(row.exposure, 'output')}" if several_exposures and row.exposure else ""
         dots.append(
             Dot(
                 panel=panel,
-                label=_bound(row["tau"]),
-                group=names.short_group(row["group"]),
-                value=None if row["mean"] is None else 100 * row["mean"],
-                low=None if row["ci_low"] is None else 100 * max(row["ci_low"], 0.0),
-                high=None if row["ci_high"] is None else 100 * min(row["ci_high"], 1.0),
-                text="no answers" if row["mean"] is None else percent(row["mean"]),
-                open=row["verdict"] is None,
+                label=_bound(row.tau),
+                group=names.short_group(row.group),
+                value=None if row.mean is None else 100 * row.mean,
+                low=None if row.ci_low is None else 100 * max(row.ci_low, 0.0),
+                high=None if row.ci_high is None else 100 * min(row.ci_high, 1.0),
+                text="no answers" if row.mean is None else percent(row.mean),
+                open=row.verdict is None,
             )
         )
     axis = Axis(

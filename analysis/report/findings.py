@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from analysis.report.document import Results
+from analysis.comparisons.choices import ChoiceTest
+from analysis.comparisons.preferences import PreferenceTest
+from analysis.results.records import Results
+from analysis.results.small_designs import Test, tests_by_source
+from analysis.statistics.record import Source
 
 SHARES = {"preferences": "mean", "choices": "win_rate"}  # key of the share of each source that has one
+SOURCES: tuple[Source, ...] = ("preferences", "choices", "ratings")  # the headline takes the first with answers
 KIND_ORDER = {"human": 0, "simulated": 1, "llm": 3}
 OVERALL = "overall"
 MOST_OPEN = 2
@@ -26,83 +30,73 @@ def opened(criteria: Sequence[str]) -> frozenset[str]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class PairResult:
     """One tested pair of one source, group and criterion."""
 
-    source: str
-    row: Mapping[str, Any]
+    source: Source
+    test: Test
     confidence: str  # "95%"
-
-    @property
-    def group(self) -> str:
-        """Return the group of annotators."""
-        return str(self.row["group"])
-
-    @property
-    def criterion(self) -> str:
-        """Return what was asked about."""
-        return str(self.row["criterion"])
 
     @property
     def x(self) -> str:
         """Return the system named first."""
-        return str(self.row["system_x"])
+        return self.test.system_x
 
     @property
     def y(self) -> str:
         """Return the system named second."""
-        return str(self.row["system_y"])
+        return self.test.system_y
 
     @property
-    def verdict(self) -> str | None:
-        """Return "x", "y", "indifferent", or None where no test could be run."""
-        found = self.row.get("verdict")
-        return None if found is None else str(found)
+    def value(self) -> float | None:
+        """Return the share of x (preferences, choices), or the difference x minus y (ratings)."""
+        if isinstance(self.test, PreferenceTest):
+            return self.test.mean
+        return self.test.win_rate if isinstance(self.test, ChoiceTest) else self.test.mean_difference
+
+    @property
+    def exposure(self) -> int | None:
+        """Return how many outputs of each system were read, where preferences were asked."""
+        return self.test.exposure if isinstance(self.test, PreferenceTest) else None
 
     @property
     def winner(self) -> str | None:
         """Return the system found better."""
-        return {"x": self.x, "y": self.y}.get(self.verdict or "")
+        return {"x": self.x, "y": self.y}.get(self.test.verdict or "")
 
     @property
     def loser(self) -> str | None:
         """Return the system found worse."""
-        return {"x": self.y, "y": self.x}.get(self.verdict or "")
+        return {"x": self.y, "y": self.x}.get(self.test.verdict or "")
 
 
-def tested_rows(results: Results, source: str) -> list[dict[str, Any]]:
-    """Return the rows of one source's tests of pairs."""
-    if source == "preferences":
-        return list(results.get("preferences") or ())
-    return list((results.get(source) or {}).get("pairs") or ())
-
-
-def findings(results: Results, source: str) -> list[Finding]:
+def pair_results(results: Results, source: Source) -> list[PairResult]:
     """Return all tests of pairs of one source ("preferences", "ratings" or "choices")."""
     confidence = confidence_words(results)
-    return [Finding(source=source, row=row, confidence=confidence) for row in tested_rows(results, source)]
+    return [PairResult(source=source, test=test, confidence=confidence) for test in tests_by_source(results)[source]]
 
 
 def confidence_words(results: Results) -> str:
     """Return "95%"."""
-    return f"{100 * float((results.get('settings') or {}).get('confidence') or 0.95):g}%"
+    return f"{100 * results.settings.confidence:g}%"
 
 
-def main_source(results: Results) -> str | None:
+def main_source(results: Results) -> Source | None:
     """Return the source that the headline speaks of: SPA, else choices, else ratings."""
-    return next((source for source in ("preferences", "choices", "ratings") if tested_rows(results, source)), None)
+    tests = tests_by_source(results)
+    return next((source for source in SOURCES if tests[source]), None)
 
 
-def main_group(results: Results, source: str) -> str:
+def main_group(results: Results, source: Source) -> str:
     """Return the group that the headline speaks of: people before simulated annotators before LLMs."""
-    kinds = {entry["group"]: entry.get("annotator_kind") for entry in results.get("groups") or ()}
-    groups = list(dict.fromkeys(row["group"] for row in tested_rows(results, source)))
-    return str(min(groups, key=lambda group: KIND_ORDER.get(kinds.get(group) or group, 2)))
+    kinds = {entry.group: entry.annotator_kind for entry in results.groups}
+    groups = dict.fromkeys(test.group for test in tests_by_source(results)[source])
+    return min(groups, key=lambda group: KIND_ORDER.get(kinds.get(group) or group, 2))
 
 
-def first_criteria(results: Results, source: str) -> tuple[str, ...]:
+def first_criteria(results: Results, source: Source) -> tuple[str, ...]:
     """Return "overall" alone where it was asked, else every criterion."""
-    criteria = tuple(dict.fromkeys(row["criterion"] for row in tested_rows(results, source)))
+    criteria = tuple(dict.fromkeys(test.criterion for test in tests_by_source(results)[source]))
     return (OVERALL,) if OVERALL in criteria else criteria
 
 
@@ -120,8 +114,8 @@ def rank_of(order: Sequence[Sequence[str]]) -> dict[str, int]:
 
 
 def leader(
-    results: Results, source: str, group: str, criterion: str, tested: Iterable[Finding]
-) -> tuple[str | None, Finding | None]:
+    results: Results, source: Source, group: str, criterion: str, tested: Iterable[PairResult]
+) -> tuple[str | None, PairResult | None]:
     """Return the first of a ranking and its test against the best placed of its opponents.
 
     Of several exposures, the largest counts.
@@ -129,31 +123,32 @@ def leader(
     Both are None where there is no ranking or the first place is shared.
     """
     orders = [
-        entry["order"]
-        for entry in results.get("rankings") or ()
-        if (entry["source"], entry["group"], entry["criterion"]) == (source, group, criterion) and entry.get("order")
+        entry.order
+        for entry in results.rankings
+        if (entry.source, entry.group, entry.criterion) == (source, group, criterion) and entry.order
     ]
     if not orders or len(orders[0][0]) != 1:
         return None, None
     best = orders[0][0][0]
     ranks = rank_of(orders[0])
-    own = [found for found in tested if best in (found.x, found.y) and found.verdict is not None]
+    own = [found for found in tested if best in (found.x, found.y) and found.test.verdict is not None]
 
-    def nearest(found: Finding) -> tuple[int, int]:
+    def nearest(found: PairResult) -> tuple[int, int]:
         other = found.y if found.x == best else found.x
-        return ranks.get(other, len(ranks) + 1), -int(found.row.get("exposure") or 0)
+        return ranks.get(other, len(ranks) + 1), -(found.exposure or 0)
 
     return best, min(own, key=nearest, default=None)
 
 
 def pair_findings(
-    results: Results, source: str, group: str, criteria: Sequence[str]
+    results: Results, source: Source, group: str, criteria: Sequence[str]
 ) -> dict[tuple[str, frozenset[str]], set[str]]:
     """Return what was found on each pair: names of preferred systems, "" for no clear preference."""
     found: dict[tuple[str, frozenset[str]], set[str]] = {}
-    for entry in findings(results, source):
-        if entry.group == group and entry.criterion in criteria and entry.verdict is not None:
-            found.setdefault((entry.criterion, frozenset((entry.x, entry.y))), set()).add(entry.winner or "")
+    for entry in pair_results(results, source):
+        test = entry.test
+        if test.group == group and test.criterion in criteria and test.verdict is not None:
+            found.setdefault((test.criterion, frozenset((entry.x, entry.y))), set()).add(entry.winner or "")
     return found
 
 

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
-from analysis.report.document import Block, Bullets, Column, Fold, Paragraph, Results, Section, Table, build_table
+from analysis.report.document import Block, Bullets, Cell, Column, Fold, Paragraph, Section, Table, build_table
 from analysis.report.families import discovery_words
 from analysis.report.findings import (
     OVERALL,
-    SHARES,
-    Finding,
+    SOURCES,
+    PairResult,
     agreement_with,
-    findings,
     first_criteria,
     leader,
     main_group,
     main_source,
     pair_findings,
+    pair_results,
     rank_of,
 )
 from analysis.report.words import (
@@ -32,6 +31,8 @@ from analysis.report.words import (
     sentence,
     share_interval,
 )
+from analysis.results.records import Results
+from analysis.statistics.record import Source
 
 MOST_LINES = 8  # lines on who agrees
 MOST_TURNED = 3  # reversed pairs named at once
@@ -78,7 +79,7 @@ def headline(results: Results) -> Section | None:
                 weight="warning",
             )
         )
-    cautions = len(set(results.get("warnings") or ()))
+    cautions = len(set(results.warnings))
     if cautions:
         what = "warning" if cautions == 1 else f"{cautions} warnings"
         blocks.append(Paragraph(text=f"Before you use these numbers, read the {what} below."))
@@ -86,19 +87,23 @@ def headline(results: Results) -> Section | None:
     return Section(id="answer", title="The answer", blocks=(*blocks, *([ranking] if ranking else [])))
 
 
-def _claim(results: Results, names: Names, source: str, group: str, criterion: str) -> str:
+def _claim(results: Results, names: Names, source: Source, group: str, criterion: str) -> str:
     """Return one or two sentences on the best system of one source, group and criterion."""
-    tested = [found for found in findings(results, source) if found.group == group and found.criterion == criterion]
-    run = [found for found in tested if found.verdict is not None]
+    tested = [
+        found
+        for found in pair_results(results, source)
+        if (found.test.group, found.test.criterion) == (group, criterion)
+    ]
+    run = [found for found in tested if found.test.verdict is not None]
     who = names.who(group)
     unbeaten = [names.system(system) for system in _unbeaten(results, source, group, criterion)]
     if not run:
-        reason = next((found.row.get("reason") for found in tested if found.row.get("reason")), None)
+        reason = next((found.test.reason for found in tested if found.test.reason), None)
         return f"the answers of {who} allow no test{f' ({reason})' if reason else ''}.{_won_all_alone(unbeaten)}"
     clear = [found for found in run if found.winner is not None]
     before = _won_all(unbeaten, who, _ending(names, group))
     if not clear:
-        closest = min(run, key=lambda found: found.row["p_adjusted"])
+        closest = min(run, key=lambda found: 1.0 if found.test.p_adjusted is None else found.test.p_adjusted)
         return (
             f"{before}{who} show{_ending(names, group)} no clear preference in {_any_of(len(run))}. Closest to one is "
             f"{names.system(closest.x)} against {names.system(closest.y)}: {_numbers(closest, names, closest.x)}. "
@@ -116,14 +121,14 @@ def _claim(results: Results, names: Names, source: str, group: str, criterion: s
     return before + " ".join(line for line in lines if line)
 
 
-def _unbeaten(results: Results, source: str, group: str, criterion: str) -> list[str]:
+def _unbeaten(results: Results, source: Source, group: str, criterion: str) -> list[str]:
     """Return the systems that won every comparison: too far ahead for a place, and so missing in the ranking."""
     return [
-        one["system"]
-        for entry in results.get("rankings") or ()
-        if (entry["source"], entry["group"], entry["criterion"]) == (source, group, criterion)
-        for one in entry.get("unranked") or ()
-        if str(one["reason"]).startswith(WON)
+        one.system
+        for entry in results.rankings
+        if (entry.source, entry.group, entry.criterion) == (source, group, criterion)
+        for one in entry.unranked
+        if one.reason.startswith(WON)
     ]
 
 
@@ -152,14 +157,14 @@ def _any_of(comparisons: int) -> str:
     return "the one comparison" if comparisons == 1 else f"any of the {comparisons} comparisons"
 
 
-def _after_reading(told: Finding, run: list[Finding]) -> str:
-    exposure = told.row.get("exposure")
-    if exposure is None or len({found.row.get("exposure") for found in run}) == 1:
+def _after_reading(found: PairResult, run: list[PairResult]) -> str:
+    exposure = found.exposure
+    if exposure is None or len({each.exposure for each in run}) == 1:
         return ""
     return f"This is after reading {plural(exposure, 'output')} of each."
 
 
-def _clear_ones(run: list[Finding], clear: int) -> str:
+def _clear_ones(run: list[PairResult], clear: int) -> str:
     if len(run) == 1:
         return ""
     if len({frozenset((found.x, found.y)) for found in run}) == 1:  # an exposure study
@@ -170,15 +175,17 @@ def _clear_ones(run: list[Finding], clear: int) -> str:
     return f"Of the {len(run)} comparisons, {clear} {'shows' if clear == 1 else 'show'} a clear difference."
 
 
-def _without_test(tested: list[Finding]) -> str:
-    left = [found for found in tested if found.verdict is None and found.row.get("p_value") is None]
-    reasons = listed(list(dict.fromkeys(str(found.row.get("reason") or "no reason was recorded") for found in left)))
+def _without_test(tested: list[PairResult]) -> str:
+    left = [found for found in tested if found.test.verdict is None and found.test.p_value is None]
+    reasons = listed(list(dict.fromkeys(found.test.reason or "no reason was recorded" for found in left)))
     return f"{plural(len(left), 'more comparison')} could not be tested ({reasons})." if left else ""
 
 
-def _leading(best: str | None, against: Finding | None, clearest: Finding, names: Names, *, only_two: bool) -> str:
+def _leading(
+    best: str | None, against: PairResult | None, clearest: PairResult, names: Names, *, only_two: bool
+) -> str:
     """Return the sentence on the first in the ranking and the test against the next that it met."""
-    who, ending = names.who(clearest.group), _ending(names, clearest.group)
+    who, ending = names.who(clearest.test.group), _ending(names, clearest.test.group)
     if best is None:  # no ranking, or a shared first place: the clearest single result
         winner, loser = str(clearest.winner), str(clearest.loser)
         claim = CLAIMS[clearest.source][0].format(
@@ -200,44 +207,42 @@ def _leading(best: str | None, against: Finding | None, clearest: Finding, names
     )
 
 
-def _numbers(found: Finding, names: Names, of: str) -> str:
+def _numbers(found: PairResult, names: Names, of: str) -> str:
     """Return estimate, interval and adjusted p in words, from the side of one system of the pair."""
-    row, turn, name = found.row, of == found.y, names.system(of)
-    low, high = row.get("ci_low"), row.get("ci_high")
+    value, low, high = found.value, found.test.ci_low, found.test.ci_high
+    name, turned = names.system(of), of == found.y
+    assert value is not None  # only of a test that was run
     if found.source == "ratings":
-        value = -row["mean_difference"] if turn else row["mean_difference"]
-        low, high = (_less(0, high), _less(0, low)) if turn else (low, high)
+        value = -value if turned else value
+        low, high = (_less(0, high), _less(0, low)) if turned else (low, high)
         low, high = (_less(0, high), _less(0, low)) if value < 0 else (low, high)
         side = "higher" if value >= 0 else "lower"
-        said = f"the ratings of {name} are {number(abs(value))} points {side} on average"
+        estimate = f"the ratings of {name} are {number(abs(value))} points {side} on average"
         between = interval(low, high)
     else:
-        share = row[SHARES[found.source]]
-        share, low, high = (1 - share, _less(1, high), _less(1, low)) if turn else (share, low, high)
-        they = "it puts" if names.kind(found.group) == "llm" else "they put"
-        said = {
+        share, low, high = (1 - value, _less(1, high), _less(1, low)) if turned else (value, low, high)
+        they = "it puts" if names.kind(found.test.group) == "llm" else "they put"
+        estimate = {
             "preferences": f"on average {they} the chance that {name} is better at {percent(share)}",
             "choices": f"{name} wins {percent(share)} of the choices",
         }[found.source]
         between = share_interval(low, high)
     shown = f" ({found.confidence} interval {between})" if low is not None else ""
-    return f"{said}{shown}, {p_words(row.get('p_adjusted'))}"
+    return f"{estimate}{shown}, {p_words(found.test.p_adjusted)}"
 
 
 def _less(start: float, value: float | None) -> float | None:
     return None if value is None else start - value
 
 
-def _margin(found: Finding) -> float:
-    if found.source == "ratings":
-        return abs(float(found.row["mean_difference"]))
-    return abs(float(found.row[SHARES[found.source]]) - 0.5)
+def _margin(found: PairResult) -> float:
+    return abs((found.value or 0.0) - (0.0 if found.source == "ratings" else 0.5))
 
 
-def _others(results: Results, names: Names, source: str, group: str, criteria: tuple[str, ...]) -> list[Block]:
+def _others(results: Results, names: Names, source: Source, group: str, criteria: tuple[str, ...]) -> list[Block]:
     """Return a line on each other source and group that judged the same pairs."""
     base = pair_findings(results, source, group, criteria)
-    said = []
+    lines = []
     for other_source, other_group in _columns(results):
         if (other_source, other_group) == (source, group):
             continue
@@ -245,10 +250,10 @@ def _others(results: Results, names: Names, source: str, group: str, criteria: t
         same, opposite, pairs = agreement_with(base, other)
         if pairs:
             turned = [_turned(names, key, other[key]) for key in opposite]
-            said.append(_agreement_words(names.source_by_group(other_source, other_group), same, turned, pairs))
-    if not said:
+            lines.append(_agreement_words(names.source_by_group(other_source, other_group), same, turned, pairs))
+    if not lines:
         return []
-    first, rest = tuple(said[:MOST_LINES]), tuple(said[MOST_LINES:])
+    first, rest = tuple(lines[:MOST_LINES]), tuple(lines[MOST_LINES:])
     blocks: list[Block] = [
         Paragraph(text=f"Do the others find the same as {names.source_by_group(source, group)}?"),
         Bullets(items=first),
@@ -272,15 +277,15 @@ def _agreement_words(name: str, same: int, turned: list[str], pairs: int) -> str
         return f"{sentence(name)}: yes, on {count}."
     turn = ""
     if turned:
-        told = f" ({'; '.join(turned)})" if len(turned) <= MOST_TURNED else ""
-        turn = f", and the opposite on {len(turned)}{told}"
+        named = f" ({'; '.join(turned)})" if len(turned) <= MOST_TURNED else ""
+        turn = f", and the opposite on {len(turned)}{named}"
     return f"{sentence(name)}: the same on {same} of {plural(pairs, 'shared pair')}{turn}."
 
 
-def _columns(results: Results) -> list[tuple[str, str]]:
-    rankings = results.get("rankings") or ()
-    known = [(entry["source"], entry["group"]) for entry in rankings if entry["source"] != "ratings_bt"]
-    found = [(found.source, found.group) for kind in SHARES | {"ratings": ""} for found in findings(results, kind)]
+def _columns(results: Results) -> list[tuple[Source, str]]:
+    rankings = results.rankings
+    known = [(entry.source, entry.group) for entry in rankings if entry.source != "ratings_bt"]
+    found = [(entry.source, entry.test.group) for source in SOURCES for entry in pair_results(results, source)]
     return list(dict.fromkeys([*known, *found]))
 
 
@@ -288,22 +293,22 @@ def _ranking_table(results: Results, names: Names, criteria: tuple[str, ...]) ->
     """Return systems by rankings: a place for each way of asking."""
     chosen = [
         entry
-        for entry in results.get("rankings") or ()
-        if entry["criterion"] in criteria and entry["source"] != "ratings_bt" and entry.get("order")
+        for entry in results.rankings
+        if entry.criterion in criteria and entry.source != "ratings_bt" and entry.order
     ]
     if not chosen:
         return None
     left_out, chosen = max(0, len(chosen) - MOST_RANKINGS), chosen[:MOST_RANKINGS]
-    ranks = [rank_of(entry["order"]) for entry in chosen]
+    ranks = [rank_of(entry.order) for entry in chosen]
     systems = sorted(
         dict.fromkeys(system for order in ranks for system in order),
         key=lambda system: tuple(order.get(system, len(order) + 1) for order in ranks),
     )
     columns = [Column(title="System")]
     for entry in chosen:
-        title = sentence(names.source_by_group(entry["source"], entry["group"]))
-        columns.append(Column(title=f"{title}: {names.criterion(entry['criterion'])}" if len(criteria) > 1 else title))
-    apart = {one["system"]: str(one["reason"]) for entry in chosen for one in entry.get("unranked") or ()}
+        title = sentence(names.source_by_group(entry.source, entry.group))
+        columns.append(Column(title=f"{title}: {names.criterion(entry.criterion)}" if len(criteria) > 1 else title))
+    apart = {one.system: one.reason for entry in chosen for one in entry.unranked}
     systems += [system for system in apart if system not in systems]
     rows = [[cell(names.system(system)), *(_rank_cell(system, order) for order in ranks)] for system in systems]
     notes = ["1 is best. An equals sign marks systems that share a place; a dash, one that has none."]
@@ -314,7 +319,7 @@ def _ranking_table(results: Results, names: Names, criteria: tuple[str, ...]) ->
     return build_table("ranking", "Place of each system, by each way of asking", columns, rows, notes)
 
 
-def _rank_cell(system: str, order: Mapping[str, int]) -> Any:
+def _rank_cell(system: str, order: Mapping[str, int]) -> Cell:
     if system not in order:
         return cell("\u2013")
     tied = list(order.values()).count(order[system]) > 1

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
+from analysis.comparisons.preferences import PreferenceTest
 from analysis.figures.figures import Axis, Dot, draw
+from analysis.preference_checks.exposure import ExposurePoint, ExposureTrend, FirstExposure
 from analysis.report.coherence import coherence_blocks
 from analysis.report.document import (
     Block,
     Bullets,
+    Cell,
     Column,
     Figure,
     Fold,
     Heading,
     Paragraph,
-    Results,
     Section,
     Table,
     build_table,
@@ -22,8 +24,8 @@ from analysis.report.document import (
 from analysis.report.filtering import filtering_blocks
 from analysis.report.findings import confidence_words
 from analysis.report.words import Names, cell, count, interval, number, p_value, p_words, percent, plural, signed
+from analysis.results.records import Results
 
-Row = dict[str, Any]
 POINTS = 100  # percentage points
 BESIDE = "the table before this figure holds the same numbers"
 MEANING = (
@@ -49,7 +51,7 @@ def preference_checks(results: Results) -> Section | None:
 
 
 def _effects(results: Results, names: Names) -> list[Block]:
-    rows = [row for row in results.get("preferences") or () if row.get("d_z") is not None]
+    rows = [row for row in results.preferences if row.d_z is not None]
     if not rows:
         return []
     columns = [
@@ -65,10 +67,10 @@ def _effects(results: Results, names: Names) -> list[Block]:
     cells = [
         [
             *_who(row, names),
-            cell(count(row["n"])),
-            cell(number(POINTS * row["sd"], 1)),
-            cell(signed(row["d_z"])),
-            cell(interval(row.get("d_z_low"), row.get("d_z_high"))),
+            cell(count(row.n)),
+            cell(number(_scaled(row.sd), 1)),
+            cell(signed(row.d_z)),
+            cell(interval(row.d_z_low, row.d_z_high)),
         ]
         for row in rows
     ]
@@ -84,20 +86,20 @@ def _effects(results: Results, names: Names) -> list[Block]:
 CONSTANT = ("Criterion", "Outputs read")
 
 
-def _who(row: Row, names: Names) -> list[Any]:
+def _who(row: PreferenceTest, names: Names) -> list[Cell]:
     return [
         cell(names.over(row)),
-        cell(names.group(row["group"])),
-        cell(names.criterion(row["criterion"])),
-        cell(count(row.get("exposure"))),
+        cell(names.group(row.group)),
+        cell(names.criterion(row.criterion)),
+        cell(count(row.exposure)),
     ]
 
 
 def _exposure(results: Results, names: Names) -> list[Block]:
-    curve = results.get("exposure_curve") or []
+    curve = results.exposure_curve
     if not curve:
         return []
-    trends, first = results.get("exposure_trend") or [], results.get("first_exposure") or []
+    trends, first = results.exposure_trend, results.first_exposure
     lines = [_trend_words(row, names) for row in trends] + [_first_words(row, names) for row in first]
     blocks: list[Block] = [
         Heading(text="How sure annotators are after few and after many outputs"),
@@ -122,32 +124,32 @@ def _exposure(results: Results, names: Names) -> list[Block]:
     return blocks
 
 
-def _about(row: Row, names: Names) -> str:
-    return f"{names.group(row['group'])}, {names.criterion(row['criterion'])}"
+def _about(row: ExposureTrend | FirstExposure, names: Names) -> str:
+    return f"{names.group(row.group)}, {names.criterion(row.criterion)}"
 
 
-def _trend_words(row: Row, names: Names) -> str:
-    read = ", ".join(str(exposure) for exposure in row["exposures"])
+def _trend_words(row: ExposureTrend, names: Names) -> str:
+    read = ", ".join(str(exposure) for exposure in row.exposures)
     what = f"{_about(row, names)}, outputs read {read}"
-    if row.get("verdict") is None:
-        return f"{what}: no trend could be tested ({row.get('reason')})."
-    verb = {"grows": "grows", "shrinks": "shrinks", "no clear change": "does not clearly change"}[row["verdict"]]
+    if row.verdict is None or row.slope is None:
+        return f"{what}: no trend could be tested ({row.reason})."
+    verb = {"grows": "grows", "shrinks": "shrinks", "no clear change": "does not clearly change"}[row.verdict]
     return (
-        f"{what}: the distance {verb} with each doubling ({signed(POINTS * row['slope'], 1)} percentage points, "
-        f"{p_words(row['p_adjusted'])})."
+        f"{what}: the distance {verb} with each doubling ({signed(POINTS * row.slope, 1)} percentage points, "
+        f"{p_words(row.p_adjusted)})."
     )
 
 
-def _first_words(row: Row, names: Names) -> str:
-    what = f"{_about(row, names)}, one output against {row['exposure']}"
-    if row.get("over_confident") is None:
-        return f"{what}: not tested ({row.get('reason')})."
-    found = "over-confident after one" if row["over_confident"] else "no clear over-confidence after one"
-    difference = f"{signed(POINTS * row['mean_difference'], 1)} percentage points"
-    return f"{what}: {found} ({difference}, {p_words(row['p_adjusted'])})."
+def _first_words(row: FirstExposure, names: Names) -> str:
+    what = f"{_about(row, names)}, one output against {row.exposure}"
+    if row.over_confident is None or row.mean_difference is None:
+        return f"{what}: not tested ({row.reason})."
+    found = "over-confident after one" if row.over_confident else "no clear over-confidence after one"
+    difference = f"{signed(POINTS * row.mean_difference, 1)} percentage points"
+    return f"{what}: {found} ({difference}, {p_words(row.p_adjusted)})."
 
 
-def _curve(rows: list[Row], names: Names, confidence: str) -> Table:
+def _curve(rows: Sequence[ExposurePoint], names: Names, confidence: str) -> Table:
     columns = [
         Column(title="Pair"),
         Column(title="Group"),
@@ -160,14 +162,14 @@ def _curve(rows: list[Row], names: Names, confidence: str) -> Table:
     ]
     cells = [
         [
-            cell("all pairs" if row["system_x"] is None else names.against(row)),
-            cell(names.group(row["group"])),
-            cell(names.criterion(row["criterion"])),
-            cell(count(row["exposure"])),
-            cell(count(row["n"])),
-            cell(_points(row["mean_distance"])),
-            cell(interval(row["ci_low"], row["ci_high"], as_percent=True)),
-            cell(_points(row["distance_of_mean"])),
+            cell("all pairs" if row.system_x is None else names.against(row)),
+            cell(names.group(row.group)),
+            cell(names.criterion(row.criterion)),
+            cell(count(row.exposure)),
+            cell(count(row.n)),
+            cell(_points(row.mean_distance)),
+            cell(interval(row.ci_low, row.ci_high, as_percent=True)),
+            cell(_points(row.distance_of_mean)),
         ]
         for row in rows
     ]
@@ -178,18 +180,22 @@ def _points(value: float | None) -> str:
     return percent(value).removesuffix("%")
 
 
-def _figure(curve: list[Row], names: Names) -> Figure:
-    pooled = {(row["group"], row["criterion"]) for row in curve if row["system_x"] is None}
-    drawn = [row for row in curve if row["system_x"] is None or (row["group"], row["criterion"]) not in pooled]
+def _scaled(value: float | None) -> float | None:
+    return None if value is None else POINTS * value
+
+
+def _figure(curve: Sequence[ExposurePoint], names: Names) -> Figure:
+    pooled = {(row.group, row.criterion) for row in curve if row.system_x is None}
+    drawn = [row for row in curve if row.system_x is None or (row.group, row.criterion) not in pooled]
     dots = [
         Dot(
-            panel=names.criterion(row["criterion"]),
-            label=plural(row["exposure"], "output") + " each",
-            group=names.short_group(row["group"]),
-            value=None if row["mean_distance"] is None else POINTS * row["mean_distance"],
-            low=None if row["ci_low"] is None else POINTS * row["ci_low"],
-            high=None if row["ci_high"] is None else POINTS * row["ci_high"],
-            text="no answers" if row["mean_distance"] is None else number(POINTS * row["mean_distance"], 1),
+            panel=names.criterion(row.criterion),
+            label=plural(row.exposure, "output") + " each",
+            group=names.short_group(row.group),
+            value=_scaled(row.mean_distance),
+            low=_scaled(row.ci_low),
+            high=_scaled(row.ci_high),
+            text="no answers" if row.mean_distance is None else number(_scaled(row.mean_distance), 1),
         )
         for row in drawn
     ]
@@ -199,11 +205,31 @@ def _figure(curve: list[Row], names: Names) -> Figure:
     return Figure(name="exposure-curve", svg=svg, caption=caption, alternative=BESIDE)
 
 
-def _tests(rows: list[Row], names: Names, what: str, columns: list[Column], value: str, name: str) -> Table:
-    shared = [
+def _trends(rows: Sequence[ExposureTrend], names: Names) -> Table:
+    read = [", ".join(map(str, row.exposures)) for row in rows]
+    caption, what = "Change of the distance with the outputs read", "percentage points with each doubling"
+    return _tests(rows, names, read, [row.slope for row in rows], what, "exposure_trend", caption)
+
+
+def _firsts(rows: Sequence[FirstExposure], names: Names) -> Table:
+    read = [f"1 and {row.exposure}" for row in rows]
+    caption, what = "Distance after one output against after more", "percentage points, after one minus after more"
+    return _tests(rows, names, read, [row.mean_difference for row in rows], what, "first_exposure", caption)
+
+
+def _tests(
+    rows: Sequence[ExposureTrend | FirstExposure],
+    names: Names,
+    read: Sequence[str],
+    changes: Sequence[float | None],
+    what: str,
+    name: str,
+    caption: str,
+) -> Table:
+    columns = [
         Column(title="Group"),
         Column(title="Criterion"),
-        *columns,
+        Column(title="Outputs read", explanation=caption),
         Column(title="Test"),
         Column(title="n", numeric=True),
         Column(title="Change", explanation=what, numeric=True),
@@ -213,29 +239,16 @@ def _tests(rows: list[Row], names: Names, what: str, columns: list[Column], valu
     ]
     cells = [
         [
-            cell(names.group(row["group"])),
-            cell(names.criterion(row["criterion"])),
-            cell(
-                ", ".join(str(each) for each in row["exposures"]) if "exposures" in row else f"1 and {row['exposure']}"
-            ),
-            cell(row["test"]),
-            cell(count(row["n"])),
-            cell(signed(None if row[value] is None else POINTS * row[value], 1)),
-            cell(interval(row["ci_low"], row["ci_high"], as_percent=True)),
-            cell(number(row["t"])),
-            cell(p_value(row["p_adjusted"])),
+            cell(names.group(row.group)),
+            cell(names.criterion(row.criterion)),
+            cell(exposures),
+            cell(row.test),
+            cell(count(row.n)),
+            cell(signed(_scaled(change), 1)),
+            cell(interval(row.ci_low, row.ci_high, as_percent=True)),
+            cell(number(row.t)),
+            cell(p_value(row.p_adjusted)),
         ]
-        for row in rows
+        for row, exposures, change in zip(rows, read, changes, strict=True)
     ]
-    return build_table(name, columns[0].explanation, [*shared], cells, constant=("Criterion",))
-
-
-def _trends(rows: list[Row], names: Names) -> Table:
-    columns = [Column(title="Outputs read", explanation="Change of the distance with the outputs read")]
-    return _tests(rows, names, "percentage points with each doubling", columns, "slope", "exposure_trend")
-
-
-def _firsts(rows: list[Row], names: Names) -> Table:
-    columns = [Column(title="Outputs read", explanation="Distance after one output against after more")]
-    what = "percentage points, after one minus after more"
-    return _tests(rows, names, what, columns, "mean_difference", "first_exposure")
+    return build_table(name, caption, columns, cells, constant=("Criterion",))

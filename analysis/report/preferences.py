@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
+from analysis.comparisons.directions import DirectionSummary
+from analysis.comparisons.preferences import PreferenceTest
 from analysis.report.document import (
     Block,
     Bullets,
@@ -11,7 +13,6 @@ from analysis.report.document import (
     Fold,
     Heading,
     Paragraph,
-    Results,
     Section,
     Table,
     build_table,
@@ -36,13 +37,14 @@ from analysis.report.words import (
     stars,
     verdict,
 )
+from analysis.results.records import Results
 
 STARS = "Stars: *** adjusted p below .01, ** below .05, * below .10."
 
 
 def preferences(results: Results) -> Section | None:
     """Report each pair: mean chance, interval, test, verdict, and a figure of all of them."""
-    rows, names = results.get("preferences") or [], Names(results)
+    rows, names = results.preferences, Names(results)
     if not rows:
         return None
     blocks: list[Block] = [
@@ -52,36 +54,36 @@ def preferences(results: Results) -> Section | None:
             + level_words(results)
         )
     ]
-    criteria = list(dict.fromkeys(row["criterion"] for row in rows))
+    criteria = list(dict.fromkeys(row.criterion for row in rows))
     for criterion in criteria:
-        own = [row for row in rows if row["criterion"] == criterion]
+        own = [row for row in rows if row.criterion == criterion]
         if len(criteria) > 1:
             blocks.append(Heading(text=sentence(names.criterion(criterion))))
         blocks.append(_table(results, names, own, criterion, len(criteria) > 1))
         blocks.append(share_figure(own, names, "preferences", criterion, len(criteria) > 1))
         blocks.extend(_by_exposure(own, names))
-    if any(names.kind(row["group"]) == "llm" for row in rows):
+    if any(names.kind(row.group) == "llm" for row in rows):
         blocks.append(Paragraph(text=LLM_NOTE))
-    if results.get("preference_directions"):
+    if results.preference_directions:
         blocks.append(_directions(results, names))
     return Section(id="preferences", title="Which system is preferred (SPA)", blocks=tuple(blocks))
 
 
-def _by_exposure(rows: list[dict[str, Any]], names: Names) -> list[Block]:
+def _by_exposure(rows: Sequence[PreferenceTest], names: Names) -> list[Block]:
     """Say in words how the mean moves with exposure, where one pair was judged at several."""
-    pairs: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
+    pairs: dict[tuple[str, str, str], list[tuple[int, float]]] = {}
     for row in rows:
-        if row.get("exposure") is not None and row.get("mean") is not None:
-            pairs.setdefault((row["group"], row["system_x"], row["system_y"]), []).append(row)
+        if row.exposure is not None and row.mean is not None:
+            pairs.setdefault((row.group, row.system_x, row.system_y), []).append((row.exposure, row.mean))
     lines = []
     for (group, x, y), own in pairs.items():
         if len(own) > 1:
-            first, *rest = sorted(own, key=lambda row: int(row["exposure"]))
-            steps = ", ".join(f"{percent(row['mean'])} after {row['exposure']}" for row in rest)
+            (fewest, start), *rest = sorted(own, key=lambda one: one[0])
+            steps = ", ".join(f"{percent(mean)} after {exposure}" for exposure, mean in rest)
             lines.append(
                 f"{sentence(names.who(group)) if names.kind(group) != 'llm' else names.who(group)}, "
-                f"{names.system(x)} over {names.system(y)}: {percent(first['mean'])} after reading "
-                f"{plural(first['exposure'], 'output')} of each, {steps}."
+                f"{names.system(x)} over {names.system(y)}: {percent(start)} after reading "
+                f"{plural(fewest, 'output')} of each, {steps}."
             )
     if not lines:
         return []
@@ -105,8 +107,7 @@ LLM_NOTE = (
 
 def level(results: Results) -> str:
     """Return the error rate of a family of tests as ".05"."""
-    fwer = float((results.get("settings") or {}).get("fwer") or 0.05)
-    return f"{fwer:g}".removeprefix("0")
+    return f"{results.settings.fwer:g}".removeprefix("0")
 
 
 def level_words(results: Results) -> str:
@@ -115,7 +116,7 @@ def level_words(results: Results) -> str:
     return " ".join(filter(None, (words, discovery_words(results))))
 
 
-def _table(results: Results, names: Names, rows: list[dict[str, Any]], criterion: str, several: bool) -> Table:
+def _table(results: Results, names: Names, rows: Sequence[PreferenceTest], criterion: str, several: bool) -> Table:
     confidence = confidence_words(results)
     columns = [
         Column(title="Pair", explanation="the question asked was whether the first is better than the second"),
@@ -142,14 +143,14 @@ def _table(results: Results, names: Names, rows: list[dict[str, Any]], criterion
     cells = [
         [
             cell(names.over(row)),
-            cell(names.group(row["group"])),
-            cell(count(row.get("exposure"))),
-            cell(count(row["n"])),
-            cell(percent(row.get("mean"))),
-            cell(share_interval(row.get("ci_low"), row.get("ci_high"))),
-            cell(number(row.get("t"))),
-            cell(count(row.get("df"))),
-            cell(p_value(row.get("p_adjusted"))),
+            cell(names.group(row.group)),
+            cell(count(row.exposure)),
+            cell(count(row.n)),
+            cell(percent(row.mean)),
+            cell(share_interval(row.ci_low, row.ci_high)),
+            cell(number(row.t)),
+            cell(count(row.df)),
+            cell(p_value(row.p_adjusted)),
             cell(stars(row)),
             verdict(row, names, "preferences"),
         ]
@@ -162,7 +163,7 @@ def _table(results: Results, names: Names, rows: list[dict[str, Any]], criterion
         columns,
         cells,
         [STARS, NO_PREFERENCE],
-        constant=("Outputs read",) if _exposure_told(results) else (),
+        constant=("Outputs read",) if _exposure_known(results) else (),
     )
 
 
@@ -171,23 +172,23 @@ NO_PREFERENCE = (
 )
 
 
-def _exposure_told(results: Results) -> bool:
-    return bool((results.get("study") or {}).get("exposures"))
+def _exposure_known(results: Results) -> bool:
+    return results.study is not None and bool(results.study.exposures)
 
 
 def _times(value: float | None) -> float | None:
     return None if value is None else 100 * value
 
 
-def _excess(row: dict[str, Any]) -> str:
-    shown = signed(_times(row.get("mean_excess")), 1)
-    if row.get("excess_low") is None:
+def _excess(row: DirectionSummary) -> str:
+    shown = signed(_times(row.mean_excess), 1)
+    if row.excess_low is None:
         return shown
-    return f"{shown} ({interval(row['excess_low'], row['excess_high'], as_percent=True)})"
+    return f"{shown} ({interval(row.excess_low, row.excess_high, as_percent=True)})"
 
 
 def _directions(results: Results, names: Names) -> Fold:
-    rows = results.get("preference_directions") or []
+    rows = results.preference_directions
     columns = [
         Column(title="Asked as"),
         Column(title="Group"),
@@ -210,18 +211,18 @@ def _directions(results: Results, names: Names) -> Fold:
     cells = [
         [
             cell(names.over(row)),
-            cell(names.group(row["group"])),
-            cell(names.criterion(row["criterion"])),
-            cell(count(row.get("exposure"))),
-            cell(count(row.get("n_before"))),
-            cell(percent(row.get("mean_before"))),
-            cell(count(row["n"])),
-            cell(percent(row.get("mean"))),
-            cell(number(None if row.get("sd") is None else 100 * row["sd"], 1)),
-            cell(percent(row.get("mean_sum"))),
+            cell(names.group(row.group)),
+            cell(names.criterion(row.criterion)),
+            cell(count(row.exposure)),
+            cell(count(row.n_before)),
+            cell(percent(row.mean_before)),
+            cell(count(row.n)),
+            cell(percent(row.mean)),
+            cell(number(_times(row.sd), 1)),
+            cell(percent(row.mean_sum)),
             cell(_excess(row)),
-            cell(p_value(row.get("p_symmetry"))),
-            cell(signed(_times(row.get("mean_excess_selected")), 1)),
+            cell(p_value(row.p_symmetry)),
+            cell(signed(_times(row.mean_excess_selected), 1)),
         ]
         for row in rows
     ]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
+from analysis.comparisons.findings import Disagreement
+from analysis.ranking.agreement import RankingAgreement
 from analysis.report.document import (
     Block,
     Bullets,
@@ -13,12 +14,11 @@ from analysis.report.document import (
     Fold,
     Heading,
     Paragraph,
-    Results,
     Section,
     Table,
     build_table,
 )
-from analysis.report.findings import OVERALL, SHARES, Finding, findings, opened
+from analysis.report.findings import OVERALL, PairResult, opened, pair_results
 from analysis.report.preferences import LLM_NOTE, STARS
 from analysis.report.rankings_compared import rankings_compared
 from analysis.report.words import (
@@ -33,9 +33,12 @@ from analysis.report.words import (
     sentence,
     signed,
     slug,
-    stars,
 )
+from analysis.results.records import Results
+from analysis.statistics.corrections import Verdict
+from analysis.statistics.record import Source
 
+ORDER: tuple[Source, ...] = ("preferences", "ratings", "choices")
 MOST_LINES = 12  # disagreements shown at once
 REVERSAL = (
     "Why ratings and SPA can differ: a mean rating treats the steps of a scale as equally wide and as the same for "
@@ -49,8 +52,8 @@ REVERSAL = (
 def side_by_side(results: Results) -> Section | None:
     """Compare what each source and group says of each pair."""
     names = Names(results)
-    found = [entry for source in ("preferences", "ratings", "choices") for entry in findings(results, source)]
-    columns = list(dict.fromkeys((entry.source, entry.group) for entry in found))
+    found = [entry for source in ORDER for entry in pair_results(results, source)]
+    columns = list(dict.fromkeys((entry.source, entry.test.group) for entry in found))
     if len(columns) < 2:
         return None
     blocks: list[Block] = [
@@ -58,9 +61,10 @@ def side_by_side(results: Results) -> Section | None:
             text="Each row is a pair of systems, each column a way of asking one group. Only corrected tests count."
         )
     ]
-    criteria = sorted(dict.fromkeys(entry.criterion for entry in found), key=lambda each: each != OVERALL)
+    criteria = sorted(dict.fromkeys(entry.test.criterion for entry in found), key=lambda each: each != OVERALL)
     for criterion in criteria:
-        table = matrix([entry for entry in found if entry.criterion == criterion], names, criterion, len(criteria) > 1)
+        own = [entry for entry in found if entry.test.criterion == criterion]
+        table = matrix(own, names, criterion, len(criteria) > 1)
         if table is not None and criterion not in opened(criteria):
             blocks.append(Fold(summary=sentence(names.criterion(criterion)), blocks=(table,)))
         elif table is not None:
@@ -71,33 +75,35 @@ def side_by_side(results: Results) -> Section | None:
     blocks += _explanations(columns, names)
     blocks += _variants(results, names)
     blocks += rankings_compared(results, names)
-    taus = results.get("ranking_agreement") or []
+    taus = results.ranking_agreement
     if taus:
         blocks += [Heading(text="Do the rankings agree?"), *_rankings_agree(names, taus)]
     return Section(id="comparison", title="Side by side: do they agree?", blocks=tuple(blocks))
 
 
-def matrix(found: Sequence[Finding], names: Names, criterion: str, several: bool) -> Table | None:
+def matrix(found: Sequence[PairResult], names: Names, criterion: str, several: bool) -> Table | None:
     """Return the table of pairs by sources; None where fewer than two sources judged this criterion."""
-    sources = list(dict.fromkeys((entry.source, entry.group) for entry in found))
+    sources = list(dict.fromkeys((entry.source, entry.test.group) for entry in found))
     if len(sources) < 2:
         return None
-    by_pair: dict[tuple[str, str, Any], dict[tuple[str, str], Finding]] = {}
+    by_pair: dict[tuple[str, str, int | None], dict[tuple[str, str], PairResult]] = {}
     pairs: dict[frozenset[str], tuple[str, str]] = {}
-    exposures = [entry.row.get("exposure") for entry in found if entry.source == "preferences"]
+    exposures = [entry.exposure for entry in found if entry.source == "preferences"]
     for entry in found:
         x, y = pairs.setdefault(frozenset((entry.x, entry.y)), (entry.x, entry.y))
-        for exposure in (
-            [entry.row["exposure"]] if entry.source == "preferences" else dict.fromkeys(exposures or [None])
-        ):
-            by_pair.setdefault((x, y, exposure), {})[entry.source, entry.group] = entry
+        for exposure in [entry.exposure] if entry.source == "preferences" else dict.fromkeys(exposures or [None]):
+            by_pair.setdefault((x, y, exposure), {})[entry.source, entry.test.group] = entry
     several_exposures = len(set(exposures)) > 1
     rows = []
     for (x, y, exposure), judged in by_pair.items():
         label = f"{names.system(x)} and {names.system(y)}"
         seen = f"{plural(exposure, 'output')} read" if several_exposures and exposure is not None else ""
         rows.append(
-            [cell(label, detail=seen), *(_judged(judged.get(source), names, x) for source in sources), _same(judged)]
+            [
+                cell(label, detail=seen),
+                *(_verdict_cell(judged.get(source), names, x) for source in sources),
+                _same(judged),
+            ]
         )
     columns = [Column(title="Pair"), *(Column(title=sentence(names.source_by_group(*source))) for source in sources)]
     notes = [
@@ -115,27 +121,23 @@ def matrix(found: Sequence[Finding], names: Names, criterion: str, several: bool
     )
 
 
-def estimate(entry: Finding, *, turn: bool = False) -> str:
+def estimate(entry: PairResult, *, turn: bool = False) -> str:
     """Return the estimate with its stars, as in the table of the SPA paper: "68.8%***" or "+0.64***"."""
-    row = entry.row
+    value = entry.value
+    if value is None:
+        return ""
     if entry.source == "ratings":
-        value = row.get("mean_difference")
-        return "" if value is None else signed(-value if turn else value) + stars(row)
-    value = row.get(SHARES[entry.source])
-    return "" if value is None else percent(1 - value if turn else value) + stars(row)
+        return signed(-value if turn else value) + entry.test.stars
+    return percent(1 - value if turn else value) + entry.test.stars
 
 
-def _judged(entry: Finding | None, names: Names, x: str) -> Cell:
+def _verdict_cell(entry: PairResult | None, names: Names, x: str) -> Cell:
     if entry is None:
         return Cell(text="not asked", known=False)
-    return _verdict_cell(entry, names, x)
-
-
-def _verdict_cell(entry: Finding, names: Names, x: str) -> Cell:
-    if entry.verdict is None:
+    if entry.test.verdict is None:
         return Cell(
-            text="? not tested" if entry.row.get("p_value") is None else "? no verdict",
-            detail=str(entry.row.get("reason") or "no reason was recorded"),
+            text="? not tested" if entry.test.p_value is None else "? no verdict",
+            detail=entry.test.reason or "no reason was recorded",
             tone="untested",
         )
     value = estimate(entry, turn=entry.x != x)
@@ -150,9 +152,9 @@ def _verdict_cell(entry: Finding, names: Names, x: str) -> Cell:
     )
 
 
-def _same(judged: Mapping[tuple[str, str], Finding]) -> Cell:
-    verdicts = {entry.winner or "" for entry in judged.values() if entry.verdict is not None}
-    asked = sum(entry.verdict is not None for entry in judged.values())
+def _same(judged: Mapping[tuple[str, str], PairResult]) -> Cell:
+    verdicts = {entry.winner or "" for entry in judged.values() if entry.test.verdict is not None}
+    asked = sum(entry.test.verdict is not None for entry in judged.values())
     if asked < 2:
         return Cell(text="nothing to compare", known=False)
     if len(verdicts) == 1:
@@ -163,13 +165,11 @@ def _same(judged: Mapping[tuple[str, str], Finding]) -> Cell:
 
 
 def _disagreements(results: Results, names: Names) -> list[Block]:
-    entries = results.get("disagreements") or []
+    entries = results.disagreements
     if not entries:
-        if "disagreements" not in results:
-            return []
         return [Heading(text="Where they disagree"), Paragraph(text="On no pair do two ways of asking differ.")]
-    several = len({entry["criterion"] for entry in entries}) > 1
-    exposures = {row.get("exposure") for row in results.get("preferences") or ()}
+    several = len({entry.criterion for entry in entries}) > 1
+    exposures = {row.exposure for row in results.preferences}
     items = tuple(_disagreement(entry, names, several, len(exposures) > 1) for entry in entries)
     opposite = sum(_opposite(entry) for entry in entries)
     all_of_them = "there" if len(entries) == 1 else f"on {opposite} of them"
@@ -179,31 +179,31 @@ def _disagreements(results: Results, names: Names) -> list[Block]:
         else f"They differ on {plural(len(entries), 'pair')}: on each, some results are clear and others are not; no "
         "two clear results are opposite."
     )
-    told: Block = Bullets(items=items)
+    each: Block = Bullets(items=items)
     if len(items) > MOST_LINES:
-        told = Fold(summary=f"Each of the {plural(len(items), 'pair')}", blocks=(told,))
-    return [Heading(text="Where they disagree"), Paragraph(text=summary), told]
+        each = Fold(summary=f"Each of the {plural(len(items), 'pair')}", blocks=(each,))
+    return [Heading(text="Where they disagree"), Paragraph(text=summary), each]
 
 
-def _opposite(entry: Mapping[str, Any]) -> bool:
-    return {"x", "y"} <= {verdict["verdict"] for verdict in entry["verdicts"]}
+def _opposite(entry: Disagreement) -> bool:
+    return {"x", "y"} <= {verdict.verdict for verdict in entry.verdicts}
 
 
-def _disagreement(entry: Mapping[str, Any], names: Names, several: bool, exposures: bool) -> str:
-    said: dict[str, list[str]] = {}
-    for verdict in entry["verdicts"]:
-        seen = verdict.get("exposure") if exposures else None
+def _disagreement(entry: Disagreement, names: Names, several: bool, exposures: bool) -> str:
+    sources: dict[Verdict, list[str]] = {}
+    for verdict in entry.verdicts:
+        seen = verdict.exposure if exposures else None
         facts = [plural(seen, "output") + " read"] if seen else []
-        source = names.source_by_group(verdict["source"], verdict["group"])
-        facts.append(p_words(verdict.get("p_adjusted")))
-        said.setdefault(verdict["verdict"], []).append(f"{source} ({', '.join(facts)})")
-    words = {
-        "x": f"{names.system(entry['system_x'])} is better",
-        "y": f"{names.system(entry['system_y'])} is better",
+        source = names.source_by_group(verdict.source, verdict.group)
+        facts.append(p_words(verdict.p_adjusted))
+        sources.setdefault(verdict.verdict, []).append(f"{source} ({', '.join(facts)})")
+    words: dict[Verdict, str] = {
+        "x": f"{names.system(entry.system_x)} is better",
+        "y": f"{names.system(entry.system_y)} is better",
         "indifferent": "no clear difference",
     }
-    about = f" ({names.criterion(entry['criterion'])})" if several else ""
-    parts = [f"{words[key]} by {listed(sources)}" for key, sources in said.items() if key in words]
+    about = f" ({names.criterion(entry.criterion)})" if several else ""
+    parts = [f"{words[key]} by {listed(own)}" for key, own in sources.items()]
     return f"{names.against(entry)}{about}: {'; '.join(parts)}."
 
 
@@ -224,7 +224,7 @@ def _explanations(columns: Sequence[tuple[str, str]], names: Names) -> list[Bloc
 
 
 def _variants(results: Results, names: Names) -> list[Block]:
-    groups = [names.group(entry["group"]) for entry in results.get("groups") or () if entry.get("form") == "variant"]
+    groups = [names.group(entry.group) for entry in results.groups if entry.form == "variant"]
     if not groups:
         return []
     return [
@@ -235,9 +235,9 @@ def _variants(results: Results, names: Names) -> list[Block]:
     ]
 
 
-def _rankings_agree(names: Names, rows: list[dict[str, Any]]) -> list[Block]:
+def _rankings_agree(names: Names, rows: Sequence[RankingAgreement]) -> list[Block]:
     """Show the rankings that people read; those of ratings taken as comparisons are opened when wanted."""
-    apart = [row for row in rows if row["a"].startswith("ratings_bt:") or row["b"].startswith("ratings_bt:")]
+    apart = [row for row in rows if row.a.startswith("ratings_bt:") or row.b.startswith("ratings_bt:")]
     shown = [row for row in rows if row not in apart]
     blocks: list[Block] = []
     if shown:
@@ -250,21 +250,21 @@ def _rankings_agree(names: Names, rows: list[dict[str, Any]]) -> list[Block]:
     return blocks
 
 
-def _tau_range(rows: list[dict[str, Any]]) -> str:
+def _tau_range(rows: Sequence[RankingAgreement]) -> str:
     """Say in a sentence how alike the rankings are."""
-    known = [row for row in rows if row.get("kendall_tau") is not None]
+    known = [row.kendall_tau for row in rows if row.kendall_tau is not None]
     if not known:
         return "No two rankings can be compared."
-    low, high = (number(end(row["kendall_tau"] for row in known)) for end in (min, max))
+    low, high = number(min(known)), number(max(known))
     span = low if low == high else f"between {low} and {high}"
-    clear = sum(row.get("ci_low") is not None and row["ci_low"] > 0 for row in known)
+    clear = sum(row.kendall_tau is not None and row.ci_low is not None and row.ci_low > 0 for row in rows)
     return (
         f"Kendall\u2019s tau (1 is the same order, \u22121 the reverse) is {span} for "
         f"{plural(len(known), 'comparison')} of two rankings; the interval of {clear} lies above 0."
     )
 
 
-def _kendall(names: Names, rows: list[dict[str, Any]], name: str) -> Table:
+def _kendall(names: Names, rows: Sequence[RankingAgreement], name: str) -> Table:
     columns = [
         Column(title="Ranking"),
         Column(title="Compared with"),
@@ -277,11 +277,11 @@ def _kendall(names: Names, rows: list[dict[str, Any]], name: str) -> Table:
     ]
     cells = [
         [
-            cell(sentence(names.joined(row["a"]))),
-            cell(sentence(names.joined(row["b"]))),
-            cell(names.criterion(row["criterion"])),
-            cell(number(row.get("kendall_tau"))),
-            cell(interval(row.get("ci_low"), row.get("ci_high"))),
+            cell(sentence(names.joined(row.a))),
+            cell(sentence(names.joined(row.b))),
+            cell(names.criterion(row.criterion)),
+            cell(number(row.kendall_tau)),
+            cell(interval(row.ci_low, row.ci_high)),
             cell(_note(row)),
         ]
         for row in rows
@@ -289,6 +289,6 @@ def _kendall(names: Names, rows: list[dict[str, Any]], name: str) -> Table:
     return build_table(name, "Agreement between rankings", columns, cells, constant=("Criterion",))
 
 
-def _note(row: Mapping[str, Any]) -> str:
-    unknown = "no reason was recorded" if row.get("kendall_tau") is None else "\u2013"
-    return str(row.get("reason") or row.get("interval") or unknown)
+def _note(row: RankingAgreement) -> str:
+    unknown = "no reason was recorded" if row.kendall_tau is None else "\u2013"
+    return row.reason or row.interval or unknown
