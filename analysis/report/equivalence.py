@@ -16,8 +16,7 @@ from analysis.report.words import (
     plural,
     signed,
 )
-from analysis.results.records import Results
-from analysis.results.small_designs import Test
+from analysis.results.records import PairTest, Results
 from analysis.statistics.record import Source
 
 OPEN = 30  # rows of an open table; more are folded
@@ -107,7 +106,7 @@ def _table(rows: Sequence[PairResult], names: Names, source: Source) -> Table:
     return build_table(f"equivalence_{source}", caption, columns, cells, constant=("Criterion", "Outputs read"))
 
 
-def _conclusion(test: Test) -> Cell:
+def _conclusion(test: PairTest) -> Cell:
     equivalent, different = test.equivalent, test.verdict in {"x", "y"}
     if equivalent is None:
         return Cell(text=f"not tested: {test.reason or 'no reason was recorded'}", tone="untested")

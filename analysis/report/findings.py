@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from analysis.comparisons.choices import ChoiceTest
 from analysis.comparisons.preferences import PreferenceTest
-from analysis.results.records import Results
-from analysis.results.small_designs import Test, tests_by_source
+from analysis.results.records import PairTest, Results
+from analysis.results.small_designs import tests_by_source
 from analysis.statistics.record import Source
 
 SHARES = {"preferences": "mean", "choices": "win_rate"}  # key of the share of each source that has one
@@ -34,7 +34,7 @@ class PairResult:
     """One tested pair of one source, group and criterion."""
 
     source: Source
-    test: Test
+    test: PairTest
     confidence: str  # "95%"
 
     @property

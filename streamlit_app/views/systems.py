@@ -10,11 +10,11 @@ from typing import Any
 
 import streamlit as st
 
+from analysis.comparisons.choices import ChoiceTest
 from analysis.comparisons.preferences import PreferenceTest
 from analysis.figures.figures import forest_plot, pair_matrix
 from analysis.monitoring.item_scores import ItemScore, item_scores
 from analysis.report.words import Names, number, p_value, percent
-from analysis.results.records import ChoicePair
 from analysis.statistics.record import Record
 from streamlit_app import loading
 from streamlit_app.findings import Analysed
@@ -72,7 +72,7 @@ def _offered(found: Analysed) -> list[str]:
 def _matrix(found: Analysed) -> None:
     """Show every pair at once: the share of row over column."""
     names, results = found.names, found.results
-    rows: dict[str, Sequence[PreferenceTest | ChoicePair]] = {
+    rows: dict[str, Sequence[PreferenceTest | ChoiceTest]] = {
         "Preferences": results.preferences,
         "Choices": results.choices.pairs,
     }
