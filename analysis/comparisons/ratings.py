@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final, Literal
 
 import numpy as np
 import polars as pl
@@ -12,17 +12,19 @@ import polars as pl
 from analysis.answers.order import Order
 from analysis.answers.plan import Plan
 from analysis.answers.tables import answered_rows
-from analysis.answers.units import ENOUGH_ANNOTATORS, ITEM_NOTE, UnitRule, UnitSums
-from analysis.comparisons.score_totals import total_scores
+from analysis.answers.units import ENOUGH_ANNOTATORS, ITEM_NOTE, Unit, UnitRule, UnitSums
+from analysis.comparisons.score_totals import ScoreTotals, total_scores
 from analysis.statistics.cell_sums import CellSums
 from analysis.statistics.coding import Floats, Ints, code, fold, scale_of, snap
 from analysis.statistics.corrections import Verdict
 from analysis.statistics.differences import Differences
-from analysis.statistics.record import Record
+from analysis.statistics.record import Count, Probability, Record, Share
 from analysis.statistics.t_tests import NO_VARIATION, ONE_UNIT, TTest, one_sample, t_bound, welch
 from analysis.strengths.rows import Judgements
 
-PAIRED, WELCH = "paired t", "Welch t"
+Test = Literal["paired t", "Welch t"]
+PAIRED: Final = "paired t"
+WELCH: Final = "Welch t"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,46 +32,87 @@ class RatingMean(Record):
     """Mean rating of one system; the interval is clustered by ``unit``."""
 
     group: str
+    """Human, simulated, an LLM's id or id/variant, or a group named in the table."""
     criterion: str
     system: str
-    n: int
+    n: Count
+    """Cells."""
     mean: float
     sd: float | None
-    sd_population: float
+    sd_population: float | None
     ci_low: float | None
     ci_high: float | None
     unit: str
-    n_units: int
+    n_units: Count
     reason: str | None = None
+    """Why a number is missing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RatingTest:
-    """Mean rating of x minus that of y, tested against 0."""
+class RatingTest(Record):
+    """Mean rating of x minus that of y, tested against 0; with the effect sizes and the crossed test of the report."""
 
     group: str
+    """Human, simulated, an LLM's id or id/variant, or a group named in the table."""
     criterion: str
     system_x: str
     system_y: str
-    unit: str
-    unit_note: str | None
-    n: int
+    unit: Unit
+    unit_note: str | None = None
+    n: Count
+    """Units."""
     mean_difference: float
-    ci_low: float | None
-    ci_high: float | None
-    test: str
+    """X minus y, raw."""
+    ci_low: float | None = None
+    ci_high: float | None = None
+    test: Test
     t: float | None
     df: float | None
-    p_value: float | None
-    p_adjusted: float | None = None
+    p_value: Probability | None
+    p_adjusted: Probability | None = None
+    """Adjusted within the family (settings.correction)."""
     n_tests: int | None = None
-    stars: str = ""
+    """Size of the family: its tests that could be run."""
+    stars: Literal["", "*", "**", "***"] = ""
+    """Adjusted p below .10, .05, .01."""
     verdict: Verdict | None = None
-    p_equivalence: float | None = None
-    p_equivalence_adjusted: float | None = None
+    """X: system_x is preferred; null where there is no test, or the study does not compare the pair."""
+    p_equivalence: Probability | None = None
+    """Larger p of the two one-sided tests against the declared margin; null: no margin, or no test."""
+    p_equivalence_adjusted: Probability | None = None
+    """Holm-adjusted, in a family of its own."""
     equivalent: bool | None = None
+    """Within the declared margin."""
     lopsided: bool = False
+    """The level of the t-test is in doubt: most values equal, or a few far out."""
     reason: str | None = None
+    """Why a number is missing."""
+    d_z: float | None = None
+    """Cohen's d_z: mean difference over the standard deviation of the units' differences; paired tests only."""
+    d_z_low: float | None = None
+    d_z_high: float | None = None
+    d_z_interval: Literal["noncentral t", "normal approximation"] | None = None
+    hedges_g: float | None = None
+    """Hedges' g: mean difference over the standard deviation of single ratings."""
+    hedges_g_low: float | None = None
+    hedges_g_high: float | None = None
+    superiority: Share | None = None
+    """Chance that a rating of x is above that of y beside it, equal ones half."""
+    superiority_low: Share | None = None
+    superiority_high: Share | None = None
+    effect_reason: str | None = None
+    """Why an effect size or a bound is missing."""
+    p_crossed: Probability | None = None
+    """The same question over annotators and items at once, both taken as drawn."""
+    p_crossed_adjusted: Probability | None = None
+    """Holm-adjusted over the crossed tests of the family."""
+    crossed_df: float | None = None
+    """Satterthwaite's degrees of freedom."""
+    crossed_verdict: Verdict | None = None
+    disagree: bool | None = None
+    """Whether crossed_verdict differs from verdict; null where one is missing."""
+    crossed_reason: str | None = None
+    """Why there is no crossed test."""
 
     @property
     def effect(self) -> float:
@@ -150,41 +193,38 @@ def summarise_ratings(cells: RatingCells, plan: Plan) -> list[RatingMean]:
     columns = {unit: cells.column(unit) for unit in ("annotator", "assignment", "item")}
     totals = total_scores(cells.system, cells.value, columns, n_systems, cells.scale)
     rule = UnitRule(wanted=plan.unit, llm=cells.llm)
-    rows = []
-    for number in np.flatnonzero(totals.count).tolist():
-        unit = rule.choose(int(totals.annotators[number]))
-        n, squares = int(totals.count[number]), float(totals.squares[number])
-        sums = totals.sums(number, unit)
-        half, reason = half_width(sums, n, squares, plan.confidence)
-        centre = float(totals.mean[number])
-        rows.append(
-            RatingMean(
-                group=cells.group,
-                criterion=cells.criterion,
-                system=cells.systems[number],
-                n=n,
-                mean=centre,
-                sd=float(np.sqrt(squares / (n - 1))) if n > 1 else None,
-                sd_population=float(np.sqrt(squares / n)),
-                ci_low=None if half is None else centre - half,
-                ci_high=None if half is None else centre + half,
-                unit=unit,
-                n_units=len(sums),
-                reason=reason,
-            )
+    return [
+        RatingMean(
+            group=cells.group,
+            criterion=cells.criterion,
+            system=cells.systems[number],
+            sd_population=float(np.sqrt(totals.squares[number] / totals.count[number])),
+            **clustered_mean(totals, number, rule, plan.confidence),
         )
-    return rows
+        for number in np.flatnonzero(totals.count).tolist()
+    ]
 
 
-def half_width(sums: Floats, n: int, squares: float, confidence: float) -> tuple[float | None, str | None]:
-    """Return half of the clustered interval of :func:`summarise_ratings`, or why there is none."""
+def clustered_mean(totals: ScoreTotals, number: int, rule: UnitRule, confidence: float) -> dict[str, Any]:
+    """Return the mean of one system's cells and the interval of :func:`summarise_ratings`, as fields of a row."""
+    unit = rule.choose(int(totals.annotators[number]))
+    n, mean, sums = int(totals.count[number]), float(totals.mean[number]), totals.sums(number, unit)
     clusters = len(sums)
-    if clusters < 2:
-        return None, ONE_UNIT
-    if squares == 0:
-        return None, NO_VARIATION
-    se = float(np.sqrt(clusters / (clusters - 1) * np.sum(sums**2))) / n
-    return t_bound(clusters - 1, confidence) * se, None
+    reason = ONE_UNIT if clusters < 2 else NO_VARIATION if totals.squares[number] == 0 else None
+    half = None
+    if reason is None:
+        se = float(np.sqrt(clusters / (clusters - 1) * np.sum(sums**2))) / n
+        half = t_bound(clusters - 1, confidence) * se
+    return {
+        "n": n,
+        "mean": mean,
+        "sd": totals.sd(number),
+        "ci_low": None if half is None else mean - half,
+        "ci_high": None if half is None else mean + half,
+        "unit": unit,
+        "n_units": clusters,
+        "reason": reason,
+    }
 
 
 def rating_differences(cells: RatingCells) -> Differences:
@@ -244,7 +284,7 @@ def _annotators_of_both(cells: RatingCells) -> Ints:
     return both
 
 
-def _unpaired(cells: RatingCells, x: int, y: int, unit: str, plan: Plan) -> RatingTest:
+def _unpaired(cells: RatingCells, x: int, y: int, unit: Unit, plan: Plan) -> RatingTest:
     column = cells.column(unit)
     sides = []
     for system in (x, y):
@@ -253,7 +293,7 @@ def _unpaired(cells: RatingCells, x: int, y: int, unit: str, plan: Plan) -> Rati
     return _row(cells, x, y, unit, WELCH, welch(sides[0], sides[1], confidence=plan.confidence))
 
 
-def _row(cells: RatingCells, x: int, y: int, unit: str, test: str, result: TTest) -> RatingTest:
+def _row(cells: RatingCells, x: int, y: int, unit: Unit, test: Test, result: TTest) -> RatingTest:
     return RatingTest(
         group=cells.group,
         criterion=cells.criterion,

@@ -29,6 +29,11 @@ class ScoreTotals:
     annotators: Ints
     sums: Callable[[int, str], Floats]
 
+    def sd(self, system: int) -> float | None:
+        """Return the standard deviation (n - 1) of one system's scores; ``None`` for a single one."""
+        n = int(self.count[system])
+        return float(np.sqrt(self.squares[system] / (n - 1))) if n > 1 else None
+
 
 def total_scores(system: Ints, value: Floats, columns: dict[str, Ints], n_systems: int, scale: float) -> ScoreTotals:
     """Add up scores by system and unit.

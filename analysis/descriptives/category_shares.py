@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 import polars as pl
 
 from analysis.answers.order import Order
 from analysis.answers.study_facts import StudyFacts
+from analysis.statistics.record import Count, Positive, Record, Share
 
-Row = dict[str, Any]
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CategoryShare(Record):
+    """How often one group gave one answer about one system."""
+
+    group: str
+    criterion: str
+    system: str
+    score: float
+    answer: str | None
+    """Words of the answer; null where no study file says them."""
+    n: Count
+    n_answers: Positive
+    share: Share
 
 
-def category_shares(ratings: pl.DataFrame | None, order: Order | None, study: StudyFacts | None) -> list[Row]:
+def category_shares(ratings: pl.DataFrame | None, order: Order | None, study: StudyFacts | None) -> list[CategoryShare]:
     """Count the answers to category questions, by group, criterion, system and answer.
 
     Parameters
@@ -26,7 +40,7 @@ def category_shares(ratings: pl.DataFrame | None, order: Order | None, study: St
 
     Returns
     -------
-    list of dict
+    list of CategoryShare
         ``share`` is ``n`` of ``n_answers``; answers in the order of the study, else from the highest score on.
     """
     if ratings is None or order is None:
@@ -37,13 +51,13 @@ def category_shares(ratings: pl.DataFrame | None, order: Order | None, study: St
     for group, criterion, system, value, n in counted.with_columns(pl.col(pl.Categorical).cast(pl.String)).iter_rows():
         found.setdefault((group, criterion, system), {})[value] = n
     words = options_of(study)
-    rows = []
+    rows: list[CategoryShare] = []
     for group in order.groups:
         for criterion in order.criteria:
             for system in order.systems:
                 scores = found.get((group, criterion, system))
                 if scores is not None:
-                    rows += _rows({"group": group, "criterion": criterion, "system": system}, scores, words)
+                    rows += _rows(group, criterion, system, scores, words.get(criterion, []))
     return rows
 
 
@@ -57,20 +71,23 @@ def options_of(study: StudyFacts | None) -> dict[str, list[tuple[float, str]]]:
     }
 
 
-def _rows(place: Row, scores: dict[float, int], words: dict[str, list[tuple[float, str]]]) -> list[Row]:
-    known: dict[float, list[str]] = {}
-    for score, text in words.get(place["criterion"], []):
-        known.setdefault(score, []).append(text)
-    every = [*known, *sorted(set(scores) - set(known), reverse=True)]
+def _rows(
+    group: str, criterion: str, system: str, scores: dict[float, int], options: list[tuple[float, str]]
+) -> list[CategoryShare]:
+    words: dict[float, list[str]] = {}
+    for score, text in options:
+        words.setdefault(score, []).append(text)
     total = sum(scores.values())
     return [
-        {
-            **place,
-            "score": score,
-            "answer": " / ".join(known[score]) if score in known else None,
-            "n": scores.get(score, 0),
-            "n_answers": total,
-            "share": scores.get(score, 0) / total,
-        }
-        for score in every
+        CategoryShare(
+            group=group,
+            criterion=criterion,
+            system=system,
+            score=score,
+            answer=" / ".join(words[score]) if score in words else None,
+            n=scores.get(score, 0),
+            n_answers=total,
+            share=scores.get(score, 0) / total,
+        )
+        for score in (*words, *sorted(set(scores) - set(words), reverse=True))
     ]

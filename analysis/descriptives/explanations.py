@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import polars as pl
 
 from analysis.answers.order import Order
 from analysis.comparisons.sides import people_kind
+from analysis.statistics.record import Count, Record
 
-Row = dict[str, Any]
-SAME = {  # what makes two answers answers to the same
+Source = Literal["preferences", "ratings", "choices"]
+SAME: dict[Source, tuple[str, ...]] = {  # what makes two answers answers to the same
     "preferences": ("criterion", "exposure", "system_x", "system_y"),
     "ratings": ("criterion", "item_id", "sample", "system"),
     "choices": ("criterion", "item_id", "sample_x", "sample_y", "system_x", "system_y"),
@@ -22,7 +24,35 @@ LABELS = ("label", "label_x", "label_y")
 WHO = ("annotator_id", "assignment_id", "repeat")
 
 
-def explanations_of(kept: Mapping[str, pl.DataFrame], orders: Mapping[str, Order]) -> list[Row]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplanationRow(Record):
+    """What one rater said about one answer."""
+
+    source: Source
+    group: str
+    annotator_kind: Literal["human", "llm", "simulated"]
+    criterion: str
+    annotator_id: str
+    assignment_id: str | None
+    repeat: str | None
+    item_id: str | None
+    system: str | None
+    system_x: str | None
+    system_y: str | None
+    sample: str | None
+    sample_x: str | None
+    sample_y: str | None
+    exposure: Count | None
+    label: str | None
+    label_x: str | None
+    label_y: str | None
+    value: float | None
+    people_mean: float | None
+    departure: float | None
+    explanation: str
+
+
+def explanations_of(kept: Mapping[str, pl.DataFrame], orders: Mapping[str, Order]) -> list[ExplanationRow]:
     """List every explanation with the answer that it explains.
 
     Parameters
@@ -34,14 +64,15 @@ def explanations_of(kept: Mapping[str, pl.DataFrame], orders: Mapping[str, Order
 
     Returns
     -------
-    list of dict
+    list of ExplanationRow
         ``value`` is the answer (a preference or choice in the direction asked), ``people_mean`` the mean answer of
         people to the same, ``departure`` value minus that mean; both are null for people themselves, and where
         nobody answered the same.
     """
-    rows: list[Row] = []
-    for source, table in kept.items():
-        if "explanation" not in table.columns:
+    rows: list[ExplanationRow] = []
+    for source in SAME:
+        table = kept.get(source)
+        if table is None or "explanation" not in table.columns:
             continue
         explained = table.filter(pl.col("explanation").is_not_null())
         if not explained.is_empty():
@@ -49,7 +80,7 @@ def explanations_of(kept: Mapping[str, pl.DataFrame], orders: Mapping[str, Order
     return rows
 
 
-def _people(source: str, table: pl.DataFrame) -> pl.DataFrame | None:
+def _people(source: Source, table: pl.DataFrame) -> pl.DataFrame | None:
     """Return people's mean answers, each pair in both directions."""
     kind = people_kind(table)
     if kind is None:
@@ -65,7 +96,9 @@ def _people(source: str, table: pl.DataFrame) -> pl.DataFrame | None:
     return means.with_columns(pl.col(pl.Categorical).cast(pl.String))
 
 
-def _rows(source: str, explained: pl.DataFrame, people: pl.DataFrame | None, order: Order) -> Iterator[Row]:
+def _rows(
+    source: Source, explained: pl.DataFrame, people: pl.DataFrame | None, order: Order
+) -> Iterator[ExplanationRow]:
     same = [name for name in SAME[source] if name in explained.columns]
     explained = explained.with_columns(pl.col(pl.Categorical).cast(pl.String))
     if people is None:
@@ -77,20 +110,10 @@ def _rows(source: str, explained: pl.DataFrame, people: pl.DataFrame | None, ord
     for group, criterion in _parts(explained, order):
         own = explained.filter((pl.col("group") == group) & (pl.col("criterion") == criterion))
         for row in own.sort(*ids, "explanation", nulls_last=True).iter_rows(named=True):
-            llm = row["annotator_kind"] == "llm"
-            mean = row["people_mean"] if llm else None
-            value = row["value"]
-            yield {
-                "source": source,
-                "group": group,
-                "annotator_kind": row["annotator_kind"],
-                "criterion": criterion,
-                **{name: row.get(name) for name in (*WHO, *COLUMNS, *LABELS)},
-                "value": value,
-                "people_mean": mean,
-                "departure": None if value is None or mean is None else value - mean,
-                "explanation": row["explanation"],
-            }
+            fields: dict[str, Any] = {name: row.get(name) for name in ExplanationRow.__slots__}
+            value, mean = row["value"], row["people_mean"] if row["annotator_kind"] == "llm" else None
+            departure = None if value is None or mean is None else value - mean
+            yield ExplanationRow(**fields | {"source": source, "people_mean": mean, "departure": departure})
 
 
 def _parts(explained: pl.DataFrame, order: Order) -> Sequence[tuple[str, str]]:

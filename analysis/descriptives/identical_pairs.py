@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 import polars as pl
 
+from analysis.statistics.record import Count, Record
 
-def identical_pairs(pairs: pl.DataFrame | None) -> list[dict[str, Any]]:
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdenticalPairRating(Record):
+    """Ratings of identical pairs by one group on one criterion."""
+
+    group: str
+    criterion: str
+    expected: float
+    """The best rating of the scale."""
+    n: Count
+    n_missing: Count
+    n_expected: Count
+    """Ratings equal to the one expected."""
+    mean: float | None
+    sd: float | None
+
+
+def identical_pairs(pairs: pl.DataFrame | None) -> list[IdenticalPairRating]:
     """Summarise the ratings of identical pairs, by group and criterion in the order in which they first appear.
 
     Parameters
@@ -17,21 +35,18 @@ def identical_pairs(pairs: pl.DataFrame | None) -> list[dict[str, Any]]:
 
     Returns
     -------
-    list of dict
+    list of IdenticalPairRating
         ``mean`` and ``sd`` of ``n`` ratings, ``n_expected`` of which are the ``expected`` end of the scale;
         ``n_missing`` more could not be read. Mean and sd are null where there is nothing to take them of.
     """
     if pairs is None:
         return []
     score = pl.col("value")
-    return (
-        pairs.group_by("group", "criterion", "expected", maintain_order=True)
-        .agg(
-            n=score.count().cast(pl.Int64),
-            n_missing=score.null_count().cast(pl.Int64),
-            n_expected=(score == pl.col("expected").first()).sum().cast(pl.Int64),
-            mean=score.mean(),
-            sd=score.std(),
-        )
-        .to_dicts()
+    found = pairs.group_by("group", "criterion", "expected", maintain_order=True).agg(
+        n=score.count().cast(pl.Int64),
+        n_missing=score.null_count().cast(pl.Int64),
+        n_expected=(score == pl.col("expected").first()).sum().cast(pl.Int64),
+        mean=score.mean(),
+        sd=score.std(),
     )
+    return [IdenticalPairRating(**row) for row in found.iter_rows(named=True)]

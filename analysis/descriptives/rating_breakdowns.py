@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -17,19 +18,73 @@ from analysis.answers.order import Order
 from analysis.answers.plan import Plan
 from analysis.answers.tables import answered_rows
 from analysis.answers.units import UnitRule
-from analysis.comparisons.ratings import half_width
-from analysis.comparisons.score_totals import total_scores
+from analysis.comparisons.ratings import RatingMean, clustered_mean
+from analysis.comparisons.score_totals import ScoreTotals, total_scores
 from analysis.statistics.coding import Floats, code, fold, scale_of
+from analysis.statistics.record import AtMostOne, Coefficient, Count, Record, Share, Spread
 
-Row = dict[str, Any]
 LISTED = 20  # people of a group up to whom each one has means of their own
 ONE_RATER = "one rater: nothing to compare with"
 CELL = ("group", "criterion", "annotator_id", "assignment_id", "variant", "item_id", "system", "sample")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SystemBreakdown(Record):
+    """Mean, spread and agreement of one system; a missing value has a reason."""
+
+    group: str
+    criterion: str
+    system: str
+    n: Count
+    mean: float | None
+    sd: Spread | None
+    sd_answers: Spread | None = None
+    """Over single answers; sd is over cells, repeats averaged."""
+    n_items: Count | None = None
+    n_annotators: Count | None = None
+    alpha: AtMostOne | None = None
+    alpha_measure: str | None = None
+    exact_agreement: Share | None = None
+    mean_kendall_tau: Coefficient | None = None
+    n_pairs: Count | None = None
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VariantMean(Record):
+    """Mean rating by one way of asking; system null: all systems; criterion null too: all criteria."""
+
+    annotator_kind: Literal["human", "llm", "simulated"]
+    rater: str
+    variant: str
+    criterion: str | None = None
+    system: str | None = None
+    n: Count
+    mean: float | None
+    sd: Spread | None
+    ci_low: float | None
+    ci_high: float | None
+    unit: str | None = None
+    n_units: Count | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnnotatorMean(Record):
+    """Mean rating that one person gave to one system."""
+
+    group: str
+    annotator_id: str
+    criterion: str
+    system: str
+    n: Count
+    mean: float | None
+    sd: Spread | None
+
+
 def breakdowns(
-    ratings: pl.DataFrame | None, order: Order | None, plan: Plan, means: Sequence[Row]
-) -> dict[str, list[Row]]:
+    ratings: pl.DataFrame | None, order: Order | None, plan: Plan, means: Sequence[RatingMean]
+) -> tuple[list[SystemBreakdown], list[VariantMean], list[AnnotatorMean]]:
     """Break the ratings down further than ``ratings.means``.
 
     Parameters
@@ -40,30 +95,30 @@ def breakdowns(
         Their groups, criteria and systems.
     plan : Plan
         Unit and level of intervals.
-    means : sequence of dict
-        Rows of ``ratings.means``.
+    means : sequence of RatingMean
+        Mean ratings of the systems.
 
     Returns
     -------
-    dict
-        Lists ``by_system`` (means, standard deviations and agreement of each system; Chiang and Lee 2023, Tables 1
+    tuple of list
+        ``by_system`` (means, standard deviations and agreement of each system; Chiang and Lee 2023, Tables 1
         and 6), ``by_variant`` (Chiang and Lee 2023, Table 5; Chhun et al. 2024) and ``by_annotator`` (Chiang and Lee
         2023, Table 12).
     """
     if ratings is None or order is None:
-        return {"by_system": [], "by_variant": [], "by_annotator": []}
+        return [], [], []
     about = ratings.group_by("group").agg(pl.col("annotator_kind").first(), n=pl.col("annotator_id").n_unique())
     people = about.filter(pl.col("annotator_kind") != "llm")
     varied = people.height > 1 or ratings["variant"].null_count() < ratings.height
     small = people.filter(pl.col("n") <= LISTED)["group"].to_list()
-    return {
-        "by_system": _by_system(ratings, order, means),
-        "by_variant": [*_by_variant(_cells(ratings), order, plan)] if varied else [],
-        "by_annotator": [*_by_annotator(_cells(ratings.filter(pl.col("group").is_in(small))), order)],
-    }
+    return (
+        _by_system(ratings, order, means),
+        [*_by_variant(_cells(ratings), order, plan)] if varied else [],
+        [*_by_annotator(_cells(ratings.filter(pl.col("group").is_in(small))), order)],
+    )
 
 
-def _by_system(table: pl.DataFrame, order: Order, means: Sequence[Row]) -> list[Row]:
+def _by_system(table: pl.DataFrame, order: Order, means: Sequence[RatingMean]) -> list[SystemBreakdown]:
     """Measure the agreement on each system alone, on the scale level of all systems together."""
     answers = {
         (group, criterion, system): data
@@ -75,20 +130,19 @@ def _by_system(table: pl.DataFrame, order: Order, means: Sequence[Row]) -> list[
         together.setdefault((group, criterion), []).append(data.value)
     levels = {place: level_of(np.concatenate(values)) for place, values in together.items()}
     measured = {place: _agreement(data, levels[place[:2]]) for place, data in answers.items()}
-    keys = ("group", "criterion", "system")
-    single = answered_rows(table).group_by(*keys).agg(pl.col("value").std())
+    single = answered_rows(table).group_by("group", "criterion", "system").agg(pl.col("value").std())
     spread = {(str(group), str(criterion), str(system)): sd for group, criterion, system, sd in single.iter_rows()}
-    nothing = dict.fromkeys(("n_items", "n_annotators", "alpha", "alpha_measure", "exact_agreement"))
-    nothing |= {"mean_kendall_tau": None, "n_pairs": None, "reason": ONE_RATER}
     rows = []
     for row in means:
-        place = (row["group"], row["criterion"], row["system"])
-        summary = {key: row[key] for key in (*keys, "n", "mean", "sd")}
-        rows.append({**summary, "sd_answers": spread[place], **measured.get(place, nothing)})
+        place = (row.group, row.criterion, row.system)
+        found = measured.get(place, {"reason": ONE_RATER})
+        summary = {name: getattr(row, name) for name in ("group", "criterion", "system", "n", "mean", "sd")}
+        rows.append(SystemBreakdown(**summary, sd_answers=spread[place], **found))
     return rows
 
 
-def _agreement(data: ReliabilityData, level: Level) -> Row:
+def _agreement(data: ReliabilityData, level: Level) -> dict[str, Any]:
+    """Return the fields of a system that say how far its raters agree."""
     alpha, exact = krippendorff_alpha(data, level=level), exact_agreement(data)
     tau = mean_kendall_tau(data) if data.n_annotators <= FEW_ANNOTATORS else None
     reasons = [found.reason for found in (alpha, exact, tau) if found is not None and found.value is None]
@@ -115,7 +169,7 @@ def _cells(table: pl.DataFrame) -> pl.DataFrame:
     return plain.group_by(*CELL, "annotator_kind").agg(pl.col("value").mean()).sort(*CELL)
 
 
-def _by_variant(cells: pl.DataFrame, order: Order, plan: Plan) -> Iterator[Row]:
+def _by_variant(cells: pl.DataFrame, order: Order, plan: Plan) -> Iterator[VariantMean]:
     """Average by way of asking: of an LLM its variants, of people their groups and variants.
 
     Of each the mean by criterion and system, by criterion (``system`` null), and over all (both null).
@@ -129,47 +183,29 @@ def _by_variant(cells: pl.DataFrame, order: Order, plan: Plan) -> Iterator[Row]:
     ways = named.partition_by("annotator_kind", "rater", "way", as_dict=True, maintain_order=True)
     for (kind, rater, variant), own in sorted(ways.items(), key=lambda way: order.groups.index(way[1]["group"][0])):
         rule = UnitRule(wanted=plan.unit, llm=kind == "llm")
-        place = {"annotator_kind": kind, "rater": rater, "variant": variant}
-        for part in ((), ("criterion",), ("criterion", "system")):
-            for row in _means(own, part, order, rule, plan.confidence):
-                yield {**place, "criterion": None, "system": None, **row}
+        for by in ((), ("criterion",), ("criterion", "system")):
+            places, totals = _totals(own, by, order)
+            for number, place in enumerate(places):
+                found = clustered_mean(totals, number, rule, plan.confidence)
+                yield VariantMean(annotator_kind=kind, rater=rater, variant=variant, **place, **found)
 
 
-def _by_annotator(cells: pl.DataFrame, order: Order) -> Iterator[Row]:
+def _by_annotator(cells: pl.DataFrame, order: Order) -> Iterator[AnnotatorMean]:
     """Average the ratings of each person."""
     for (group, annotator), own in cells.partition_by("group", "annotator_id", as_dict=True).items():
-        for row in _means(own, ("criterion", "system"), order):
-            yield {"group": group, "annotator_id": annotator, **row}
+        places, totals = _totals(own, ("criterion", "system"), order)
+        for number, place in enumerate(places):
+            n, mean, sd = int(totals.count[number]), float(totals.mean[number]), totals.sd(number)
+            yield AnnotatorMean(group=group, annotator_id=annotator, **place, n=n, mean=mean, sd=sd)
 
 
-def _means(
-    cells: pl.DataFrame,
-    by: Sequence[str],
-    order: Order,
-    rule: UnitRule | None = None,
-    confidence: float = 0.95,
-) -> Iterator[Row]:
-    """Average the cells by some columns; with a rule the interval is clustered by unit, as in ``ratings.means``."""
+def _totals(cells: pl.DataFrame, by: Sequence[str], order: Order) -> tuple[list[dict[str, Any]], ScoreTotals]:
+    """Add up the cells by some columns: the ids of each part, and the totals of all."""
     columns = {name: code(cells[f"{name}_id"]).of for name in ("annotator", "assignment", "item")}
     columns["assignment"] = fold(columns["annotator"], columns["assignment"]).of
     listed: Mapping[str, Sequence[str]] = {"criterion": order.criteria, "system": order.systems}
-    codes = [code(cells[name], listed[name]) for name in by]
-    parts = fold(*(each.of for each in codes)) if codes else fold(np.zeros(len(cells), dtype=np.int64))
+    codes = {name: code(cells[name], listed[name]) for name in by}
+    parts = fold(*(each.of for each in codes.values())) if codes else fold(np.zeros(len(cells), dtype=np.int64))
     value = cells["value"].to_numpy()
     totals = total_scores(parts.of, value, columns, len(parts), scale_of(value))
-    for number, first in enumerate(parts.first.tolist()):
-        n, squares, mean = int(totals.count[number]), float(totals.squares[number]), float(totals.mean[number])
-        row: Row = {name: each.ids[each.of[first]] for name, each in zip(by, codes, strict=True)}
-        row |= {"n": n, "mean": mean, "sd": float(np.sqrt(squares / (n - 1))) if n > 1 else None}
-        if rule is not None:
-            unit = rule.choose(int(totals.annotators[number]))
-            sums = totals.sums(number, unit)
-            half, reason = half_width(sums, n, squares, confidence)
-            row |= {
-                "ci_low": None if half is None else mean - half,
-                "ci_high": None if half is None else mean + half,
-                "unit": unit,
-                "n_units": len(sums),
-                "reason": reason,
-            }
-        yield row
+    return [{name: each.ids[each.of[first]] for name, each in codes.items()} for first in parts.first.tolist()], totals

@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 import polars as pl
 
 from analysis.answers.order import Order
+from analysis.statistics.record import Positive, Record, Share
 
 MOST_SCORES = 11  # different scores that a group gave; more of them are a continuous scale and are not listed
 PLACE = ("group", "criterion", "system")
 
-Row = dict[str, Any]
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RatingCount(Record):
+    """How often one group gave one score to one system."""
+
+    group: str
+    """Human, simulated, an LLM's id or id/variant, or a group named in the table."""
+    criterion: str
+    system: str
+    score: float
+    n: Positive
+    n_ratings: Positive
+    """All of this group, criterion and system."""
+    share: Share
 
 
-def rating_counts(ratings: pl.DataFrame | None, order: Order | None) -> list[Row]:
+def rating_counts(ratings: pl.DataFrame | None, order: Order | None) -> list[RatingCount]:
     """Count the usable ratings of every group, criterion, system and score.
 
     Parameters
@@ -27,7 +41,7 @@ def rating_counts(ratings: pl.DataFrame | None, order: Order | None) -> list[Row
 
     Returns
     -------
-    list of dict
+    list of RatingCount
         ``share`` is ``n`` of ``n_ratings``, all of that group, criterion and system; scores ascend. Where a group
         gave more than eleven different scores to a criterion it is left out.
     """
@@ -53,9 +67,10 @@ def rating_counts(ratings: pl.DataFrame | None, order: Order | None) -> list[Row
     return [row for place in places if place in found for row in _rows(place, found[place])]
 
 
-def _rows(place: tuple[str, ...], scores: list[tuple[float, int]]) -> list[Row]:
+def _rows(place: tuple[str, ...], scores: list[tuple[float, int]]) -> list[RatingCount]:
+    group, criterion, system = place
     total = sum(n for _, n in scores)
     return [
-        {**dict(zip(PLACE, place, strict=True)), "score": score, "n": n, "n_ratings": total, "share": n / total}
+        RatingCount(group=group, criterion=criterion, system=system, score=score, n=n, n_ratings=total, share=n / total)
         for score, n in scores
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Literal, get_args
 
 import numpy as np
 from scipy.special import stdtr
@@ -30,7 +31,8 @@ from analysis.statistics.coding import Floats, Ints, fold, snap
 from analysis.statistics.differences import Differences
 from analysis.statistics.effect_sizes import d_z_bounds
 
-METHODS = ("wilcoxon", "z_scores", "ordinal", "crossed")
+Method = Literal["wilcoxon", "z_scores", "ordinal", "crossed"]
+METHODS: tuple[Method, ...] = get_args(Method)
 UNITS = ("annotator", "assignment", "item")
 MOST = 1_000_000  # differences of a part that are held at once
 TOO_LARGE = f"more than {MOST:,} differences: only the test by unit was made"
@@ -54,7 +56,7 @@ class PartChecks:
     """What was found for the pairs of one group and criterion, in the order of its tests."""
 
     effects: Effects
-    methods: dict[str, ManyTests]
+    methods: dict[Method, ManyTests]
     left_out: Ints  # annotators without z-scores
     respacing: list[Respacing]
 
@@ -99,7 +101,7 @@ def check_part(cells: RatingCells, differences: Differences, tests: Sequence[Rat
     kept = np.isfinite(z_values)
     of_z = replace(pairs, pair=pairs.pair[kept], unit=pairs.unit[kept])
     z_tests = one_sample_tests(*_by_unit(of_z, z_values[kept], 1.0)[::2], len(pairs))
-    methods = {
+    methods: dict[Method, ManyTests] = {
         "wilcoxon": signed_rank_tests(means[0], means[2], len(pairs)),
         "z_scores": _with_reason(z_tests, CONSTANT, np.bincount(pairs.pair, minlength=len(pairs)) > 0),
         "ordinal": _ordinal(cells, pairs),

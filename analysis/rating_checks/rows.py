@@ -3,23 +3,80 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Annotated, Any
+
+from annotated_types import Ge
 
 from analysis.answers.plan import Plan
-from analysis.comparisons.choices import ChoiceCells, ChoiceTest
+from analysis.comparisons.choices import CHANCE, ChoiceCells, ChoiceTest
 from analysis.comparisons.ratings import RatingCells, RatingTest
 from analysis.rating_checks.many_tests import ManyTests
-from analysis.rating_checks.part import METHODS, PartChecks, check_choices, check_part
-from analysis.rating_checks.respacing import Respacing
+from analysis.rating_checks.part import METHODS, Effects, Method, PartChecks, check_choices, check_part
+from analysis.rating_checks.respacing import Holds, Respacing
+from analysis.statistics.coding import Floats
 from analysis.statistics.corrections import OUTSIDE_FAMILY, Verdict, adjust
 from analysis.statistics.differences import Differences
 from analysis.statistics.effect_sizes import APPROXIMATE, NONCENTRAL
+from analysis.statistics.record import Count, Probability, Record, Share
 
-RESPACING = tuple(field.name for field in fields(Respacing))
-EFFECTS = ("d_z", "hedges_g", "superiority")
-Row = dict[str, Any]
+AtLeastOne = Annotated[float, Ge(1)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RobustnessRow(Record):
+    """One pair tested in another way.
+
+    ``system_x`` and ``system_y`` are null where no pair of the group and criterion could be, all for one reason.
+    """
+
+    group: str
+    criterion: str
+    system_x: str | None
+    system_y: str | None
+    method: Method
+    n: Count | None
+    """Wilcoxon and z_scores: units; ordinal: clusters; crossed: differences."""
+    estimate: float | None
+    """Wilcoxon: rank-biserial correlation; z_scores: mean difference in standard deviations of the annotator;
+    ordinal: log-odds ratio of higher ratings; crossed: mean difference. Positive: x is rated higher."""
+    p_value: Probability | None
+    p_adjusted: Probability | None = None
+    """Holm over one method, group and criterion."""
+    verdict: Verdict | None = None
+    agrees: bool | None = None
+    """With the verdict of ratings.pairs."""
+    left_out: Count | None = None
+    """Z_scores: annotators of this pair whose scores are all the same."""
+    reason: str | None
+    """Why there is no test."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RespacingRow(Record):
+    """How far the order of two mean ratings depends on the steps of the scale being equally far apart."""
+
+    group: str
+    criterion: str
+    system_x: str
+    system_y: str
+    holds: Holds | None
+    """Whether x's mean is above y's on every, no or some spacing of the scale; null where both were rated alike."""
+    ratio: AtLeastOne | None
+    """Where it depends: the order shown is kept while no step of the scale is worth more than this many times
+    another."""
+    share: Share | None
+    """Share of all spacings, uniform, on which x's mean is above y's."""
+    levels: tuple[float, ...] = ()
+    """The scale that the example is about."""
+    example: tuple[float, ...]
+    """Values of its levels that reverse the order; empty where nothing does or the scale has more than 11 levels."""
+    rounding: bool | None = None
+    """Whether the means differ by less than one step, so that what rounding hides could reverse the order; null
+    where ratings are not whole numbers."""
+    reason: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -39,161 +96,130 @@ class OtherTests:
         """Run the crossed tests of one group and criterion of the choices."""
         self.choices.append(check_choices(cells, tests, self.plan))
 
-    def rating_rows(self, tests: Sequence[RatingTest], rows: Sequence[Row]) -> dict[str, list[Row]]:
-        """Return :func:`with_rating_checks` of all parts."""
-        return with_rating_checks(tests, rows, self.ratings, self.plan)
+    def rating_rows(
+        self, tests: Sequence[RatingTest]
+    ) -> tuple[list[RatingTest], list[RobustnessRow], list[RespacingRow]]:
+        """Add effect sizes and the crossed test to the tests of ratings, and list the other checks.
 
-    def choice_rows(self, tests: Sequence[ChoiceTest], rows: Sequence[Row]) -> list[Row]:
-        """Return :func:`with_choice_checks` of all parts."""
-        return with_choice_checks(tests, rows, self.choices, self.plan)
+        Parameters
+        ----------
+        tests : sequence of RatingTest
+            All tests with their verdicts, part after part.
 
-
-def with_rating_checks(
-    tests: Sequence[RatingTest], rows: Sequence[Row], parts: Sequence[PartChecks], plan: Plan
-) -> dict[str, list[Row]]:
-    """Add effect sizes and the crossed test to the rows of ``ratings.pairs``, and list the other checks.
-
-    Parameters
-    ----------
-    tests : sequence of RatingTest
-        All tests with their verdicts, part after part.
-    rows : sequence of dict
-        The rows of the same tests, in the same order.
-    parts : sequence of PartChecks
-        The checks of each part, in the order of the tests.
-    plan : Plan
-        Error rate, family, and criteria on which lower is better.
-
-    Returns
-    -------
-    dict
-        Lists ``pairs``, ``robustness`` (method by method) and ``respacing``.
-    """
-    columns = [_effect_row(part, place) for part in parts for place in range(len(part.respacing))]
-    pairs = [{**row, **effects} for row, effects in zip(rows, columns, strict=True)]
-    left_out = [count for part in parts for count in part.left_out.tolist()]
-    robustness: list[Row] = []
-    for method in METHODS:
-        found = _corrected([part.methods[method] for part in parts], tests, plan)
-        for place, (test, row) in enumerate(zip(tests, found, strict=True)):
-            df = row.pop("df")
+        Returns
+        -------
+        tuple of list
+            The tests, the checks method by method, and what another spacing of the scale would change.
+        """
+        parts = self.ratings
+        effects = [_effect_sizes(part.effects, place) for part in parts for place in range(len(part.respacing))]
+        pairs = [replace(test, **sizes) for test, sizes in zip(tests, effects, strict=True)]
+        robustness: list[RobustnessRow] = []
+        for method in METHODS:
+            found = _corrected(method, [part.methods[method] for part in parts], tests, self.plan)
             if method == "crossed":
-                pairs[place] |= _crossed_keys({**row, "df": df}, test.verdict)
+                df = _known_of([part.methods[method].df for part in parts])
+                fields = map(_crossed_fields, found, df)
+                pairs = [replace(test, **crossed) for test, crossed in zip(pairs, fields, strict=True)]
             if method == "z_scores":
-                row["left_out"] = left_out[place]
-        start = 0
-        for part in parts:
-            own = slice(start, start + len(part.respacing))
-            robustness += _listed(method, tests[own], found[own])
-            start = own.stop
-    respacing = [row for part in parts for row in part.respacing]
+                left_out = (count for part in parts for count in part.left_out.tolist())
+                found = [replace(row, left_out=count) for row, count in zip(found, left_out, strict=True)]
+            rows = iter(found)
+            for part in parts:
+                robustness += _summarised(list(islice(rows, len(part.respacing))))
+        spacings = (spacing for part in parts for spacing in part.respacing)
+        respacing = [
+            RespacingRow(**_names(test), **{name: getattr(spacing, name) for name in Respacing.__slots__})
+            for test, spacing in zip(tests, spacings, strict=True)
+        ]
+        return pairs, robustness, respacing
+
+    def choice_rows(self, tests: Sequence[ChoiceTest]) -> list[ChoiceTest]:
+        """Add the crossed test to the tests of choices."""
+        found = _corrected("crossed", self.choices, tests, self.plan, against=CHANCE, turns=False)
+        fields = map(_crossed_fields, found, _known_of([part.df for part in self.choices]))
+        return [replace(test, **crossed) for test, crossed in zip(tests, fields, strict=True)]
+
+
+def _summarised(rows: list[RobustnessRow]) -> list[RobustnessRow]:
+    """Return the rows of a part; one without systems for all where none could be tested, for one reason."""
+    reasons = {row.reason for row in rows}
+    if len(rows) > 1 and len(reasons) == 1 and reasons != {None}:
+        return [replace(rows[0], system_x=None, system_y=None, n=None, estimate=None)]
+    return rows
+
+
+def _names(test: RatingTest | ChoiceTest) -> dict[str, Any]:
+    return {name: getattr(test, name) for name in ("group", "criterion", "system_x", "system_y")}
+
+
+def _effect_sizes(effects: Effects, place: int) -> dict[str, Any]:
+    """Return the fields of a test that say how large its difference is."""
+    found: dict[str, Any] = {"effect_reason": effects.reasons[place]}
+    for name in ("d_z", "hedges_g", "superiority"):
+        for key, column in zip((name, f"{name}_low", f"{name}_high"), getattr(effects, name), strict=True):
+            found[key] = _known(column[place])
+    if found["d_z"] is not None:
+        found["d_z_interval"] = NONCENTRAL if effects.exact[place] else APPROXIMATE
+    return found
+
+
+def _crossed_fields(crossed: RobustnessRow, df: float | None) -> dict[str, Any]:
+    """Return the fields of a test that say what the crossed test found."""
     return {
-        "pairs": pairs,
-        "robustness": robustness,
-        "respacing": [{**_names(test), **_respacing_row(row)} for test, row in zip(tests, respacing, strict=True)],
-    }
-
-
-def with_choice_checks(
-    tests: Sequence[ChoiceTest], rows: Sequence[Row], parts: Sequence[ManyTests], plan: Plan
-) -> list[Row]:
-    """Add the crossed test to the rows of ``choices.pairs``."""
-    found = _corrected(parts, tests, plan, against=0.5, turns=False)
-    return [
-        {**row, **_crossed_keys(crossed, test.verdict)} for test, row, crossed in zip(tests, rows, found, strict=True)
-    ]
-
-
-def _listed(method: str, tests: Sequence[RatingTest], found: Sequence[Row]) -> list[Row]:
-    """Name the rows of a part; one row without systems stands for all where none could be tested, for one reason."""
-    reasons = {row["reason"] for row in found}
-    if len(tests) > 1 and len(reasons) == 1 and reasons != {None}:
-        names = {**_names(tests[0]), "system_x": None, "system_y": None, "method": method}
-        return [{**names, **found[0], "n": None, "estimate": None}]
-    return [{**_names(test), "method": method, **row} for test, row in zip(tests, found, strict=True)]
-
-
-def _names(test: RatingTest) -> Row:
-    return {
-        "group": test.group,
-        "criterion": test.criterion,
-        "system_x": test.system_x,
-        "system_y": test.system_y,
-    }
-
-
-def _effect_row(part: PartChecks, place: int) -> Row:
-    row: Row = {}
-    for name in EFFECTS:
-        for key, column in zip((name, f"{name}_low", f"{name}_high"), getattr(part.effects, name), strict=True):
-            row[key] = _known(column[place])
-    exact = part.effects.exact[place]
-    row["d_z_interval"] = None if row["d_z"] is None else NONCENTRAL if exact else APPROXIMATE
-    return row | {"effect_reason": part.effects.reasons[place]}
-
-
-def _crossed_keys(row: Mapping[str, Any], verdict: Verdict | None) -> Row:
-    return {
-        "p_crossed": row["p_value"],
-        "p_crossed_adjusted": row["p_adjusted"],
-        "crossed_df": row["df"],
-        "crossed_verdict": row["verdict"],
-        "disagree": None if verdict is None or row["verdict"] is None else row["verdict"] != verdict,
-        "crossed_reason": row["reason"],
+        "p_crossed": crossed.p_value,
+        "p_crossed_adjusted": crossed.p_adjusted,
+        "crossed_df": None if crossed.p_value is None else df,
+        "crossed_verdict": crossed.verdict,
+        "disagree": None if crossed.agrees is None else not crossed.agrees,
+        "crossed_reason": crossed.reason,
     }
 
 
 def _corrected(
-    parts: Iterable[ManyTests],
+    method: Method,
+    parts: Sequence[ManyTests],
     tests: Sequence[RatingTest | ChoiceTest],
     plan: Plan,
     *,
     against: float = 0.0,
     turns: bool = True,
-) -> list[Row]:
+) -> list[RobustnessRow]:
     """Correct one method's tests family by family as planned, and set each verdict beside that of the main test."""
-    rows: list[Row] = []
-    for part in parts:
-        columns = (part.n, part.estimate, part.df, part.p_value)
-        for n, estimate, df, p_value, reason in zip(
-            *(column.tolist() for column in columns), part.reasons, strict=True
-        ):
-            tested = reason is None
-            rows.append(
-                {
-                    "n": n,
-                    "estimate": _known(estimate),
-                    "df": _known(df) if tested else None,
-                    "p_value": p_value if tested else None,
-                    "p_adjusted": None,
-                    "verdict": None,
-                    "agrees": None,
-                    "reason": reason,
-                }
-            )
+    reasons = [reason for part in parts for reason in part.reasons]
+    n = [n for part in parts for n in part.n.tolist()]
+    estimates, p_values = (_known_of([getattr(part, name) for part in parts]) for name in ("estimate", "p_value"))
+    rows = [
+        RobustnessRow(
+            **_names(test),
+            method=method,
+            n=size,
+            estimate=estimate,
+            p_value=p_value if reason is None else None,
+            reason=OUTSIDE_FAMILY if test.reason == OUTSIDE_FAMILY else reason,
+        )
+        for test, size, estimate, p_value, reason in zip(tests, n, estimates, p_values, reasons, strict=True)
+    ]
     families: dict[tuple[str, str], list[int]] = {}
-    for place, (test, row) in enumerate(zip(tests, rows, strict=True)):
-        if test.reason == OUTSIDE_FAMILY:
-            row["reason"] = OUTSIDE_FAMILY
-        elif row["p_value"] is not None:
-            key = (test.group, test.criterion if plan.family == "criterion" else "")
-            families.setdefault(key, []).append(place)
+    for place, row in enumerate(rows):
+        if row.p_value is not None and row.reason is None:
+            families.setdefault((row.group, row.criterion if plan.family == "criterion" else ""), []).append(place)
     for members in families.values():
-        p_values = [rows[place]["p_value"] for place in members]
-        result = adjust(p_values, correction=plan.correction, rate=plan.fwer)
+        result = adjust([rows[place].p_value for place in members], correction=plan.correction, rate=plan.fwer)
         for place, p_adjusted, rejected in zip(members, result.p_adjusted, result.rejected, strict=True):
             test, row = tests[place], rows[place]
-            effect = row["estimate"] - against
+            effect = (row.estimate or 0.0) - against
             if turns and test.criterion in plan.lower_is_better:
                 effect = -effect
-            verdict = ("x" if effect > 0 else "y") if rejected and effect else "indifferent"
+            verdict: Verdict = ("x" if effect > 0 else "y") if rejected and effect else "indifferent"
             agrees = None if test.verdict is None else verdict == test.verdict
-            row |= {"p_adjusted": p_adjusted, "verdict": verdict, "agrees": agrees}
+            rows[place] = replace(row, p_adjusted=p_adjusted, verdict=verdict, agrees=agrees)
     return rows
 
 
-def _respacing_row(row: Respacing) -> Row:
-    return {name: getattr(row, name) for name in RESPACING}
+def _known_of(columns: Sequence[Floats]) -> list[float | None]:
+    """Return the numbers of all parts, ``None`` where there is none."""
+    return [_known(value) for column in columns for value in column]
 
 
 def _known(value: float) -> float | None:

@@ -32,7 +32,7 @@ from analysis.results.comparison_tests import ComparisonResults, compare_systems
 from analysis.results.conventions import conventions
 from analysis.results.files import from_plain
 from analysis.results.rater_table import rater_table
-from analysis.results.records import Results
+from analysis.results.records import RatingResults, Results
 from analysis.results.warnings import warn
 from analysis.statistics.record import rounded
 
@@ -101,7 +101,9 @@ def _answers_in(ready: AnalysisInput) -> dict[str, Any]:
 def _tested(ready: AnalysisInput, tests: ComparisonResults) -> dict[str, Any]:
     """Say what the tests of pairs found, with means, counts and the families that were corrected."""
     ratings, plan, otherwise = ready.kept.get("ratings"), ready.plan, tests.otherwise
-    order, means = ready.orders.get("ratings"), _rows(tests.means)
+    order = ready.orders.get("ratings")
+    pairs, robustness, respacing = otherwise.rating_rows(tests.ratings)
+    by_system, by_variant, by_annotator = breakdowns(ratings, order, plan, tests.means)
     checks = preference_checks(ready.answers, ready.orders, ready.exclusions, plan)
     families = [
         *families_of("preferences", tests.preferences, plan),
@@ -116,11 +118,15 @@ def _tested(ready: AnalysisInput, tests: ComparisonResults) -> dict[str, Any]:
         "first_exposure": checks.first_exposure,
         "consistency_sweep": checks.consistency_sweep,
         "coherence": checks.coherence,
-        "ratings": {
-            "means": means,
-            **otherwise.rating_rows(tests.ratings, _rows(tests.ratings)),
-            **breakdowns(ratings, order, plan, means),
-        },
+        "ratings": RatingResults(
+            means=tuple(tests.means),
+            pairs=tuple(pairs),
+            robustness=tuple(robustness),
+            respacing=tuple(respacing),
+            by_system=tuple(by_system),
+            by_variant=tuple(by_variant),
+            by_annotator=tuple(by_annotator),
+        ),
         "rating_counts": rating_counts(ratings, order),
         "category_shares": category_shares(ratings, order, ready.study),
         "identical_pairs": identical_pairs(ready.tables.identical_pairs),

@@ -138,9 +138,7 @@ def analyse_choices(ready: AnalysisInput, sources: RankingSources) -> list[Choic
         checks.add_choices(cells, own)
         judged = choice_judgements(cells)
         sources.add_comparisons("choices", cells.group, cells.criterion, judged, order.systems, names)
-    tests = _concluded(tests, plan, margin=plan.equivalence_margin)
-    crossed = checks.choice_rows(tests, [{} for _ in tests])
-    return [replace(test, **fields) for test, fields in zip(tests, crossed, strict=True)]
+    return checks.choice_rows(_concluded(tests, plan, margin=plan.equivalence_margin))
 
 
 def _concluded(

@@ -11,9 +11,14 @@ from analysis.comparisons.directions import DirectionSummary
 from analysis.comparisons.families import Family
 from analysis.comparisons.findings import Disagreement, ExpectedRow
 from analysis.comparisons.preferences import PreferenceTest
-from analysis.comparisons.ratings import RatingMean
+from analysis.comparisons.ratings import RatingMean, RatingTest
 from analysis.correlations.compared import ComparisonRow
 from analysis.correlations.rows import CorrelationRow, SystemCorrelation
+from analysis.descriptives.category_shares import CategoryShare
+from analysis.descriptives.explanations import ExplanationRow
+from analysis.descriptives.identical_pairs import IdenticalPairRating
+from analysis.descriptives.rating_breakdowns import AnnotatorMean, SystemBreakdown, VariantMean
+from analysis.descriptives.rating_counts import RatingCount
 from analysis.llm_vs_people.alternative_annotator import AnnotatorComparison
 from analysis.llm_vs_people.calibration import ReliabilityBin
 from analysis.llm_vs_people.rank_tables import AlphaOfPair
@@ -24,186 +29,13 @@ from analysis.preference_checks.filtering import SweepRow
 from analysis.ranking.agreement import RankingAgreement
 from analysis.ranking.differences import RankingDifference
 from analysis.ranking.tied import TieFit
+from analysis.rating_checks.rows import RespacingRow, RobustnessRow
 from analysis.results.conventions import Convention
 from analysis.results.overview import ExclusionRow, Group, MissingCount, Settings
+from analysis.results.rater_rows import RaterRow
 from analysis.statistics.rank_orders import Ranking
-from analysis.statistics.record import AtMostOne, Coefficient, Count, Positive, Record, Share, Spread
+from analysis.statistics.record import AtMostOne, Coefficient, Count, Record, Share, Spread
 from analysis.strengths.rows import SystemStrength
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RatingPair(Record):
-    """Row of ``ratings.pairs``."""
-
-    group: str
-    """Human, simulated, an LLM's id or id/variant, or a group named in the table."""
-    criterion: str
-    system_x: str
-    system_y: str
-    unit: Literal["annotator", "assignment", "item"]
-    n: Count
-    """Units."""
-    mean_difference: float
-    """X minus y, raw."""
-    test: Literal["paired t", "Welch t"]
-    t: float | None
-    df: float | None
-    p_value: Share | None
-    p_adjusted: Share | None
-    """Adjusted within the family (settings.correction)."""
-    stars: Literal["", "*", "**", "***"]
-    """Adjusted p below .10, .05, .01."""
-    verdict: Literal["x", "y", "indifferent"] | None
-    """X: system_x is preferred; null where there is no test, or the study does not compare the pair."""
-    ci_low: float | None = None
-    ci_high: float | None = None
-    unit_note: str | None = None
-    n_tests: int | None = None
-    """Size of the family: its tests that could be run."""
-    p_equivalence: Share | None = None
-    """Larger p of the two one-sided tests against the declared margin; null: no margin, or no test."""
-    p_equivalence_adjusted: Share | None = None
-    """Holm-adjusted, in a family of its own."""
-    equivalent: bool | None = None
-    """Within the declared margin."""
-    lopsided: bool | None = None
-    """The level of the t-test is in doubt: most values equal, or a few far out."""
-    reason: str | None = None
-    """Why a number is missing."""
-    d_z: float | None = None
-    """Cohen's d_z: mean difference over the standard deviation of the units' differences; paired tests only."""
-    d_z_low: float | None = None
-    d_z_high: float | None = None
-    d_z_interval: Literal["noncentral t", "normal approximation"] | None = None
-    hedges_g: float | None = None
-    """Hedges' g: mean difference over the standard deviation of single ratings."""
-    hedges_g_low: float | None = None
-    hedges_g_high: float | None = None
-    superiority: Share | None = None
-    """Chance that a rating of x is above that of y beside it, equal ones half."""
-    superiority_low: Share | None = None
-    superiority_high: Share | None = None
-    effect_reason: str | None = None
-    """Why an effect size or a bound is missing."""
-    p_crossed: Share | None = None
-    """The same question over annotators and items at once, both taken as drawn."""
-    p_crossed_adjusted: Share | None = None
-    """Holm-adjusted over the crossed tests of the family."""
-    crossed_df: float | None = None
-    """Satterthwaite's degrees of freedom."""
-    crossed_verdict: Literal["x", "y", "indifferent"] | None = None
-    disagree: bool | None = None
-    """Whether crossed_verdict differs from verdict; null where one is missing."""
-    crossed_reason: str | None = None
-    """Why there is no crossed test."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RobustnessRow(Record):
-    """One pair tested in another way.
-
-    ``system_x`` and ``system_y`` are null where no pair of the group and criterion could be, all for one reason.
-    """
-
-    group: str
-    criterion: str
-    system_x: str | None
-    system_y: str | None
-    method: Literal["wilcoxon", "z_scores", "ordinal", "crossed"]
-    n: Count | None
-    """Wilcoxon and z_scores: units; ordinal: clusters; crossed: differences."""
-    estimate: float | None
-    """Wilcoxon: rank-biserial correlation; z_scores: mean difference in standard deviations of the annotator;
-    ordinal: log-odds ratio of higher ratings; crossed: mean difference. Positive: x is rated higher."""
-    p_value: Share | None
-    p_adjusted: Share | None
-    """Holm over one method, group and criterion."""
-    verdict: Literal["x", "y", "indifferent"] | None
-    agrees: bool | None
-    """With the verdict of ratings.pairs."""
-    left_out: Count | None = None
-    """Z_scores: annotators of this pair whose scores are all the same."""
-    reason: str | None
-    """Why there is no test."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RespacingRow(Record):
-    """Row of ``ratings.respacing``."""
-
-    group: str
-    criterion: str
-    system_x: str
-    system_y: str
-    holds: Literal["always", "never", "depends"] | None
-    """Whether x's mean is above y's on every, no or some spacing of the scale; null where both were rated alike."""
-    ratio: float | None
-    """Where it depends: the order shown is kept while no step of the scale is worth more than this many times
-    another."""
-    share: Share | None
-    """Share of all spacings, uniform, on which x's mean is above y's."""
-    levels: tuple[float, ...] = ()
-    """The scale that the example is about."""
-    example: tuple[float, ...]
-    """Values of its levels that reverse the order; empty where nothing does or the scale has more than 11 levels."""
-    rounding: bool | None = None
-    """Whether the means differ by less than one step, so that what rounding hides could reverse the order; null
-    where ratings are not whole numbers."""
-    reason: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SystemBreakdown(Record):
-    """Row of ``ratings.by_system``."""
-
-    group: str
-    criterion: str
-    system: str
-    n: Count
-    mean: float | None
-    sd: Spread | None
-    sd_answers: Spread | None = None
-    """Over single answers; sd is over cells, repeats averaged."""
-    n_items: Count | None = None
-    n_annotators: Count | None = None
-    alpha: AtMostOne | None
-    alpha_measure: str | None = None
-    exact_agreement: Share | None
-    mean_kendall_tau: Coefficient | None
-    n_pairs: Count | None = None
-    reason: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VariantMean(Record):
-    """Row of ``ratings.by_variant``."""
-
-    annotator_kind: Literal["human", "llm", "simulated"]
-    rater: str
-    variant: str
-    criterion: str | None
-    system: str | None
-    n: Count
-    mean: float | None
-    sd: Spread | None
-    ci_low: float | None
-    ci_high: float | None
-    unit: str | None = None
-    n_units: Count | None = None
-    reason: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnnotatorMean(Record):
-    """Row of ``ratings.by_annotator``."""
-
-    group: str
-    annotator_id: str
-    criterion: str
-    system: str
-    n: Count
-    mean: float | None
-    sd: Spread | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,7 +43,7 @@ class RatingResults(Record):
     """Row of ``ratings``."""
 
     means: tuple[RatingMean, ...]
-    pairs: tuple[RatingPair, ...]
+    pairs: tuple[RatingTest, ...]
     robustness: tuple[RobustnessRow, ...] = ()
     respacing: tuple[RespacingRow, ...] = ()
     by_system: tuple[SystemBreakdown, ...] = ()
@@ -220,52 +52,6 @@ class RatingResults(Record):
     """Means by way of asking; system null: all systems; criterion null too: all criteria."""
     by_annotator: tuple[AnnotatorMean, ...] = ()
     """Means of each person, in groups of at most 20."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RatingCount(Record):
-    """Row of ``rating_counts``."""
-
-    group: str
-    """Human, simulated, an LLM's id or id/variant, or a group named in the table."""
-    criterion: str
-    system: str
-    score: float
-    n: Positive
-    n_ratings: Positive
-    """All of this group, criterion and system."""
-    share: Share
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CategoryShare(Record):
-    """Row of ``category_shares``."""
-
-    group: str
-    criterion: str
-    system: str
-    score: float
-    answer: str | None
-    """Words of the answer; null where no study file says them."""
-    n: Count
-    n_answers: Positive
-    share: Share
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IdenticalPairRating(Record):
-    """Row of ``identical_pairs``."""
-
-    group: str
-    criterion: str
-    expected: float
-    """The best rating of the scale."""
-    n: Count
-    n_missing: Count
-    n_expected: Count
-    """Ratings equal to the one expected."""
-    mean: float | None
-    sd: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -552,87 +338,6 @@ class LLMsAndPeople(Record):
     """Stated preferences of a group against choices between outputs of the same systems."""
     bias: tuple[BiasRow, ...]
     """What an LLM adds to people's answers to the same outputs or pairs, by how they were shown."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MissingReason(Record):
-    """Row of ``raters.missing``."""
-
-    reason: str
-    level: str | None = None
-    n: Positive
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RaterRow(Record):
-    """Row of ``raters``."""
-
-    source: Literal["preferences", "ratings", "choices"]
-    group: str
-    criterion: str
-    annotator_kind: Literal["human", "llm", "simulated"]
-    form: Literal["identical", "variant"] | None
-    """Variant: read more than people did."""
-    readout: str | None
-    """Verbalised or logit; null where the answers do not say."""
-    n_asked: Count
-    n_missing: Count
-    n_repeats: Positive
-    n_read_twice: Count | None = None
-    """Replies that another way of reading reads too."""
-    n_readings_differ: Count | None = None
-    """Of these, those that it reads as another answer, or as none."""
-    mass_mean: Share | None = None
-    """Mean probability of the answers together, of distributions."""
-    mass_min: Share | None = None
-    missing: tuple[MissingReason, ...]
-    n: Count | None
-    """Cells of ratings; null for preferences and choices."""
-    mean: float | None
-    sd: Spread | None
-    n_raters: Count | None
-    alpha: AtMostOne | None
-    alpha_measure: str | None
-    exact_agreement: Share | None
-    agreement_reason: str | None
-    system_kendall: Coefficient | None
-    system_spearman: Coefficient | None
-    overall_kendall: Coefficient | None
-    overall_spearman: Coefficient | None
-    people: str | None
-    """Group that it was correlated with."""
-    correlation_reason: str | None
-    n_forms: Count | None
-    n_inconsistent: Count | None
-    """Forms that failed self-consistency."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExplanationRow(Record):
-    """Row of ``explanations``."""
-
-    source: Literal["preferences", "ratings", "choices"]
-    group: str
-    annotator_kind: Literal["human", "llm", "simulated"]
-    criterion: str
-    annotator_id: str
-    assignment_id: str | None
-    repeat: str | None
-    item_id: str | None
-    system: str | None
-    system_x: str | None
-    system_y: str | None
-    sample: str | None
-    sample_x: str | None
-    sample_y: str | None
-    exposure: Count | None
-    label: str | None
-    label_x: str | None
-    label_y: str | None
-    value: float | None
-    people_mean: float | None
-    departure: float | None
-    explanation: str
 
 
 PairTest: TypeAlias = PreferenceTest | RatingPair | ChoiceTest
