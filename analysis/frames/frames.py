@@ -21,6 +21,7 @@ from analysis.comparisons.ratings import RatingMean, RatingTest
 from analysis.correlations.rows import CorrelationRow, correlate_groups
 from analysis.preference_checks.rows import PreferenceChecks, preference_checks
 from analysis.ranking.sources import RankingSources, rank_systems
+from analysis.rating_checks.rows import OtherTests
 from analysis.results.comparison_tests import analyse_choices, analyse_preferences, analyse_ratings
 from analysis.statistics.rank_orders import Ranking
 from analysis.strengths.rows import SystemStrength
@@ -143,7 +144,8 @@ def rating_means(frame: Frame, **options: Unpack[Options]) -> list[RatingMean]:
 def rating_tests(frame: Frame, **options: Unpack[Options]) -> list[RatingTest]:
     """Test for every group, criterion and pair whether the mean ratings differ (paired t; Welch where nothing pairs).
 
-    Arguments are those of :func:`rating_means`.
+    Each test has its effect sizes and the test over annotators and items at once. Arguments are those of
+    :func:`rating_means`.
 
     >>> answers = {"annotator_id": ["a"] * 6, "item_id": [1, 1, 2, 2, 3, 3], "system": ["new", "old"] * 3}
     >>> [test] = rating_tests(answers | {"score": [5, 3, 4, 3, 5, 1]}, scale=(1, 5))
@@ -151,7 +153,9 @@ def rating_tests(frame: Frame, **options: Unpack[Options]) -> list[RatingTest]:
     ('item', 3, 2.333, 2.646)
     """
     checked = ready({"ratings": frame}, options)
-    return list(analyse_ratings(checked, RankingSources(plan=checked.plan))[1])
+    otherwise = OtherTests(plan=checked.plan)
+    _, tests = analyse_ratings(checked, RankingSources(plan=checked.plan), otherwise)
+    return otherwise.rating_rows(tests)[0]
 
 
 def choice_tests(frame: Frame, **options: Unpack[Options]) -> list[ChoiceTest]:

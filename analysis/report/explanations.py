@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from operator import attrgetter
 
+from analysis.descriptives.explanations import ExplanationRow
 from analysis.figures.plain_text import shown_name
-from analysis.report.document import Block, Fold, Heading, Paragraph, Results, Section
+from analysis.report.document import Block, Fold, Heading, Paragraph, Section
 from analysis.report.words import Names, count, number, percent, plural, sentence
+from analysis.results.records import Results
 
-Row = dict[str, Any]
 Words = dict[tuple[str, float], str]  # of category answers: (criterion, score) -> what was offered
 MOST_APART, SPREAD = 3, 3  # of each rater
-SAME = ("source", "criterion", "item_id", "system", "system_x", "system_y", "exposure")
+SAME = attrgetter("source", "criterion", "item_id", "system", "system_x", "system_y", "exposure")
 LONGEST = 3000  # characters of an explanation; the CSV has all
 TABLE = "tables/explanations.csv"
 
 
 def explanations(results: Results) -> Section | None:
     """Show a few explanations of each rater, each beside its answer; all of them stand in a CSV table."""
-    rows: list[Row] = results.get("explanations") or []
+    rows = results.explanations
     if not rows:
         return None
     names = Names(results)
-    words = {
-        (row["criterion"], float(row["score"])): str(row["answer"])
-        for row in results.get("category_shares") or ()
-        if row["answer"] is not None
-    }
+    words = {(row.criterion, row.score): row.answer for row in results.category_shares if row.answer is not None}
     blocks: list[Block] = [
         Paragraph(
             text="An explanation is what a rater wrote when asked why. It need not be what led to the answer. Shown "
@@ -35,8 +33,8 @@ def explanations(results: Results) -> Section | None:
             f"{TABLE}."
         )
     ]
-    for group in dict.fromkeys(row["group"] for row in rows):
-        own = [row for row in rows if row["group"] == group]
+    for group in dict.fromkeys(row.group for row in rows):
+        own = [row for row in rows if row.group == group]
         shown = chosen(own)
         name = names.group(group) if names.kind(group) == "llm" else sentence(names.group(group))
         blocks.append(Heading(text=f"{name}: {len(shown)} of {len(own):,}"))
@@ -44,14 +42,15 @@ def explanations(results: Results) -> Section | None:
     return Section(id="explanations", title="What the raters say", blocks=tuple(blocks))
 
 
-def chosen(rows: list[Row]) -> list[Row]:
+def chosen(rows: Sequence[ExplanationRow]) -> list[ExplanationRow]:
     """Return the rows that depart most from people, of each output one, then some spread evenly over the others."""
     spans = _spans(rows)
-    apart = [place for place, row in enumerate(rows) if row["departure"]]
-    apart.sort(key=lambda place: -abs(rows[place]["departure"]) / spans[_scale(rows[place])])
+    departures = [row.departure or 0.0 for row in rows]
+    apart = [place for place, departure in enumerate(departures) if departure]
+    apart.sort(key=lambda place: -abs(departures[place]) / spans[_scale(rows[place])])
     first: dict[tuple[object, ...], int] = {}
     for place in apart:
-        first.setdefault(tuple(rows[place][key] for key in SAME), place)
+        first.setdefault(SAME(rows[place]), place)
     shown = [*first.values()][:MOST_APART]
     rest = [place for place in range(len(rows)) if place not in shown]
     wanted = min(SPREAD, len(rest))
@@ -59,52 +58,52 @@ def chosen(rows: list[Row]) -> list[Row]:
     return [rows[place] for place in (*shown, *even)]
 
 
-def _spans(rows: list[Row]) -> dict[tuple[str, str], float]:
+def _spans(rows: Sequence[ExplanationRow]) -> dict[tuple[str, str], float]:
     """Return how far the answers on each scale lie apart, so that departures on different scales compare."""
     values: dict[tuple[str, str], list[float]] = {}
     for row in rows:
-        known = [row[key] for key in ("value", "people_mean") if row[key] is not None]
+        known = [value for value in (row.value, row.people_mean) if value is not None]
         values.setdefault(_scale(row), []).extend(known)
     return {scale: (max(known) - min(known) if known else 0.0) or 1.0 for scale, known in values.items()}
 
 
-def _scale(row: Row) -> tuple[str, str]:
-    return row["source"], row["criterion"]
+def _scale(row: ExplanationRow) -> tuple[str, str]:
+    return row.source, row.criterion
 
 
-def _fold(row: Row, names: Names, words: Words) -> Fold:
-    text = row["explanation"]
+def _fold(row: ExplanationRow, names: Names, words: Words) -> Fold:
+    text = row.explanation
     cut = f"{text[:LONGEST]}\u2026 (the rest stands in {TABLE})" if len(text) > LONGEST else text
     parts = tuple(Paragraph(text=part, quoted=True) for part in cut.split("\n") if part.strip())
     return Fold(summary=_summary(row, names, words), blocks=parts)
 
 
-def _summary(row: Row, names: Names, words: Words) -> str:
-    named = None if row["value"] is None else words.get((row["criterion"], float(row["value"])))
-    answer = _answer(row["value"], row, names)
-    if named is not None and row["source"] == "ratings":
-        answer = f"{answer} ({named})" if row["people_mean"] is not None else named
-    if row["people_mean"] is not None:
+def _summary(row: ExplanationRow, names: Names, words: Words) -> str:
+    named = None if row.value is None else words.get((row.criterion, row.value))
+    answer = _answer(row.value, row, names)
+    if named is not None and row.source == "ratings":
+        answer = f"{answer} ({named})" if row.people_mean is not None else named
+    if row.people_mean is not None:
         answer += f", people {_answer(row['people_mean'], row, names, mean=True)}"
-    where = [names.criterion(row["criterion"]), *([] if row["item_id"] is None else [shown_name(row["item_id"])])]
+    where = [names.criterion(row.criterion), *([] if row.item_id is None else [shown_name(row.item_id)])]
     return f"{answer}: {_about(row, names)}, {', '.join(where)}"
 
 
-def _answer(value: float | None, row: Row, names: Names, *, mean: bool = False) -> str:
+def _answer(value: float | None, row: ExplanationRow, names: Names, *, mean: bool = False) -> str:
     if value is None:
         return "no usable answer"
-    if row["source"] == "ratings":
+    if row.source == "ratings":
         return number(value, 1) if mean else count(value)
-    if row["source"] == "preferences" or mean:
+    if row.source == "preferences" or mean:
         return percent(value)
-    won = {1.0: row["system_x"], 0.0: row["system_y"]}.get(value)
+    won = {1.0: row.system_x, 0.0: row.system_y}.get(value)
     return "a tie" if won is None else f"{names.system(won)} better"
 
 
-def _about(row: Row, names: Names) -> str:
-    if row["source"] == "ratings":
-        shown = f" (shown as {shown_name(row['label'])})" if row["label"] else ""
+def _about(row: ExplanationRow, names: Names) -> str:
+    if row.source == "ratings":
+        shown = f" (shown as {shown_name(row['label'])})" if row.label else ""
         return f"{names.system(row['system'])}{shown}"
-    letters = [shown_name(row[key]) for key in ("label_x", "label_y") if row[key]]
+    letters = [shown_name(label) for label in (row.label_x, row.label_y) if label]
     shown = f" (shown as {' and '.join(letters)})" if letters else ""
     return f"{names.over(row) if row['source'] == 'preferences' else names.against(row)}{shown}"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from analysis.report.document import Column, Paragraph, Results, Section, build_table
+from analysis.report.document import Column, Paragraph, Section, build_table
 from analysis.report.words import Names, cell, count, number, percent
+from analysis.results.records import Results
 
 READING = (
     "An output that equals its source was shown among the others. Nothing is lost in it, so the expected rating is "
@@ -14,7 +15,7 @@ READING = (
 
 def identical_pairs(results: Results) -> Section | None:
     """Show mean ratings of identical pairs beside what is expected, in the manner of Table 4 of Chiang & Lee (2023)."""
-    rows = results.get("identical_pairs") or []
+    rows = results.identical_pairs
     if not rows:
         return None
     names = Names(results)
@@ -29,13 +30,13 @@ def identical_pairs(results: Results) -> Section | None:
     ]
     cells = [
         [
-            cell(names.criterion(row["criterion"])),
-            cell(names.group(row["group"])),
-            cell(count(row["expected"])),
-            cell(number(row["mean"]), detail="" if row["sd"] is None else f"({number(row['sd'])})"),
-            cell(percent(row["n_expected"] / row["n"]) if row["n"] else ""),
-            cell(count(row["n"])),
-            cell(count(row["n_missing"])),
+            cell(names.criterion(row.criterion)),
+            cell(names.group(row.group)),
+            cell(count(row.expected)),
+            cell(number(row.mean), detail="" if row.sd is None else f"({number(row['sd'])})"),
+            cell(percent(row.n_expected / row.n) if row.n else ""),
+            cell(count(row.n)),
+            cell(count(row.n_missing)),
         ]
         for row in rows
     ]

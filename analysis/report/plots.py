@@ -7,29 +7,33 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, TypeAlias
 
-from analysis.figures.figures import (
-    COLOURS,
-    Point,
-    agreement_matrix,
-    forest_plot,
-    lines_plot,
-    means_plot,
-    rating_bars,
-)
+from analysis.figures.figures import COLOURS, Point, agreement_matrix, forest_plot, lines_plot, means_plot, rating_bars
 from analysis.llm_vs_people.calibration import ReliabilityBin
 from analysis.report.document import Figure, Fold
 from analysis.report.findings import KIND_ORDER, SHARES
 from analysis.report.words import Names, sentence, slug
 
 LONG_FIGURE = 60  # dots; a longer figure is opened when wanted
+
+
 MOST_GROUPS = len(COLOURS)  # groups that colour and shape can tell apart
+
+
 BESIDE = "the table before this figure holds the same numbers"
+
+
 BESIDE_AFTER = "the table after this figure holds the same numbers"
+
+
 WHAT = {
     "preferences": "Mean chance that the first system of a pair is better",
     "choices": "Share of choices that the first system of a pair won",
 }
+
+
 INNER_ROLES = re.compile(r' (?:role="graphics-(?:object|symbol)"|aria-roledescription="[^"]*")')  # names without words
+
+
 Rows: TypeAlias = Sequence[Any]  # of records
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
+from analysis.comparisons.ratings import RatingMean
 from analysis.figures.plain_text import shown_name
-from analysis.report.document import Block, Cell, Column, Fold, Paragraph, Results, Section, Table, build_table
+from analysis.report.document import Block, Cell, Column, Fold, Paragraph, Section, Table, build_table
 from analysis.report.findings import OVERALL
 from analysis.report.words import Names, cell, count, number, percent, plural, sentence, slug
+from analysis.results.rater_rows import RaterRow
+from analysis.results.records import Results
 
-Row = dict[str, Any]
 SOURCES = ("preferences", "ratings", "choices")
 LONGEST_REASON = 60
 INTRO = (
@@ -21,28 +23,25 @@ INTRO = (
 
 def raters(results: Results) -> Section | None:
     """Show the table of raters, one a source, and mean ratings system by system; nothing without an LLM."""
-    rows: list[Row] = results.get("raters") or []
+    rows = results.raters
     if not rows:
         return None
     names = Names(results)
     blocks: list[Block] = [Paragraph(text=INTRO)]
     for source in SOURCES:
-        own = sorted((row for row in rows if row["source"] == source), key=lambda row: row["criterion"] != OVERALL)
-        own = [row for criterion in dict.fromkeys(row["criterion"] for row in own) for row in _of(own, criterion)]
-        if any(row["annotator_kind"] == "llm" for row in own):
+        own = [row for row in rows if row.source == source]
+        criteria = sorted(dict.fromkeys(row.criterion for row in own), key=lambda each: each != OVERALL)
+        own.sort(key=lambda row: criteria.index(row.criterion))
+        if any(row.annotator_kind == "llm" for row in own):
             blocks.append(_table(own, names, source))
     blocks += _by_system(results, rows, names)
     return Section(id="raters", title="LLM raters side by side", blocks=tuple(blocks))
 
 
-def _of(rows: list[Row], criterion: str) -> list[Row]:
-    return [row for row in rows if row["criterion"] == criterion]
-
-
-def _table(rows: list[Row], names: Names, source: str) -> Table:
+def _table(rows: list[RaterRow], names: Names, source: str) -> Table:
     rated = source == "ratings"
-    twice = any(row.get("n_read_twice") for row in rows)
-    several = {row["readout"] for row in rows} - {None, "verbalised"} != set()
+    twice = any(row.n_read_twice for row in rows)
+    several = {row.readout for row in rows} - {None, "verbalised"} != set()
     columns = [
         Column(title="Rater"),
         Column(title="Criterion"),
@@ -81,18 +80,18 @@ def _table(rows: list[Row], names: Names, source: str) -> Table:
     ]
     cells = [
         [
-            cell(_name(row["group"], names)),
-            cell(names.criterion(row["criterion"])),
-            cell((row["form"] or "") if row["annotator_kind"] == "llm" else ""),
-            cell(row["readout"] or "" if several else "", detail=_mass(row)),
-            cell(count(row["n_asked"] - row["n_missing"]), detail=_repeats(row)),
+            cell(_name(row.group, names)),
+            cell(names.criterion(row.criterion)),
+            cell((row.form or "") if row.annotator_kind == "llm" else ""),
+            cell(row.readout or "" if several else "", detail=_mass(row)),
+            cell(count(row.n_asked - row.n_missing), detail=_repeats(row)),
             _missing(row),
             *([_differ(row)] if twice else []),
-            cell(number(row["mean"]), detail=f"({number(row['sd'])})" if row["sd"] is not None else ""),
+            cell(number(row.mean), detail=f"({number(row['sd'])})" if row.sd is not None else ""),
             _alpha(row),
-            cell(number(row["system_kendall"])),
-            cell(number(row["overall_kendall"])),
-            cell("" if row["n_forms"] is None else f"{row['n_inconsistent']} of {row['n_forms']}"),
+            cell(number(row.system_kendall)),
+            cell(number(row.overall_kendall)),
+            cell("" if row.n_forms is None else f"{row['n_inconsistent']} of {row['n_forms']}"),
         ]
         for row in rows
     ]
@@ -111,46 +110,46 @@ def _name(group: str, names: Names) -> str:
     return shown_name(group) if names.kind(group) == "llm" else names.group(group)
 
 
-def _repeats(row: Row) -> str:
-    return f"{row['n_repeats']} each" if row["n_repeats"] > 1 else ""
+def _repeats(row: RaterRow) -> str:
+    return f"{row['n_repeats']} each" if row.n_repeats > 1 else ""
 
 
-def _missing(row: Row) -> Cell:
-    if not row["n_missing"]:
+def _missing(row: RaterRow) -> Cell:
+    if not row.n_missing:
         return cell("0")
-    first = row["missing"][0]
-    reason = first["reason"] if len(first["reason"]) <= LONGEST_REASON else f"{first['reason'][:LONGEST_REASON]}\u2026"
-    more = len(row["missing"]) - 1
+    first = row.missing[0]
+    reason = first.reason if len(first.reason) <= LONGEST_REASON else f"{first['reason'][:LONGEST_REASON]}\u2026"
+    more = len(row.missing) - 1
     others = f"; {plural(more, 'other reason')}" if more else ""
-    return cell(percent(row["n_missing"] / row["n_asked"]), detail=f"{first['n']}: {reason}{others}")
+    return cell(percent(row.n_missing / row.n_asked), detail=f"{first['n']}: {reason}{others}")
 
 
-def _mass(row: Row) -> str:
+def _mass(row: RaterRow) -> str:
     """Say how much of the probability lay on the answers."""
-    if row.get("mass_mean") is None:
+    if row.mass_mean is None:
         return ""
     return f"{percent(row['mass_mean'])} on the answers, at least {percent(row['mass_min'])}"
 
 
-def _differ(row: Row) -> Cell:
-    if not row.get("n_read_twice"):
+def _differ(row: RaterRow) -> Cell:
+    if not row.n_read_twice:
         return cell("")
-    share = percent(row["n_readings_differ"] / row["n_read_twice"])
+    share = percent(row.n_readings_differ / row.n_read_twice)
     return cell(share, detail=f"{row['n_readings_differ']} of {row['n_read_twice']}")
 
 
-def _alpha(row: Row) -> Cell:
-    exact = row["exact_agreement"]
-    return cell(number(row["alpha"]), detail="" if exact is None else f"{percent(exact)} alike")
+def _alpha(row: RaterRow) -> Cell:
+    exact = row.exact_agreement
+    return cell(number(row.alpha), detail="" if exact is None else f"{percent(exact)} alike")
 
 
-def _by_system(results: Results, rows: list[Row], names: Names) -> list[Block]:
+def _by_system(results: Results, rows: Sequence[RaterRow], names: Names) -> list[Block]:
     """Show mean ratings as Chiang and Lee (2023, Table 3) do: a row a way of asking, a column a system."""
-    means = (results.get("ratings") or {}).get("means") or []
-    groups = list(dict.fromkeys(row["group"] for row in rows if row["source"] == "ratings"))
-    if not any(names.kind(group) == "llm" for group in groups) or len({row["system"] for row in means}) < 2:
+    means = results.ratings.means
+    groups = list(dict.fromkeys(row.group for row in rows if row.source == "ratings"))
+    if not any(names.kind(group) == "llm" for group in groups) or len({row.system for row in means}) < 2:
         return []
-    criteria = sorted(dict.fromkeys(row["criterion"] for row in means), key=lambda each: each != OVERALL)
+    criteria = sorted(dict.fromkeys(row.criterion for row in means), key=lambda each: each != OVERALL)
     tables = [_means(means, groups, criterion, names, several=len(criteria) > 1) for criterion in criteria]
     if len(tables) == 1:
         return [*tables]
@@ -160,8 +159,8 @@ def _by_system(results: Results, rows: list[Row], names: Names) -> list[Block]:
     ]
 
 
-def _means(means: list[Row], groups: list[str], criterion: str, names: Names, *, several: bool) -> Table:
-    own = {(row["group"], row["system"]): row for row in means if row["criterion"] == criterion}
+def _means(means: Sequence[RatingMean], groups: list[str], criterion: str, names: Names, *, several: bool) -> Table:
+    own = {(row.group, row.system): row for row in means if row.criterion == criterion}
     systems = list(dict.fromkeys(system for _, system in own))
     columns = [Column(title="Rater"), *(Column(title=names.system(system), numeric=True) for system in systems)]
     cells = [[cell(_name(group, names)), *(_mean(own.get((group, system))) for system in systems)] for group in groups]
@@ -170,7 +169,7 @@ def _means(means: list[Row], groups: list[str], criterion: str, names: Names, *,
     return build_table(name, caption, columns, cells, notes=["Below each mean its standard deviation over outputs."])
 
 
-def _mean(row: Row | None) -> Cell:
+def _mean(row: RatingMean | None) -> Cell:
     if row is None:
         return Cell(text="\u2013", known=False)
-    return cell(number(row["mean"]), detail="" if row["sd"] is None else f"({number(row['sd'])})")
+    return cell(number(row.mean), detail="" if row.sd is None else f"({number(row['sd'])})")

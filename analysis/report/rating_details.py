@@ -6,14 +6,16 @@ from collections.abc import Sequence
 from math import isclose
 from typing import Any
 
+from analysis.correlations.rows import SystemCorrelation
+from analysis.descriptives.rating_breakdowns import AnnotatorMean, SystemBreakdown, VariantMean
 from analysis.figures.plain_text import shown_name
 from analysis.report.correlations import measure_name
-from analysis.report.document import Block, Cell, Column, Fold, Paragraph, Results, Section, Table, build_table
+from analysis.report.document import Block, Cell, Column, Fold, Paragraph, Section, Table, build_table
 from analysis.report.evidence import degree, evidence
 from analysis.report.findings import confidence_words
 from analysis.report.words import Names, cell, interval, number, p_words, percent, plural, sentence
+from analysis.results.records import Results
 
-Row = dict[str, Any]
 ABREAST = 4  # criteria in one table
 BESIDE = 8  # LLMs with a table of their own beside people
 ALL = "all criteria"
@@ -26,32 +28,31 @@ SPREAD = "Below each mean its standard deviation; where answers repeat, over the
 
 def rating_details(results: Results) -> Section | None:
     """Show means, agreement and correlations of each system, and means by way of asking and by person."""
-    rated = results.get("ratings") or {}
-    rows: list[Row] = rated.get("by_system") or []
-    names = Names(results)
-    if len({row["system"] for row in rows}) < 2:
+    names, rated = Names(results), results.ratings
+    rows = rated.by_system
+    if len({row.system for row in rows}) < 2:
         return None
     tables = {
         "Means and agreement of each system": _means_and_agreement(rows, names),
         "How alike two raters order the outputs of one system": _between_raters(rows, names),
-        "LLMs beside people, within each system": _with_people(results.get("correlations_by_system") or [], names),
+        "LLMs beside people, within each system": _with_people(results.correlations_by_system, names),
         "Mean ratings of people beside each LLM": _beside_people(rows, names),
-        "Ways of asking": _variants(rated.get("by_variant") or [], names, results),
-        "Mean ratings of each person": _people(rated.get("by_annotator") or [], names),
+        "Ways of asking": _variants(rated.by_variant, names, results),
+        "Mean ratings of each person": _people(rated.by_annotator, names),
     }
     folds = [Fold(summary=title, blocks=tuple(found)) for title, found in tables.items() if found]
     blocks: tuple[Block, ...] = (Paragraph(text=INTRO), *folds)
     return Section(id="rating-details", title="Ratings system by system", blocks=blocks) if folds else None
 
 
-def _listed(rows: Sequence[Row], key: str) -> list[Any]:
-    return list(dict.fromkeys(row[key] for row in rows))
+def _listed(rows: Sequence[Any], key: str) -> list[str]:
+    return list(dict.fromkeys(getattr(row, key) for row in rows))
 
 
-def _means_and_agreement(rows: Sequence[Row], names: Names) -> list[Table]:
+def _means_and_agreement(rows: Sequence[SystemBreakdown], names: Names) -> list[Table]:
     """Lay out Table 1 of Chiang and Lee: a block a system, two columns a criterion."""
-    by = {(row["system"], row["group"], row["criterion"]): row for row in rows}
-    places = list(dict.fromkeys((row["system"], row["group"]) for row in rows))
+    by = {(row.system, row.group, row.criterion): row for row in rows}
+    places = list(dict.fromkeys((row.system, row.group) for row in rows))
     places.sort(key=lambda place: _listed(rows, "system").index(place[0]))
     criteria = _listed(rows, "criterion")
     tables = []
@@ -81,13 +82,13 @@ def _means_and_agreement(rows: Sequence[Row], names: Names) -> list[Table]:
     return tables
 
 
-def _between_raters(rows: Sequence[Row], names: Names) -> list[Table]:
+def _between_raters(rows: Sequence[SystemBreakdown], names: Names) -> list[Table]:
     """Lay out Table 6 of Chiang and Lee: a row a criterion, a column a system."""
-    known = [row for row in rows if row["n_annotators"]]
+    known = [row for row in rows if row.n_annotators]
     if not known:
         return []
-    by = {(row["group"], row["criterion"], row["system"]): row for row in known}
-    places = list(dict.fromkeys((row["group"], row["criterion"]) for row in known))
+    by = {(row.group, row.criterion, row.system): row for row in known}
+    places = list(dict.fromkeys((row.group, row.criterion) for row in known))
     cells = [
         [cell(names.group(group)), cell(names.criterion(criterion))]
         + [_tau(by.get((group, criterion, system))) for system in _listed(rows, "system")]
@@ -98,17 +99,17 @@ def _between_raters(rows: Sequence[Row], names: Names) -> list[Table]:
     return [build_table("details_pairs", caption, columns, cells, constant=("Raters",))]
 
 
-def _tau(row: Row | None) -> Cell:
-    if row is None or row["mean_kendall_tau"] is None:
-        return _unknown(None if row is None else row["reason"])
-    tau = row["mean_kendall_tau"]
+def _tau(row: SystemBreakdown | None) -> Cell:
+    if row is None or row.mean_kendall_tau is None:
+        return _unknown(None if row is None else row.reason)
+    tau = row.mean_kendall_tau
     return cell(number(tau), detail=f"{degree(tau)}; {plural(row['n_pairs'], 'pair')}")
 
 
-def _with_people(rows: Sequence[Row], names: Names) -> list[Table]:
+def _with_people(rows: Sequence[SystemCorrelation], names: Names) -> list[Table]:
     """Lay out Table 2 of Chiang and Lee: a row a criterion, a column a system."""
-    by = {(row["a"], row["b"], row["criterion"], row["system"]): row for row in rows}
-    places = list(dict.fromkeys((row["a"], row["b"], row["criterion"]) for row in rows))
+    by = {(row.a, row.b, row.criterion, row.system): row for row in rows}
+    places = list(dict.fromkeys((row.a, row.b, row.criterion) for row in rows))
     cells = [
         [
             cell(measure_name(names, a)),
@@ -127,24 +128,24 @@ def _with_people(rows: Sequence[Row], names: Names) -> list[Table]:
     return [build_table("details_tau", caption, columns, cells, notes, constant=("Rater", "With"))] if rows else []
 
 
-def _tested(row: Row | None) -> Cell:
-    if row is None or row["value"] is None:
-        return _unknown(None if row is None else row["reason"])
-    words = [degree(row["value"])]
-    if row["p_adjusted"] is not None:
+def _tested(row: SystemCorrelation | None) -> Cell:
+    if row is None or row.value is None:
+        return _unknown(None if row is None else row.reason)
+    words = [degree(row.value)]
+    if row.p_adjusted is not None:
         words.append(f"{evidence(row['p_adjusted'])}, {p_words(row['p_adjusted'])}")
-    return cell(number(row["value"]), detail="; ".join(words))
+    return cell(number(row.value), detail="; ".join(words))
 
 
-def _beside_people(rows: Sequence[Row], names: Names) -> list[Table]:
+def _beside_people(rows: Sequence[SystemBreakdown], names: Names) -> list[Table]:
     """Lay out Tables 4 and 11 of Chiang and Lee: a row a system, people's criteria and then the LLM's."""
     groups = _listed(rows, "group")
     llms = [group for group in groups if names.kind(group) == "llm"]
     people = [group for group in groups if names.kind(group) != "llm"]
-    by = {(row["group"], row["criterion"], row["system"]): row for row in rows}
+    by = {(row.group, row.criterion, row.system): row for row in rows}
     tables = []
     for place, llm in enumerate(llms[:BESIDE] if people else ()):
-        sides = list(dict.fromkeys((row["group"], row["criterion"]) for row in rows if row["group"] in (*people, llm)))
+        sides = list(dict.fromkeys((row.group, row.criterion) for row in rows if row.group in (*people, llm)))
         titles = [f"{names.group(group)}: {names.criterion(criterion)}" for group, criterion in sides]
         columns = [Column(title="System"), *(Column(title=title, numeric=True) for title in titles)]
         cells = [
@@ -155,11 +156,11 @@ def _beside_people(rows: Sequence[Row], names: Names) -> list[Table]:
     return tables
 
 
-def _variants(rows: Sequence[Row], names: Names, results: Results) -> list[Table]:
+def _variants(rows: Sequence[VariantMean], names: Names, results: Results) -> list[Table]:
     """Lay out means by rater and way of asking, and for people system by system (Table 5 of Chiang and Lee)."""
     if not rows:
         return []
-    pooled = {(row["rater"], row["criterion"], row["variant"]): row for row in rows if row["system"] is None}
+    pooled = {(row.rater, row.criterion, row.variant): row for row in rows if row.system is None}
     ways, raters = _listed(rows, "variant"), list(dict.fromkeys((rater, criterion) for rater, criterion, _ in pooled))
     columns = [
         Column(title="Rater"),
@@ -177,9 +178,9 @@ def _variants(rows: Sequence[Row], names: Names, results: Results) -> list[Table
     notes = [f"Below each mean its {confidence_words(results)} interval, clustered by unit."]
     caption = "Mean rating by rater and way of asking, all systems together"
     tables = [build_table("details_variants", caption, columns, cells, notes)]
-    own = [row for row in rows if row["annotator_kind"] != "llm" and row["system"] is not None]
-    by = {(row["rater"], row["criterion"], row["variant"], row["system"]): row for row in own}
-    asked = list(dict.fromkeys((row["rater"], row["criterion"], row["variant"]) for row in own))
+    own = [row for row in rows if row.annotator_kind != "llm" and row.system is not None]
+    by = {(row.rater, row.criterion or ALL, row.variant, row.system): row for row in own}
+    asked = list(dict.fromkeys((rater, criterion, way) for rater, criterion, way, _ in by))
     asked.sort(key=lambda place: (place[0], _listed(own, "criterion").index(place[1])))
     columns = [Column(title="Raters"), Column(title="Criterion"), Column(title="Asked as"), *_systems(own, names)]
     cells = [
@@ -193,11 +194,11 @@ def _variants(rows: Sequence[Row], names: Names, results: Results) -> list[Table
     return tables
 
 
-def _people(rows: Sequence[Row], names: Names) -> list[Table]:
+def _people(rows: Sequence[AnnotatorMean], names: Names) -> list[Table]:
     """Lay out Table 12 of Chiang and Lee: a row a person, a column a system."""
-    by = {(row["group"], row["criterion"], row["annotator_id"], row["system"]): row for row in rows}
+    by = {(row.group, row.criterion, row.annotator_id, row.system): row for row in rows}
     places = sorted(
-        dict.fromkeys((row["group"], row["criterion"], row["annotator_id"]) for row in rows),
+        dict.fromkeys((row.group, row.criterion, row.annotator_id) for row in rows),
         key=lambda place: (_listed(rows, "group").index(place[0]), _listed(rows, "criterion").index(place[1])),
     )
     cells = [
@@ -212,33 +213,31 @@ def _people(rows: Sequence[Row], names: Names) -> list[Table]:
     return [made] if rows else []
 
 
-def _systems(rows: Sequence[Row], names: Names) -> list[Column]:
+def _systems(rows: Sequence[Any], names: Names) -> list[Column]:
     return [Column(title=names.system(system), numeric=True) for system in _listed(rows, "system")]
 
 
-def _mean(row: Row | None, *, spread: bool = True) -> Cell:
+def _mean(row: SystemBreakdown | VariantMean | AnnotatorMean | None, *, spread: bool = True) -> Cell:
     if row is None:
         return _unknown()
-    if not spread or row["sd"] is None:
-        return cell(number(row["mean"]))
-    single: Any = row.get("sd_answers", row["sd"])
-    repeated = f"; answers {number(single)}" if not isclose(single, row["sd"], rel_tol=1e-9) else ""
-    return cell(number(row["mean"]), detail=f"({number(row['sd'])}{repeated})")
+    if not spread or row.sd is None:
+        return cell(number(row.mean))
+    single = row.sd_answers if isinstance(row, SystemBreakdown) and row.sd_answers is not None else row.sd
+    repeated = f"; answers {number(single)}" if not isclose(single, row.sd, rel_tol=1e-9) else ""
+    return cell(number(row.mean), detail=f"({number(row['sd'])}{repeated})")
 
 
-def _bounded(row: Row | None) -> Cell:
+def _bounded(row: VariantMean | None) -> Cell:
     if row is None:
         return _unknown()
-    return cell(
-        number(row["mean"]), detail=interval(row["ci_low"], row["ci_high"]) if row["ci_low"] is not None else ""
-    )
+    return cell(number(row.mean), detail=interval(row.ci_low, row.ci_high) if row.ci_low is not None else "")
 
 
-def _alpha(row: Row | None) -> Cell:
-    if row is None or (row["alpha"] is None and row["exact_agreement"] is None):
+def _alpha(row: SystemBreakdown | None) -> Cell:
+    if row is None or (row.alpha is None and row.exact_agreement is None):
         return _unknown()
-    exact = row["exact_agreement"]
-    return cell(number(row["alpha"]), detail="" if exact is None else percent(exact))
+    exact = row.exact_agreement
+    return cell(number(row.alpha), detail="" if exact is None else percent(exact))
 
 
 def _unknown(reason: str | None = None) -> Cell:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
+from analysis.comparisons.choices import ChoiceTest
+from analysis.comparisons.ratings import RatingMean, RatingTest
 from analysis.report.document import (
     Block,
     Column,
     Fold,
     Heading,
     Paragraph,
-    Results,
     Section,
     Table,
     build_table,
@@ -36,6 +37,7 @@ from analysis.report.words import (
     stars,
     verdict,
 )
+from analysis.results.records import Results
 
 UNITS = {"annotator": "annotator", "item": "item"}
 UNIT_NOTES = {
@@ -46,21 +48,21 @@ UNIT_NOTES = {
 
 def ratings(results: Results) -> Section | None:
     """Report mean ratings and the tested differences, one part a criterion."""
-    names, rated = Names(results), results.get("ratings") or {}
-    means, pairs = rated.get("means") or [], rated.get("pairs") or []
+    names, means, pairs = Names(results), results.ratings.means, results.ratings.pairs
     if not means and not pairs:
         return None
     blocks: list[Block] = [
         Paragraph(text=f"Annotators rated single outputs; here their ratings are averaged. {level_words(results)}")
     ]
-    criteria = sorted(dict.fromkeys(row["criterion"] for row in (*means, *pairs)), key=lambda each: each != OVERALL)
+    named = [*(row.criterion for row in means), *(row.criterion for row in pairs)]
+    criteria = sorted(dict.fromkeys(named), key=lambda each: each != OVERALL)
     for criterion in criteria:
         several = len(criteria) > 1
         turned = " (lower is better)" if criterion in names.lower_is_better else ""
         title = sentence(names.criterion(criterion)) + turned
         part: list[Block] = []
-        own_means = [row for row in means if row["criterion"] == criterion]
-        own_pairs = [row for row in pairs if row["criterion"] == criterion]
+        own_means = [row for row in means if row.criterion == criterion]
+        own_pairs = [row for row in pairs if row.criterion == criterion]
         if own_means:
             part += [
                 _means(results, names, own_means, criterion, several),
@@ -76,7 +78,7 @@ def ratings(results: Results) -> Section | None:
     return Section(id="ratings", title="How single outputs were rated", blocks=tuple(blocks))
 
 
-def _means(results: Results, names: Names, rows: list[dict[str, Any]], criterion: str, several: bool) -> Table:
+def _means(results: Results, names: Names, rows: list[RatingMean], criterion: str, several: bool) -> Table:
     columns = [
         Column(title="System"),
         Column(title="Group"),
@@ -92,19 +94,19 @@ def _means(results: Results, names: Names, rows: list[dict[str, Any]], criterion
     ]
     cells = [
         [
-            cell(names.system(row["system"])),
-            cell(names.group(row["group"])),
-            cell(count(row["n"])),
-            cell(number(row.get("mean"))),
-            cell(interval(row.get("ci_low"), row.get("ci_high"))),
-            cell(number(row.get("sd"))),
+            cell(names.system(row.system)),
+            cell(names.group(row.group)),
+            cell(count(row.n)),
+            cell(number(row.mean)),
+            cell(interval(row.ci_low, row.ci_high)),
+            cell(number(row.sd)),
         ]
         for row in rows
     ]
     return build_table(*_titled("ratings_means", "Mean ratings", names, criterion, several), columns, cells)
 
 
-def _pairs(results: Results, names: Names, rows: list[dict[str, Any]], criterion: str, several: bool) -> Table:
+def _pairs(results: Results, names: Names, rows: list[RatingTest], criterion: str, several: bool) -> Table:
     columns = [
         Column(title="Pair", explanation="the second system\u2019s mean is taken from the first\u2019s"),
         Column(title="Group"),
@@ -131,14 +133,14 @@ def _pairs(results: Results, names: Names, rows: list[dict[str, Any]], criterion
     ]
     cells = [
         [
-            cell(f"{names.system(row['system_x'])} {MINUS} {names.system(row['system_y'])}"),
-            cell(names.group(row["group"])),
-            cell(UNITS.get(row.get("unit") or "", str(row.get("unit") or "\u2013"))),
-            cell(count(row["n"])),
-            cell(signed(row.get("mean_difference"), 3)),
-            cell(interval(row.get("ci_low"), row.get("ci_high"), decimals=3)),
-            cell(str(row.get("test") or "\u2013").replace("_", " ")),
-            cell(p_value(row.get("p_adjusted")), detail=_t_of(row)),
+            cell(f"{names.system(row.system_x)} {MINUS} {names.system(row.system_y)}"),
+            cell(names.group(row.group)),
+            cell(row.unit),
+            cell(count(row.n)),
+            cell(signed(row.mean_difference, 3)),
+            cell(interval(row.ci_low, row.ci_high, decimals=3)),
+            cell(row.test),
+            cell(p_value(row.p_adjusted), detail=_t_of(row)),
             cell(stars(row)),
             verdict(row, names, "ratings"),
             crossed(row),
@@ -154,21 +156,21 @@ def _pairs(results: Results, names: Names, rows: list[dict[str, Any]], criterion
     return build_table(*title, columns, cells, notes, constant=told)
 
 
-def _t_of(row: dict[str, Any]) -> str:
+def _t_of(row: RatingTest) -> str:
     """Return t with its degrees of freedom, as "t(39) = 2.51"; nothing where no test was run."""
-    return f"t({count(row.get('df'))}) = {number(row['t'])}" if row.get("t") is not None else ""
+    return f"t({count(row.get('df'))}) = {number(row['t'])}" if row.t is not None else ""
 
 
-def how_tested(rows: list[dict[str, Any]]) -> tuple[tuple[str, ...], list[str]]:
+def how_tested(rows: Sequence[RatingTest | ChoiceTest]) -> tuple[tuple[str, ...], list[str]]:
     """Return the columns that need not be shown, and the notes that say the same once."""
     told, notes = [], []
-    units, tests = {row.get("unit") for row in rows}, {row.get("test") for row in rows}
+    units, tests = {row.unit for row in rows}, {row.test for row in rows if isinstance(row, RatingTest)}
     if len(units) == 1 and units <= UNIT_NOTES.keys():
         told.append("Unit")
         notes.append(UNIT_NOTES[str(*units)])
-    if len(tests) == 1 and tests != {None}:
+    if len(tests) == 1:
         told.append("Test")
-        notes.append(f"Test: {str(*tests).replace('_', ' ')}.")
+        notes.append(f"Test: {str(*tests)}.")
     return tuple(told), notes
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
+from analysis.comparisons.choices import ChoiceTest
+from analysis.comparisons.ratings import RatingTest
+from analysis.rating_checks.part import Method
+from analysis.rating_checks.rows import RespacingRow, RobustnessRow
 from analysis.report.document import (
     Block,
     Bullets,
@@ -14,7 +18,6 @@ from analysis.report.document import (
     Fold,
     Heading,
     Paragraph,
-    Results,
     Section,
     Table,
     build_table,
@@ -37,15 +40,19 @@ from analysis.report.words import (
     signed,
     verdict,
 )
+from analysis.results.records import Results
 
-Row = Any
 LISTED = 40  # rows of a table; all stand in the CSV tables
-METHODS = {
+
+
+METHODS: dict[Method, str] = {
     "wilcoxon": "Wilcoxon",
     "z_scores": "z-scores",
     "ordinal": "ordinal model",
     "crossed": "annotators and items",
 }
+
+
 MEANINGS = {
     "Wilcoxon": "signed ranks of the differences over the same units; asks for no equal steps between differences",
     "z-scores": "each annotator's scores in their own standard deviations, then the same paired test; takes out who "
@@ -53,14 +60,15 @@ MEANINGS = {
     "ordinal model": "a cumulative logit model, which uses only the order of the scale; clustered by unit",
     "annotators and items": "both taken as drawn, to say whether others of both would show the same difference",
 }
+
+
 CSV = "The CSV tables hold all of them."
 
 
 def robustness(results: Results) -> Section | None:
     """Report how far the verdicts on ratings and choices hold when tested or scaled otherwise."""
-    names, rated = Names(results), results.get("ratings") or {}
-    pairs, checks = rated.get("pairs") or [], rated.get("robustness") or []
-    chosen = [row for row in (results.get("choices") or {}).get("pairs") or [] if "p_crossed" in row]
+    names, pairs, checks = Names(results), results.ratings.pairs, results.ratings.robustness
+    chosen = [row for row in results.choices.pairs if row.p_crossed is not None or row.crossed_reason]
     if not checks and not chosen:
         return None
     blocks: list[Block] = []
@@ -77,18 +85,18 @@ def robustness(results: Results) -> Section | None:
     blocks += [*_crossed(pairs, chosen, names)]
     if checks:
         blocks += [
-            *_spacing(pairs, rated.get("respacing") or [], names),
+            *_spacing(pairs, results.ratings.respacing, names),
             *_effects(pairs, names, confidence_words(results)),
         ]
     title = "How robust are the rating differences?" if checks else "How robust are the choices?"
     return Section(id="robustness", title=title, blocks=tuple(blocks))
 
 
-def _key(row: Row) -> tuple[str, ...]:
-    return row["group"], row["criterion"], row["system_x"], row["system_y"]
+def _key(row: RatingTest | RobustnessRow | RespacingRow) -> tuple[str | None, ...]:
+    return row.group, row.criterion, row.system_x, row.system_y
 
 
-def _counts(pairs: list[Row], checks: list[Row]) -> Table:
+def _counts(pairs: Sequence[RatingTest], checks: Sequence[RobustnessRow]) -> Table:
     columns = [
         Column(title="Test"),
         Column(title="Compared", explanation="pairs with a verdict of both tests", numeric=True),
@@ -98,16 +106,16 @@ def _counts(pairs: list[Row], checks: list[Row]) -> Table:
         Column(title="The opposite", numeric=True),
         Column(title="Not testable", numeric=True),
     ]
-    main = {_key(row): row.get("verdict") for row in pairs}
+    main = {_key(row): row.verdict for row in pairs}
     cells = []
     for method, name in METHODS.items():
-        own = [row for row in checks if row["method"] == method]
-        compared = [row for row in own if row["agrees"] is not None]
-        other = [(main[_key(row)], row["verdict"]) for row in compared if not row["agrees"]]
+        own = [row for row in checks if row.method == method]
+        compared = [row for row in own if row.agrees is not None]
+        other = [(main[_key(row)], row.verdict) for row in compared if not row.agrees]
         lost = sum(found == "indifferent" for _, found in other)
         won = sum(found == "indifferent" for found, _ in other)
         numbers = (len(compared), len(compared) - len(other), lost, won, len(other) - lost - won)
-        untested = len(pairs) - sum(row["p_value"] is not None for row in own)
+        untested = len(pairs) - sum(row.p_value is not None for row in own)
         cells.append([cell(name), *(cell(f"{value:,}") for value in (*numbers, untested))])
     notes = [f"{sentence(name)}: {meaning}." for name, meaning in MEANINGS.items()]
     notes.append(
@@ -117,16 +125,16 @@ def _counts(pairs: list[Row], checks: list[Row]) -> Table:
     return build_table("robustness_counts", "Other tests of the same differences", columns, cells, notes)
 
 
-def _differing(pairs: list[Row], checks: list[Row], names: Names) -> list[Block]:
+def _differing(pairs: Sequence[RatingTest], checks: Sequence[RobustnessRow], names: Names) -> list[Block]:
     """List the pairs on which some test comes to another verdict, the crossed one aside: it has its own list."""
-    found: dict[tuple[str, ...], dict[str, Row]] = {}
+    found: dict[tuple[str | None, ...], dict[Method, RobustnessRow]] = {}
     for row in checks:
-        if row["system_x"] is not None and row["method"] != "crossed":
-            found.setdefault(_key(row), {})[row["method"]] = row
-    rows = [row for row in pairs if any(one["agrees"] is False for one in found.get(_key(row), {}).values())]
+        if row.system_x is not None and row.method != "crossed":
+            found.setdefault(_key(row), {})[row.method] = row
+    rows = [row for row in pairs if any(one.agrees is False for one in found.get(_key(row), {}).values())]
     if not rows:
         return [Paragraph(text="Wilcoxon's test, z-scores and the ordinal model change no verdict.")]
-    several = len({row["criterion"] for row in rows}) > 1
+    several = len({row.criterion for row in rows}) > 1
     columns = [
         *_identity(several),
         Column(title="Paired test"),
@@ -146,25 +154,25 @@ def _differing(pairs: list[Row], checks: list[Row], names: Names) -> list[Block]
     return [Fold(summary=f"The {plural(len(rows), 'pair')} on which one of them says something else", blocks=(table,))]
 
 
-def _said(row: Row, found: Row | None, names: Names) -> Cell:
-    if found is None or found["p_value"] is None:
+def _said(row: RatingTest, found: RobustnessRow | None, names: Names) -> Cell:
+    if found is None or found.p_value is None:
         return cell(NONE)
-    return verdict(replace(row, verdict=found["verdict"], p_adjusted=found["p_adjusted"]), names, "ratings")
+    return verdict(replace(row, verdict=found.verdict, p_adjusted=found.p_adjusted), names, "ratings")
 
 
-def _crossed(pairs: list[Row], chosen: list[Row], names: Names) -> list[Block]:
+def _crossed(pairs: Sequence[RatingTest], chosen: Sequence[ChoiceTest], names: Names) -> list[Block]:
     """Say where a verdict does not hold for other annotators and items, or holds only for them."""
     blocks: list[Block] = [Heading(text="For other annotators and other items")]
     lines, listed = [], []
     for source, rows in (("ratings", pairs), ("choices", chosen)):
-        compared = [row for row in rows if row.get("disagree") is not None]
-        other = [row for row in compared if row["disagree"]]
+        compared = [row for row in rows if row.disagree is not None]
+        other = [row for row in compared if row.disagree]
         if not compared:
             if rows:
-                reason = next((row.get("crossed_reason") for row in rows if row.get("crossed_reason")), None)
+                reason = next((row.crossed_reason for row in rows if row.crossed_reason), None)
                 lines.append(f"{sentence(source)}: not tested ({reason or 'no test of its own to compare with'}).")
             continue
-        lost = sum(row["crossed_verdict"] == "indifferent" for row in other)
+        lost = sum(row.crossed_verdict == "indifferent" for row in other)
         same = len(compared) - len(other)
         stays = "stays" if same == 1 else "stay"
         text = f"{sentence(source)}: of {plural(len(compared), 'verdict')}, {same} {stays} the same"
@@ -188,8 +196,8 @@ def _crossed(pairs: list[Row], chosen: list[Row], names: Names) -> list[Block]:
     return blocks
 
 
-def _crossed_table(listed: list[tuple[str, Row]], names: Names) -> Table:
-    several = len({row["criterion"] for _, row in listed}) > 1
+def _crossed_table(listed: list[tuple[str, RatingTest | ChoiceTest]], names: Names) -> Table:
+    several = len({row.criterion for _, row in listed}) > 1
     columns = [
         Column(title="Asked as"),
         *_identity(several),
@@ -205,11 +213,11 @@ def _crossed_table(listed: list[tuple[str, Row]], names: Names) -> Table:
         [
             cell(names.source(source)),
             *_identified(row, names, several=several),
-            cell(str(row.get("unit") or NONE)),
-            cell(p_value(row.get("p_adjusted"))),
+            cell(row.unit),
+            cell(p_value(row.p_adjusted)),
             verdict(row, names, source),
-            cell(p_value(row.get("p_crossed_adjusted"))),
-            verdict(replace(row, verdict=row["crossed_verdict"], p_adjusted=row["p_crossed_adjusted"]), names, source),
+            cell(p_value(row.p_crossed_adjusted)),
+            verdict(replace(row, verdict=row.crossed_verdict, p_adjusted=row.p_crossed_adjusted), names, source),
         ]
         for source, row in listed[:LISTED]
     ]
@@ -223,20 +231,20 @@ def _identity(several: bool) -> list[Column]:
     return [Column(title="Pair"), Column(title="Group"), *criterion]
 
 
-def _identified(row: Row, names: Names, *, several: bool) -> list[Cell]:
-    pair = cell(f"{names.system(row['system_x'])} {MINUS} {names.system(row['system_y'])}")
-    criterion = [cell(names.criterion(row["criterion"]))] if several else []
-    return [pair, cell(names.group(row["group"])), *criterion]
+def _identified(row: RatingTest | ChoiceTest | RespacingRow, names: Names, *, several: bool) -> list[Cell]:
+    pair = cell(f"{names.system(row.system_x)} {MINUS} {names.system(row.system_y)}")
+    criterion = [cell(names.criterion(row.criterion))] if several else []
+    return [pair, cell(names.group(row.group)), *criterion]
 
 
-def _spacing(pairs: list[Row], rows: list[Row], names: Names) -> list[Block]:
+def _spacing(pairs: Sequence[RatingTest], rows: Sequence[RespacingRow], names: Names) -> list[Block]:
     """Say which clear verdicts rest on the steps of the scale being equal."""
-    clear = {_key(row): row for row in pairs if row.get("verdict") in ("x", "y")}
-    own = [row for row in rows if _key(row) in clear and row["holds"] is not None]
+    clear = {_key(row): row for row in pairs if row.verdict in ("x", "y")}
+    own = [row for row in rows if _key(row) in clear and row.holds is not None]
     if not own:
         return []
-    depends = sorted((row for row in own if row["holds"] == "depends"), key=lambda row: row["ratio"])
-    hidden = [row for row in own if row.get("rounding")]
+    depends = sorted((row for row in own if row.holds == "depends"), key=lambda row: row.ratio or 0.0)
+    hidden = [row for row in own if row.rounding]
     text = (
         "A mean takes every step of the scale to be worth the same, which nobody can check (Ethayarajh and Jurafsky "
         f"2022, section 3). Of {plural(len(own), 'clear difference')}, {len(own) - len(depends)} keep their direction "
@@ -259,8 +267,8 @@ def _spacing(pairs: list[Row], rows: list[Row], names: Names) -> list[Block]:
     return blocks
 
 
-def _spacing_table(depends: list[Row], clear: dict[tuple[str, ...], Row], names: Names) -> Table:
-    several = len({row["criterion"] for row in depends}) > 1
+def _spacing_table(depends: list[RespacingRow], clear: dict[tuple[str | None, ...], RatingTest], names: Names) -> Table:
+    several = len({row.criterion for row in depends}) > 1
     columns = [
         *_identity(several),
         Column(title="Difference", explanation="mean rating of the first minus that of the second", numeric=True),
@@ -279,10 +287,10 @@ def _spacing_table(depends: list[Row], clear: dict[tuple[str, ...], Row], names:
     cells = [
         [
             *_identified(row, names, several=several),
-            cell(signed(clear[_key(row)].get("mean_difference"), 3)),
+            cell(signed(clear[_key(row)].mean_difference, 3)),
             cell(f"{number(row['ratio'], 1)} times"),
-            cell(percent(row["share"])),
-            cell(", ".join(number(value, 2) for value in row["example"]) or NONE),
+            cell(percent(row.share)),
+            cell(", ".join(number(value, 2) for value in row.example) or NONE),
         ]
         for row in depends[:LISTED]
     ]
@@ -291,15 +299,15 @@ def _spacing_table(depends: list[Row], clear: dict[tuple[str, ...], Row], names:
     return build_table("robustness_spacing", caption, columns, cells, [left] if left else [])
 
 
-def _effects(pairs: list[Row], names: Names, confidence: str) -> list[Block]:
-    known = [row for row in pairs if row.get("superiority") is not None]
+def _effects(pairs: Sequence[RatingTest], names: Names, confidence: str) -> list[Block]:
+    known = [row for row in pairs if row.superiority is not None]
     if not known:
         return []
     blocks: list[Block] = [Heading(text="How large the differences are")]
     if len(known) > LISTED:
         text = f"Effect sizes of all {len(known):,} pairs, with {confidence} intervals, stand in the CSV table "
         return [*blocks, Paragraph(text=f"{text}ratings_pairs (d_z, hedges_g, superiority).")]
-    several = len({row["criterion"] for row in known}) > 1
+    several = len({row.criterion for row in known}) > 1
     columns = [
         *_identity(several),
         Column(
@@ -322,12 +330,12 @@ def _effects(pairs: list[Row], names: Names, confidence: str) -> list[Block]:
     cells = [
         [
             *_identified(row, names, several=several),
-            cell(number(row["d_z"])),
-            cell(interval(row["d_z_low"], row["d_z_high"])),
-            cell(number(row["hedges_g"])),
-            cell(interval(row["hedges_g_low"], row["hedges_g_high"])),
-            cell(percent(row["superiority"])),
-            cell(share_interval(row["superiority_low"], row["superiority_high"])),
+            cell(number(row.d_z)),
+            cell(interval(row.d_z_low, row.d_z_high)),
+            cell(number(row.hedges_g)),
+            cell(interval(row.hedges_g_low, row.hedges_g_high)),
+            cell(percent(row.superiority)),
+            cell(share_interval(row.superiority_low, row.superiority_high)),
         ]
         for row in known
     ]
@@ -337,13 +345,14 @@ def _effects(pairs: list[Row], names: Names, confidence: str) -> list[Block]:
     return [*blocks, Paragraph(text=_largest(known, names)), opened]
 
 
-def _largest(known: list[Row], names: Names) -> str:
-    row = max(known, key=lambda each: abs(each["superiority"] - 0.5))
-    first, second = names.system(row["system_x"]), names.system(row["system_y"])
-    share = row["superiority"]
+def _largest(known: list[RatingTest], names: Names) -> str:
+    shares = [row.superiority or 0.0 for row in known]
+    place = max(range(len(known)), key=lambda place: abs(shares[place] - 0.5))
+    row, share = known[place], shares[place]
+    first, second = names.system(row.system_x), names.system(row.system_y)
     first, second, share = (first, second, share) if share >= 0.5 else (second, first, 1 - share)
     return (
-        f"The largest is that of {first} and {second} ({names.group(row['group'])}, "
-        f"{names.criterion(row['criterion'])}): {first} is rated higher {percent(share)} of the time, equal ratings "
+        f"The largest is that of {first} and {second} ({names.group(row.group)}, "
+        f"{names.criterion(row.criterion)}): {first} is rated higher {percent(share)} of the time, equal ratings "
         "counted half."
     )

@@ -2,47 +2,47 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from analysis.report.document import Block, Cell, Column, Heading, Paragraph, Results, Section, Table, build_table
+from analysis.comparisons.ratings import RatingMean
+from analysis.descriptives.category_shares import CategoryShare
+from analysis.report.document import Block, Cell, Column, Heading, Paragraph, Section, Table, build_table
 from analysis.report.findings import confidence_words
 from analysis.report.words import Names, cell, count, interval, number, percent, sentence, share_interval, slug
+from analysis.results.records import AgreementRow, Results
 
-Row = dict[str, Any]
 YES_NO = {0.0, 1.0}
 
 
 def shares(results: Results) -> Section | None:
     """Show the rate of each yes-or-no question, with Gwet's AC1, then the shares of other answers."""
-    rows: list[Row] = results.get("category_shares") or []
+    rows = results.category_shares
     if not rows:
         return None
     names = Names(results)
     scores: dict[str, set[float]] = {}
     for row in rows:
-        scores.setdefault(row["criterion"], set()).add(float(row["score"]))
+        scores.setdefault(row.criterion, set()).add(row.score)
     blocks: list[Block] = []
-    rated = [row for row in rows if scores[row["criterion"]] <= YES_NO and float(row["score"]) == 1.0]
+    rated = [row for row in rows if scores[row.criterion] <= YES_NO and row.score == 1.0]
     if rated:
         blocks += [Paragraph(text=_reading(rated)), _rates(results, rated, names)]
     others = [criterion for criterion, seen in scores.items() if not seen <= YES_NO]
     for criterion in others:
-        own = [row for row in rows if row["criterion"] == criterion]
+        own = [row for row in rows if row.criterion == criterion]
         blocks += [Heading(text=sentence(names.criterion(criterion))), _distribution(results, own, names, criterion)]
     return Section(id="shares", title="How often each answer was given", blocks=tuple(blocks))
 
 
-def _reading(rated: list[Row]) -> str:
-    word = rated[0]["answer"] or "1"
+def _reading(rated: list[CategoryShare]) -> str:
+    word = rated[0].answer or "1"
     return (
         f"The rate is the share of answers \u201c{word}\u201d. AC1 is Gwet\u2019s coefficient of agreement: 1 where "
         "everybody answers alike, 0 where they agree no more than by chance. It stays steady where one answer is rare."
     )
 
 
-def _rates(results: Results, rows: list[Row], names: Names) -> Table:
+def _rates(results: Results, rows: list[CategoryShare], names: Names) -> Table:
     level = confidence_words(results)
-    means = {_place(row): row for row in (results.get("ratings") or {}).get("means") or []}
+    means = {_place(row): row for row in results.ratings.means}
     ac1 = _ac1(results)
     columns = [
         Column(title="Question"),
@@ -54,22 +54,22 @@ def _rates(results: Results, rows: list[Row], names: Names) -> Table:
     ]
     cells = [
         [
-            cell(names.criterion(row["criterion"])),
-            cell(names.system(row["system"])),
-            cell(names.group(row["group"])),
+            cell(names.criterion(row.criterion)),
+            cell(names.system(row.system)),
+            cell(names.group(row.group)),
             _rate(row, means.get(_place(row))),
-            cell(count(row["n_answers"])),
-            _coefficient(ac1.get((row["group"], row["criterion"]))),
+            cell(count(row.n_answers)),
+            _coefficient(ac1.get((row.group, row.criterion))),
         ]
         for row in rows
     ]
     return build_table("shares_rates", "Rates", columns, cells, constant=("System", "Group"))
 
 
-def _distribution(results: Results, rows: list[Row], names: Names, criterion: str) -> Table:
-    answers = list(dict.fromkeys((row["score"], row["answer"]) for row in rows))
-    places = list(dict.fromkeys((row["group"], row["system"]) for row in rows))
-    shown = {(row["group"], row["system"], row["score"]): row for row in rows}
+def _distribution(results: Results, rows: list[CategoryShare], names: Names, criterion: str) -> Table:
+    answers = list(dict.fromkeys((row.score, row.answer) for row in rows))
+    places = list(dict.fromkeys((row.group, row.system) for row in rows))
+    shown = {(row.group, row.system, row.score): row for row in rows}
     ac1 = _ac1(results)
     columns = [Column(title="System"), Column(title="Group")]
     columns += [Column(title=answer or number(score, 0), numeric=True) for score, answer in answers]
@@ -79,7 +79,7 @@ def _distribution(results: Results, rows: list[Row], names: Names, criterion: st
             cell(names.system(system)),
             cell(names.group(group)),
             *(_share(shown.get((group, system, score))) for score, _ in answers),
-            cell(count(next(row["n_answers"] for row in rows if (row["group"], row["system"]) == (group, system)))),
+            cell(count(next(row.n_answers for row in rows if (row.group, row.system) == (group, system)))),
             _coefficient(ac1.get((group, criterion))),
         ]
         for group, system in places
@@ -88,30 +88,29 @@ def _distribution(results: Results, rows: list[Row], names: Names, criterion: st
     return build_table(f"shares-{slug(criterion)}", caption, columns, cells, constant=("Group",))
 
 
-def _place(row: Row) -> tuple[str, str, str]:
-    return row["group"], row["criterion"], row["system"]
+def _place(row: CategoryShare | RatingMean) -> tuple[str, str, str]:
+    return row.group, row.criterion, row.system
 
 
-def _ac1(results: Results) -> dict[tuple[str, str], Row]:
-    rows = results.get("agreement") or []
+def _ac1(results: Results) -> dict[tuple[str, str], AgreementRow]:
     return {
-        (row["group"], row["criterion"]): row
-        for row in rows
-        if row["source"] == "ratings" and row["measure"] == "gwet_ac1"
+        (row.group, row.criterion): row
+        for row in results.agreement
+        if row.source == "ratings" and row.measure == "gwet_ac1"
     }
 
 
-def _rate(row: Row, mean: Row | None) -> Cell:
-    if mean is None or mean.get("ci_low") is None:
-        return cell(percent(row["share"]))
-    return cell(percent(row["share"]), detail=share_interval(mean["ci_low"], mean["ci_high"]))
+def _rate(row: CategoryShare, mean: RatingMean | None) -> Cell:
+    if mean is None or mean.ci_low is None:
+        return cell(percent(row.share))
+    return cell(percent(row.share), detail=share_interval(mean.ci_low, mean.ci_high))
 
 
-def _share(row: Row | None) -> Cell:
-    return Cell(text="\u2013", known=False) if row is None else cell(percent(row["share"]))
+def _share(row: CategoryShare | None) -> Cell:
+    return Cell(text="\u2013", known=False) if row is None else cell(percent(row.share))
 
 
-def _coefficient(row: Row | None) -> Cell:
-    if row is None or row["value"] is None:
+def _coefficient(row: AgreementRow | None) -> Cell:
+    if row is None or row.value is None:
         return cell("")
-    return cell(number(row["value"]), detail=interval(row.get("ci_low"), row.get("ci_high")))
+    return cell(number(row.value), detail=interval(row.ci_low, row.ci_high))

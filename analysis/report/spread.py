@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from analysis.report.document import Block, Cell, Column, Fold, Results, Table, build_table
+from analysis.descriptives.rating_counts import RatingCount
+from analysis.report.document import Block, Cell, Column, Fold, Table, build_table
 from analysis.report.findings import KIND_ORDER
 from analysis.report.plots import spread_figure
 from analysis.report.words import Names, cell, count, number, percent, plural, slug
+from analysis.results.records import Results
 
 MOST_FIGURES = 6  # groups that are drawn, people first; the table has all
-
-Row = dict[str, Any]
 
 
 def spread(results: Results, names: Names, criterion: str, several: bool) -> list[Block]:
     """Return what a reader opens to see how often each score was given; nothing where the scale is continuous."""
-    rows: list[Row] = [row for row in results.get("rating_counts") or () if row["criterion"] == criterion]
+    rows = [row for row in results.rating_counts if row.criterion == criterion]
     if not rows:
         return []
-    scores = sorted({row["score"] for row in rows})
-    groups = sorted(dict.fromkeys(row["group"] for row in rows), key=lambda group: KIND_ORDER.get(names.kind(group), 2))
+    scores = sorted({row.score for row in rows})
+    groups = sorted(dict.fromkeys(row.group for row in rows), key=lambda group: KIND_ORDER.get(names.kind(group), 2))
     figures = [
         spread_figure(
-            [row for row in rows if row["group"] == group],
+            [row for row in rows if row.group == group],
             names,
             scores,
             f"spread-{slug(criterion)}-{slug(group)}" if several else f"spread-{slug(group)}",
@@ -35,12 +33,12 @@ def spread(results: Results, names: Names, criterion: str, several: bool) -> lis
     return [Fold(summary=f"How the ratings are spread{drawn}", blocks=(*figures, table))]
 
 
-def _table(rows: list[Row], names: Names, scores: list[float], criterion: str, several: bool) -> Table:
+def _table(rows: list[RatingCount], names: Names, scores: list[float], criterion: str, several: bool) -> Table:
     columns = [Column(title="System"), Column(title="Group")]
     columns += [Column(title=f"{score:g}", explanation="share of the ratings", numeric=True) for score in scores]
     columns.append(Column(title="Ratings", numeric=True))
-    found = {(row["group"], row["system"], row["score"]): row for row in rows}
-    places = dict.fromkeys((row["group"], row["system"], row["n_ratings"]) for row in rows)
+    found = {(row.group, row.system, row.score): row for row in rows}
+    places = dict.fromkeys((row.group, row.system, row.n_ratings) for row in rows)
     cells = [
         [
             cell(names.system(system)),
@@ -59,5 +57,5 @@ def _table(rows: list[Row], names: Names, scores: list[float], criterion: str, s
     )
 
 
-def _share(row: Row | None) -> Cell:
-    return cell(percent(0.0)) if row is None else cell(percent(row["share"]), detail=number(row["n"], 0))
+def _share(row: RatingCount | None) -> Cell:
+    return cell(percent(0.0)) if row is None else cell(percent(row.share), detail=number(row.n, 0))

@@ -340,7 +340,7 @@ class LLMsAndPeople(Record):
     """What an LLM adds to people's answers to the same outputs or pairs, by how they were shown."""
 
 
-PairTest: TypeAlias = PreferenceTest | RatingPair | ChoiceTest
+PairTest: TypeAlias = PreferenceTest | RatingTest | ChoiceTest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
