@@ -20,13 +20,13 @@ from analysis.statistics.coding import Floats
 from analysis.statistics.corrections import OUTSIDE_FAMILY, Verdict, adjust
 from analysis.statistics.differences import Differences
 from analysis.statistics.effect_sizes import APPROXIMATE, NONCENTRAL
-from analysis.statistics.record import Count, Probability, Record, Share
+from analysis.statistics.record import Count, Probability, Record, Share, SignificanceTest
 
 AtLeastOne = Annotated[float, Ge(1)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RobustnessRow(Record):
+class RobustnessRow(SignificanceTest):
     """One pair tested in another way.
 
     ``system_x`` and ``system_y`` are null where no pair of the group and criterion could be, all for one reason.

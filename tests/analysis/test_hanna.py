@@ -11,6 +11,7 @@ import pytest
 from analysis import AnswerTables, Plan, Reading, read_tables
 from analysis.report.document import Table, every_block
 from analysis.report.robustness import LISTED, robustness
+from analysis.results.files import from_plain
 from tests.analysis.answers import analyse
 
 pytestmark = pytest.mark.xdist_group("hanna")  # its tables and results are made once
@@ -76,7 +77,7 @@ def test_every_pair_is_checked_in_other_ways_and_the_report_lists_few(results: d
     tested = {row["method"] for row in human if row["p_value"] is not None}
     assert tested == {"wilcoxon", "z_scores", "ordinal", "crossed"}
     assert all((row["p_value"] is None) == (row["reason"] is not None) for row in rated["robustness"])
-    section = robustness(results)
+    section = robustness(from_plain(results))
     assert section is not None
     tables = [block for block in every_block(section.blocks) if isinstance(block, Table)]
     assert max(len(table.rows) for table in tables) <= LISTED

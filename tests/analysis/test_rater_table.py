@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from analysis import results_schema
+from analysis.descriptives.explanations import ExplanationRow
 from analysis.report.explanations import chosen
 from spa import AnalysisError
 from tests.analysis.answers import Results, preferences, ratings, render_report, run
@@ -211,7 +212,7 @@ def test_numbers_are_no_formulas() -> None:
 
 
 def test_those_that_depart_most_come_first_then_some_of_all() -> None:
-    rows = [
+    answers: list[dict[str, Any]] = [
         {
             "source": "ratings",
             "criterion": "overall",
@@ -226,6 +227,7 @@ def test_those_that_depart_most_come_first_then_some_of_all() -> None:
         }
         for number in range(20)
     ]
+    rows = [ExplanationRow(**dict.fromkeys(ExplanationRow.__slots__) | row) for row in answers]
     assert [rows.index(row) for row in chosen(rows)][:3] == [19, 17, 15]
     assert len(chosen(rows)) == 6
     assert chosen(rows[:1]) == rows[:1]

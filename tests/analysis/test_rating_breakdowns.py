@@ -16,6 +16,7 @@ from analysis.report.csv_tables import csv_tables
 from analysis.report.document import Table, every_block
 from analysis.report.rating_details import rating_details
 from analysis.report.ratings import ratings as ratings_section
+from analysis.results.files import from_plain
 from tests.analysis.answers import Results, ratings, run
 
 WRITERS, TEACHERS, TRIES, STORIES = ("human", "gpt2"), ("T1", "T2", "T3"), ("1", "2", "3"), 30
@@ -133,7 +134,7 @@ def test_means_by_way_of_asking(column: str) -> None:
 
 
 def tables_of(results: Results) -> dict[str, Table]:
-    section = rating_details(results)
+    section = rating_details(from_plain(results))
     assert section is not None
     return {block.name: block for block in every_block(section.blocks) if isinstance(block, Table)}
 
@@ -178,7 +179,7 @@ def test_the_report_has_the_tables_in_the_layouts_of_the_papers(results: Results
         "strong; very strong evidence, adjusted p\xa0<\xa0.001",
     )
     assert shown(tables["details_people"], "relevance", "T2")[1][0] == f"{SCORES[1, 1, :, 1].mean():.2f}"
-    written = csv_tables(results)
+    written = csv_tables(from_plain(results))
     assert {"ratings_by_system.csv", "correlations_by_system.csv", "ratings_by_annotator.csv"} <= set(written)
 
 
@@ -196,7 +197,7 @@ def test_ways_of_asking_stand_in_tables() -> None:
 
 def test_verdicts_carry_graded_evidence(results: Results) -> None:
     """Chhun et al. (2024): evidence by degrees for differences of ratings, worded as for correlations."""
-    section = ratings_section(results)
+    section = ratings_section(from_plain(results))
     assert section is not None
     found = {
         cell.detail
