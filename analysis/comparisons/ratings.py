@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, ClassVar, Final, Literal
 
 import numpy as np
 import polars as pl
@@ -18,7 +18,7 @@ from analysis.statistics.cell_sums import CellSums
 from analysis.statistics.coding import Floats, Ints, code, fold, scale_of, snap
 from analysis.statistics.corrections import Verdict
 from analysis.statistics.differences import Differences
-from analysis.statistics.record import Count, Probability, Record, Share, SignificanceTest, Stars
+from analysis.statistics.record import Count, Probability, Record, Share
 from analysis.statistics.t_tests import NO_VARIATION, ONE_UNIT, TTest, one_sample, t_bound, welch
 from analysis.strengths.rows import Judgements
 
@@ -49,9 +49,10 @@ class RatingMean(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RatingTest(SignificanceTest):
+class RatingTest(Record):
     """Mean rating of x minus that of y, tested against 0; with the effect sizes and the crossed test of the report."""
 
+    explained: ClassVar[tuple[str, ...]] = ("p_value", "p_adjusted", "verdict")
     group: str
     """Human, simulated, an LLM's id or id/variant, or a group named in the table."""
     criterion: str
@@ -73,7 +74,7 @@ class RatingTest(SignificanceTest):
     """Adjusted within the family (settings.correction)."""
     n_tests: int | None = None
     """Size of the family: its tests that could be run."""
-    stars: Stars = ""
+    stars: Literal["", "*", "**", "***"] = ""
     """Adjusted p below .10, .05, .01."""
     verdict: Verdict | None = None
     """X: system_x is preferred; null where there is no test, or the study does not compare the pair."""

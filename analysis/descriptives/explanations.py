@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import polars as pl
 
 from analysis.answers.order import Order
 from analysis.comparisons.sides import people_kind
-from analysis.statistics.record import Count, Record
+from analysis.statistics.record import AnnotatorKind, Count, Record, Source
 
-Source = Literal["preferences", "ratings", "choices"]
 SAME: dict[Source, tuple[str, ...]] = {  # what makes two answers answers to the same
     "preferences": ("criterion", "exposure", "system_x", "system_y"),
     "ratings": ("criterion", "item_id", "sample", "system"),
@@ -30,7 +29,7 @@ class ExplanationRow(Record):
 
     source: Source
     group: str
-    annotator_kind: Literal["human", "llm", "simulated"]
+    annotator_kind: AnnotatorKind
     criterion: str
     annotator_id: str
     assignment_id: str | None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -21,7 +21,7 @@ from analysis.answers.units import UnitRule
 from analysis.comparisons.ratings import RatingMean, clustered_mean
 from analysis.comparisons.score_totals import ScoreTotals, total_scores
 from analysis.statistics.coding import Floats, code, fold, scale_of
-from analysis.statistics.record import AtMostOne, Coefficient, Count, Record, Share, Spread
+from analysis.statistics.record import AnnotatorKind, AtMostOne, Coefficient, Count, Record, Share, Spread
 
 LISTED = 20  # people of a group up to whom each one has means of their own
 ONE_RATER = "one rater: nothing to compare with"
@@ -54,7 +54,7 @@ class SystemBreakdown(Record):
 class VariantMean(Record):
     """Mean rating by one way of asking; system null: all systems; criterion null too: all criteria."""
 
-    annotator_kind: Literal["human", "llm", "simulated"]
+    annotator_kind: AnnotatorKind
     rater: str
     variant: str
     criterion: str | None = None

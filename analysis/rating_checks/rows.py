@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from annotated_types import Ge
 
@@ -20,18 +20,19 @@ from analysis.statistics.coding import Floats
 from analysis.statistics.corrections import OUTSIDE_FAMILY, Verdict, adjust
 from analysis.statistics.differences import Differences
 from analysis.statistics.effect_sizes import APPROXIMATE, NONCENTRAL
-from analysis.statistics.record import Count, Probability, Record, Share, SignificanceTest
+from analysis.statistics.record import Count, Probability, Record, Share
 
 AtLeastOne = Annotated[float, Ge(1)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RobustnessRow(SignificanceTest):
+class RobustnessRow(Record):
     """One pair tested in another way.
 
     ``system_x`` and ``system_y`` are null where no pair of the group and criterion could be, all for one reason.
     """
 
+    explained: ClassVar[tuple[str, ...]] = ("p_value", "p_adjusted", "verdict")
     group: str
     criterion: str
     system_x: str | None

@@ -5,9 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from analysis.statistics.record import AtMostOne, Coefficient, Count, Positive, Record, Share, Spread
-
-Source = Literal["preferences", "ratings", "choices"]
+from analysis.statistics.record import (
+    AnnotatorKind,
+    AtMostOne,
+    Coefficient,
+    Count,
+    Positive,
+    Record,
+    Share,
+    Source,
+    Spread,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +34,7 @@ class RaterRow(Record):
     source: Source
     group: str
     criterion: str
-    annotator_kind: Literal["human", "llm", "simulated"]
+    annotator_kind: AnnotatorKind
     form: Literal["identical", "variant"] | None
     """Variant: read more than people did."""
     readout: str | None

@@ -13,8 +13,9 @@ from analysis.answers.exclusions import CONSISTENCY
 from analysis.answers.groups import people_of
 from analysis.answers.order import Order
 from analysis.comparisons.ratings import RatingMean
-from analysis.results.rater_rows import MissingReason, RaterRow, Source
+from analysis.results.rater_rows import MissingReason, RaterRow
 from analysis.results.records import Results
+from analysis.statistics.record import Source
 
 ONCE = "answered once: nothing to compare with"
 SOURCES: tuple[Source, ...] = get_args(Source)

@@ -11,8 +11,14 @@ from analysis.results.records import AgreementRow, PairTest, Results
 from analysis.statistics.t_tests import MOSTLY_ONE
 
 FEW_UNITS = 30
+
+
 FEW_RATERS = 10
+
+
 OF_OTHER_RATERS = ("icc2", "icc2k")
+
+
 RESAMPLED = ("krippendorff_alpha", "gwet", "fleiss", "cohen")
 
 
