@@ -15,6 +15,7 @@ from analysis.agreement.krippendorff import Level, krippendorff_alpha
 from analysis.agreement.result import Agreement, no_answer, undefined
 from analysis.statistics.coding import Floats
 
+FEW_ANNOTATORS = 10  # up to which every pair of them is shown
 WIDE = 200  # distinct values up to which tau is counted in a table of values x values
 ONE_VALUE = "one of the two gave the same answer to every unit"
 

@@ -3,32 +3,81 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
-from dataclasses import asdict
-from typing import Any
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import polars as pl
 
 from analysis.agreement.data import ReliabilityData, from_codes
-from analysis.agreement.gwet import exact_agreement, gwet_ac1
-from analysis.agreement.icc import every_icc
-from analysis.agreement.krippendorff import Level, krippendorff_alpha
-from analysis.agreement.pairwise import mean_kendall_tau, pairwise_agreement
-from analysis.agreement.result import Agreement, no_answer
-from analysis.answers.order import Order
+from analysis.agreement.krippendorff import Level
+from analysis.agreement.measures import Answered, MeasureName, Source, measure_agreement
+from analysis.agreement.pairwise import FEW_ANNOTATORS, pairwise_agreement
+from analysis.answers.order import Order, toward
 from analysis.answers.plan import Plan
 from analysis.answers.tables import answered_rows
 from analysis.statistics.coding import Codes, Floats, Ints, code, fold, scale_of, snap
+from analysis.statistics.record import AtMostOne, Coefficient, Count, Probability, Record
+from analysis.statistics.rows import Reasoned, fields_of
 
-LEVELS: tuple[Level, ...] = ("nominal", "ordinal", "interval")
 FEW_VALUES = 20  # whole numbers up to which a scale is taken as ordered steps
-FEW_ANNOTATORS = 10  # up to which every pair of them is shown
-REPLICATES = 1000
-Rows = list[dict[str, Any]]
+JUDGED: dict[Source, Level] = {"preferences": "interval", "choices": "nominal"}
+WHO = ("group", "annotator_kind", "annotator_id", "assignment_id", "variant", "repeat", "criterion")
 
 
-def agreement_of_ratings(table: pl.DataFrame, order: Order, plan: Plan) -> tuple[Rows, Rows]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgreementRow(Reasoned):
+    """One coefficient of agreement of a group and criterion, a row of ``agreement``."""
+
+    source: Source
+    group: str
+    """Human, simulated, an LLM's id or id/variant, or a group named in the table."""
+    criterion: str
+    measure: MeasureName
+    value: AtMostOne | None
+    """1: full agreement; 0: as by chance (exact_agreement: the share of units on which all agree)."""
+    ci_low: float | None
+    ci_high: float | None
+    n_items: Count
+    """Units with at least two answers: an item's output (ratings), a pair and exposure (preferences), two outputs of
+    one item (choices)."""
+    n_annotators: Count
+    """Raters; of an LLM each repeat, and each further assignment that asks the same."""
+    interval: str | None = None
+    """How the interval was made; null: none."""
+    estimator: str | None = None
+    """Of an ICC: mean squares, or a mixed model where cells are missing."""
+    fits_scale: bool | None = None
+    """Of an alpha: whether its level fits the scale (ordinal for up to 20 whole numbers, else interval; nominal for
+    choices)."""
+    reason: str | None = None
+    """Why the value, or only its interval, is missing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnnotatorPairRow(Record):
+    """Two raters of a group compared on a criterion, a row of ``annotator_pairs``."""
+
+    source: Literal["ratings"]
+    group: str
+    """Human, simulated, an LLM's id or id/variant, or a group named in the table."""
+    criterion: str
+    annotator_x: str
+    annotator_y: str
+    n_items: Count
+    exact_agreement: Probability | None
+    kendall_tau: Coefficient | None
+    cohen_kappa: Coefficient | None
+    krippendorff_alpha: Coefficient | None
+    level: Level
+    reason: str | None = None
+    """Why a number is missing."""
+
+
+def agreement_of_ratings(
+    table: pl.DataFrame, order: Order, plan: Plan
+) -> tuple[list[AgreementRow], list[AnnotatorPairRow]]:
     """Measure how far the annotators of each group agree on each criterion.
 
     A unit is an item's output (item, system, sample). People and simulated annotators are raters by themselves, an
@@ -37,60 +86,88 @@ def agreement_of_ratings(table: pl.DataFrame, order: Order, plan: Plan) -> tuple
 
     Returns
     -------
-    tuple of list of dict
-        Rows of ``agreement`` and of ``annotator_pairs``. The intervals depend on ``plan.seed``, the group and
-        the criterion alone.
+    list of AgreementRow, list of AnnotatorPairRow
+        The intervals depend on ``plan.seed``, the group and the criterion alone.
     """
-    rows: Rows = []
-    pairs: Rows = []
+    rows: list[AgreementRow] = []
+    pairs: list[AnnotatorPairRow] = []
     for group, criterion, data in rating_data(table, order):
-        place = {"source": "ratings", "group": group, "criterion": criterion}
+        level = level_of(data.value)
         seed = [plan.seed, zlib.crc32(f"{group}\n{criterion}".encode())]
-        fitting = level_of(data.value)
-        for found in _measures(data, fitting, plan.confidence, seed):
-            rows.append({**place, **agreement_row(found, fitting)})
+        answered = Answered(source="ratings", data=data, level=level, confidence=plan.confidence, seed=seed)
+        rows += _rows(answered, group, criterion)
         if data.n_annotators <= FEW_ANNOTATORS and data.n_pairable > 1:
-            pairs += [{**place, **asdict(pair)} for pair in pairwise_agreement(data, level=fitting)]
+            for pair in pairwise_agreement(data, level=level):
+                pairs.append(AnnotatorPairRow(source="ratings", group=group, criterion=criterion, **fields_of(pair)))
     return rows, pairs
+
+
+def agreement_of_judgements(
+    kept: Mapping[str, pl.DataFrame], orders: Mapping[str, Order], plan: Plan
+) -> list[AgreementRow]:
+    """Measure how far the annotators of each group agree on pairs of systems.
+
+    * Preferences: a unit is a pair and exposure; an annotator's answer is the mean of both directions, toward the one
+      listed first. Alpha at the interval level.
+    * Choices: a unit is two outputs of one item; answers are x, y or tie, in the direction of the pair first listed.
+      Alpha at the nominal level.
+
+    Raters are those of :func:`agreement_of_ratings`: of an LLM each repeat and each further form that asks the same.
+
+    Returns
+    -------
+    list of AgreementRow
+        Intervals resample units and depend on ``plan.seed``, the group and the criterion.
+    """
+    rows: list[AgreementRow] = []
+    for source, level in JUDGED.items():
+        table = kept[source].filter(pl.col("value").is_not_null()) if source in kept else pl.DataFrame()
+        if table.is_empty():
+            continue
+        order = orders[source]
+        for group, criterion, data in rating_data(_as_units(table, source, order), order):
+            seed = [plan.seed, zlib.crc32(f"{source}\n{group}\n{criterion}".encode())]
+            answered = Answered(source=source, data=data, level=level, confidence=plan.confidence, seed=seed)
+            rows += _rows(answered, group, criterion)
+    return rows
+
+
+def _rows(answered: Answered, group: str, criterion: str) -> Iterator[AgreementRow]:
+    for found in measure_agreement(answered):
+        alpha = found.measure.startswith("krippendorff_alpha")
+        yield AgreementRow(
+            source=answered.source,
+            group=group,
+            criterion=criterion,
+            measure=found.measure,
+            value=found.value,
+            ci_low=found.ci_low,
+            ci_high=found.ci_high,
+            n_items=found.n_items,
+            n_annotators=found.n_annotators,
+            interval=found.interval,
+            estimator=found.settings.get("estimator"),
+            fits_scale=found.measure.endswith(answered.level) if alpha else None,
+            reason=found.reason,
+        )
+
+
+def _as_units(table: pl.DataFrame, source: Source, order: Order) -> pl.DataFrame:
+    """Lay judgements out as ratings are: the pair as the system, and what else makes a unit as item and sample."""
+    parts = ("exposure",) if source == "preferences" else ("item_id", "sample", "sample_first", "sample_second")
+    judged = toward(table, order, (*WHO, *parts, "x", "y"))
+    named = [pl.col(part).cast(pl.String).fill_null("") for part in parts]
+    return judged.with_columns(
+        item_id=pl.concat_str(named, separator="\n"),
+        system=pl.concat_str("x", "y", separator="\n"),
+        sample=pl.lit(None, dtype=pl.String),
+    )
 
 
 def level_of(answers: Floats) -> Level:
     """Return "ordinal" for few whole numbers, "interval" for sliders and means."""
     values = np.unique(answers)
     return "ordinal" if len(values) <= FEW_VALUES and np.array_equal(values, np.round(values)) else "interval"
-
-
-def _measures(data: ReliabilityData, fitting: Level, confidence: float, seed: list[int]) -> Iterator[Agreement]:
-    if no_answer(data) is not None and not data.constant:
-        yield krippendorff_alpha(data, level=fitting)  # says why there is nothing to measure
-        return
-    for level in LEVELS:
-        rng = np.random.default_rng([*seed, LEVELS.index(level)])
-        yield krippendorff_alpha(data, level=level, confidence=confidence, replicates=REPLICATES, rng=rng)
-    yield exact_agreement(data, confidence=confidence)
-    if fitting == "ordinal":
-        yield gwet_ac1(data, confidence=confidence)
-    yield from every_icc(data, confidence=confidence)
-    if data.n_annotators <= FEW_ANNOTATORS:
-        yield mean_kendall_tau(data)
-
-
-def agreement_row(found: Agreement, fitting: Level) -> dict[str, Any]:
-    """Return the row of a coefficient, but for what names the group; ``fitting`` is the level that fits the scale."""
-    return {
-        "measure": found.measure,
-        "value": found.value,
-        "ci_low": found.ci_low,
-        "ci_high": found.ci_high,
-        "n_items": found.n_items,
-        "n_annotators": found.n_annotators,
-        "interval": found.interval,
-        "estimator": found.settings.get("estimator"),
-        "fits_scale": found.measure == f"krippendorff_alpha_{fitting}"
-        if found.measure.startswith("krippendorff_alpha")
-        else None,
-        "reason": found.reason,
-    }
 
 
 def rating_data(table: pl.DataFrame, order: Order) -> Iterator[tuple[str, str, ReliabilityData]]:

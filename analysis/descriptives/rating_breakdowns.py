@@ -12,8 +12,8 @@ import polars as pl
 from analysis.agreement.data import ReliabilityData
 from analysis.agreement.gwet import exact_agreement
 from analysis.agreement.krippendorff import Level, krippendorff_alpha
-from analysis.agreement.pairwise import mean_kendall_tau
-from analysis.agreement.rows import FEW_ANNOTATORS, level_of, rating_data
+from analysis.agreement.pairwise import FEW_ANNOTATORS, mean_kendall_tau
+from analysis.agreement.rows import level_of, rating_data
 from analysis.answers.order import Order
 from analysis.answers.plan import Plan
 from analysis.answers.tables import answered_rows

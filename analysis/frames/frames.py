@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
 from typing import TypedDict, Unpack
 
-from analysis.agreement.judged_rows import agreement_of_judgements
-from analysis.agreement.rows import agreement_of_ratings
+from analysis.agreement.rows import AgreementRow, agreement_of_judgements, agreement_of_ratings
 from analysis.answers.columns import Scale
 from analysis.answers.conversion import Frame, polars_of
 from analysis.answers.exclusions import Exclusion
@@ -29,25 +27,6 @@ from spa.errors import AnalysisError
 
 Bounds = tuple[float, float]
 ANSWER_OF = {"preference": "preferences", "score": "ratings", "winner": "choices"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgreementRow:
-    """One coefficient of agreement of a group and criterion, as a row of ``agreement`` in the results."""
-
-    source: str
-    group: str
-    criterion: str
-    measure: str
-    value: float | None
-    ci_low: float | None
-    ci_high: float | None
-    n_items: int
-    n_annotators: int
-    interval: str | None
-    estimator: str | None
-    fits_scale: bool | None
-    reason: str | None
 
 
 class Options(TypedDict, total=False):
@@ -187,10 +166,8 @@ def agreement_measures(frame: Frame, **options: Unpack[Options]) -> list[Agreeme
     kind = kind_of(frame, options)
     checked = ready({kind: frame}, options)
     if kind == "ratings":
-        rows = agreement_of_ratings(checked.kept["ratings"], checked.orders["ratings"], checked.plan)[0]
-    else:
-        rows = agreement_of_judgements(checked.kept, checked.orders, checked.plan)
-    return [AgreementRow(**{field.name: row[field.name] for field in fields(AgreementRow)}) for row in rows]
+        return agreement_of_ratings(checked.kept["ratings"], checked.orders["ratings"], checked.plan)[0]
+    return agreement_of_judgements(checked.kept, checked.orders, checked.plan)
 
 
 def system_strengths(frame: Frame, **options: Unpack[Options]) -> list[SystemStrength]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from analysis.agreement.rows import AgreementRow
 from analysis.comparisons.ratings import RatingMean
 from analysis.descriptives.category_shares import CategoryShare
 from analysis.report.document import Block, Cell, Column, Heading, Paragraph, Section, Table, build_table
 from analysis.report.findings import confidence_words
 from analysis.report.words import Names, cell, count, interval, number, percent, sentence, share_interval, slug
-from analysis.results.records import AgreementRow, Results
+from analysis.results.records import Results
 
 YES_NO = {0.0, 1.0}
 

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, fields, is_dataclass
 from typing import Any
 
-from analysis.agreement.judged_rows import agreement_of_judgements
-from analysis.agreement.rows import agreement_of_ratings
+from analysis.agreement.rows import agreement_of_judgements, agreement_of_ratings
 from analysis.answers.groups import people_of
 from analysis.answers.input import AnalysisInput, prepare_input
 from analysis.answers.plan import Plan
@@ -158,8 +157,8 @@ def _beside_each_other(ready: AnalysisInput, tests: ComparisonResults) -> dict[s
         kept.get("ratings"), metrics, ready.groups, orders.get("ratings"), plan
     )
     return {
-        "agreement": [*agreement, *agreement_of_judgements(kept, orders, plan)],
-        "annotator_pairs": pairs,
+        "agreement": _rows([*agreement, *agreement_of_judgements(kept, orders, plan)]),
+        "annotator_pairs": _rows(pairs),
         "correlations": _rows(correlations),
         "comparisons_of_correlations": _rows(compared),
         "correlations_by_system": _rows(by_system),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from analysis.agreement.rows import AgreementRow, AnnotatorPairRow
 from analysis.answers.study_facts import InterviewAnswer, StudyReport
 from analysis.comparisons.choices import ChoiceTest
 from analysis.comparisons.directions import DirectionSummary
@@ -34,7 +35,7 @@ from analysis.results.conventions import Convention
 from analysis.results.overview import ExclusionRow, Group, MissingCount, Settings
 from analysis.results.rater_rows import RaterRow
 from analysis.statistics.rank_orders import Ranking
-from analysis.statistics.record import AtMostOne, Coefficient, Count, Record, Share, Spread
+from analysis.statistics.record import AtMostOne, Count, Record, Share, Spread
 from analysis.strengths.rows import SystemStrength
 
 
@@ -59,72 +60,6 @@ class ChoiceResults(Record):
     """Row of ``choices``."""
 
     pairs: tuple[ChoiceTest, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgreementRow(Record):
-    """Row of ``agreement``."""
-
-    source: Literal["ratings", "preferences", "choices"]
-    group: str
-    """Human, simulated, an LLM's id or id/variant, or a group named in the table."""
-    criterion: str
-    measure: Literal[
-        "krippendorff_alpha_nominal",
-        "krippendorff_alpha_ordinal",
-        "krippendorff_alpha_interval",
-        "krippendorff_alpha_ratio",
-        "exact_agreement",
-        "icc1",
-        "icc2",
-        "icc3",
-        "icc1k",
-        "icc2k",
-        "icc3k",
-        "gwet_ac1",
-        "gwet_ac2",
-        "cohen_kappa",
-        "fleiss_kappa",
-        "mean_kendall_tau",
-    ]
-    value: AtMostOne | None
-    """1: full agreement; 0: as by chance (exact_agreement: the share of units on which all agree)."""
-    ci_low: float | None
-    ci_high: float | None
-    n_items: Count
-    """Units with at least two answers: an item's output (ratings), a pair and exposure (preferences), two outputs of
-    one item (choices)."""
-    n_annotators: Count
-    """Raters; of an LLM each repeat, and each further assignment that asks the same."""
-    interval: str | None = None
-    """How the interval was made; null: none."""
-    estimator: str | None = None
-    """Of an ICC: mean squares, or a mixed model where cells are missing."""
-    fits_scale: bool | None = None
-    """Of an alpha: whether its level fits the scale (ordinal for up to 20 whole numbers, else interval; nominal for
-    choices)."""
-    reason: str | None = None
-    """Why the value, or only its interval, is missing."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnnotatorPairRow(Record):
-    """Row of ``annotator_pairs``."""
-
-    source: Literal["ratings"]
-    group: str
-    """Human, simulated, an LLM's id or id/variant, or a group named in the table."""
-    criterion: str
-    annotator_x: str
-    annotator_y: str
-    n_items: Count
-    exact_agreement: Share | None
-    kendall_tau: Coefficient | None
-    cohen_kappa: Coefficient | None
-    krippendorff_alpha: Coefficient | None
-    level: Literal["nominal", "ordinal", "interval", "ratio"]
-    reason: str | None = None
-    """Why a number is missing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,18 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from analysis.results.records import AgreementRow, PairTest, Results
+from analysis.agreement.rows import AgreementRow
+from analysis.results.records import PairTest, Results
 from analysis.statistics.t_tests import MOSTLY_ONE
 
 FEW_UNITS = 30
-
-
 FEW_RATERS = 10
-
-
 OF_OTHER_RATERS = ("icc2", "icc2k")
-
-
 RESAMPLED = ("krippendorff_alpha", "gwet", "fleiss", "cohen")
 
 

@@ -1,0 +1,151 @@
+"""The measures of agreement that an analysis gives: one entry each, read by the analysis, the report and the docs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, get_args
+
+import numpy as np
+
+from analysis.agreement.data import ReliabilityData
+from analysis.agreement.gwet import exact_agreement, fleiss_kappa, gwet_ac1
+from analysis.agreement.icc import FORMS, every_icc
+from analysis.agreement.kappa import cohen_kappa
+from analysis.agreement.krippendorff import Level, krippendorff_alpha
+from analysis.agreement.pairwise import FEW_ANNOTATORS, mean_kendall_tau
+from analysis.agreement.result import Agreement, no_answer
+
+Source = Literal["ratings", "preferences", "choices"]
+LEVELS: tuple[Level, ...] = ("nominal", "ordinal", "interval")
+REPLICATES = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Answered:
+    """Answers of one group to one criterion; ``level`` is the level of measurement that fits their scale."""
+
+    source: Source
+    data: ReliabilityData
+    level: Level
+    confidence: float
+    seed: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Measure:
+    """One measure, in one or several forms.
+
+    Attributes
+    ----------
+    name, explanation : str
+        What it is called and what it says, in a line that a reader from outside the field understands.
+    sources : tuple of str
+        Kinds of answers that it is for.
+    compute : function of Answered
+        Returns one :class:`Agreement` a form.
+    applies : function of Answered
+        Whether it is given for these answers of its sources; always, unless stated.
+    forms : tuple of str
+        Names of its forms in results.json.
+    columns : mapping of str to str
+        Titles of its columns in the report by the name of the form; forms without one stand in results.json only.
+    percent : bool
+        Whether the report shows it in percent.
+    """
+
+    name: str
+    explanation: str
+    sources: tuple[Source, ...]
+    forms: tuple[str, ...]
+    compute: Callable[[Answered], Iterable[Agreement]]
+    applies: Callable[[Answered], bool] = lambda _: True
+    columns: Mapping[str, str] = field(default_factory=dict)
+    percent: bool = False
+
+
+def _alphas(answered: Answered) -> Iterator[Agreement]:
+    """Return alpha of ratings at every level, of judgements at the one that fits."""
+    several = answered.source == "ratings"
+    for place, level in enumerate(LEVELS if several else (answered.level,)):
+        rng = np.random.default_rng([*answered.seed, place] if several else answered.seed)
+        yield krippendorff_alpha(
+            answered.data, level=level, confidence=answered.confidence, replicates=REPLICATES, rng=rng
+        )
+
+
+MEASURES = (
+    Measure(
+        name="Krippendorff\u2019s alpha",
+        explanation="agreement beyond chance, missing answers allowed; 1 = full agreement, 0 = as by chance",
+        sources=("ratings", "preferences", "choices"),
+        forms=tuple(f"krippendorff_alpha_{level}" for level in get_args(Level)),
+        compute=_alphas,
+    ),
+    Measure(
+        name="Exact agreement",
+        explanation="share of units to which all gave the very same answer (%)",
+        sources=("ratings", "choices"),
+        compute=lambda answered: [exact_agreement(answered.data, confidence=answered.confidence)],
+        forms=("exact_agreement",),
+        columns={"exact_agreement": "All alike"},
+        percent=True,
+    ),
+    Measure(
+        name="Gwet\u2019s AC1",
+        explanation="Gwet\u2019s: alike, but steadier where one answer prevails",
+        sources=("ratings", "choices"),
+        compute=lambda answered: [gwet_ac1(answered.data, confidence=answered.confidence)],
+        applies=lambda answered: answered.level != "interval",
+        forms=("gwet_ac1", "gwet_ac2"),
+        columns={"gwet_ac1": "AC1"},
+    ),
+    Measure(
+        name="ICC",
+        explanation="share of the differences that lies between units, for one rater; ICC2k: for the mean of all "
+        "raters of a unit",
+        sources=("ratings",),
+        compute=lambda answered: every_icc(answered.data, confidence=answered.confidence),
+        forms=FORMS,
+        columns={"icc2": "ICC2", "icc2k": "ICC2k"},
+    ),
+    Measure(
+        name="Mean tau",
+        explanation="how alike two raters rank the units, averaged over pairs of up to 10 raters",
+        sources=("ratings",),
+        compute=lambda answered: [mean_kendall_tau(answered.data)],
+        applies=lambda answered: answered.data.n_annotators <= FEW_ANNOTATORS,
+        forms=("mean_kendall_tau",),
+        columns={"mean_kendall_tau": "Mean tau"},
+    ),
+    Measure(
+        name="Fleiss\u2019 kappa",
+        explanation="Fleiss\u2019: alike or not, beyond what the shares of the answers give by chance",
+        sources=("choices",),
+        compute=lambda answered: [fleiss_kappa(answered.data, confidence=answered.confidence)],
+        forms=("fleiss_kappa",),
+        columns={"fleiss_kappa": "Kappa"},
+    ),
+    Measure(
+        name="Cohen\u2019s kappa",
+        explanation="of two raters: alike or not, beyond what their own habits give by chance",
+        sources=("choices",),
+        compute=lambda answered: [cohen_kappa(answered.data, confidence=answered.confidence)],
+        applies=lambda answered: answered.data.n_annotators == 2,
+        forms=("cohen_kappa",),
+    ),
+)
+if TYPE_CHECKING:
+    MeasureName = str
+else:
+    MeasureName = Literal[tuple(form for measure in MEASURES for form in measure.forms)]
+
+
+def measure_agreement(answered: Answered) -> Iterator[Agreement]:
+    """Compute every measure that applies; where nothing can agree, alpha alone, which says why."""
+    if no_answer(answered.data) is not None and not answered.data.constant:
+        yield krippendorff_alpha(answered.data, level=answered.level)
+        return
+    for measure in MEASURES:
+        if answered.source in measure.sources and measure.applies(answered):
+            yield from measure.compute(answered)
