@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal
 
 import polars as pl
 
 from analysis.answers.order import Order
 
-Row = dict[str, Any]
+PeopleKind = Literal["human", "simulated"]
+PEOPLE: tuple[PeopleKind, ...] = ("human", "simulated")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Sides:
     """Answered rows of people (``kind``: human, or simulated where there are no people) and of LLMs."""
 
-    kind: str
+    kind: PeopleKind
     people: pl.DataFrame
     llms: pl.DataFrame
 
@@ -34,10 +35,10 @@ def sides_of(table: pl.DataFrame | None) -> Sides | None:
     return None if people.is_empty() or llms.is_empty() else Sides(kind=kind, people=people, llms=llms)
 
 
-def people_kind(table: pl.DataFrame) -> str | None:
+def people_kind(table: pl.DataFrame) -> PeopleKind | None:
     """Return "human", or "simulated" where there are no people; ``None`` for LLMs alone."""
     kinds = set(table["annotator_kind"].unique().to_list())
-    return next((kind for kind in ("human", "simulated") if kind in kinds), None)
+    return next((kind for kind in PEOPLE if kind in kinds), None)
 
 
 def by_group(llms: pl.DataFrame, order: Order) -> Iterator[tuple[str, pl.DataFrame]]:

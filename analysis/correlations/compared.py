@@ -5,21 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Literal
+from typing import Any, Literal
 
 from analysis.correlations.coefficients import Series, correlate_series, prepare
-from analysis.correlations.levels import Level, group_means
+from analysis.correlations.levels import group_means
 from analysis.correlations.scores import Scores, common_outputs
 from analysis.correlations.williams import williams
 from analysis.statistics.coding import Ints
-from analysis.statistics.record import Record
+from analysis.statistics.record import Coefficient, Count, Positive, Probability
+from analysis.statistics.rows import Reasoned
 
 EVERY_PAIR_UP_TO = 12  # measures; beyond, each is compared with the first, so that pairs do not outgrow the data
-COMPARED_LEVELS: tuple[Level, ...] = ("overall", "system")
+ComparedLevel = Literal["overall", "system"]
+COMPARED_LEVELS: tuple[ComparedLevel, ...] = ("overall", "system")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ComparisonRow(Record):
+class ComparisonRow(Reasoned):
     """One row of ``comparisons_of_correlations``.
 
     ``value_a`` and ``value_b`` are the raw correlations with ``target``, ``value_ab`` that of a with
@@ -27,23 +29,24 @@ class ComparisonRow(Record):
     closer to the target. ``p_one_sided`` is for a closer than b, ``p_value`` two-sided.
     """
 
+    NUMBER = "p_value"
     a: str
     b: str
     target: str
     criterion: str
-    level: Level
+    level: ComparedLevel
     method: str
-    value_a: float | None
-    value_b: float | None
-    value_ab: float | None
-    turned: tuple[Literal["a", "b"], ...]
-    n: int
-    t: float | None
-    df: int | None
-    p_one_sided: float | None
-    p_value: float | None
-    p_adjusted: float | None = None
-    n_tests: int | None = None
+    value_a: Coefficient | None
+    value_b: Coefficient | None
+    value_ab: Coefficient | None = None
+    turned: tuple[Literal["a", "b"], ...] = ()
+    n: Count
+    t: float | None = None
+    df: Positive | None = None
+    p_one_sided: Probability | None = None
+    p_value: Probability | None
+    p_adjusted: Probability | None = None
+    n_tests: Positive | None = None
     verdict: Literal["a", "b", "indifferent"] | None = None
     reason: str | None = None
 
@@ -58,7 +61,7 @@ class ComparisonRow(Record):
 class Kendalls:
     """Kendall's tau of any two of several measures on one level, each prepared and computed once."""
 
-    def __init__(self, level: Level, n_systems: int) -> None:
+    def __init__(self, level: ComparedLevel, n_systems: int) -> None:
         self.level = level
         self.n_systems = n_systems
         self.sides: dict[tuple[str, bytes], Series] = {}
@@ -110,7 +113,16 @@ def _compare(a: Scores, b: Scores, target: Scores, criterion: str, taus: Kendall
     key = outputs.tobytes()
     (value_a, why_a), (value_b, why_b) = (taus.tau(side, target, outputs, key) for side in (a, b))
     value_ab, why_ab = taus.tau(a, b, outputs, key)
-    row = ComparisonRow(
+    n = taus.n(outputs)
+    turned: tuple[Literal["a", "b"], ...] = ()
+    tested: dict[str, Any] = {"p_value": None, "reason": why_a or why_b or why_ab}
+    if value_a is not None and value_b is not None and value_ab is not None:
+        sign_a, sign_b = _sign(a, value_a), _sign(b, value_b)
+        turned = (*(("a",) if sign_a < 0 else ()), *(("b",) if sign_b < 0 else ()))
+        test = williams(sign_a * value_a, sign_b * value_b, sign_a * sign_b * value_ab, n)
+        tested = {"t": test.t, "df": test.df, "p_one_sided": test.p_one_sided, "p_value": test.p_two_sided}
+        tested["reason"] = test.reason
+    return ComparisonRow(
         a=a.name,
         b=b.name,
         target=target.name,
@@ -120,26 +132,9 @@ def _compare(a: Scores, b: Scores, target: Scores, criterion: str, taus: Kendall
         value_a=value_a,
         value_b=value_b,
         value_ab=value_ab,
-        turned=(),
-        n=taus.n(outputs),
-        t=None,
-        df=None,
-        p_one_sided=None,
-        p_value=None,
-    )
-    if value_a is None or value_b is None or value_ab is None:
-        return replace(row, reason=why_a or why_b or why_ab)
-    sign_a, sign_b = _sign(a, value_a), _sign(b, value_b)
-    test = williams(sign_a * value_a, sign_b * value_b, sign_a * sign_b * value_ab, row.n)
-    turned: tuple[Literal["a", "b"], ...] = (*(("a",) if sign_a < 0 else ()), *(("b",) if sign_b < 0 else ()))
-    return replace(
-        row,
         turned=turned,
-        t=test.t,
-        df=test.df,
-        p_one_sided=test.p_one_sided,
-        p_value=test.p_two_sided,
-        reason=test.reason,
+        n=n,
+        **tested,
     )
 
 

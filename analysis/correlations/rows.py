@@ -16,11 +16,12 @@ from analysis.comparisons.ratings import RatingCells, rating_cells
 from analysis.correlations.coefficients import correlate_series, prepare
 from analysis.correlations.compared import ComparisonRow, compare_measures
 from analysis.correlations.levels import LEVELS, Level, LevelCorrelation, PairedScores, correlate_levels
-from analysis.correlations.scores import Scores, group_scores, metric_scores, outputs_of, pair_scores
+from analysis.correlations.scores import group_scores, metric_scores, outputs_of, pair_scores
 from analysis.correlations.upper_bounds import one_against_others
 from analysis.statistics.coding import code
 from analysis.statistics.corrections import benjamini_hochberg
-from analysis.statistics.record import Record
+from analysis.statistics.record import Coefficient, Count, Positive, Probability
+from analysis.statistics.rows import Reasoned, fields_of
 
 LISTED = 20  # people up to whom each one has rows of his own
 AVERAGED = "an average over people, not a test"
@@ -28,47 +29,51 @@ PEOPLE = ("human", "simulated")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CorrelationRow(Record):
+class CorrelationRow(Reasoned):
     """One row of ``correlations``.
 
     With ``upper_bound``, ``b`` is the mean of the other annotators of that group, or with ``person_included`` of all
     of them (Chhun et al. 2024).
     """
 
+    NUMBER = "p_value"
     a: str
     b: str
     criterion: str
     level: Level
     method: str
-    value: float | None
-    p_value: float | None
-    n: int
-    n_undefined: int
-    upper_bound: bool
-    p_adjusted: float | None = None
-    n_tests: int | None = None
-    n_annotators: int | None = None
+    value: Coefficient | None
+    p_value: Probability | None
+    n: Count
+    n_undefined: Count = 0
+    upper_bound: bool = False
+    p_adjusted: Probability | None = None
+    n_tests: Positive | None = None
+    n_annotators: Count | None = None
     person_included: bool = False
-    ci_low: float | None = None
-    ci_high: float | None = None
+    """Of an upper bound: b is the mean of all people, the person included."""
+    ci_low: Coefficient | None = None
+    ci_high: Coefficient | None = None
     interval: str | None = None
+    """How the interval was made; null: none."""
     reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SystemCorrelation(Record):
+class SystemCorrelation(Reasoned):
     """Kendall's tau over the outputs of one system (Chiang and Lee 2023, Table 2)."""
 
+    NUMBER = "p_value"
     a: str
     b: str
     criterion: str
     system: str
     method: str
-    value: float | None
-    p_value: float | None
-    n: int
-    p_adjusted: float | None = None
-    n_tests: int | None = None
+    value: Coefficient | None
+    p_value: Probability | None
+    n: Count
+    p_adjusted: Probability | None = None
+    n_tests: Positive | None = None
     reason: str | None = None
 
 
@@ -174,22 +179,7 @@ def _rows(
     a: str, b: str, criterion: str, found: Sequence[LevelCorrelation], *, upper_bound: bool = False
 ) -> Iterator[CorrelationRow]:
     for row in found:
-        yield CorrelationRow(
-            a=a,
-            b=b,
-            criterion=criterion,
-            level=row.level,
-            method=row.method,
-            value=row.value,
-            p_value=row.p_value,
-            n=row.n,
-            n_undefined=row.n_undefined,
-            upper_bound=upper_bound,
-            ci_low=row.ci_low,
-            ci_high=row.ci_high,
-            interval=row.interval,
-            reason=row.reason,
-        )
+        yield CorrelationRow(a=a, b=b, criterion=criterion, upper_bound=upper_bound, **fields_of(row))
 
 
 def _by_system(
@@ -198,17 +188,7 @@ def _by_system(
     for number in np.unique(paired.system).tolist():
         own = paired.system == number
         found = correlate_series(prepare(paired.a[own]), prepare(paired.b[own]), "kendall")
-        yield SystemCorrelation(
-            a=a,
-            b=b,
-            criterion=criterion,
-            system=systems[number],
-            method="kendall",
-            value=found.value,
-            p_value=found.p_value,
-            n=found.n,
-            reason=found.reason,
-        )
+        yield SystemCorrelation(a=a, b=b, criterion=criterion, system=systems[number], **fields_of(found))
 
 
 def _upper_bounds(cells: RatingCells, name: str, ids: Sequence[str], confidence: float) -> list[CorrelationRow]:
@@ -250,6 +230,3 @@ def _average(members: Sequence[CorrelationRow], name: str) -> CorrelationRow:
         n_annotators=len(values),
         reason=AVERAGED if values else members[0].reason,
     )
-
-
-__all__ = ["ComparisonRow", "CorrelationRow", "Scores", "correlate_groups"]

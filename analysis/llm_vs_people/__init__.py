@@ -1,4 +1,4 @@
-"""LLMs against people: standing in for a person, estimating together with people, calibration, and leanings."""
+"""LLMs against people: standing in for a person, estimating together with people, calibration, and bias."""
 
 from __future__ import annotations
 

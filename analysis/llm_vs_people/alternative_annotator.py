@@ -9,11 +9,12 @@ from typing import Any, Literal, get_args
 import numpy as np
 from scipy.special import stdtr
 
+from analysis.comparisons.sides import PeopleKind
 from analysis.llm_vs_people.clustered import cluster_codes, variance_of_mean
 from analysis.statistics.checks import check_one_of
 from analysis.statistics.coding import Floats, Ints, fold, scale_of, snap
 from analysis.statistics.corrections import benjamini_yekutieli
-from analysis.statistics.record import Record
+from analysis.statistics.record import Count, Probability, Record
 
 Truths = np.ndarray[Any, np.dtype[np.bool_]]
 Scoring = Literal["accuracy", "neg_rmse"]
@@ -32,16 +33,17 @@ class AnnotatorComparison(Record):
     """
 
     annotator_id: str
-    n_units: int
-    n_clusters: int
-    llm_advantage: float | None
-    person_advantage: float | None
-    test: str | None
-    t: float | None
-    p_value: float | None
-    p_adjusted: float | None
+    n_units: Count
+    n_clusters: Count | None = None
+    llm_advantage: Probability | None
+    person_advantage: Probability | None
+    test: str | None = None
+    t: float | None = None
+    p_value: Probability | None
+    p_adjusted: Probability | None
     won: bool | None
     reason: str | None = None
+    """Why a number is missing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +60,29 @@ class AlternativeAnnotatorTest:
     passes: bool | None
     annotators: tuple[AnnotatorComparison, ...]
     reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlternativeAnnotatorRow(Record):
+    """Test of one LLM on one criterion, a row of ``llm_vs_people.alternative_annotator``."""
+
+    people: PeopleKind
+    group: str
+    criterion: str
+    scoring: Scoring | None = None
+    epsilon: Probability | None
+    fdr: Probability | None
+    n_units: Count | None = None
+    n_annotators: Count
+    """People who share enough items."""
+    n_left_out: Count | None = None
+    winning_rate: Probability | None
+    advantage_probability: Probability | None
+    passes: bool | None
+    annotators: tuple[AnnotatorComparison, ...]
+    """Each person left out in turn."""
+    reason: str | None = None
+    """Why a number is missing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -189,7 +214,7 @@ def compare_with_each_annotator(
     ]
     adjusted = benjamini_yekutieli([one.p_value for one in compared], fdr=fdr)
     done = tuple(
-        _with_verdict(one, p_adjusted, won)
+        replace(one, p_adjusted=p_adjusted, won=won)
         for one, p_adjusted, won in zip(compared, adjusted.p_adjusted, adjusted.rejected, strict=True)
     )
     tested = [one for one in done if one.won is not None]
@@ -276,10 +301,6 @@ def _compare(
         won=None,
         reason=reason,
     )
-
-
-def _with_verdict(one: AnnotatorComparison, p_adjusted: float | None, won: bool | None) -> AnnotatorComparison:
-    return replace(one, p_adjusted=p_adjusted, won=won)
 
 
 def _absent(values: np.ndarray[Any, Any]) -> Truths:

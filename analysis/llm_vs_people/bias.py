@@ -53,7 +53,7 @@ def bias_profile(
     d_i = rater_i - people_i. Severity is the mean of d (negative: the rater is stricter). Every other
     contrast is the mean of d over the units of a level minus that over the others: first position against
     later ones, length above the median against the rest, each letter against the other letters. People's
-    own leanings cancel, so a contrast says what the rater adds to them. With ``systems`` the contrasts are
+    own bias cancels, so a contrast says what the rater adds to them. With ``systems`` the contrasts are
     taken within systems (least squares with an intercept each), so that a system that often stands first,
     or writes long, is not taken for a bias; a level that no system varies in has a ``reason``.
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import polars as pl
 
 from analysis.answers.order import Order, turned
 from analysis.answers.plan import Plan
-from analysis.comparisons.sides import Row, sides_of
-from analysis.llm_vs_people.bias import bias_profile
+from analysis.comparisons.sides import PeopleKind, sides_of
+from analysis.llm_vs_people.bias import BiasContrast, Kind, bias_profile
 from analysis.statistics.coding import code, fold
+from analysis.statistics.record import Count
+from analysis.statistics.rows import Reasoned, fields_of
 
+Source = Literal["ratings", "preferences", "choices"]
 LENGTHS = frozenset("length words characters chars tokens n_words n_characters n_chars n_tokens word_count".split())
 OUTPUT = ("item_id", "sample", "system")
 UNKNOWN = {
@@ -25,9 +28,33 @@ UNKNOWN = {
 }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BiasRow(Reasoned):
+    """What an LLM adds to people's answers in one contrast, a row of ``llm_vs_people.bias``."""
+
+    NUMBER = "estimate"
+
+    people: PeopleKind
+    group: str
+    source: Source
+    criterion: str
+    kind: Kind
+    level: str
+    """The answers contrasted with the others, such as first or a letter."""
+    n: Count
+    n_level: Count | None = None
+    n_clusters: Count | None = None
+    estimate: float | None
+    """LLM minus people: its mean (severity), or that of the level minus that of the others."""
+    ci_low: float | None
+    ci_high: float | None
+    reason: str | None = None
+    """Why a number is missing."""
+
+
 def bias_rows(
     kept: Mapping[str, pl.DataFrame], orders: Mapping[str, Order], metrics: pl.DataFrame | None, plan: Plan
-) -> list[Row]:
+) -> list[BiasRow]:
     """Contrast every LLM with people on what both judged: by position, label, order of asking, and length.
 
     Parameters
@@ -39,13 +66,13 @@ def bias_rows(
 
     Returns
     -------
-    list of dict
+    list of BiasRow
         One row an LLM, source, criterion and contrast (:func:`analysis.bias_profile`); with a ``reason`` where the
         answers do not hold what a contrast needs.
     """
-    makers = {"ratings": _of_ratings, "preferences": _of_preferences, "choices": _of_choices}
+    makers: dict[Source, Any] = {"ratings": _of_ratings, "preferences": _of_preferences, "choices": _of_choices}
     lengths = _lengths(metrics)
-    rows: list[Row] = []
+    rows: list[BiasRow] = []
     for source, make in makers.items():
         sides = sides_of(kept.get(source))
         if sides is None:
@@ -55,9 +82,12 @@ def bias_rows(
         parts = units.partition_by("group", "criterion", as_dict=True, include_key=False)
         for group in order.groups:
             for criterion in order.criteria:
-                if (group, criterion) in parts:
-                    names = {"people": sides.kind, "group": group, "source": source, "criterion": criterion}
-                    rows += [names | row for row in _profile(parts[group, criterion], source, plan)]
+                if (group, criterion) not in parts:
+                    continue
+                for contrast in _profile(parts[group, criterion], source, plan):
+                    found = fields_of(contrast)
+                    del found["confidence"]
+                    rows.append(BiasRow(people=sides.kind, group=group, source=source, criterion=criterion, **found))
     return rows
 
 
@@ -130,16 +160,16 @@ def _turned(units: pl.DataFrame, order: Order) -> pl.DataFrame:
     )
 
 
-def _profile(units: pl.DataFrame, source: str, plan: Plan) -> Iterator[Row]:
+def _profile(units: pl.DataFrame, source: Source, plan: Plan) -> Iterator[BiasContrast]:
     units = units.sort(pl.all())
     if source == "ratings":
-        yield _asdict(bias_profile(*_sides(units), clusters=units["cluster"].to_numpy(), confidence=plan.confidence)[0])
-    kinds = {"ratings": ("position", "length", "label"), "choices": ("position", "length", "label")}
-    for kind in kinds.get(source, ("position", "label")):
+        yield bias_profile(*_sides(units), clusters=units["cluster"].to_numpy(), confidence=plan.confidence)[0]
+    kinds: tuple[Kind, ...] = ("position", "label") if source == "preferences" else ("position", "length", "label")
+    for kind in kinds:
         known = units.filter(pl.col(kind).is_not_null())
         if known.is_empty():
             reason = UNKNOWN["label of a pair" if kind == "label" and source != "ratings" else kind]
-            yield _unknown(kind, units.height, reason)
+            yield _unknown(kind, units.height, reason, plan)
             continue
         found = bias_profile(
             *_sides(known),
@@ -148,16 +178,16 @@ def _profile(units: pl.DataFrame, source: str, plan: Plan) -> Iterator[Row]:
             clusters=known["cluster"].to_numpy(),
             confidence=plan.confidence,
         )
-        yield from (_asdict(contrast) for contrast in found[1:])
+        yield from found[1:]
     if source == "preferences":
         yield from _order(units, plan)
 
 
-def _order(units: pl.DataFrame, plan: Plan) -> Iterator[Row]:
+def _order(units: pl.DataFrame, plan: Plan) -> Iterator[BiasContrast]:
     """Contrast the direction asked first with its reverse: what is said of the system named first."""
     known = units.filter(pl.col("asked_first").is_not_null())
     if known.is_empty():
-        yield _unknown("order", units.height, UNKNOWN["order"])
+        yield _unknown("order", units.height, UNKNOWN["order"], plan)
         return
     found = bias_profile(
         known["plain"].to_numpy(),
@@ -167,22 +197,26 @@ def _order(units: pl.DataFrame, plan: Plan) -> Iterator[Row]:
         clusters=known["cluster"].to_numpy(),
         confidence=plan.confidence,
     )
-    yield {**_asdict(found[1]), "kind": "order", "level": "asked before its reverse"}
+    yield replace(found[1], kind="order", level="asked before its reverse")
 
 
 def _sides(units: pl.DataFrame) -> tuple[Any, Any]:
     return units["rater"].to_numpy(), units["people"].to_numpy()
 
 
-def _asdict(contrast: Any) -> Row:
-    row = asdict(contrast)
-    del row["confidence"]
-    return row
-
-
-def _unknown(kind: str, n: int, reason: str) -> Row:
-    numbers = {"n": n, "n_level": 0, "n_clusters": 0, "estimate": None, "ci_low": None, "ci_high": None}
-    return {"kind": kind, "level": "", **numbers, "reason": reason}
+def _unknown(kind: Kind, n: int, reason: str, plan: Plan) -> BiasContrast:
+    return BiasContrast(
+        kind=kind,
+        level="",
+        n=n,
+        n_level=0,
+        n_clusters=0,
+        estimate=None,
+        ci_low=None,
+        ci_high=None,
+        confidence=plan.confidence,
+        reason=reason,
+    )
 
 
 def _with_lengths(units: pl.DataFrame, lengths: pl.DataFrame, output: tuple[str, str]) -> pl.DataFrame:

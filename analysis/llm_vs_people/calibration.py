@@ -13,7 +13,7 @@ from scipy.special import ndtri
 from analysis.llm_vs_people.clustered import cluster_codes, smallest_count, variance_of_mean
 from analysis.statistics.checks import check_level
 from analysis.statistics.coding import Floats, Ints, snap
-from analysis.statistics.record import Record
+from analysis.statistics.record import Count, Probability, Record
 from analysis.statistics.t_tests import ONE_UNIT, t_bound
 
 NO_ANSWERS = "no answers"
@@ -25,13 +25,13 @@ FOLDS = 5
 class ReliabilityBin(Record):
     """One row of the reliability table: stated probabilities in [low, high), the last bin with its upper end."""
 
-    low: float
-    high: float
-    n: int
-    mean_stated: float | None
-    mean_outcome: float | None
-    ci_low: float | None
-    ci_high: float | None
+    low: Probability
+    high: Probability
+    n: Count
+    mean_stated: Probability | None
+    mean_outcome: Probability | None
+    ci_low: Probability | None
+    ci_high: Probability | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -12,14 +12,66 @@ import polars as pl
 from analysis.answers.order import Order, toward
 from analysis.answers.plan import Plan
 from analysis.answers.units import UnitRule
-from analysis.comparisons.sides import Row, people_kind
-from analysis.llm_vs_people.calibration import NO_ANSWERS, recalibrate
+from analysis.comparisons.sides import people_kind
+from analysis.llm_vs_people.calibration import NO_ANSWERS, ReliabilityBin, recalibrate
+from analysis.statistics.record import Count, Probability, Record
+from analysis.statistics.rows import Reasoned, fields_of
 
+Against = Literal["own", "people"]
+MatchedBy = Literal["annotator", "assignment", "pair"]
 PAIR = ("criterion", "x", "y")
 NOBODY_CHOSE = "nobody chose between outputs of these systems on this criterion"
 
 
-def calibration_rows(kept: Mapping[str, pl.DataFrame], orders: Mapping[str, Order], plan: Plan) -> list[Row]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recalibrated(Record):
+    """After isotonic regression fitted without the own fold."""
+
+    brier_score: Probability | None
+    calibration_error: Probability | None
+    n_folds: Count
+    reason: str | None = None
+    """Why a number is missing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CalibrationRow(Reasoned):
+    """Statements of one group held against choices, a row of ``llm_vs_people.calibration``."""
+
+    NUMBER = "brier_score"
+
+    group: str
+    against: Against
+    """Whose choices: the group's own, or people's."""
+    criterion: str
+    matched_by: MatchedBy
+    """Whose statement a choice is held against: of the person who chose, of the LLM on the same form, or the group's
+    mean about the pair."""
+    interval: str | None = None
+    """What the interval of the Brier score is clustered by."""
+    n: Count
+    """Choices."""
+    n_clusters: Count | None = None
+    brier_score: Probability | None
+    """Mean squared distance from the outcome; less is better."""
+    ci_low: Probability | None
+    ci_high: Probability | None
+    brier_of_half: Probability | None = None
+    """Brier score of saying 1/2 to everything."""
+    calibration_error: Probability | None
+    """Expected calibration error over n_bins bins of equal width."""
+    mean_stated: Probability | None = None
+    mean_outcome: Probability | None = None
+    n_bins: Count
+    confidence: Probability | None = None
+    bins: tuple[ReliabilityBin, ...]
+    recalibrated: Recalibrated
+    """After isotonic regression fitted without the own fold."""
+    reason: str | None = None
+    """Why a number is missing."""
+
+
+def calibration_rows(kept: Mapping[str, pl.DataFrame], orders: Mapping[str, Order], plan: Plan) -> list[CalibrationRow]:
     """Compare the preferences that each group stated with choices, by criterion.
 
     One choice of one annotator about one item is one outcome (1, 0.5 or 0 for x, a tie, y; repeats averaged). Its
@@ -40,7 +92,7 @@ def calibration_rows(kept: Mapping[str, pl.DataFrame], orders: Mapping[str, Orde
 
     Returns
     -------
-    list of dict
+    list of CalibrationRow
         Empty where there are no preferences or no choices.
     """
     if not {"preferences", "choices"} <= set(kept):
@@ -54,28 +106,28 @@ def calibration_rows(kept: Mapping[str, pl.DataFrame], orders: Mapping[str, Orde
     forecast = toward(stated, order, (*who, "exposure", *PAIR))
     kind = people_kind(chosen)
     people = outcome.filter(pl.col("annotator_kind") == kind) if kind else outcome.clear()
-    rows: list[Row] = []
+    rows: list[CalibrationRow] = []
     for group in order.groups:
         said = forecast.filter(pl.col("group") == group)
         own = outcome.filter(pl.col("group") == group)
         if said.is_empty():
             continue
         llm = said["annotator_kind"][0] == "llm"
-        against = {"own": own, **({"people": people} if llm else {})}
+        against: dict[Against, pl.DataFrame] = {"own": own, "people": people} if llm else {"own": own}
         for name, choices in against.items():
             if not choices.is_empty():
-                rows += _rows(said, choices, order, plan, {"group": group, "against": name}, llm=llm)
+                rows += _rows(said, choices, order, plan, group, name, llm=llm)
     return rows
 
 
 def _rows(
-    said: pl.DataFrame, chosen: pl.DataFrame, order: Order, plan: Plan, names: Row, *, llm: bool
-) -> Iterator[Row]:
-    matched_by, both = _matched(said, chosen, llm=llm, own=names["against"] == "own")
+    said: pl.DataFrame, chosen: pl.DataFrame, order: Order, plan: Plan, group: str, against: Against, *, llm: bool
+) -> Iterator[CalibrationRow]:
+    matched_by, both = _matched(said, chosen, llm=llm, own=against == "own")
     present = set(said["criterion"].unique().to_list())
     for criterion in (name for name in order.criteria if name in present):
         rows = both.filter(pl.col("criterion") == criterion).sort(pl.all())
-        by, clusters = _clusters(rows, plan, llm=llm and names["against"] == "own")
+        interval, clusters = _clusters(rows, plan, llm=llm and against == "own")
         found = recalibrate(
             rows["stated"].to_numpy(),
             rows["value"].to_numpy(),
@@ -83,21 +135,26 @@ def _rows(
             seed=plan.seed,
             confidence=plan.confidence,
         )
-        row: dict[str, Any] = {**names, "criterion": criterion, "matched_by": matched_by, "interval": by}
-        row |= asdict(found.before)
-        if row["reason"] == NO_ANSWERS:
-            row["reason"] = NOBODY_CHOSE
-        after = found.after
-        row["recalibrated"] = {
-            "brier_score": None if after is None else after.brier_score,
-            "calibration_error": None if after is None else after.calibration_error,
-            "n_folds": found.n_folds,
-            "reason": found.reason,
-        }
-        yield row
+        before = fields_of(found.before)
+        if before["reason"] == NO_ANSWERS:
+            before["reason"] = NOBODY_CHOSE
+        yield CalibrationRow(
+            group=group,
+            against=against,
+            criterion=criterion,
+            matched_by=matched_by,
+            interval=interval,
+            recalibrated=Recalibrated(
+                brier_score=found.after.brier_score if found.after else None,
+                calibration_error=found.after.calibration_error if found.after else None,
+                n_folds=found.n_folds,
+                reason=found.reason,
+            ),
+            **before,
+        )
 
 
-def _matched(said: pl.DataFrame, chosen: pl.DataFrame, *, llm: bool, own: bool) -> tuple[str, pl.DataFrame]:
+def _matched(said: pl.DataFrame, chosen: pl.DataFrame, *, llm: bool, own: bool) -> tuple[MatchedBy, pl.DataFrame]:
     """Give each choice the statement that is nearest to it; all choices of one group by the same rule."""
     near = ["annotator_id"] if own else []
     near += ["assignment_id"] if llm else []

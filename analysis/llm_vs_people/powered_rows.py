@@ -1,10 +1,10 @@
-"""The rows of results.json in which answers of an LLM sharpen what people's few answers say."""
+"""The rows of results.json in which an LLM's many answers add to people's few: prediction-powered means."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -12,11 +12,48 @@ import polars as pl
 from analysis.answers.order import Order, toward
 from analysis.answers.plan import Plan
 from analysis.answers.units import UnitRule
-from analysis.comparisons.sides import Row, by_group, sides_of
+from analysis.comparisons.sides import PeopleKind, by_group, sides_of
 from analysis.llm_vs_people.prediction_powered import PredictionPoweredMean, prediction_powered_mean
 from analysis.statistics.coding import Floats, Ints, code, fold
+from analysis.statistics.record import Count, Probability, Record
+from analysis.statistics.rows import fields_of
 
 BOTH_WAYS = "annotator and item"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PredictionPoweredRow(Record):
+    """People's mean estimated with an LLM, a row of ``llm_vs_people.prediction_powered``."""
+
+    people: PeopleKind
+    group: str
+    criterion: str
+    source: Literal["preferences", "ratings", "choices"]
+    system_x: str
+    system_y: str | None
+    """Null: the mean of system_x."""
+    exposure: int | None = None
+    interval: str | None = None
+    """What people's answers are clustered by."""
+    estimate: float
+    ci_low: float | None
+    ci_high: float | None
+    se: float | None = None
+    df: float | None = None
+    llm_weight: Probability
+    """Lambda; 0 = people alone."""
+    tuned: bool | None = None
+    n: Count
+    n_more: Count
+    n_clusters: Count | None = None
+    n_clusters_more: Count | None = None
+    people_mean: float
+    people_ci_low: float | None
+    people_ci_high: float | None
+    confidence: Probability | None = None
+    reason: str | None = None
+    """Why a number is missing."""
+    warning: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +64,9 @@ class _Estimate:
     found: PredictionPoweredMean
 
 
-def powered_ratings(rated: pl.DataFrame, own: pl.DataFrame, systems: Sequence[str], plan: Plan) -> Iterator[Row]:
+def powered_ratings(
+    rated: pl.DataFrame, own: pl.DataFrame, systems: Sequence[str], plan: Plan, **place: Any
+) -> Iterator[PredictionPoweredRow]:
     """Estimate people's mean of every system, and difference of every pair, that the LLM rated on more items.
 
     Parameters
@@ -36,19 +75,21 @@ def powered_ratings(rated: pl.DataFrame, own: pl.DataFrame, systems: Sequence[st
         Answers of people and of one LLM on one criterion: ``annotator_id``, ``item_id``, ``system``, ``value``.
     systems : sequence of str
         In the order of the results.
+    **place
+        Fields of the row: ``people``, ``group``, ``criterion``.
     """
     for one in _by_item(rated, own, "system", systems, plan, differences=True):
-        yield {
-            "source": "ratings",
-            "system_x": systems[one.x],
-            "system_y": None if one.y is None else systems[one.y],
-            "exposure": None,
-            "interval": one.interval,
-            **asdict(one.found),
-        }
+        yield PredictionPoweredRow(
+            **place,
+            source="ratings",
+            system_x=systems[one.x],
+            system_y=None if one.y is None else systems[one.y],
+            interval=one.interval,
+            **fields_of(one.found),
+        )
 
 
-def powered_choices(table: pl.DataFrame, order: Order, plan: Plan) -> Iterator[Row]:
+def powered_choices(table: pl.DataFrame, order: Order, plan: Plan) -> Iterator[PredictionPoweredRow]:
     """Estimate people's share of choices that x wins, where an LLM chose between outputs of more items.
 
     A tie is half a win. Pairs stand in the direction and order of ``choices.pairs``.
@@ -69,17 +110,16 @@ def powered_choices(table: pl.DataFrame, order: Order, plan: Plan) -> Iterator[R
         for group, own in by_group(llms.filter(pl.col("criterion") == criterion), order):
             for one in _by_item(chosen, own.filter(pl.col("pair").is_in(pairs)), "pair", pairs, plan):
                 first, second = divmod(int(pairs[one.x]), len(places))
-                yield {
-                    "people": sides.kind,
-                    "group": group,
-                    "criterion": criterion,
-                    "source": "choices",
-                    "system_x": order.systems[first],
-                    "system_y": order.systems[second],
-                    "exposure": None,
-                    "interval": one.interval,
-                    **asdict(one.found),
-                }
+                yield PredictionPoweredRow(
+                    people=sides.kind,
+                    group=group,
+                    criterion=criterion,
+                    source="choices",
+                    system_x=order.systems[first],
+                    system_y=order.systems[second],
+                    interval=one.interval,
+                    **fields_of(one.found),
+                )
 
 
 def _by_item(
@@ -135,7 +175,7 @@ def spread(row: Ints, table: pl.DataFrame, column: str, entries: Sequence[str], 
     return wide
 
 
-def powered_preferences(table: pl.DataFrame, order: Order, plan: Plan) -> Iterator[Row]:
+def powered_preferences(table: pl.DataFrame, order: Order, plan: Plan) -> Iterator[PredictionPoweredRow]:
     """Estimate people's P(x preferred to y) where an LLM answered more of the same forms (assignments)."""
     sides = sides_of(table.filter(pl.col("assignment_id").is_not_null()))
     if sides is None:
@@ -162,9 +202,17 @@ def powered_preferences(table: pl.DataFrame, order: Order, plan: Plan) -> Iterat
                 confidence=plan.confidence,
             )
             criterion, exposure, x, y = key
-            names = {"people": sides.kind, "group": group, "criterion": criterion, "source": "preferences"}
-            pair = {"system_x": x, "system_y": y, "exposure": exposure}
-            yield {**names, **pair, "interval": "annotator", **asdict(estimate)}
+            yield PredictionPoweredRow(
+                people=sides.kind,
+                group=group,
+                criterion=criterion,
+                source="preferences",
+                system_x=x,
+                system_y=y,
+                exposure=exposure,
+                interval="annotator",
+                **fields_of(estimate),
+            )
 
 
 def _place(key: tuple[Any, ...], order: Order) -> tuple[int, int, int]:

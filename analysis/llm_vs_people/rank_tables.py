@@ -4,26 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from annotated_types import Ge
 
 from analysis.agreement.krippendorff import krippendorff_alpha
+from analysis.comparisons.sides import PeopleKind
 from analysis.statistics.coding import Floats, scale_of, snap
-from analysis.statistics.record import Record
+from analysis.statistics.record import AtMostOne, Count, Record, Spread
 
+Rank = Annotated[float, Ge(1)]
 INCOMPLETE = "did not rate every system"
 MOST_PAIRED = 10  # people up to whom every two raters are compared
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AnnotatorRanks:
+class AnnotatorRanks(Record):
     """Ranks that one annotator gives to the systems; ``None`` with a reason where one was not rated."""
 
     annotator_id: str
-    means: tuple[float | None, ...]
-    ranks: tuple[float, ...] | None
+    means: tuple[float | None, ...] = ()
+    """Mean rating of each system, in the order of systems."""
+    sds_population: tuple[Spread | None, ...] = ()
+    """Standard deviation of these ratings, divided by n."""
+    ranks: tuple[Rank, ...] | None
+    """In the order of systems, 1 = best, ties averaged."""
     reason: str | None = None
+    """Why a number is missing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +98,49 @@ class AlphaOfPair(Record):
 
     a: str
     b: str
-    value: float | None
+    value: AtMostOne | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LLMRanks(Record):
+    """Ranks that one LLM gives to the systems."""
+
+    group: str
+    means: tuple[float | None, ...] = ()
+    """Mean rating of each system, in the order of systems."""
+    sds_population: tuple[Spread | None, ...] = ()
+    """Standard deviation of these ratings, divided by n."""
+    ranks: tuple[Rank, ...] | None
+    """In the order of systems, 1 = best, ties averaged."""
+    reason: str | None = None
+    """Why a number is missing."""
+    alpha_with_people: AtMostOne | None = None
+    """Alpha of ranks, people and this LLM together."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankTableRow(Record):
+    """Ranks by people and by LLMs on one criterion, a row of ``llm_vs_people.rank_tables``."""
+
+    people: PeopleKind
+    criterion: str
+    systems: tuple[str, ...]
+    mean_rank: tuple[Rank, ...] | None
+    """In the order of systems, 1 = best, ties averaged."""
+    n: Count
+    n_incomplete: Count | None = None
+    """People who did not rate every system."""
+    lower_is_better: bool | None = None
+    annotators: tuple[AnnotatorRanks, ...]
+    """People who rated every system."""
+    llms: tuple[LLMRanks, ...]
+    """Each LLM."""
+    reason: str | None = None
+    """Why a number is missing."""
+    alpha_of_people: AtMostOne | None
+    """Krippendorff's alpha (interval) of ranks, people alone; null: fewer than two ranked."""
+    alpha_pairs: tuple[AlphaOfPair, ...]
+    """Alpha of the ranks of two raters (up to 10 people)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

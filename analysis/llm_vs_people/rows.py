@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -11,16 +12,59 @@ import polars as pl
 from analysis.answers.order import Order
 from analysis.answers.plan import Plan
 from analysis.comparisons.ratings import RatingMean
-from analysis.comparisons.sides import Row, Sides, by_group, sides_of
-from analysis.llm_vs_people.alternative_annotator import LongAnswers, compare_with_each_annotator
-from analysis.llm_vs_people.bias_rows import bias_rows
-from analysis.llm_vs_people.calibration_rows import calibration_rows
-from analysis.llm_vs_people.powered_rows import powered_choices, powered_preferences, powered_ratings, spread
-from analysis.llm_vs_people.rank_tables import AnnotatorRanks, RankTable, alphas_of_ranks, rank_table
+from analysis.comparisons.sides import PeopleKind, Sides, by_group, sides_of
+from analysis.llm_vs_people.alternative_annotator import (
+    AlternativeAnnotatorRow,
+    LongAnswers,
+    compare_with_each_annotator,
+)
+from analysis.llm_vs_people.bias_rows import BiasRow, bias_rows
+from analysis.llm_vs_people.calibration_rows import CalibrationRow, calibration_rows
+from analysis.llm_vs_people.powered_rows import (
+    PredictionPoweredRow,
+    powered_choices,
+    powered_preferences,
+    powered_ratings,
+    spread,
+)
+from analysis.llm_vs_people.rank_tables import LLMRanks, RankTable, RankTableRow, alphas_of_ranks, rank_table
 from analysis.statistics.coding import code, fold, scale_of, snap
+from analysis.statistics.record import Count, Record
+from analysis.statistics.rows import fields_of
 
 OUTPUT = ("item_id", "sample", "system")
-KEYS = ("alternative_annotator", "prediction_powered", "rank_tables", "llm_only", "calibration", "bias")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LLMOnlyMean(Record):
+    """Mean of a system that no person rated, a row of ``llm_vs_people.llm_only``."""
+
+    group: str
+    criterion: str
+    system: str
+    n: Count
+    mean: float
+    ci_low: float | None
+    ci_high: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LLMsAndPeople(Record):
+    """LLMs set against people (against simulated annotators where there are no people)."""
+
+    alternative_annotator: tuple[AlternativeAnnotatorRow, ...]
+    """Alternative-annotator test (Calderon, Reichart and Dror 2025): winning_rate >= 0.5 passes."""
+    prediction_powered: tuple[PredictionPoweredRow, ...]
+    """People's mean (preference, rating, or difference x minus y) from few of their answers and many of an LLM
+    (PPI++)."""
+    rank_tables: tuple[RankTableRow, ...]
+    """Ranks of the systems' mean ratings, rater by rater."""
+    llm_only: tuple[LLMOnlyMean, ...]
+    """Means of systems that no person rated."""
+    calibration: tuple[CalibrationRow, ...]
+    """Stated preferences of a group against choices between outputs of the same systems."""
+    bias: tuple[BiasRow, ...]
+    """What an LLM adds to people's answers to the same outputs or pairs, by how they were shown."""
 
 
 def llm_vs_people(
@@ -30,7 +74,7 @@ def llm_vs_people(
     plan: Plan,
     *,
     metrics: pl.DataFrame | None = None,
-) -> Row:
+) -> LLMsAndPeople:
     """Set every LLM against people (against simulated annotators where there are no people).
 
     Parameters
@@ -46,45 +90,61 @@ def llm_vs_people(
 
     Returns
     -------
-    dict
-        Lists ``alternative_annotator``, ``prediction_powered``, ``rank_tables``, ``llm_only``, ``bias`` and
-        ``calibration``; all empty where there is no LLM or nobody else, but for the calibration of people.
+    LLMsAndPeople
+        All empty where there is no LLM or nobody else, but for the calibration of people.
     """
-    found: Row = {key: [] for key in KEYS}
+    found = _Rated()
+    powered: list[PredictionPoweredRow] = []
     if "preferences" in kept:
-        found["prediction_powered"] += powered_preferences(kept["preferences"], orders["preferences"], plan)
+        powered += powered_preferences(kept["preferences"], orders["preferences"], plan)
     sides = sides_of(kept.get("ratings"))
     if sides is not None:
-        _rated(found, sides, orders["ratings"], means, plan)
+        found = _rated(sides, orders["ratings"], means, plan)
+        powered += found.powered
     if "choices" in kept:
-        found["prediction_powered"] += powered_choices(kept["choices"], orders["choices"], plan)
-    found["calibration"] = calibration_rows(kept, orders, plan)
-    found["bias"] = bias_rows(kept, orders, metrics, plan)
-    return found
+        powered += powered_choices(kept["choices"], orders["choices"], plan)
+    return LLMsAndPeople(
+        alternative_annotator=tuple(found.alternative),
+        prediction_powered=tuple(powered),
+        rank_tables=tuple(found.ranks),
+        llm_only=tuple(found.llm_only),
+        calibration=tuple(calibration_rows(kept, orders, plan)),
+        bias=tuple(bias_rows(kept, orders, metrics, plan)),
+    )
 
 
-def _rated(found: Row, sides: Sides, order: Order, means: Sequence[RatingMean], plan: Plan) -> None:
-    """Add what ratings say."""
-    cells = {"people": ("criterion", "annotator_id", *OUTPUT), "llms": ("group", "criterion", *OUTPUT)}
+@dataclass(slots=True, kw_only=True)
+class _Rated:
+    """What ratings say."""
+
+    alternative: list[AlternativeAnnotatorRow] = field(default_factory=list)
+    powered: list[PredictionPoweredRow] = field(default_factory=list)
+    ranks: list[RankTableRow] = field(default_factory=list)
+    llm_only: list[LLMOnlyMean] = field(default_factory=list)
+
+
+def _rated(sides: Sides, order: Order, means: Sequence[RatingMean], plan: Plan) -> _Rated:
+    found = _Rated()
     people, llms = (
-        getattr(sides, side).group_by(*columns).agg(pl.col("value").mean()).sort(pl.exclude("value"))
-        for side, columns in cells.items()
+        side.group_by(*columns, "criterion", *OUTPUT).agg(pl.col("value").mean()).sort(pl.exclude("value"))
+        for side, columns in ((sides.people, ("annotator_id",)), (sides.llms, ("group",)))
     )
     for criterion in order.criteria:
         rated = people.filter(pl.col("criterion") == criterion)
         if rated.is_empty():
             continue
         for group, own in by_group(llms.filter(pl.col("criterion") == criterion), order):
-            names = {"people": sides.kind, "group": group, "criterion": criterion}
+            place: dict[str, Any] = {"people": sides.kind, "group": group, "criterion": criterion}
             both = rated.join(own.rename({"value": "llm"}), on=OUTPUT, how="inner", nulls_equal=True)
             if not both.is_empty():
-                found["alternative_annotator"].append(names | _alternative(both, plan))
-            found["prediction_powered"] += [names | row for row in powered_ratings(rated, own, order.systems, plan)]
-        found["rank_tables"] += _ranks(sides.kind, criterion, rated, llms, order, plan)
-    found["llm_only"] = _llm_only(people, llms, means)
+                found.alternative.append(_alternative(both, plan, place))
+            found.powered += powered_ratings(rated, own, order.systems, plan, **place)
+        found.ranks += _ranks(sides.kind, criterion, rated, llms, order, plan)
+    found.llm_only = _llm_only(people, llms, means)
+    return found
 
 
-def _alternative(both: pl.DataFrame, plan: Plan) -> Row:
+def _alternative(both: pl.DataFrame, plan: Plan, place: dict[str, Any]) -> AlternativeAnnotatorRow:
     who = code(both["annotator_id"])
     item, sample, system = (code(both[name]).of for name in OUTPUT)
     rows = LongAnswers(
@@ -95,14 +155,15 @@ def _alternative(both: pl.DataFrame, plan: Plan) -> Row:
         llm=both["llm"].to_numpy(),
         annotator_ids=who.ids,
     )
-    row = asdict(compare_with_each_annotator(rows, scoring="neg_rmse", epsilon=plan.epsilon, fdr=plan.fwer))
-    tested = [one for one in row["annotators"] if one["won"] is not None]  # a crowd of short visits is only counted
-    return row | {"annotators": tested, "n_left_out": len(row["annotators"]) - len(tested)}
+    found = compare_with_each_annotator(rows, scoring="neg_rmse", epsilon=plan.epsilon, fdr=plan.fwer)
+    tested = tuple(one for one in found.annotators if one.won is not None)  # a crowd of short visits is only counted
+    n_left_out = len(found.annotators) - len(tested)
+    return AlternativeAnnotatorRow(**place, n_left_out=n_left_out, **fields_of(replace(found, annotators=tested)))
 
 
 def _ranks(
-    kind: str, criterion: str, rated: pl.DataFrame, llms: pl.DataFrame, order: Order, plan: Plan
-) -> Iterator[Row]:
+    kind: PeopleKind, criterion: str, rated: pl.DataFrame, llms: pl.DataFrame, order: Order, plan: Plan
+) -> Iterator[RankTableRow]:
     """Rank the systems that people rated, by each person and by each LLM."""
     present = set(rated["system"].unique().to_list())
     systems = [system for system in order.systems if system in present]
@@ -110,67 +171,63 @@ def _ranks(
     if own.is_empty() or len(systems) < 2:
         return
     lower = criterion in plan.lower_is_better
-    tables: list[RankTable] = []
-    sds: dict[tuple[str, str], list[float | None]] = {}
-    for frame, column in ((rated, "annotator_id"), (own, "group")):
-        who = code(frame[column])
-        means = spread(who.of, frame, "system", systems, len(who))
-        tables.append(rank_table(means, annotators=who.ids, systems=systems, lower_is_better=lower))
-        sds |= _sds(frame, column, systems, who.ids)
-    people, of_llms = tables
+    people, of_llms = (
+        _rank_table(frame, column, systems, lower) for frame, column in ((rated, "annotator_id"), (own, "group"))
+    )
     alphas = alphas_of_ranks(people, of_llms)
-    yield {
-        "people": kind,
-        "criterion": criterion,
-        "systems": systems,
-        "mean_rank": people.mean_rank,
-        "n": people.n,
-        "n_incomplete": len(people.annotators) - people.n,
-        "lower_is_better": lower,
-        "annotators": [
-            {
-                "annotator_id": row.annotator_id,
-                **_rated_by(row, sds["annotator_id", row.annotator_id]),
-                "ranks": row.ranks,
-            }
-            for row in people.annotators
-            if row.ranks
-        ],
-        "llms": [
-            {"group": row.annotator_id, **_rated_by(row, sds["group", row.annotator_id]), "ranks": row.ranks}
-            | {"alpha_with_people": alpha, "reason": row.reason}
+    yield RankTableRow(
+        people=kind,
+        criterion=criterion,
+        systems=people.systems,
+        mean_rank=people.mean_rank,
+        n=people.n,
+        n_incomplete=len(people.annotators) - people.n,
+        lower_is_better=lower,
+        annotators=tuple(row for row in people.annotators if row.ranks),
+        llms=tuple(
+            LLMRanks(
+                group=row.annotator_id,
+                means=row.means,
+                sds_population=row.sds_population,
+                ranks=row.ranks,
+                reason=row.reason,
+                alpha_with_people=alpha,
+            )
             for row, alpha in zip(of_llms.annotators, alphas.with_llm, strict=True)
-        ],
-        "alpha_of_people": alphas.of_people,
-        "alpha_pairs": [asdict(pair) for pair in alphas.pairs],
-        "reason": people.reason,
-    }
+        ),
+        reason=people.reason,
+        alpha_of_people=alphas.of_people,
+        alpha_pairs=alphas.pairs,
+    )
 
 
-def _sds(
-    frame: pl.DataFrame, column: str, systems: Sequence[str], raters: Sequence[str]
-) -> dict[tuple[str, str], list[float | None]]:
-    """Return the population standard deviations of each rater's ratings, system by system, by column and rater."""
-    found = frame.group_by(column, "system").agg(pl.col("value").std(ddof=0))
-    wide = spread(code(found[column], raters).of, found, "system", systems, len(raters))
-    exact = snap(wide, scale=scale_of(frame["value"].to_numpy()))
-    return {
-        (column, rater): [None if np.isnan(sd) else sd for sd in row]
-        for rater, row in zip(raters, exact.tolist(), strict=True)
-    }
+def _rank_table(frame: pl.DataFrame, column: str, systems: Sequence[str], lower_is_better: bool) -> RankTable:
+    """Rank the systems by each rater, with the population standard deviations of the ratings."""
+    who = code(frame[column])
+    means = spread(who.of, frame, "system", systems, len(who))
+    table = rank_table(means, annotators=who.ids, systems=systems, lower_is_better=lower_is_better)
+    deviations = frame.group_by(column, "system").agg(pl.col("value").std(ddof=0))
+    wide = spread(code(deviations[column], who.ids).of, deviations, "system", systems, len(who))
+    exact = snap(wide, scale=scale_of(frame["value"].to_numpy())).tolist()
+    sds = [tuple(None if np.isnan(sd) else sd for sd in row) for row in exact]
+    rows = (replace(row, sds_population=own) for row, own in zip(table.annotators, sds, strict=True))
+    return replace(table, annotators=tuple(rows))
 
 
-def _rated_by(row: AnnotatorRanks, sds: Sequence[float | None]) -> Row:
-    return {"means": row.means, "sds_population": sds}
-
-
-def _llm_only(people: pl.DataFrame, llms: pl.DataFrame, means: Sequence[RatingMean]) -> list[Row]:
+def _llm_only(people: pl.DataFrame, llms: pl.DataFrame, means: Sequence[RatingMean]) -> list[LLMOnlyMean]:
     """Mark the means of systems that only LLMs rated on a criterion."""
     by_people = set(people.select("criterion", "system").unique().iter_rows())
     groups = set(llms["group"].unique().to_list())
     return [
-        {"group": row.group, "criterion": row.criterion, "system": row.system, "n": row.n, "mean": row.mean}
-        | {"ci_low": row.ci_low, "ci_high": row.ci_high}
+        LLMOnlyMean(
+            group=row.group,
+            criterion=row.criterion,
+            system=row.system,
+            n=row.n,
+            mean=row.mean,
+            ci_low=row.ci_low,
+            ci_high=row.ci_high,
+        )
         for row in means
         if row.group in groups and (row.criterion, row.system) not in by_people
     ]

@@ -3,54 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
 
-from analysis.report.document import (
-    Block,
-    Cell,
-    Column,
-    Fold,
-    Heading,
-    Paragraph,
-    Results,
-    Section,
-    Table,
-    build_table,
-)
+from analysis.agreement.measures import MEASURES
+from analysis.agreement.rows import AgreementRow, AnnotatorPairRow
+from analysis.report.document import Block, Cell, Column, Fold, Heading, Paragraph, Section, Table, build_table
 from analysis.report.findings import OVERALL, confidence_words
 from analysis.report.plots import agreement_figure
 from analysis.report.words import Names, cell, count, interval, listed, number, percent, sentence, slug
+from analysis.results.records import Results
 
 FEW_UNITS = 30
 FEW_RATERS = 6
 MOST_MATRICES = 8  # drawn; the table after them has every pair
 ALPHA = "krippendorff_alpha_"
-JUDGED: dict[str, tuple[str, str, tuple[str, dict[str, tuple[str, str]]]]] = {
-    "preferences": ("stated preferences", "pairs of systems at one exposure", ("with distances", {})),
-    "choices": (
-        "choices",
-        "two outputs of one item",
-        (
-            "alike or not",
-            {
-                "exact_agreement": ("All alike", "share of units that all judged alike"),
-                "gwet_ac1": ("AC1", "Gwet\u2019s"),
-                "fleiss_kappa": ("Kappa", "Fleiss\u2019"),
-            },
-        ),
+PERCENT = {form for measure in MEASURES if measure.percent for form in measure.columns}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """What raters agree on: the name of the answers, and what a unit is."""
+
+    caption: str
+    column: str
+    units: str
+
+
+SOURCES = {
+    "ratings": Source(caption="Agreement among raters", column="Outputs", units="outputs"),
+    "preferences": Source(
+        caption="Agreement on stated preferences", column="Units", units="pairs of systems at one exposure,"
     ),
-}
-MEASURES = {
-    "gwet_ac1": Column(
-        title="AC1", explanation="Gwet\u2019s: alike, but steadier where one answer prevails", numeric=True
-    ),
-    "icc2": Column(
-        title="ICC2", explanation="share of the differences that lies between outputs, for one rater", numeric=True
-    ),
-    "icc2k": Column(title="ICC2k", explanation="the same for the mean of all raters of an output", numeric=True),
-    "mean_kendall_tau": Column(
-        title="Mean tau", explanation="how alike two raters rank the outputs, averaged over pairs", numeric=True
-    ),
+    "choices": Source(caption="Agreement on choices", column="Units", units="two outputs of one item,"),
 }
 READING = (
     "Krippendorff\u2019s alpha says how far raters agree beyond chance: 1 means that they always give the same answer, "
@@ -66,73 +50,34 @@ RULES = (
 
 def agreement(results: Results) -> Section | None:
     """Report agreement among people and of each LLM with itself, one table a criterion."""
-    names, everything = Names(results), results.get("agreement") or []
-    rows = [row for row in everything if row["source"] == "ratings"]
-    if not everything:
+    if not results.agreement:
         return None
-    blocks: list[Block] = [Paragraph(text=READING), Paragraph(text=RULES), *_once(results, names, rows)]
-    criteria = sorted(dict.fromkeys(row["criterion"] for row in rows), key=lambda each: each != OVERALL)
-    pairs = results.get("annotator_pairs") or []
+    names, rows = Names(results), [row for row in results.agreement if row.source == "ratings"]
+    blocks: list[Block] = [Paragraph(text=READING), Paragraph(text=RULES), *_alone(results, names, rows)]
+    criteria = sorted(dict.fromkeys(row.criterion for row in rows), key=lambda each: each != OVERALL)
     for criterion in criteria:
         several = len(criteria) > 1
-        own = [row for row in rows if row["criterion"] == criterion]
-        table = _table(results, names, own, criterion, several)
+        own = [row for row in rows if row.criterion == criterion]
+        title = sentence(names.criterion(criterion))
+        about = f": {names.criterion(criterion)}" if several else ""
+        table = _table(results, names, own, f"agreement-{slug(criterion)}" if several else "agreement", about)
         if several and OVERALL in criteria and criterion != OVERALL:
-            blocks.append(Fold(summary=f"{sentence(names.criterion(criterion))}: agreement", blocks=(table,)))
+            blocks.append(Fold(summary=f"{title}: agreement", blocks=(table,)))
         else:
-            blocks += [Heading(text=sentence(names.criterion(criterion))), table] if several else [table]
-    blocks += _judgements(results, names, everything)
-    if pairs:
-        blocks.append(
-            Fold(summary="Every two raters compared", blocks=(*_matrices(names, pairs), _pairs(names, pairs)))
-        )
+            blocks += [Heading(text=title), table] if several else [table]
+    for source in ("preferences", "choices"):
+        own = [row for row in results.agreement if row.source == source]
+        blocks += [_table(results, names, own, f"agreement-{source}")] if own else []
+    if pairs := results.annotator_pairs:
+        tables = (*_matrices(names, pairs), _pairs(names, pairs))
+        blocks.append(Fold(summary="Every two raters compared", blocks=tables))
     return Section(id="agreement", title="Do the raters agree?", blocks=tuple(blocks))
 
 
-def _judgements(results: Results, names: Names, rows: Sequence[dict[str, Any]]) -> list[Block]:
-    """Show the agreement on pairs of systems: one table for stated preferences, one for choices."""
-    blocks: list[Block] = []
-    for source, (title, units, measures) in JUDGED.items():
-        own = [row for row in rows if row["source"] == source]
-        if not own:
-            continue
-        parts = list(dict.fromkeys((row["group"], row["criterion"]) for row in own))
-        columns = [
-            Column(title="Raters are", explanation="of an LLM, its repeated answers and forms are the raters"),
-            Column(title="Criterion"),
-            Column(title="Raters", numeric=True),
-            Column(title="Units", explanation=f"{units}, with at least two answers", numeric=True),
-            Column(title="Alpha", explanation=f"Krippendorff\u2019s, {measures[0]}", numeric=True),
-            Column(title=f"{confidence_words(results)} interval", numeric=True),
-            *(Column(title=shown, explanation=told, numeric=True) for shown, told in measures[1].values()),
-            Column(title="Note"),
-        ]
-        cells = []
-        for group, criterion in parts:
-            by = {row["measure"]: row for row in own if (row["group"], row["criterion"]) == (group, criterion)}
-            alpha = next(row for measure, row in by.items() if measure.startswith(ALPHA))
-            cells.append(
-                [
-                    cell(sentence(names.group(group)) if names.kind(group) != "llm" else names.group(group)),
-                    cell(names.criterion(criterion)),
-                    cell(count(alpha["n_annotators"])),
-                    cell(count(alpha["n_items"])),
-                    cell(number(alpha["value"])),
-                    cell(interval(alpha["ci_low"], alpha["ci_high"])),
-                    *(_value(by.get(measure)) for measure in measures[1]),
-                    cell(_note(alpha), tone="untested" if alpha["value"] is None else "plain"),
-                ]
-            )
-        blocks.append(
-            build_table(f"agreement-{source}", f"Agreement on {title}", columns, cells, constant=("Criterion",))
-        )
-    return blocks
-
-
-def _once(results: Results, names: Names, rows: Sequence[dict[str, Any]]) -> list[Block]:
+def _alone(results: Results, names: Names, rows: Sequence[AgreementRow]) -> list[Block]:
     """Name the groups that rated but have nobody to agree with."""
-    measured = {row["group"] for row in rows}
-    rated = dict.fromkeys(row["group"] for row in (results.get("ratings") or {}).get("means") or ())
+    measured = {row.group for row in rows}
+    rated = dict.fromkeys(row.group for row in results.ratings.means)
     alone = [names.group(group) for group in rated if group not in measured]
     if not alone:
         return []
@@ -145,82 +90,79 @@ def _once(results: Results, names: Names, rows: Sequence[dict[str, Any]]) -> lis
     ]
 
 
-def _table(results: Results, names: Names, rows: list[dict[str, Any]], criterion: str, several: bool) -> Table:
-    level = confidence_words(results)
+def _table(results: Results, names: Names, rows: Sequence[AgreementRow], name: str, about: str = "") -> Table:
+    """Lay out the measures of one source, a line for each group and criterion."""
+    source = SOURCES[rows[0].source]
+    lines: dict[tuple[str, str], list[AgreementRow]] = {}
+    for row in rows:
+        lines.setdefault((row.group, row.criterion), []).append(row)
     columns = [
-        Column(title="Raters are", explanation="of an LLM, its repeated answers are the raters"),
+        Column(title="Raters are", explanation="of an LLM, its repeated answers and forms are the raters"),
+        Column(title="Criterion"),
         Column(title="Raters", numeric=True),
-        Column(title="Outputs", explanation="outputs with at least two answers", numeric=True),
+        Column(title=source.column, explanation=f"{source.units} with at least two answers", numeric=True),
         Column(title="Alpha", explanation="Krippendorff\u2019s; 1 = full agreement, 0 = as by chance", numeric=True),
-        Column(title=f"{level} interval", numeric=True),
-        Column(title="Scale", explanation="whether only the order of the answers counts, or their distances"),
+        Column(title=f"{confidence_words(results)} interval", numeric=True),
         Column(
-            title="All alike", explanation="share of outputs to which all gave the very same answer (%)", numeric=True
+            title="Scale",
+            explanation="whether answers are alike or not (nominal), only their order counts (ordinal), or their "
+            "distances (interval)",
         ),
-        *MEASURES.values(),
+        *(
+            Column(title=title, explanation=measure.explanation if place == 0 else "", numeric=True)
+            for measure in MEASURES
+            for place, title in enumerate(measure.columns.values())
+        ),
         Column(title="Note"),
     ]
-    cells = [_line(names, [row for row in rows if row["group"] == group]) for group in _groups(rows)]
-    notes = ["Intervals show what other outputs would give with the same raters, not what other raters would give."]
-    if any(row["n_items"] < FEW_UNITS for row in rows):
-        notes.append(f"With fewer than {FEW_UNITS} outputs intervals tend to be too narrow.")
-    if any(row["n_annotators"] < FEW_RATERS for row in rows):
+    cells = [_line(names, own) for own in lines.values()]
+    return build_table(name, source.caption + about, columns, cells, _notes(rows), constant=("Criterion",))
+
+
+def _notes(rows: Sequence[AgreementRow]) -> list[str]:
+    notes = ["Intervals show what other units would give with the same raters, not what other raters would give."]
+    if any(row.n_items < FEW_UNITS for row in rows):
+        notes.append(f"With fewer than {FEW_UNITS} units intervals tend to be too narrow.")
+    if any(row.n_annotators < FEW_RATERS for row in rows):
         notes.append("With few raters, others like them may agree more or less than these did.")
-    caption = "Agreement among raters"
-    return build_table(
-        f"agreement-{slug(criterion)}" if several else "agreement",
-        f"{caption}: {names.criterion(criterion)}" if several else caption,
-        columns,
-        cells,
-        notes,
-        constant=("Scale",),
-    )
+    return notes
 
 
-def _groups(rows: Sequence[dict[str, Any]]) -> list[str]:
-    return list(dict.fromkeys(row["group"] for row in rows))
-
-
-def _line(names: Names, rows: Sequence[dict[str, Any]]) -> list[Cell]:
-    by_measure = {row["measure"]: row for row in rows}
-    fitting = next((row for row in rows if row.get("fits_scale")), rows[0])
-    same = by_measure.get("exact_agreement") or {}
+def _line(names: Names, rows: Sequence[AgreementRow]) -> list[Cell]:
+    by_measure = {row.measure: row for row in rows}
+    alpha = next((row for row in rows if row.fits_scale), rows[0])
+    group = names.group(alpha.group)
+    note = alpha.reason or "\u2013"
     return [
-        cell(sentence(names.group(fitting["group"]))),
-        cell(count(fitting["n_annotators"])),
-        cell(count(fitting["n_items"])),
-        cell(number(fitting["value"])),
-        cell(interval(fitting["ci_low"], fitting["ci_high"])),
-        cell(fitting["measure"].removeprefix(ALPHA)),
-        cell(percent(same.get("value"))),
-        *(_value(by_measure.get(measure)) for measure in MEASURES),
-        cell(_note(fitting), tone="untested" if fitting["value"] is None else "plain"),
+        cell(group if names.kind(alpha.group) == "llm" else sentence(group)),
+        cell(names.criterion(alpha.criterion)),
+        cell(count(alpha.n_annotators)),
+        cell(count(alpha.n_items)),
+        cell(number(alpha.value)),
+        cell(interval(alpha.ci_low, alpha.ci_high)),
+        cell(alpha.measure.removeprefix(ALPHA)),
+        *(_value(by_measure.get(form)) for measure in MEASURES for form in measure.columns),
+        cell(note) if alpha.value is not None else cell(f"no alpha: {alpha.reason}", tone="untested"),
     ]
 
 
-def _note(row: dict[str, Any]) -> str:
-    if row["value"] is None:
-        return f"no alpha: {row.get('reason') or 'no reason was recorded'}"
-    return str(row.get("reason") or "\u2013")
-
-
-def _value(row: dict[str, Any] | None) -> Cell:
+def _value(row: AgreementRow | None) -> Cell:
     if row is None:
         return cell(number(None))
-    return cell(
-        number(row["value"]), detail=interval(row["ci_low"], row["ci_high"]) if row["ci_low"] is not None else ""
-    )
+    share = row.measure in PERCENT
+    bounds = interval(row.ci_low, row.ci_high, as_percent=share) if row.ci_low is not None else ""
+    return cell(percent(row.value) if share else number(row.value), detail=bounds)
 
 
-def _matrices(names: Names, pairs: Sequence[dict[str, Any]]) -> list[Block]:
+def _matrices(names: Names, pairs: Sequence[AnnotatorPairRow]) -> list[Block]:
     """Draw the agreement of every two raters where three or more can be compared, overall ratings first."""
-    parts: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    parts: dict[tuple[str, str], list[AnnotatorPairRow]] = {}
     for row in pairs:
-        parts.setdefault((row["group"], row["criterion"]), []).append(row)
+        parts.setdefault((row.group, row.criterion), []).append(row)
     shown = [
         (place, rows)
         for place, rows in sorted(parts.items(), key=lambda part: part[0][1] != OVERALL)
-        if len(rows) > 1 and any(row["krippendorff_alpha"] is not None for row in rows)
+        if len(rows) > 1 and any(row.krippendorff_alpha is not None for row in rows)
     ]
     return [
         agreement_figure(rows, names, f"agreement-{slug(group)}-{slug(criterion)}")
@@ -228,7 +170,7 @@ def _matrices(names: Names, pairs: Sequence[dict[str, Any]]) -> list[Block]:
     ]
 
 
-def _pairs(names: Names, rows: Sequence[dict[str, Any]]) -> Table:
+def _pairs(names: Names, rows: Sequence[AnnotatorPairRow]) -> Table:
     columns = [
         Column(title="Raters"),
         Column(title="Group"),
@@ -244,15 +186,15 @@ def _pairs(names: Names, rows: Sequence[dict[str, Any]]) -> Table:
     ]
     cells = [
         [
-            cell(f"{row['annotator_x']} and {row['annotator_y']}", quoted=True),
-            cell(sentence(names.group(row["group"]))),
-            cell(names.criterion(row["criterion"])),
-            cell(count(row["n_items"])),
-            cell(percent(row["exact_agreement"])),
-            cell(number(row["kendall_tau"])),
-            cell(number(row["cohen_kappa"])),
-            cell(number(row["krippendorff_alpha"])),
-            cell(str(row.get("reason") or "\u2013")),
+            cell(f"{row.annotator_x} and {row.annotator_y}", quoted=True),
+            cell(sentence(names.group(row.group))),
+            cell(names.criterion(row.criterion)),
+            cell(count(row.n_items)),
+            cell(percent(row.exact_agreement)),
+            cell(number(row.kendall_tau)),
+            cell(number(row.cohen_kappa)),
+            cell(number(row.krippendorff_alpha)),
+            cell(row.reason or "\u2013"),
         ]
         for row in rows
     ]

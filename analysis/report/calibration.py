@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
-from analysis.report.document import Block, Column, Fold, Heading, Paragraph, Results, Section, Table, build_table
+from analysis.llm_vs_people.calibration_rows import CalibrationRow
+from analysis.report.document import Block, Column, Fold, Heading, Paragraph, Section, Table, build_table
 from analysis.report.findings import confidence_words
 from analysis.report.plots import reliability_figure
 from analysis.report.words import (
@@ -20,8 +21,8 @@ from analysis.report.words import (
     share_interval,
     slug,
 )
+from analysis.results.records import Results
 
-Row = dict[str, Any]
 FEW_CHOICES = 100  # below which the calibration error is mostly chance
 WHOSE = {
     "annotator": "a person's choices are held against what this person stated",
@@ -32,35 +33,35 @@ WHOSE = {
 
 def calibration(results: Results) -> Section | None:
     """Report Brier score, calibration error and reliability table of every group that stated chances."""
-    rows = (results.get("llm_vs_people") or {}).get("calibration") or []
-    told = [row for row in rows if row["brier_score"] is not None]
+    rows = results.llm_vs_people.calibration
+    scored = [row for row in rows if row.brier_score is not None]
     if not rows:
         return None
     names = Names(results)
-    if not told:
-        reasons = listed(list(dict.fromkeys(sentence(str(row["reason"])) for row in rows))[:3])
+    if not scored:
+        reasons = listed(list(dict.fromkeys(sentence(str(row.reason)) for row in rows))[:3])
         blocks: list[Block] = [Paragraph(text=f"This cannot be told from these answers. {reasons}.")]
         return Section(id="calibration", title="Do stated chances come true?", blocks=tuple(blocks))
-    blocks = [Paragraph(text=_reading(told, names)), _scores(rows, names, confidence_words(results))]
-    criteria = list(dict.fromkeys(row["criterion"] for row in told))
+    blocks = [Paragraph(text=_reading(scored, names)), _scores(rows, names, confidence_words(results))]
+    criteria = list(dict.fromkeys(row.criterion for row in scored))
     for criterion in criteria:
-        own = [row for row in told if row["criterion"] == criterion]
+        own = [row for row in scored if row.criterion == criterion]
         if len(criteria) > 1:
             blocks.append(Heading(text=sentence(names.criterion(criterion))))
         blocks += _curve(own, names, criterion, several=len(criteria) > 1)
     return Section(id="calibration", title="Do stated chances come true?", blocks=tuple(blocks))
 
 
-def _reading(rows: list[Row], names: Names) -> str:
-    ways = listed([WHOSE[way] for way in dict.fromkeys(row["matched_by"] for row in rows)])
+def _reading(rows: Sequence[CalibrationRow], names: Names) -> str:
+    ways = listed([WHOSE[way] for way in dict.fromkeys(row.matched_by for row in rows)])
     text = (
         "Who says that one system is better with a chance of 70% should see its outputs chosen in 7 of 10 cases. The "
         "Brier score is the mean squared distance between stated chance and choice (a tie is half); less is better. "
         "The calibration error is how far stated and found shares lie apart, averaged over "
-        f"{rows[0]['n_bins']} bins; chance alone keeps it above 0. {sentence(ways)}. "
+        f"{rows[0].n_bins} bins; chance alone keeps it above 0. {sentence(ways)}. "
     )
-    worse = [row for row in rows if row["brier_of_half"] is not None and row["brier_score"] > row["brier_of_half"]]
-    named = list(dict.fromkeys(_who(row, names) for row in worse))
+    scores = [(row, row.brier_score, row.brier_of_half) for row in rows]
+    named = list(dict.fromkeys(_who(row, names) for row, own, half in scores if own and half and own > half))
     if named:
         text += f"Worse than saying 50% to everything: {listed(named)}."
     else:
@@ -68,17 +69,17 @@ def _reading(rows: list[Row], names: Names) -> str:
     return text
 
 
-def _who(row: Row, names: Names) -> str:
-    whose = "own choices" if row["against"] == "own" else "choices of people"
-    return f"{names.group(row['group'])}, {whose}"
+def _who(row: CalibrationRow, names: Names) -> str:
+    whose = "own choices" if row.against == "own" else "choices of people"
+    return f"{names.group(row.group)}, {whose}"
 
 
-def _group(row: Row, names: Names) -> str:
-    named = names.group(row["group"])
-    return named if names.kind(row["group"]) == "llm" else sentence(named)
+def _group(row: CalibrationRow, names: Names) -> str:
+    named = names.group(row.group)
+    return named if names.kind(row.group) == "llm" else sentence(named)
 
 
-def _scores(rows: list[Row], names: Names, confidence: str) -> Table:
+def _scores(rows: Sequence[CalibrationRow], names: Names, confidence: str) -> Table:
     columns = [
         Column(title="Who stated"),
         Column(title="Choices of"),
@@ -100,29 +101,29 @@ def _scores(rows: list[Row], names: Names, confidence: str) -> Table:
     cells = [
         [
             cell(_group(row, names)),
-            cell("own" if row["against"] == "own" else "people"),
-            cell(names.criterion(row["criterion"])),
-            cell(count(row["n"])),
+            cell("own" if row.against == "own" else "people"),
+            cell(names.criterion(row.criterion)),
+            cell(count(row.n)),
             cell(
-                number(row["brier_score"], 3),
-                detail=interval(row["ci_low"], row["ci_high"], decimals=3) if row["ci_low"] is not None else "",
+                number(row.brier_score, 3),
+                detail=interval(row.ci_low, row.ci_high, decimals=3) if row.ci_low is not None else "",
             ),
-            cell(number(row["brier_of_half"], 3)),
-            cell(number(row["calibration_error"], 3)),
-            cell(percent(row["mean_stated"])),
-            cell(percent(row["mean_outcome"])),
-            cell(number(row["recalibrated"]["brier_score"], 3)),
-            cell(str(row["reason"] or row["recalibrated"].get("reason") or "\u2013")),
+            cell(number(row.brier_of_half, 3)),
+            cell(number(row.calibration_error, 3)),
+            cell(percent(row.mean_stated)),
+            cell(percent(row.mean_outcome)),
+            cell(number(row.recalibrated.brier_score, 3)),
+            cell(str(row.reason or row.recalibrated.reason or "\u2013")),
         ]
         for row in rows
     ]
-    notes = [f"Intervals are clustered by {listed(sorted({row['interval'] for row in rows}))}."]
-    if any(row["n"] < FEW_CHOICES for row in rows):
+    notes = [f"Intervals are clustered by {listed(sorted({str(row.interval) for row in rows}))}."]
+    if any(row.n < FEW_CHOICES for row in rows):
         notes.append(f"With fewer than {FEW_CHOICES} choices the calibration error is mostly chance.")
     return build_table("calibration", "Stated chances against choices", columns, cells, notes, constant=("Criterion",))
 
 
-def _curve(rows: list[Row], names: Names, criterion: str, *, several: bool) -> list[Block]:
+def _curve(rows: Sequence[CalibrationRow], names: Names, criterion: str, *, several: bool) -> list[Block]:
     """Return the reliability curve with its table, folded where it is long."""
     columns = [
         Column(title="Who stated"),
@@ -135,18 +136,18 @@ def _curve(rows: list[Row], names: Names, criterion: str, *, several: bool) -> l
     cells = [
         [
             cell(_group(row, names)),
-            cell("own" if row["against"] == "own" else "people"),
-            cell(f"{100 * part['low']:g}\u2013{100 * part['high']:g}%"),
-            cell(count(part["n"])),
-            cell(percent(part["mean_stated"])),
-            cell(percent(part["mean_outcome"]), detail=share_interval(part["ci_low"], part["ci_high"])),
+            cell("own" if row.against == "own" else "people"),
+            cell(f"{100 * part.low:g}\u2013{100 * part.high:g}%"),
+            cell(count(part.n)),
+            cell(percent(part.mean_stated)),
+            cell(percent(part.mean_outcome), detail=share_interval(part.ci_low, part.ci_high)),
         ]
         for row in rows
-        for part in row["bins"]
-        if part["n"]
+        for part in row.bins
+        if part.n
     ]
     stem = f"reliability-{slug(criterion)}" if several else "reliability"
     about = f": {names.criterion(criterion)}" if several else ""
     table = build_table(stem, f"Reliability of stated chances{about}", columns, cells)
-    figure = reliability_figure([(_who(row, names), row["bins"]) for row in rows], stem, about)
+    figure = reliability_figure([(_who(row, names), row.bins) for row in rows], stem, about)
     return [Fold(summary=f"Every bin of the figure below ({plural(len(cells), 'bin')})", blocks=(table,)), figure]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
+from analysis.correlations.compared import ComparisonRow
+from analysis.correlations.levels import Level
+from analysis.correlations.rows import CorrelationRow
 from analysis.figures.plain_text import shown_name
 from analysis.report.document import (
     Block,
@@ -14,7 +16,6 @@ from analysis.report.document import (
     Fold,
     Heading,
     Paragraph,
-    Results,
     Section,
     Table,
     Tone,
@@ -23,12 +24,15 @@ from analysis.report.document import (
 from analysis.report.evidence import degree, evidence
 from analysis.report.findings import OVERALL, opened
 from analysis.report.words import Names, cell, interval, number, p_value, p_words, plural, sentence, slug
+from analysis.results.records import Results
 
-Row = dict[str, Any]
+CLAIMS: tuple[tuple[Level, str], ...] = (("overall", "single outputs"), ("system", "systems"))
+FIRST: Tone = "first"
+SECOND: Tone = "second"
 SHOWN = 12  # measures in the open table
-TOLD = 6  # measures told in words
+SENTENCES = 6  # measures that have a sentence
 LISTED = 60  # comparisons in one table
-LEVELS = {
+LEVELS: dict[Level, tuple[str, str]] = {
     "overall": ("Single outputs", "all outputs pooled"),
     "system": ("Systems", "the systems\u2019 means"),
     "per_item": (
@@ -62,31 +66,31 @@ BOUND = (
 
 def correlations(results: Results) -> Section | None:
     """Report Kendall's tau with people by criterion, with one person against the others beside it."""
-    rows = [row for row in results.get("correlations") or () if row["method"] == "kendall"]
+    rows = [row for row in results.correlations if row.method == "kendall"]
     if not rows:
         return None
     names = Names(results)
     blocks: list[Block] = [Paragraph(text=INTRODUCTION)]
-    parts = sorted(dict.fromkeys((row["criterion"], row["b"]) for row in rows), key=lambda each: each[0] != OVERALL)
+    parts = sorted(dict.fromkeys((row.criterion, row.b) for row in rows), key=lambda each: each[0] != OVERALL)
     criteria = {criterion for criterion, _ in parts}
     ordered = list(dict.fromkeys(criterion for criterion, _ in parts))
     targets = {target for _, target in parts}
     for criterion, target in parts:
-        own = [row for row in rows if (row["criterion"], row["b"]) == (criterion, target)]
-        told: list[Block] = []
+        own = [row for row in rows if (row.criterion, row.b) == (criterion, target)]
+        shown: list[Block] = []
         title = ""
         if len(parts) > 1:
             heading = names.criterion(criterion) if len(criteria) > 1 else ""
             against = f"against {measure_name(names, target)}" if len(targets) > 1 else ""
             title = sentence(" ".join(part for part in (heading, against) if part))
-        told += _told(own, names, target, results["settings"]["fwer"])
+        shown += _sentences(own, names, target, results.settings.fwer)
         stem = "-".join(slug(part) for part in (criterion, target) if len(parts) > 1)
         about = f": {names.criterion(criterion)}" if len(criteria) > 1 else ""
-        told += _tables(own, names, f"correlations-{stem}".rstrip("-"), target, about)
+        shown += _tables(own, names, f"correlations-{stem}".rstrip("-"), target, about)
         if criterion not in opened(ordered):
-            blocks.append(Fold(summary=title, blocks=tuple(told)))
+            blocks.append(Fold(summary=title, blocks=tuple(shown)))
         else:
-            blocks += [Heading(text=title), *told] if title else told
+            blocks += [Heading(text=title), *shown] if title else shown
     blocks += _comparisons(results, names, several=len(criteria) > 1)
     blocks.append(Paragraph(text=CAUTION))
     return Section(id="correlations", title=_title(rows, names, targets), blocks=tuple(blocks))
@@ -98,9 +102,9 @@ def measure_name(names: Names, measure: str) -> str:
     return f"{shown_name(name)} (metric)" if source == "metrics" else names.group(name)
 
 
-def _title(rows: Sequence[Row], names: Names, targets: set[str]) -> str:
-    compared = {row["a"].partition(":")[0] for row in rows if not row["upper_bound"]}
-    kinds = {names.kind(row["a"].partition(":")[2]) for row in rows if row["a"].startswith("ratings:")}
+def _title(rows: Sequence[CorrelationRow], names: Names, targets: set[str]) -> str:
+    compared = {row.a.partition(":")[0] for row in rows if not row.upper_bound}
+    kinds = {names.kind(row.a.partition(":")[2]) for row in rows if row.a.startswith("ratings:")}
     who = ["LLMs"] if "llm" in kinds else []
     who += ["metrics"] if "metrics" in compared else []
     people = " and ".join(sorted(names.group(target.partition(":")[2]) for target in targets))
@@ -109,59 +113,59 @@ def _title(rows: Sequence[Row], names: Names, targets: set[str]) -> str:
     return f"Do {' and '.join(who) or 'other groups'} order things as {people} do?"
 
 
-def _told(rows: Sequence[Row], names: Names, target: str, rate: float) -> list[Block]:
+def _sentences(rows: Sequence[CorrelationRow], names: Names, target: str, rate: float) -> list[Block]:
     """Say in a sentence each what the strongest measures do; claims need the corrected p."""
-    by_level = {(row["a"], row["level"]): row for row in rows if not row["upper_bound"]}
+    by_level = {(row.a, row.level): row for row in rows if not row.upper_bound}
     people = names.group(target.partition(":")[2])
     items = []
-    for measure in _ordered(rows)[:TOLD]:
+    for measure in _ordered(rows)[:SENTENCES]:
         parts = [
             _claim(by_level[measure, level], what, people, rate)
-            for level, what in (("overall", "single outputs"), ("system", "systems"))
+            for level, what in CLAIMS
             if (measure, level) in by_level
         ]
         items.append(f"{measure_name(names, measure)}: {'; '.join(parts)}.")
     bound = _bound(rows, "overall")
-    if bound is not None and bound["value"] is not None:
+    if bound is not None and bound.value is not None:
         items.append(
-            f"One person against the mean of the others: tau {number(bound['value'])} for single outputs, averaged "
-            f"over {plural(bound['n'], 'person', 'people')}."
+            f"One person against the mean of the others: tau {number(bound.value)} for single outputs, averaged "
+            f"over {plural(bound.n, 'person', 'people')}."
         )
     return [Bullets(items=tuple(items))] if items else []
 
 
-def _claim(row: Row, what: str, people: str, rate: float) -> str:
-    if row["value"] is None:
-        return f"nothing can be said of {what} ({row['reason']})"
-    if row["p_adjusted"] is None:
-        return f"{what}: tau {number(row['value'])}, not tested ({row['reason'] or 'no reason was recorded'})"
-    facts = f"tau {number(row['value'])}, {evidence(row['p_adjusted'])}, {p_words(row['p_adjusted'])}"
-    if row["p_adjusted"] > rate:
+def _claim(row: CorrelationRow, what: str, people: str, rate: float) -> str:
+    if row.value is None:
+        return f"nothing can be said of {what} ({row.reason})"
+    if row.p_adjusted is None:
+        return f"{what}: tau {number(row.value)}, not tested ({row.reason or 'no reason was recorded'})"
+    facts = f"tau {number(row.value)}, {evidence(row.p_adjusted)}, {p_words(row.p_adjusted)}"
+    if row.p_adjusted > rate:
         return f"it is not clear that it orders {what} as {people} do ({facts})"
-    if row["value"] < 0:
-        return f"it orders {what} against {people}, to a {degree(row['value'])} degree ({facts})"
-    return f"it orders {what} as {people} do, to a {degree(row['value'])} degree ({facts})"
+    if row.value < 0:
+        return f"it orders {what} against {people}, to a {degree(row.value)} degree ({facts})"
+    return f"it orders {what} as {people} do, to a {degree(row.value)} degree ({facts})"
 
 
-def _ordered(rows: Sequence[Row]) -> list[str]:
+def _ordered(rows: Sequence[CorrelationRow]) -> list[str]:
     """Return the measures, the strongest on single outputs first; those without a number last."""
-    overall = [row for row in rows if row["level"] == "overall" and not row["upper_bound"]]
-    return [row["a"] for row in sorted(overall, key=lambda row: -1.0 if row["value"] is None else -abs(row["value"]))]
+    overall = [row for row in rows if row.level == "overall" and not row.upper_bound]
+    return [row.a for row in sorted(overall, key=lambda row: -1.0 if row.value is None else -abs(row.value))]
 
 
-def _bound(rows: Sequence[Row], level: str, *, included: bool = False) -> Row | None:
+def _bound(rows: Sequence[CorrelationRow], level: str, *, included: bool = False) -> CorrelationRow | None:
     """Return the average of one person against the others, or against all people."""
-    averages = [row for row in rows if row["upper_bound"] and row["a"] == row["b"] and row["level"] == level]
-    return next((row for row in averages if row["person_included"] == included), None)
+    averages = [row for row in rows if row.upper_bound and row.a == row.b and row.level == level]
+    return next((row for row in averages if row.person_included == included), None)
 
 
-def _tables(rows: Sequence[Row], names: Names, stem: str, target: str, about: str) -> list[Block]:
-    by_level = {(row["a"], row["level"]): row for row in rows if not row["upper_bound"] or row["a"] != row["b"]}
+def _tables(rows: Sequence[CorrelationRow], names: Names, stem: str, target: str, about: str) -> list[Block]:
+    by_level = {(row.a, row.level): row for row in rows if not row.upper_bound or row.a != row.b}
     bounds = {
         title: {level: row for level in LEVELS if (row := _bound(rows, level, included=included)) is not None}
         for included, title in BOUNDS.items()
     }
-    people = [row["a"] for row in rows if row["upper_bound"] and row["a"] != row["b"] and row["level"] == "overall"]
+    people = [row.a for row in rows if row.upper_bound and row.a != row.b and row.level == "overall"]
     columns = [
         Column(title="Measure"),
         *(Column(title=title, explanation=explanation, numeric=True) for title, explanation in LEVELS.values()),
@@ -194,39 +198,35 @@ def _tables(rows: Sequence[Row], names: Names, stem: str, target: str, about: st
     return blocks
 
 
-def _line(name: str, by_level: dict[str, Row]) -> list[Cell]:
+def _line(name: str, by_level: dict[Level, CorrelationRow]) -> list[Cell]:
     cells = [cell(sentence(name) if name.startswith("one ") else name)]
     for level in LEVELS:
         row = by_level.get(level)
         if row is None:
             cells.append(cell("\u2013"))
-        elif row["value"] is None:
-            cells.append(Cell(text="none", detail=str(row["reason"]), tone="untested"))
+        elif row.value is None:
+            cells.append(Cell(text="none", detail=str(row.reason), tone="untested"))
         else:
-            tested = row["p_adjusted"] if row["p_adjusted"] is not None else row["p_value"]
-            word = "adjusted p" if row["p_adjusted"] is not None else "p"
+            tested = row.p_adjusted if row.p_adjusted is not None else row.p_value
+            word = "adjusted p" if row.p_adjusted is not None else "p"
             shown = p_value(tested)
             detail = "" if tested is None else f"{word} {shown if shown.startswith('<') else f'= {shown}'}"
-            if row.get("ci_low") is not None:
-                detail = f"{interval(row['ci_low'], row['ci_high'])}; {detail}"
-            cells.append(cell(number(row["value"]), detail=detail))
+            if row.ci_low is not None:
+                detail = f"{interval(row.ci_low, row.ci_high)}; {detail}"
+            cells.append(cell(number(row.value), detail=detail))
     overall = by_level.get("overall")
-    counted = overall is not None and not (overall["upper_bound"] and overall["a"] == overall["b"])
-    return [*cells, cell(f"{overall['n']:,}" if overall is not None and counted else "\u2013")]
+    counted = overall is not None and not (overall.upper_bound and overall.a == overall.b)
+    return [*cells, cell(f"{overall.n:,}" if overall is not None and counted else "\u2013")]
 
 
 def _comparisons(results: Results, names: Names, *, several: bool) -> list[Block]:
-    rows = results.get("comparisons_of_correlations") or []
-    tested = [row for row in rows if row["p_adjusted"] is not None]
+    rows = results.comparisons_of_correlations
+    tested = [row for row in rows if row.p_adjusted is not None]
     if not rows:
         return []
-    clear = [row for row in tested if row["verdict"] in {"a", "b"}]
-    first = {row["a"] for row in rows}
-    how = (
-        f", each with {measure_name(names, rows[0]['a'])}, the first listed"
-        if len(first) == 1 and len(rows) > 2
-        else ""
-    )
+    clear = [row for row in tested if row.verdict in {"a", "b"}]
+    first = {row.a for row in rows}
+    how = f", each with {measure_name(names, rows[0].a)}, the first listed" if len(first) == 1 and len(rows) > 2 else ""
     summary = (
         f"Williams\u2019s test compares two correlations with the same people{how}. "
         f"Of {plural(len(tested), 'tested comparison')} {len(clear)} show a difference "
@@ -238,14 +238,14 @@ def _comparisons(results: Results, names: Names, *, several: bool) -> list[Block
     blocks: list[Block] = [Heading(text="Which is closer to people?"), Paragraph(text=summary)]
     if shown:
         table = _comparison_table(shown, names, several)
-        told = "Each comparison" if len(shown) == len(rows) else f"{len(shown)} of the {len(clear)} with a difference"
-        blocks.append(Fold(summary=told, blocks=(table,)))
+        about = "Each comparison" if len(shown) == len(rows) else f"{len(shown)} of the {len(clear)} with a difference"
+        blocks.append(Fold(summary=about, blocks=(table,)))
     if len(shown) < len(rows):
         blocks.append(Paragraph(text="All of them stand in tables/comparisons_of_correlations.csv."))
     return blocks
 
 
-def _comparison_table(rows: Sequence[Row], names: Names, several: bool) -> Table:
+def _comparison_table(rows: Sequence[ComparisonRow], names: Names, several: bool) -> Table:
     columns = [
         Column(title="First"),
         Column(title="Second"),
@@ -259,14 +259,14 @@ def _comparison_table(rows: Sequence[Row], names: Names, several: bool) -> Table
     ]
     cells = [
         [
-            cell(measure_name(names, row["a"])),
-            cell(measure_name(names, row["b"])),
-            cell(names.criterion(row["criterion"])),
-            cell(LEVELS[row["level"]][0].lower()),
-            cell(number(row["value_a"])),
-            cell(number(row["value_b"])),
-            cell(number(row["t"])),
-            cell(p_value(row["p_adjusted"])),
+            cell(measure_name(names, row.a)),
+            cell(measure_name(names, row.b)),
+            cell(names.criterion(row.criterion)),
+            cell(LEVELS[row.level][0].lower()),
+            cell(number(row.value_a)),
+            cell(number(row.value_b)),
+            cell(number(row.t)),
+            cell(p_value(row.p_adjusted)),
             _closer(row, names),
         ]
         for row in rows
@@ -275,10 +275,10 @@ def _comparison_table(rows: Sequence[Row], names: Names, several: bool) -> Table
     return build_table("correlations_compared", "Which measure is closer to people", columns, cells, constant=constant)
 
 
-def _closer(row: Row, names: Names) -> Cell:
-    if row["verdict"] is None:
-        return Cell(text=f"not tested: {row['reason'] or 'no reason was recorded'}", tone="untested")
-    if row["verdict"] == "indifferent":
-        return Cell(text="no clear difference", detail=evidence(row["p_adjusted"]), tone="even")
-    tone: Tone = "first" if row["verdict"] == "a" else "second"
-    return Cell(text=measure_name(names, row[row["verdict"]]), detail=evidence(row["p_adjusted"]), tone=tone)
+def _closer(row: ComparisonRow, names: Names) -> Cell:
+    if row.verdict is None or row.p_adjusted is None:
+        return Cell(text=f"not tested: {row.reason}", tone="untested")
+    if row.verdict == "indifferent":
+        return Cell(text="no clear difference", detail=evidence(row.p_adjusted), tone="even")
+    closer, tone = (row.a, FIRST) if row.verdict == "a" else (row.b, SECOND)
+    return Cell(text=measure_name(names, closer), detail=evidence(row.p_adjusted), tone=tone)

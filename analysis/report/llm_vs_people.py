@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from analysis.figures.plain_text import shown_name
+from analysis.llm_vs_people.alternative_annotator import AlternativeAnnotatorRow
+from analysis.llm_vs_people.powered_rows import PredictionPoweredRow
+from analysis.llm_vs_people.rows import LLMOnlyMean
+from analysis.report.bias import bias
 from analysis.report.document import (
     Block,
     Bullets,
@@ -13,50 +17,48 @@ from analysis.report.document import (
     Fold,
     Heading,
     Paragraph,
-    Results,
     Section,
     Table,
     build_table,
 )
 from analysis.report.findings import confidence_words
-from analysis.report.leanings import leanings
 from analysis.report.rank_tables import rank_tables
 from analysis.report.words import Names, cell, count, interval, listed, number, percent, plural, sentence
+from analysis.results.records import Results
 
-Row = dict[str, Any]
 LISTED = 60  # rows of an open table; more are folded
 SUGGESTED = "0.2 for experts, 0.15 for skilled annotators, 0.1 for crowds"
 
 
 def llm_vs_people(results: Results) -> Section | None:
-    """Report the alternative-annotator test, sharpened estimates, rank tables, leanings and unchecked LLM means."""
-    found, names = results.get("llm_vs_people") or {}, Names(results)
+    """Report the alternative-annotator test, prediction-powered means, rank tables, bias and unchecked LLM means."""
+    found, names = results.llm_vs_people, Names(results)
     confidence = confidence_words(results)
     blocks = [
-        *_stand_in(found.get("alternative_annotator") or [], names),
-        *_powered(found.get("prediction_powered") or [], names, confidence),
-        *rank_tables(found.get("rank_tables") or [], names),
-        *leanings(found.get("bias") or [], names, confidence),
-        *_unchecked(found.get("llm_only") or [], names, confidence),
+        *_stand_in(found.alternative_annotator, names),
+        *_powered(found.prediction_powered, names, confidence),
+        *rank_tables(found.rank_tables, names),
+        *bias(found.bias, names, confidence),
+        *_unchecked(found.llm_only, names, confidence),
     ]
     if not blocks:
         return None
-    opening = Paragraph(text="How far answers of LLMs can stand for those of people, and where they lean another way.")
+    opening = Paragraph(text="How far answers of LLMs can stand for those of people, and where they are biased.")
     return Section(id="llm-vs-people", title="LLMs beside people", blocks=(opening, *blocks))
 
 
-def _stand_in(rows: list[Row], names: Names) -> list[Block]:
+def _stand_in(rows: Sequence[AlternativeAnnotatorRow], names: Names) -> list[Block]:
     """Answer the question criterion by criterion; name an LLM only where the test could be run."""
     if not rows:
         return []
-    tested = [row for row in rows if row.get("passes") is not None]
-    people = names.group(rows[0]["people"])
+    tested = [row for row in rows if row.passes is not None]
+    people = names.group(rows[0].people)
     blocks: list[Block] = [Heading(text="May an LLM stand in for a person?")]
     if not tested:
-        reasons = list(dict.fromkeys(sentence(str(row.get("reason"))) for row in rows))
+        reasons = list(dict.fromkeys(sentence(str(row.reason)) for row in rows))
         text = f"This cannot be told from these answers. {listed(reasons[:3])}."
         return [*blocks, Paragraph(text=text)]
-    epsilon = tested[0]["epsilon"]
+    epsilon = tested[0].epsilon
     blocks.append(
         Paragraph(
             text=f"Each of the {people} is left out in turn, and this one and the LLM are compared with the others: "
@@ -66,7 +68,7 @@ def _stand_in(rows: list[Row], names: Names) -> list[Block]:
             "against at least half of them (Calderon, Reichart and Dror, 2025)."
         )
     )
-    blocks.append(Bullets(items=tuple(_told(tested, names, people))))
+    blocks.append(Bullets(items=tuple(_sentences(tested, names, people))))
     blocks.append(_open_or_folded(_table(rows, names), len(rows), "Every LLM and criterion"))
     blocks.append(
         Paragraph(
@@ -81,13 +83,13 @@ def _stand_in(rows: list[Row], names: Names) -> list[Block]:
     return blocks
 
 
-def _told(rows: list[Row], names: Names, people: str) -> list[str]:
+def _sentences(rows: Sequence[AlternativeAnnotatorRow], names: Names, people: str) -> list[str]:
     """Return one sentence an LLM, at most as many as there is patience for."""
     lines = []
-    for group in dict.fromkeys(row["group"] for row in rows):
-        own = [row for row in rows if row["group"] == group]
-        passed = [names.criterion(row["criterion"]) for row in own if row["passes"]]
-        failed = [names.criterion(row["criterion"]) for row in own if not row["passes"]]
+    for group in dict.fromkeys(row.group for row in rows):
+        own = [row for row in rows if row.group == group]
+        passed = [names.criterion(row.criterion) for row in own if row.passes]
+        failed = [names.criterion(row.criterion) for row in own if not row.passes]
         who = names.group(group)  # a model's name keeps its letters at the start of a sentence too
         if not failed:
             text = f"{who} passes on {listed(passed)}."
@@ -100,7 +102,7 @@ def _told(rows: list[Row], names: Names, people: str) -> list[str]:
     return lines
 
 
-def _table(rows: list[Row], names: Names) -> Table:
+def _table(rows: Sequence[AlternativeAnnotatorRow], names: Names) -> Table:
     columns = [
         Column(title="LLM"),
         Column(title="Criterion"),
@@ -120,11 +122,11 @@ def _table(rows: list[Row], names: Names) -> Table:
     ]
     cells = [
         [
-            cell(shown_name(row["group"])),
-            cell(names.criterion(row["criterion"])),
+            cell(shown_name(row.group)),
+            cell(names.criterion(row.criterion)),
             cell(_wins(row)),
-            cell(percent(row.get("advantage_probability"))),
-            cell(count(row.get("n_units"))),
+            cell(percent(row.advantage_probability)),
+            cell(count(row.n_units)),
             _verdict(row),
         ]
         for row in rows
@@ -132,26 +134,26 @@ def _table(rows: list[Row], names: Names) -> Table:
     return build_table("alternative_annotator", "Alternative-annotator test", columns, cells)
 
 
-def _wins(row: Row) -> str:
-    if row.get("winning_rate") is None:
+def _wins(row: AlternativeAnnotatorRow) -> str:
+    if row.winning_rate is None:
         return "\u2013"
-    won = sum(bool(one.get("won")) for one in row["annotators"])
-    return f"{won} of {row['n_annotators']}"
+    won = sum(bool(one.won) for one in row.annotators)
+    return f"{won} of {row.n_annotators}"
 
 
-def _verdict(row: Row) -> Cell:
-    if row.get("passes") is None:
-        return Cell(text=f"not tested: {row.get('reason') or 'no reason was recorded'}", tone="untested")
-    return Cell(text="passes", tone="first") if row["passes"] else Cell(text="does not pass", tone="even")
+def _verdict(row: AlternativeAnnotatorRow) -> Cell:
+    if row.passes is None:
+        return Cell(text=f"not tested: {row.reason or 'no reason was recorded'}", tone="untested")
+    return Cell(text="passes", tone="first") if row.passes else Cell(text="does not pass", tone="even")
 
 
-def _powered(rows: list[Row], names: Names, confidence: str) -> list[Block]:
+def _powered(rows: Sequence[PredictionPoweredRow], names: Names, confidence: str) -> list[Block]:
     """Show what people would say if they had answered all that the LLM answered, where it answered more."""
     if not rows:
         return []
     helped = [row for row in rows if _narrower(row)]
     text = (
-        "Where an LLM answered more than people did, its answers can sharpen an estimate of what people think: its "
+        "Where an LLM answered more than people did, its answers can narrow an estimate of what people think: its "
         "error is measured where both answered and taken off (prediction-powered inference; Angelopoulos, Duchi and "
         "Zrnic, 2023). The interval is about people, however wrong the LLM, provided that what people answered is a "
         "random part of the whole. The weight says how far the LLM was used: 0 leaves it out. "
@@ -161,24 +163,27 @@ def _powered(rows: list[Row], names: Names, confidence: str) -> list[Block]:
         if helped
         else "Here it makes no interval narrower: people\u2019s own answers say as much."
     )
-    blocks: list[Block] = [Heading(text="People\u2019s view, sharpened by an LLM"), Paragraph(text=text)]
+    blocks: list[Block] = [
+        Heading(text="Prediction-powered means of people"),
+        Paragraph(text=text),
+    ]
     for source, title in (("preferences", "Preferences"), ("choices", "Choices"), ("ratings", "Ratings")):
-        own = [row for row in rows if row["source"] == source]
+        own = [row for row in rows if row.source == source]
         if own:
             table = _powered_table(own, names, confidence, source, title)
             blocks.append(_open_or_folded(table, len(own), f"{title}: every estimate"))
     return blocks
 
 
-def _narrower(row: Row) -> bool:
-    bounds = [row.get(key) for key in ("ci_low", "ci_high", "people_ci_low", "people_ci_high")]
-    if any(bound is None for bound in bounds):
-        return False
-    low, high, people_low, people_high = (float(bound) for bound in bounds if bound is not None)
+def _narrower(row: PredictionPoweredRow) -> bool:
+    bounds = (row.ci_low, row.ci_high, row.people_ci_low, row.people_ci_high)
+    low, high, people_low, people_high = (float("nan") if bound is None else bound for bound in bounds)
     return high - low < people_high - people_low
 
 
-def _powered_table(rows: list[Row], names: Names, confidence: str, source: str, title: str) -> Table:
+def _powered_table(
+    rows: Sequence[PredictionPoweredRow], names: Names, confidence: str, source: str, title: str
+) -> Table:
     share = source != "ratings"
     columns = [
         Column(
@@ -198,39 +203,38 @@ def _powered_table(rows: list[Row], names: Names, confidence: str, source: str, 
     cells = [
         [
             cell(_what(row, names)),
-            cell(shown_name(row["group"])),
-            cell(names.criterion(row["criterion"])),
-            cell(count(row.get("exposure"))),
-            _with_interval(row, "people_mean", "people_ci", share),
-            _with_interval(row, "estimate", "ci", share),
-            cell(number(row["llm_weight"])),
-            cell(count(row["n"])),
-            cell(count(row["n_more"])),
+            cell(shown_name(row.group)),
+            cell(names.criterion(row.criterion)),
+            cell(count(row.exposure)),
+            _with_interval(row.people_mean, row.people_ci_low, row.people_ci_high, share),
+            _with_interval(row.estimate, row.ci_low, row.ci_high, share),
+            cell(number(row.llm_weight)),
+            cell(count(row.n)),
+            cell(count(row.n_more)),
         ]
         for row in rows
     ]
-    told = [text for row in rows for text in (row.get("reason"), row.get("warning")) if text]
-    notes = [f"{sentence(text)}: {plural(told.count(text), 'row')}." for text in dict.fromkeys(told)]
+    texts = [text for row in rows for text in (row.reason, row.warning) if text]
+    notes = [f"{sentence(text)}: {plural(texts.count(text), 'row')}." for text in dict.fromkeys(texts)]
     constant = ("LLM", "Criterion", "Exposure")
     caption = f"{title}: people with an LLM"
     return build_table(f"prediction_powered_{source}", caption, columns, cells, notes=notes, constant=constant)
 
 
-def _with_interval(row: Row, centre: str, bounds: str, share: bool) -> Cell:
-    low, high = row.get(f"{bounds}_low"), row.get(f"{bounds}_high")
-    shown = percent(row[centre]) if share else number(row[centre])
+def _with_interval(centre: float, low: float | None, high: float | None, share: bool) -> Cell:
+    shown = percent(centre) if share else number(centre)
     return cell(shown, detail=interval(low, high, as_percent=share) if low is not None else "no interval")
 
 
-def _what(row: Row, names: Names) -> str:
-    if row["source"] != "ratings":
-        return names.over(row)
-    if row.get("system_y") is None:
-        return names.system(row["system_x"])
-    return f"{names.system(row['system_x'])} \u2212 {names.system(row['system_y'])}"
+def _what(row: PredictionPoweredRow, names: Names) -> str:
+    if row.source != "ratings":
+        return f"{names.system(row.system_x)} over {names.system(row.system_y or '')}"
+    if row.system_y is None:
+        return names.system(row.system_x)
+    return f"{names.system(row.system_x)} \u2212 {names.system(row.system_y)}"
 
 
-def _unchecked(rows: list[Row], names: Names, confidence: str) -> list[Block]:
+def _unchecked(rows: Sequence[LLMOnlyMean], names: Names, confidence: str) -> list[Block]:
     if not rows:
         return []
     columns = [
@@ -243,12 +247,12 @@ def _unchecked(rows: list[Row], names: Names, confidence: str) -> list[Block]:
     ]
     cells = [
         [
-            cell(names.system(row["system"])),
-            cell(shown_name(row["group"])),
-            cell(names.criterion(row["criterion"])),
-            cell(number(row["mean"])),
-            cell(interval(row["ci_low"], row["ci_high"])),
-            cell(count(row["n"])),
+            cell(names.system(row.system)),
+            cell(shown_name(row.group)),
+            cell(names.criterion(row.criterion)),
+            cell(number(row.mean)),
+            cell(interval(row.ci_low, row.ci_high)),
+            cell(count(row.n)),
         ]
         for row in rows
     ]

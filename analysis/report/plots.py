@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, TypeAlias
 
+from analysis.agreement.rows import AnnotatorPairRow
 from analysis.figures.figures import COLOURS, Point, agreement_matrix, forest_plot, lines_plot, means_plot, rating_bars
 from analysis.llm_vs_people.calibration import ReliabilityBin
 from analysis.report.document import Figure, Fold
@@ -14,26 +15,14 @@ from analysis.report.findings import KIND_ORDER, SHARES
 from analysis.report.words import Names, sentence, slug
 
 LONG_FIGURE = 60  # dots; a longer figure is opened when wanted
-
-
 MOST_GROUPS = len(COLOURS)  # groups that colour and shape can tell apart
-
-
 BESIDE = "the table before this figure holds the same numbers"
-
-
 BESIDE_AFTER = "the table after this figure holds the same numbers"
-
-
 WHAT = {
     "preferences": "Mean chance that the first system of a pair is better",
     "choices": "Share of choices that the first system of a pair won",
 }
-
-
 INNER_ROLES = re.compile(r' (?:role="graphics-(?:object|symbol)"|aria-roledescription="[^"]*")')  # names without words
-
-
 Rows: TypeAlias = Sequence[Any]  # of records
 
 
@@ -90,11 +79,10 @@ def spread_figure(rows: Rows, names: Names, scores: Sequence[float], name: str) 
     return Figure(name=name, svg=INNER_ROLES.sub("", svg), caption=caption, alternative=BESIDE_AFTER)
 
 
-def agreement_figure(rows: Rows, names: Names, name: str) -> Figure:
+def agreement_figure(rows: Sequence[AnnotatorPairRow], names: Names, name: str) -> Figure:
     """Return the matrix of how far every two raters agree, of one group and criterion."""
-    svg = agreement_matrix(
-        [asdict(row) for row in rows], alternative=f"Krippendorff\u2019s alpha of every two raters; {BESIDE_AFTER}."
-    )
+    alternative = f"Krippendorff\u2019s alpha of every two raters; {BESIDE_AFTER}."
+    svg = agreement_matrix([asdict(row) for row in rows], alternative=alternative)
     of = f"{sentence(names.group(rows[0].group))}, {names.criterion(rows[0].criterion)}"
     what = "Krippendorff\u2019s alpha of every two raters over the outputs that both rated"
     caption = f"{of}: {what}; the darker, the more they agree."

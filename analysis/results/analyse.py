@@ -162,7 +162,7 @@ def _beside_each_other(ready: AnalysisInput, tests: ComparisonResults) -> dict[s
         "correlations": _rows(correlations),
         "comparisons_of_correlations": _rows(compared),
         "correlations_by_system": _rows(by_system),
-        "llm_vs_people": llm_vs_people(kept, orders, tests.means, plan, metrics=metrics),
+        "llm_vs_people": asdict(llm_vs_people(kept, orders, tests.means, plan, metrics=metrics)),
         "explanations": explanations_of(kept, orders),
         "interview": ready.study.interview if ready.study else (),
     }

@@ -195,7 +195,7 @@ def _beside_people(plan: Plan, level: str) -> dict[str, str]:
         "alternative-annotator test": "Each person is left out in turn; the LLM wins where the share of outputs on "
         "which the person agrees better with the others, less that of the LLM, is shown to be below "
         f"{plan.epsilon:g} (epsilon; Benjamini and Yekutieli at {plan.fwer:g}). It passes from half of the people on.",
-        "prediction-powered": "An LLM's answers to more items (forms) sharpen people's mean; its error is "
+        "prediction-powered": "An LLM's answers to more items (forms) are added to people's mean; its error is "
         "measured where both answered. Right if what people answered is a random part of the whole.",
         "calibration": "A choice (1, 1/2 or 0 for x, a tie, y) is held against the chance that the person who chose "
         "stated, that the LLM stated on the same form, or else the group's mean. Bins have equal width.",
@@ -204,6 +204,6 @@ def _beside_people(plan: Plan, level: str) -> dict[str, str]:
         "before exclusions. A rater is a variant where it read more than people did, else identical.",
         "shares of answers": "Of questions with a few named answers: each answer given counts once, repeats too.",
         "explanations": "The departure of an answer is the answer minus people's mean answer to the same.",
-        "leaning": "LLM minus people on the same outputs or pairs, contrasted by place, letter, length or order of "
+        "bias": "LLM minus people on the same outputs or pairs, contrasted by place, letter, length or order of "
         "asking within systems; not corrected for the number of contrasts.",
     }

@@ -1,4 +1,4 @@
-"""Bias contrasts: known effects are found, people's own leanings cancel, intervals hold the truth."""
+"""Bias contrasts: known effects are found, people's own bias cancels, intervals hold the truth."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_contrasts_are_differences_of_means_with_the_cluster_robust_error() -> N
     assert (found.n, found.n_level, found.n_clusters) == (30, 10, 30)
 
 
-def test_a_leaning_is_found_within_systems_and_that_of_people_cancels() -> None:
+def test_a_bias_is_found_within_systems_and_that_of_people_cancels() -> None:
     """The good system stands first more often: only within systems the position is told apart from quality."""
     rng = np.random.default_rng(2)
     system = rng.integers(0, 2, size=800)

@@ -17,6 +17,7 @@ from analysis.llm_vs_people.rank_tables import alphas_of_ranks
 from analysis.report.document import Table, every_block
 from analysis.report.llm_vs_people import llm_vs_people
 from analysis.report.words import count, number
+from analysis.results.files import from_plain
 from tests.analysis.answers import analyse
 from tests.golden.papers import PRINTED
 
@@ -41,7 +42,7 @@ def found_and_expected(task: str, results: dict[str, Any], shared_data: Path) ->
 
 def test_the_report_shows_every_value_that_the_paper_prints(task: str, results: dict[str, Any]) -> None:
     """Tables 2, 6 and 7 of the paper, digit for digit, in the cells of the report."""
-    section = llm_vs_people(results)
+    section = llm_vs_people(from_plain(results))
     assert section is not None
     shown = {block.name: _cells(block) for block in every_block(section.blocks) if isinstance(block, Table)}
     compared = Counter[str]()

@@ -122,7 +122,7 @@ def spa(n_people: int = 30, n_forms: int = 130) -> pl.DataFrame:
     return preferences(answers, assignment_id=forms)
 
 
-def test_preferences_of_people_are_sharpened_by_forms_that_only_the_llm_answered() -> None:
+def test_preferences_of_people_gain_from_forms_that_only_the_llm_answered() -> None:
     found = run(preferences=spa(), llms=("gpt",))
     (row,) = found["llm_vs_people"]["prediction_powered"]
     alone = next(test for test in found["preferences"] if test["group"] == "human")
@@ -161,7 +161,7 @@ def chosen(n_people: int = 12, both: int = 40, more: int = 80) -> pl.DataFrame:
     return choices(answers)
 
 
-def test_the_share_of_choices_that_people_would_give_is_sharpened_too() -> None:
+def test_the_share_of_choices_that_people_would_give_is_prediction_powered_too() -> None:
     found = run(choices=chosen(), llms=("gpt",))
     jsonschema.validate(found, results_schema())
     (row,) = found["llm_vs_people"]["prediction_powered"]

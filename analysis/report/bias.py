@@ -1,14 +1,14 @@
-"""What moves an LLM beyond what people see: its severity, and leanings to a place, a letter or length."""
+"""What moves an LLM beyond what people see: its severity, and bias towards a place, a letter or length."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from analysis.figures.plain_text import shown_name
+from analysis.llm_vs_people.bias_rows import BiasRow
 from analysis.report.document import Block, Column, Fold, Heading, Paragraph, Table, build_table
 from analysis.report.words import Names, cell, count, interval, listed, plural, signed
 
-Row = dict[str, Any]
 KINDS = {
     "severity": "all outputs",
     "position": "first place",
@@ -18,42 +18,42 @@ KINDS = {
 }
 
 
-def leanings(rows: list[Row], names: Names, confidence: str) -> list[Block]:
-    """Report the bias profile of every LLM, source by source; say what could not be told and why."""
+def bias(rows: Sequence[BiasRow], names: Names, confidence: str) -> list[Block]:
+    """Report the bias profile of every LLM, source by source; say what could not be estimated and why."""
     if not rows:
         return []
-    told = [row for row in rows if row["estimate"] is not None]
-    blocks: list[Block] = [Heading(text="Leanings of LLMs"), Paragraph(text=_reading(told, names))]
+    estimated = [row for row in rows if row.estimate is not None]
+    blocks: list[Block] = [Heading(text="Bias of LLMs"), Paragraph(text=_reading(estimated))]
     for source, title in (("ratings", "Ratings"), ("preferences", "Preferences"), ("choices", "Choices")):
-        own = [row for row in told if row["source"] == source]
+        own = [row for row in estimated if row.source == source]
         if own:
             table = _table(own, names, confidence, source, title)
-            blocks.append(Fold(summary=f"{title}: every leaning ({len(own):,} rows)", blocks=(table,)))
-    untold = _untold(rows, names)
-    return [*blocks, Paragraph(text=untold)] if untold else blocks
+            blocks.append(Fold(summary=f"{title}: every contrast ({len(own):,} rows)", blocks=(table,)))
+    missing = _missing(rows)
+    return [*blocks, Paragraph(text=missing)] if missing else blocks
 
 
-def _reading(told: list[Row], names: Names) -> str:
+def _reading(estimated: Sequence[BiasRow]) -> str:
     text = (
         "An LLM and people judged the same outputs or pairs; here stands the LLM\u2019s answer less that of people. "
         "Over all outputs this is its severity (below 0: stricter than people). The others say how much more it gives "
         "to what stood first, was longer or bore a certain letter than to the rest, within the same system or pair. "
     )
-    tested = [row for row in told if row["ci_low"] is not None]
-    clear = [row for row in tested if row["ci_low"] > 0 or row["ci_high"] < 0]
+    tested = [(row.ci_low, row.ci_high) for row in estimated if row.ci_low is not None and row.ci_high is not None]
+    clear = [low for low, high in tested if low > 0 or high < 0]
     if tested:
         text += (
             f"Of {plural(len(tested), 'interval')}, {len(clear)} leave out 0; they are not corrected for their number, "
-            "so that without any leaning about one in twenty would."
+            "so that without any bias about one in twenty would."
         )
     return text
 
 
-def _table(rows: list[Row], names: Names, confidence: str, source: str, title: str) -> Table:
+def _table(rows: Sequence[BiasRow], names: Names, confidence: str, source: str, title: str) -> Table:
     columns = [
         Column(title="LLM"),
         Column(title="Criterion"),
-        Column(title="Leaning to"),
+        Column(title="Bias towards"),
         Column(
             title="LLM \u2212 people", explanation="in points of the scale" if source == "ratings" else "in % points"
         ),
@@ -66,37 +66,37 @@ def _table(rows: list[Row], names: Names, confidence: str, source: str, title: s
     decimals = 2 if source == "ratings" else 1
     cells = [
         [
-            cell(shown_name(row["group"])),
-            cell(names.criterion(row["criterion"])),
+            cell(shown_name(row.group)),
+            cell(names.criterion(row.criterion)),
             cell(
-                f"letter {row['level']}" if row["kind"] == "label" else KINDS[row["kind"]],
-                quoted=row["kind"] == "label",
+                f"letter {row.level}" if row.kind == "label" else KINDS[row.kind],
+                quoted=row.kind == "label",
             ),
-            cell(signed(factor * row["estimate"], decimals)),
+            cell(signed(None if row.estimate is None else factor * row.estimate, decimals)),
             cell(_interval(row, factor, decimals)),
-            cell(count(row["n"])),
-            cell(count(row["n_level"])),
-            cell(str(row.get("reason") or "\u2013")),
+            cell(count(row.n)),
+            cell(count(row.n_level)),
+            cell(row.reason or "\u2013"),
         ]
         for row in rows
     ]
     return build_table(
-        f"bias_{source}", f"{title}: leanings of LLMs beside people", columns, cells, constant=("Criterion",)
+        f"bias_{source}", f"{title}: bias of LLMs beside people", columns, cells, constant=("Criterion",)
     )
 
 
-def _interval(row: Row, factor: int, decimals: int) -> str:
-    low, high = row["ci_low"], row["ci_high"]
+def _interval(row: BiasRow, factor: int, decimals: int) -> str:
+    low, high = row.ci_low, row.ci_high
     return interval(None if low is None else factor * low, None if high is None else factor * high, decimals=decimals)
 
 
-def _untold(rows: list[Row], names: Names) -> str:
+def _missing(rows: Sequence[BiasRow]) -> str:
     reasons: dict[str, list[str]] = {}
     for row in rows:
-        if row["estimate"] is None:
-            what = f"{KINDS[row['kind']]} ({row['source']})"
-            listed_already = reasons.setdefault(str(row["reason"]), [])
+        if row.estimate is None:
+            what = f"{KINDS[row.kind]} ({row.source})"
+            listed_already = reasons.setdefault(str(row.reason), [])
             if what not in listed_already:
                 listed_already.append(what)
     parts = [f"{listed(kinds)}: {reason}" for reason, kinds in reasons.items()]
-    return f"Not told \u2013 {'; '.join(parts)}." if parts else ""
+    return f"Not estimated \u2013 {'; '.join(parts)}." if parts else ""

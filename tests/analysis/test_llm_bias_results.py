@@ -1,4 +1,4 @@
-"""Stated chances against choices, and leanings of an LLM, from tables to the report."""
+"""Stated chances against choices, and bias of an LLM, from tables to the report."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PAIRS = (("a", "b"), ("a", "c"), ("a", "d"), ("b", "c"), ("b", "d"), ("c", "d"))
 TRUE = dict(zip(PAIRS, (0.55, 0.7, 0.9, 0.6, 0.8, 0.75), strict=True))
 
 
-def sharpened(share: float, factor: float = 2.5) -> float:
+def overconfident(share: float, factor: float = 2.5) -> float:
     odds = np.log(share / (1 - share)) * factor
     return round(float(1 / (1 + np.exp(-odds))), 2)
 
@@ -31,7 +31,7 @@ def stated_and_chosen(n_people: int = 30, seed: int = 2) -> dict[str, pl.DataFra
     for person in range(n_people):
         for x, y in PAIRS:
             said += [(f"p{person}", x, y, TRUE[x, y]), (f"p{person}", y, x, round(1 - TRUE[x, y], 2))]
-            said += [("gpt", x, y, sharpened(TRUE[x, y])), ("gpt", y, x, round(1 - sharpened(TRUE[x, y]), 2))]
+            said += [("gpt", x, y, overconfident(TRUE[x, y])), ("gpt", y, x, round(1 - overconfident(TRUE[x, y]), 2))]
             forms += [f"f{person}"] * 2 + [f"g{person}"] * 2
             for item in range(4):
                 x_won = rng.random() < TRUE[x, y]
@@ -151,7 +151,7 @@ def test_the_report_shows_the_curve_and_its_table(calibrated: Results) -> None:
 
 
 def rated(seed: int = 0, **shift: float) -> pl.DataFrame:
-    """Let three people and an LLM rate 3 systems on 60 items; the LLM has leanings."""
+    """Let three people and an LLM rate 3 systems on 60 items; the LLM is biased."""
     rng = np.random.default_rng(seed)
     answers: list[tuple[str, str, str, object]] = []
     positions: list[int | None] = []
@@ -177,7 +177,7 @@ def lengths() -> pl.DataFrame:
     return pl.DataFrame(rows, ["item_id", "system", "metric", "score"], orient="row")
 
 
-def test_leanings_in_ratings_are_found_where_they_are() -> None:
+def test_bias_in_ratings_are_found_where_they_are() -> None:
     results = run(ratings=rated(severity=-0.5, position=0.4, label=0.3, length=0.2), metrics=lengths(), llms=("gpt",))
     jsonschema.validate(results, results_schema())
     by = {(row["kind"], row["level"]): row for row in of(results, "bias", source="ratings")}
@@ -188,7 +188,7 @@ def test_leanings_in_ratings_are_found_where_they_are() -> None:
         assert by[key]["ci_low"] > 0
         assert by[key]["n_clusters"] == 60
     text = render_report(results)["report.md"]
-    assert "Leanings of LLMs" in text
+    assert "Bias of LLMs" in text
     assert "letter B" in text
 
 
@@ -214,10 +214,10 @@ def test_what_the_tables_do_not_say_has_a_reason() -> None:
     assert reasons.keys() == {"position", "label", "length"}
     assert reasons["position"] == "the table has no column position"
     assert "no metric gives" in reasons["length"]
-    assert "Not told" in render_report(results)["report.md"]
+    assert "Not estimated" in render_report(results)["report.md"]
 
 
-def leaning_statements(*, named_first: float, asked_first: float, letter: float) -> pl.DataFrame:
+def biased_statements(*, named_first: float, asked_first: float, letter: float) -> pl.DataFrame:
     rng = np.random.default_rng(6)
     answers: list[tuple[str, str, str, object]] = []
     more: dict[str, list[object]] = {"assignment_id": [], "asked_first": [], "label_x": [], "label_y": []}
@@ -238,11 +238,11 @@ def leaning_statements(*, named_first: float, asked_first: float, letter: float)
     return preferences(answers, **more)
 
 
-def test_leanings_in_statements_to_the_first_named_the_first_asked_and_a_letter() -> None:
-    """Naming x first adds the leaning, naming it second takes it away: the contrast is twice as much."""
+def test_bias_in_statements_to_the_first_named_the_first_asked_and_a_letter() -> None:
+    """Naming x first adds the bias, naming it second takes it away: the contrast is twice as much."""
     from analysis import Plan
 
-    table = leaning_statements(named_first=0.06, asked_first=0.05, letter=0.08)
+    table = biased_statements(named_first=0.06, asked_first=0.05, letter=0.08)
     results = run(preferences=table, llms=("gpt",), plan=Plan(consistency_tau=None))
     jsonschema.validate(results, results_schema())
     by = {(row["kind"], row["level"]): row for row in of(results, "bias", source="preferences")}
@@ -257,8 +257,8 @@ def test_leanings_in_statements_to_the_first_named_the_first_asked_and_a_letter(
     assert by["label", "A"]["estimate"] == pytest.approx(-by["label", "B"]["estimate"])
 
 
-def test_one_direction_only_cannot_tell_a_leaning_from_the_system() -> None:
-    table = leaning_statements(named_first=0.06, asked_first=0.0, letter=0.0).filter(pl.col("system_x") == "x")
+def test_one_direction_only_cannot_tell_a_bias_from_the_system() -> None:
+    table = biased_statements(named_first=0.06, asked_first=0.0, letter=0.0).filter(pl.col("system_x") == "x")
     rows = {row["kind"]: row for row in of(run(preferences=table, llms=("gpt",)), "bias", kind="position")}
     assert rows["position"]["estimate"] is None
     assert rows["position"]["reason"] is not None
