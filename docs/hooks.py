@@ -19,7 +19,10 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Let links to files outside of the pages name the files only."""
+    """Fill in tables that are made from the code, and let links to files outside of the pages name the files only."""
+    from analysis.agreement.measures import markdown_table
+
+    markdown = markdown.replace("<!-- measures of agreement -->", markdown_table())
     return re.sub(r"\[([^\]]+)\]\(\.\./[^)]+\)", r"\1", markdown)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from analysis.agreement.counts import Profiles, fold_profiles
 from analysis.agreement.data import Answers, reliability_data
-from analysis.agreement.resampling import FEW_UNITS, Statistic, jackknife_interval, resampled_interval
+from analysis.agreement.resampling import Statistic, interval_over_units
 from analysis.agreement.result import PERFECT, Agreement, no_answer, undefined
 from analysis.statistics.checks import check_level
 from analysis.statistics.coding import Floats
@@ -84,14 +84,10 @@ def krippendorff_alpha(
         return undefined(measure, data, reason or "", level=level)
     statistic = alpha_statistic(profiles, level)
     value = float(statistic(profiles.units[None, :].astype(np.float64))[0])
-    found, few = None, data.n_pairable < FEW_UNITS and value > -1
+    found = None
     if rng is not None and value < 1:
-        found = (
-            jackknife_interval(statistic, profiles.units, value=value, confidence=confidence)
-            if few
-            else resampled_interval(
-                statistic, profiles.units, value=value, confidence=confidence, replicates=replicates, rng=rng
-            )
+        found = interval_over_units(
+            statistic, profiles.units, value=value, confidence=confidence, replicates=replicates, rng=rng
         )
     return Agreement(
         measure=measure,
@@ -105,7 +101,7 @@ def krippendorff_alpha(
         settings={
             "level": level,
             "confidence": confidence,
-            "replicates": replicates if found and not few else 0,
+            "replicates": found.replicates if found else 0,
             "undefined_replicates": found.undefined if found else 0,
         },
     )

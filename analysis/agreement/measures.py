@@ -31,6 +31,10 @@ class Answered:
     confidence: float
     seed: Sequence[int]
 
+    def rng(self, *more: int) -> np.random.Generator:
+        """Return the source of randomness of one measure, which no other one moves on."""
+        return np.random.default_rng([*self.seed, *more])
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Measure:
@@ -38,8 +42,8 @@ class Measure:
 
     Attributes
     ----------
-    name, explanation : str
-        What it is called and what it says, in a line that a reader from outside the field understands.
+    name, explanation, published : str
+        What it is called, what it says in a line that a reader from outside the field understands, and where from.
     sources : tuple of str
         Kinds of answers that it is for.
     compute : function of Answered
@@ -56,6 +60,7 @@ class Measure:
 
     name: str
     explanation: str
+    published: str
     sources: tuple[Source, ...]
     forms: tuple[str, ...]
     compute: Callable[[Answered], Iterable[Agreement]]
@@ -68,7 +73,7 @@ def _alphas(answered: Answered) -> Iterator[Agreement]:
     """Return alpha of ratings at every level, of judgements at the one that fits."""
     several = answered.source == "ratings"
     for place, level in enumerate(LEVELS if several else (answered.level,)):
-        rng = np.random.default_rng([*answered.seed, place] if several else answered.seed)
+        rng = answered.rng(place) if several else answered.rng()
         yield krippendorff_alpha(
             answered.data, level=level, confidence=answered.confidence, replicates=REPLICATES, rng=rng
         )
@@ -78,6 +83,7 @@ MEASURES = (
     Measure(
         name="Krippendorff\u2019s alpha",
         explanation="agreement beyond chance, missing answers allowed; 1 = full agreement, 0 = as by chance",
+        published="Krippendorff (2011)",
         sources=("ratings", "preferences", "choices"),
         forms=tuple(f"krippendorff_alpha_{level}" for level in get_args(Level)),
         compute=_alphas,
@@ -85,6 +91,7 @@ MEASURES = (
     Measure(
         name="Exact agreement",
         explanation="share of units to which all gave the very same answer (%)",
+        published="Wilson (1927) for the interval",
         sources=("ratings", "choices"),
         compute=lambda answered: [exact_agreement(answered.data, confidence=answered.confidence)],
         forms=("exact_agreement",),
@@ -94,6 +101,7 @@ MEASURES = (
     Measure(
         name="Gwet\u2019s AC1",
         explanation="Gwet\u2019s: alike, but steadier where one answer prevails",
+        published="Gwet (2008, 2014)",
         sources=("ratings", "choices"),
         compute=lambda answered: [gwet_ac1(answered.data, confidence=answered.confidence)],
         applies=lambda answered: answered.level != "interval",
@@ -104,6 +112,7 @@ MEASURES = (
         name="ICC",
         explanation="share of the differences that lies between units, for one rater; ICC2k: for the mean of all "
         "raters of a unit",
+        published="Shrout and Fleiss (1979); McGraw and Wong (1996)",
         sources=("ratings",),
         compute=lambda answered: every_icc(answered.data, confidence=answered.confidence),
         forms=FORMS,
@@ -112,6 +121,7 @@ MEASURES = (
     Measure(
         name="Mean tau",
         explanation="how alike two raters rank the units, averaged over pairs of up to 10 raters",
+        published="Kendall (1945)",
         sources=("ratings",),
         compute=lambda answered: [mean_kendall_tau(answered.data)],
         applies=lambda answered: answered.data.n_annotators <= FEW_ANNOTATORS,
@@ -121,6 +131,7 @@ MEASURES = (
     Measure(
         name="Fleiss\u2019 kappa",
         explanation="Fleiss\u2019: alike or not, beyond what the shares of the answers give by chance",
+        published="Fleiss (1971); Gwet (2014)",
         sources=("choices",),
         compute=lambda answered: [fleiss_kappa(answered.data, confidence=answered.confidence)],
         forms=("fleiss_kappa",),
@@ -129,6 +140,7 @@ MEASURES = (
     Measure(
         name="Cohen\u2019s kappa",
         explanation="of two raters: alike or not, beyond what their own habits give by chance",
+        published="Cohen (1960); Fleiss, Cohen and Everitt (1969)",
         sources=("choices",),
         compute=lambda answered: [cohen_kappa(answered.data, confidence=answered.confidence)],
         applies=lambda answered: answered.data.n_annotators == 2,
@@ -149,3 +161,12 @@ def measure_agreement(answered: Answered) -> Iterator[Agreement]:
     for measure in MEASURES:
         if answered.source in measure.sources and measure.applies(answered):
             yield from measure.compute(answered)
+
+
+def markdown_table() -> str:
+    """Return the measures as a table of the docs."""
+    rows = (
+        f"| {measure.name} | {', '.join(measure.sources)} | {measure.explanation} | {measure.published} |"
+        for measure in MEASURES
+    )
+    return "\n".join(["| measure | of | says | source |", "|---|---|---|---|", *rows])

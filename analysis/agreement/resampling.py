@@ -26,8 +26,24 @@ class Interval:
     low: float | None
     high: float | None
     method: str
+    replicates: int = 0
     undefined: int = 0
     reason: str | None = None
+
+
+def interval_over_units(
+    statistic: Statistic,
+    units: Ints,
+    *,
+    value: float,
+    confidence: float,
+    replicates: int,
+    rng: np.random.Generator,
+) -> Interval:
+    """Return the interval of a coefficient in [-1, 1] for other units: resampled from 50 on, else leaving out one."""
+    if units.sum() < FEW_UNITS and value > -1:
+        return jackknife_interval(statistic, units, value=value, confidence=confidence)
+    return resampled_interval(statistic, units, value=value, confidence=confidence, replicates=replicates, rng=rng)
 
 
 def draw_weights(units: Ints, replicates: int, rng: np.random.Generator) -> Iterator[Floats]:
@@ -90,10 +106,10 @@ def resampled_interval(
     method = f"expanded BCa, {replicates:,} resamples of units"
     if missing > UNDEFINED * len(found):
         reason = f"no interval: {missing:,} of {replicates:,} resamples of units have no value"
-        return Interval(low=None, high=None, method=method, undefined=missing, reason=reason)
+        return Interval(low=None, high=None, method=method, replicates=replicates, undefined=missing, reason=reason)
     if defined.min() == defined.max():
         reason = "no interval: every resample of units gives the same value"
-        return Interval(low=None, high=None, method=method, undefined=missing, reason=reason)
+        return Interval(low=None, high=None, method=method, replicates=replicates, undefined=missing, reason=reason)
     shift = _shift(defined, value)
     acceleration = _acceleration(statistic, units)
     n_units = int(units.sum())
@@ -101,7 +117,7 @@ def resampled_interval(
     z = shift + np.array([-wide, wide])
     levels = ndtr(shift + z / (1 - acceleration * z))
     low, high = np.quantile(defined, levels)
-    return Interval(low=float(low), high=float(high), method=method, undefined=missing)
+    return Interval(low=float(low), high=float(high), method=method, replicates=replicates, undefined=missing)
 
 
 def jackknife_interval(statistic: Statistic, units: Ints, *, value: float, confidence: float) -> Interval:
