@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
+from analysis.agreement.concordance import kendall_w
 from analysis.agreement.data import ReliabilityData
 from analysis.agreement.gwet import exact_agreement, fleiss_kappa, gwet_ac1
 from analysis.agreement.icc import FORMS, every_icc
@@ -117,6 +118,17 @@ MEASURES = (
         compute=lambda answered: every_icc(answered.data, confidence=answered.confidence),
         forms=FORMS,
         columns={"icc2": "ICC2", "icc2k": "ICC2k"},
+    ),
+    Measure(
+        name="Kendall\u2019s W",
+        explanation="how far all raters put the units that all answered in one order; 1 = one order",
+        published="Kendall and Babington Smith (1939)",
+        sources=("ratings",),
+        compute=lambda answered: [
+            kendall_w(answered.data, confidence=answered.confidence, rng=answered.rng(len(LEVELS)))
+        ],
+        forms=("kendall_w",),
+        columns={"kendall_w": "W"},
     ),
     Measure(
         name="Mean tau",
