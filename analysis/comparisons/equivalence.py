@@ -10,7 +10,7 @@ from scipy.special import stdtr
 
 from analysis.comparisons.families import members_by_family
 from analysis.statistics.checks import check_finite
-from analysis.statistics.corrections import holm
+from analysis.statistics.corrections import adjust
 from analysis.statistics.t_tests import t_bound
 
 if TYPE_CHECKING:
@@ -95,13 +95,15 @@ def with_equivalence(
     done = list(rows)
     for members in members_by_family(rows, family):
         p_values = [_p_equivalence(rows[place], margin, confidence) for place in members]
-        adjusted = holm(p_values, fwer=fwer).p_adjusted.tolist()
-        for place, p_value, p_adjusted in zip(members, p_values, adjusted, strict=True):
+        result = adjust(p_values, rate=fwer)
+        for place, p_value, p_adjusted, rejected in zip(
+            members, p_values, result.p_adjusted, result.rejected, strict=True
+        ):
             done[place] = replace(
                 rows[place],
                 p_equivalence=p_value,
                 p_equivalence_adjusted=p_adjusted,
-                equivalent=p_adjusted <= fwer,
+                equivalent=rejected,
             )
     return done
 

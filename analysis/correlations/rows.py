@@ -19,7 +19,7 @@ from analysis.correlations.levels import LEVELS, Level, LevelCorrelation, Paired
 from analysis.correlations.scores import group_scores, metric_scores, outputs_of, pair_scores
 from analysis.correlations.upper_bounds import one_against_others
 from analysis.statistics.coding import code
-from analysis.statistics.corrections import benjamini_hochberg
+from analysis.statistics.corrections import adjust
 from analysis.statistics.record import Coefficient, Count, Positive, Probability
 from analysis.statistics.rows import Reasoned, fields_of
 
@@ -160,7 +160,7 @@ def adjusted(rows: Sequence[Row], family: Callable[[Row], Hashable | None], plan
             families.setdefault(key, []).append(place)
     done = list(rows)
     for members in families.values():
-        result = benjamini_hochberg([rows[place].p_value for place in members], fdr=plan.fwer)
+        result = adjust([rows[place].p_value for place in members], correction="bh", rate=plan.fwer)
         for place, p_adjusted in zip(members, result.p_adjusted, strict=True):
             if p_adjusted is not None:
                 done[place] = replace(rows[place], p_adjusted=p_adjusted, n_tests=result.n_tests)

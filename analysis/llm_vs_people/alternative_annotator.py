@@ -13,7 +13,7 @@ from analysis.comparisons.sides import PeopleKind
 from analysis.llm_vs_people.clustered import cluster_codes, variance_of_mean
 from analysis.statistics.checks import check_one_of
 from analysis.statistics.coding import Floats, Ints, fold, scale_of, snap
-from analysis.statistics.corrections import benjamini_yekutieli
+from analysis.statistics.corrections import adjust
 from analysis.statistics.record import Count, Probability, Record
 
 Truths = np.ndarray[Any, np.dtype[np.bool_]]
@@ -212,7 +212,7 @@ def compare_with_each_annotator(
         _compare(name, worse[own], better[own], cluster[own], epsilon, min_units)
         for name, own in zip(rows.annotator_ids, np.split(order, ends), strict=True)
     ]
-    adjusted = benjamini_yekutieli([one.p_value for one in compared], fdr=fdr)
+    adjusted = adjust([one.p_value for one in compared], correction="by", rate=fdr)
     done = tuple(
         replace(one, p_adjusted=p_adjusted, won=won)
         for one, p_adjusted, won in zip(compared, adjusted.p_adjusted, adjusted.rejected, strict=True)

@@ -35,7 +35,7 @@ def test_impossible_answers_are_refused(mean: float, sd: float):
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=8), st.sampled_from([0.05, 0.2]))
 def test_holm_by_rows_is_holm(p_values: list[float], fwer: float):
-    expected = holm(p_values, fwer=fwer).rejected.tolist()
+    expected = list(holm(p_values, fwer=fwer).rejected)
     assert holm_rejects(np.array([p_values]), fwer=fwer)[0].tolist() == expected
     with_gap = np.array([[*p_values, np.nan]])
     assert holm_rejects(with_gap, fwer=fwer)[0].tolist() == [*expected, False]

@@ -97,7 +97,7 @@ def test_the_family_is_all_pairs_and_exposures_of_a_group_and_criterion() -> Non
     assert {row["n_tests"] for row in apart["preferences"]} == {4}
     assert {row["n_tests"] for row in pooled["preferences"]} == {8}
     own = [row for row in apart["preferences"] if row["criterion"] == "overall"]
-    adjusted = holm([row["p_value"] for row in own]).p_adjusted.tolist()
+    adjusted = list(holm([row["p_value"] for row in own]).p_adjusted)
     assert [row["p_adjusted"] for row in own] == pytest.approx(adjusted, rel=1e-9)
 
 
