@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 
 from analysis.statistics.coding import Floats, Ints
 from analysis.strengths.counting import Codes, compact, count_cells, count_wins, cross
-from analysis.strengths.fit import fit_bradley_terry, newton
+from analysis.strengths.fit import fit_strengths, newton
 from analysis.strengths.sandwich import bread
 
 BATCH = 64  # replicates solved together
@@ -107,7 +107,7 @@ def bootstrap_strengths(
     Owen, A. B. (2007). The pigeonhole bootstrap. Annals of Applied Statistics, 1(2), 386-411 (both at once).
     """
     counts = count_wins(x, y, won, n_systems, weights)
-    fit = fit_bradley_terry(counts.wins, [str(number) for number in range(n_systems)])
+    fit = fit_strengths(counts.wins, [str(number) for number in range(n_systems)])
     if len(fit.fitted) < n_systems:
         raise ValueError(f"the data give no strengths to resample: {next(filter(None, fit.reasons))}")
     low, high = np.nonzero(np.triu(counts.played, 1))

@@ -13,7 +13,7 @@ from scipy.special import ndtri
 from analysis.statistics.coding import Floats, Ints, code
 from analysis.statistics.t_tests import t_bound
 from analysis.strengths.counting import Codes, WinCounts, count_cells, count_wins, cross
-from analysis.strengths.fit import fit_bradley_terry
+from analysis.strengths.fit import fit_strengths
 from analysis.strengths.ranks import RankIntervals, rank_intervals
 from analysis.strengths.sandwich import Covariance, over_clusters, over_rows, over_two_clusterings
 
@@ -130,7 +130,7 @@ def bradley_terry(
         clusters={name: _numbers(ids) for name, ids in (clusters or {}).items()},
     )
     counts = count_wins(rows.x, rows.y, rows.won, len(names), rows.weights)
-    fit = fit_bradley_terry(counts.wins, names, regularisation=regularisation)
+    fit = fit_strengths(counts.wins, names, regularisation=regularisation)
     kept = fit.fitted
     wanted = " and ".join(rows.clusters) or "comparison"
     found = covariance = None

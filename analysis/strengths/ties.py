@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.statistics.coding import Floats
-from analysis.strengths.fit import check_counts, fit_bradley_terry
+from analysis.strengths.fit import check_counts, fit_strengths
 
 STEPS = 200
 HALVINGS = 40
@@ -71,7 +71,7 @@ def fit_davidson(wins: Floats, ties: Floats, names: Sequence[str]) -> Davidson:
     wins, ties = check_counts("wins", wins, len(names)), check_counts("ties", ties, len(names))
     if not np.array_equal(ties, ties.T):
         raise ValueError("ties must be symmetric: entry [i, j] counts what [j, i] counts")
-    half = fit_bradley_terry(wins + ties / 2, names)
+    half = fit_strengths(wins + ties / 2, names)
     kept, k = half.fitted, len(names)
     place = np.ix_(kept, kept)
     own_wins, own_ties = wins[place], ties[place].copy()

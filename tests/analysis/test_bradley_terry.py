@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 
 import choix
@@ -14,7 +15,7 @@ from scipy.optimize import minimize
 from analysis import fit_bradley_terry
 from analysis.statistics.coding import Floats
 from analysis.strengths import gap_to_likelihood
-from analysis.strengths.fit import TOO_LOPSIDED
+from analysis.strengths.fit import TOO_LOPSIDED, fit_strengths
 from tests.analysis.baseball import PUBLISHED, TEAMS, WINS
 
 NAMES = list("abcdefgh")
@@ -135,6 +136,23 @@ def test_lopsided_tables_converge() -> None:
     wins = np.array([[0, 1e6, 3], [1e-3, 0, 2e4], [1e-4, 1e-2, 0]])
     strength = fit_bradley_terry(wins, NAMES[:3]).strength
     assert np.abs(gap_to_likelihood(wins, strength)).max() < 1e-9 * 1e6
+
+
+@settings(max_examples=25, deadline=None)
+@given(tables(5), st.integers(-6, 6))
+def test_the_start_of_a_report_and_that_of_choix_end_in_the_same_strengths(wins: Floats, decades: int) -> None:
+    """A report starts from log odds, as choix takes 0.4 s to load; the Python function starts from choix."""
+    wins[0] *= 10.0**decades
+    ours, theirs = fit_strengths(wins, NAMES[:5]).strength, fit_bradley_terry(wins, NAMES[:5]).strength
+    assert ours.tolist() == pytest.approx(theirs.tolist(), rel=1e-10, abs=1e-10)
+
+
+def test_strengths_where_the_system_of_choix_is_singular() -> None:
+    wins = np.array([[0, 1, 1e8, 0], [1e-3, 0, 0.1, 0], [1e6, 0, 0, 1], [0, 1e-8, 0, 0]])
+    with np.errstate(all="ignore"), contextlib.suppress(ValueError):
+        assert not np.isfinite(choix.lsr_pairwise_dense(wins)).all()
+    strength = fit_bradley_terry(wins, NAMES[:4]).strength
+    assert np.abs(gap_to_likelihood(wins, strength)).max() < 1e-9 * wins.sum()
 
 
 def test_a_table_too_lopsided_for_double_precision_says_so() -> None:
