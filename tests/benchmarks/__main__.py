@@ -22,6 +22,7 @@ from tests.benchmarks import (
     bench_correlations,
     bench_forms,
     bench_hits,
+    bench_libraries,
     bench_local,
     bench_raters,
     bench_report,
@@ -83,6 +84,8 @@ def main() -> None:
     for figure in bench_raters.inspect_beside_rater(given.inspect, forms=30, conversation="question"):
         _add(table, figure)
     for figure in bench_correlations.figures():
+        _add(table, figure)
+    for figure in bench_libraries.figures():
         _add(table, figure)
     for figure in bench_hits.short_figures():
         _add(table, figure)
