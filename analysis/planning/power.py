@@ -37,7 +37,9 @@ def t_power(effect: float, n: Any, *, alpha: float) -> Floats:
     Notes
     -----
     Both tails are read at the lower end of the distribution, P(T > c; d) = P(T < -c; -d), which keeps
-    small powers exact. ``scipy.stats.nct`` is not used: it turns NaN at large non-centralities.
+    small powers exact. ``scipy.stats.nct``, and with it statsmodels' ``TTestPower``, turns NaN at large
+    non-centralities and in the far tail, and ``solve_power`` then stops too early
+    (``tests/analysis/test_libraries.py``).
 
     References
     ----------

@@ -155,7 +155,7 @@ def simulate_family(
     shift = np.array([float(points @ chances) - null for points, chances in answers])
     true = np.abs(shift) > 1e-9
     if not true.any():
-        raise ValueError("wanted at least one test with a difference")
+        raise ValueError("expected at least one test with a difference")
     right = found[:, true] & (upward[:, true] == (shift[true] > 0))
     return FamilySimulation(
         annotators=annotators,

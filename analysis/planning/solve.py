@@ -1,4 +1,4 @@
-"""Power turned round: annotators for a wanted power, or the difference that a number of annotators can find."""
+"""Power turned round: annotators for a given power, or the difference that a number of annotators can find."""
 
 from __future__ import annotations
 
@@ -132,4 +132,4 @@ def _check(sd: float, alpha: float, power: float) -> None:
     if not (math.isfinite(sd) and sd > 0):
         raise ValueError(f"sd must be above 0, got {sd!r}")
     if not 0 < alpha < power < 1:
-        raise ValueError(f"wanted 0 < alpha < power < 1, got alpha {alpha!r} and power {power!r}")
+        raise ValueError(f"expected 0 < alpha < power < 1, got alpha {alpha!r} and power {power!r}")

@@ -61,7 +61,7 @@ class Components:
         1.58
         """
         if n_items < 1 or directions not in (1, 2):
-            raise ValueError(f"wanted n_items >= 1 and 1 or 2 directions, got {n_items} and {directions}")
+            raise ValueError(f"expected n_items >= 1 and 1 or 2 directions, got {n_items} and {directions}")
         by_item = (self.item_sd**2 + self.residual_sd**2) / n_items
         return math.sqrt(self.annotator_sd**2 + by_item + self.answer_sd**2 / directions)
 
@@ -72,7 +72,9 @@ class Components:
         which every annotator reads equally often: more annotators do not reduce item_sd^2 / pool.
         """
         if annotators < 1 or pool < n_items:
-            raise ValueError(f"wanted an annotator and a pool of at least {n_items} items, got {annotators} and {pool}")
+            raise ValueError(
+                f"expected an annotator and a pool of {n_items} items or more, got {annotators} and {pool}"
+            )
         own = self.annotator_sd**2 + self.residual_sd**2 / n_items + self.answer_sd**2 / directions
         return math.sqrt(own / annotators + self.item_sd**2 / min(pool, annotators * n_items))
 

@@ -87,7 +87,7 @@ def crossed_test(
     who, what = (np.unique(np.asarray(ids), return_inverse=True)[1].astype(np.int64) for ids in (annotators, items))
     if not (len(value) and len(value) == len(who) == len(what)):
         raise ValueError(
-            f"one annotator and one item a difference are wanted, got {len(value)}, {len(who)} and {len(what)}"
+            f"expected one annotator and one item a difference, got {len(value)}, {len(who)} and {len(what)}"
         )
     if not np.isfinite(value).all():
         raise ValueError("differences must be finite; leave out what is missing")

@@ -1,4 +1,8 @@
-"""Ids to whole numbers, once, so that all counting is done on integer arrays."""
+"""Ids to whole numbers, once, so that all counting is done on integer arrays.
+
+Not polars' group-by: of 1e6 rows in 200,000 cells of three columns :func:`fold` numbers every row in 9 ms, numpy's
+``unique`` in 110 ms, polars in 100 to 210 ms; of 200 rows in 0.02, 0.02 and 0.4 ms (``tests/benchmarks``).
+"""
 
 from __future__ import annotations
 

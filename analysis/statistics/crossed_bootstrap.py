@@ -103,13 +103,11 @@ def bootstrap_means(
     score = np.asarray(values, dtype=np.float64)
     lengths = {len(column) for column in (score, system, annotator, item)}
     if len(lengths) != 1 or not len(score):
-        raise ValueError(f"columns of one length, at least 1, are wanted, got {sorted(lengths)}")
+        raise ValueError(f"expected columns of one length of at least 1, got {sorted(lengths)}")
     if not np.isfinite(score).all():
         raise ValueError("values must be finite numbers; leave missing answers out")
     if replicates < 100 or not 0 < confidence < 1:
-        raise ValueError(
-            f"at least 100 replicates and a confidence in (0, 1) are wanted, got {replicates}, {confidence}"
-        )
+        raise ValueError(f"expected at least 100 replicates and a confidence in (0, 1), got {replicates}, {confidence}")
     systems, people, items = code(_series(system)), _numbered(annotator), _numbered(item)
     tables = _tables(score, systems, people.of, items.of, (len(items), len(people)))
     found = np.empty((len(systems), replicates))

@@ -98,7 +98,7 @@ def cohens_d_z(differences: Sequence[float] | Floats, *, confidence: float = 0.9
     """
     values = np.asarray(differences, dtype=np.float64)
     if not (len(values) and np.isfinite(values).all()):
-        raise ValueError("at least one difference is wanted, all finite")
+        raise ValueError("expected at least one difference, all finite")
     check_level("confidence", confidence)
     check_values("differences", values)
     found = one_sample(values, against=0.0, confidence=confidence)

@@ -86,7 +86,8 @@ def ranks(order: Sequence[Sequence[str]]) -> dict[str, int]:
 def kendall_tau(first: Floats, second: Floats) -> float | None:
     """Return Kendall's tau-b of two lists of ranks; ``None`` where one of them is constant.
 
-    tau-b = (concordant - discordant) / sqrt(pairs untied in the first · pairs untied in the second)
+    tau-b = (concordant - discordant) / sqrt(pairs untied in the first · pairs untied in the second); equal to that of
+    scipy.stats, which takes half a second to load in every report.
 
     References
     ----------

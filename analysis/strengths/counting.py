@@ -171,7 +171,7 @@ def check_rows(x: Codes, y: Codes, won: Floats, n_systems: int, weights: Floats 
     """Refuse rows that cannot be counted."""
     lengths = {len(x), len(y), len(won), *(() if weights is None else (len(weights),))}
     if len(lengths) != 1:
-        raise ValueError(f"columns of one length are wanted, got {sorted(lengths)}")
+        raise ValueError(f"expected columns of one length, got {sorted(lengths)}")
     if not len(x):
         return
     for codes in (x, y):

@@ -120,7 +120,7 @@ def bradley_terry(
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must lie between 0 and 1, got {confidence!r}")
     if clusters is not None and len(clusters) > 2:
-        raise ValueError(f"at most two clusterings are wanted, got {', '.join(clusters)}")
+        raise ValueError(f"expected at most two clusterings, got {', '.join(clusters)}")
     names, x, y = _coded(system_x, system_y, systems)
     rows = _Rows(
         x=x,
@@ -132,7 +132,7 @@ def bradley_terry(
     counts = count_wins(rows.x, rows.y, rows.won, len(names), rows.weights)
     fit = fit_strengths(counts.wins, names, regularisation=regularisation)
     kept = fit.fitted
-    wanted = " and ".join(rows.clusters) or "comparison"
+    clustering = " and ".join(rows.clusters) or "comparison"
     found = covariance = None
     no_interval = None
     if len(kept):
@@ -142,9 +142,9 @@ def bradley_terry(
         found = _covariance(rows, counts, strength, regularisation or 0.0)
         covariance = None if found is None else found.matrix
         if found is None:
-            no_interval = ONE_CLUSTER.format(wanted)
+            no_interval = ONE_CLUSTER.format(clustering)
         elif not found.se.any():
-            no_interval, found, covariance = NO_SPREAD.format(wanted), None, None
+            no_interval, found, covariance = NO_SPREAD.format(clustering), None, None
     places = (
         None
         if found is None

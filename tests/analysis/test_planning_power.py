@@ -126,5 +126,5 @@ def test_what_cannot_be_found_has_a_reason():
     "wrong", [{"sd": 0}, {"sd": math.nan}, {"alpha": 0}, {"power": 0.04}, {"power": 1}, {"exclusion_rate": 1}]
 )
 def test_wrong_arguments_are_refused(wrong: dict[str, float]):
-    with pytest.raises(ValueError, match=r"must|wanted"):
+    with pytest.raises(ValueError, match=r"must|expected"):
         annotators_needed(0.5, **{"sd": 1.0, "alpha": 0.05, "power": 0.8, **wrong})
