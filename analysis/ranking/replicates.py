@@ -16,7 +16,6 @@ from analysis.comparisons.ratings import RatingCells
 from analysis.statistics.cell_sums import CellSums
 from analysis.statistics.coding import Floats, Ints, code, fold
 from analysis.strengths.bootstrap import Marks, Pairs
-from analysis.strengths.counting import compact
 from analysis.strengths.rows import Judgements, StrengthTable
 from analysis.strengths.sandwich import bread
 
@@ -114,7 +113,7 @@ def _visits(people: Sequence[str], who: Ints, visits: Sequence[str], visit: Ints
 
 def rating_sums(cells: RatingCells, names: Mapping[str, Sequence[str]], plan: Plan) -> UnitSums:
     """Sum the ratings of each system by unit: the annotator where there are enough, else the item."""
-    unit = UnitRule(wanted=plan.unit, llm=cells.llm).choose(compact(cells.annotator)[0])
+    unit = UnitRule(wanted=plan.unit, llm=cells.llm).choose(len(fold(cells.annotator)))
     column = cells.column(unit)
     present, there = np.flatnonzero(np.bincount(cells.system)), np.flatnonzero(np.bincount(column))
     units = tuple(sorted(dict.fromkeys(names[unit][number] for number in there.tolist())))
@@ -189,13 +188,11 @@ def win_sums(
 
 def _sorted_units(column: Ints, names: Sequence[str]) -> tuple[tuple[str, ...], Ints]:
     """Return the names of the units that occur, sorted, and the number of each row's unit among them."""
-    _, of = compact(column)
-    present = np.zeros(int(of.max(initial=-1)) + 1, dtype=np.int64)
-    present[of] = column
-    listed = [names[unit] for unit in present.tolist()]
+    units = fold(column)
+    listed = [names[unit] for unit in column[units.first].tolist()]
     order = sorted(dict.fromkeys(listed))
     place = {name: number for number, name in enumerate(order)}
-    return tuple(order), np.array([place[name] for name in listed], dtype=np.int64)[of]
+    return tuple(order), np.array([place[name] for name in listed], dtype=np.int64)[units.of]
 
 
 def _table(row: Ints, column: Ints, values: Floats, shape: tuple[int, int]) -> Floats | csr_array:

@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from analysis.statistics.coding import Floats, Ints
-from analysis.strengths.counting import Codes, compact, count_cells, count_wins, cross
+from analysis.statistics.coding import Floats, Ints, fold
+from analysis.strengths.counting import Codes, count_cells, count_wins
 from analysis.strengths.fit import fit_strengths, newton
 from analysis.strengths.sandwich import bread
 
@@ -232,12 +232,10 @@ def _batches(n: int) -> Iterator[int]:
 def _draw_rows(pair: Ints, share: Floats, n_pairs: int, rng: np.random.Generator) -> Draw:
     """Draw rows as counts of distinct outcomes: row by row where that is cheaper, else multinomially."""
     n = len(pair)
-    values, of = np.unique(share, return_inverse=True)
-    _, cell = compact(pair * len(values) + of)
-    first = np.zeros(int(cell.max()) + 1, dtype=np.int64)
-    first[cell] = np.arange(n)
-    of_pair, of_share = pair[first], share[first]  # cells are in the order of their pairs
-    n_cells = len(first)
+    of = np.unique(share, return_inverse=True)[1]
+    cells = fold(pair, of)
+    cell, n_cells = cells.of, len(cells)
+    of_pair, of_share = pair[cells.first], share[cells.first]  # cells are in the order of their pairs
     starts = np.searchsorted(of_pair, np.arange(n_pairs))
     size = np.bincount(cell, minlength=n_cells)
     direct = n < 40 * n_cells  # measured: a row 4 ns, a multinomial cell 160 ns
@@ -297,22 +295,20 @@ def _draw_crossed(
     weights: Floats | None,
 ) -> Draw:
     """Draw annotators and items; sums stand by (pair, item) x annotator, weights multiply."""
-    n_annotators, who = compact(annotator)
-    n_items, about = compact(item)
-    n_rows, row = compact(cross(pair, about))
-    first = np.zeros(n_rows, dtype=np.int64)
-    first[row] = np.arange(len(row))
-    of_pair, of_item = pair[first], about[first]
-    shape = (n_rows, n_annotators)
-    times = np.ones(len(row)) if weights is None else weights
-    played = csr_array((times, (row, who)), shape=shape)
-    sums = csr_array((share * times, (row, who)), shape=shape)
-    fold = csr_array((np.ones(n_rows), (of_pair, np.arange(n_rows))), shape=(n_pairs, n_rows))
+    annotators, items = (fold(of.astype(np.int64, copy=False)) for of in (annotator, item))
+    cells = fold(pair, items.of)
+    of_pair, of_item = pair[cells.first], items.of[cells.first]
+    shape = (len(cells), len(annotators))
+    times = np.ones(len(pair)) if weights is None else weights
+    played = csr_array((times, (cells.of, annotators.of)), shape=shape)
+    sums = csr_array((share * times, (cells.of, annotators.of)), shape=shape)
+    by_pair = csr_array((np.ones(len(cells)), (of_pair, np.arange(len(cells)))), shape=(n_pairs, len(cells)))
+    n_annotators, n_items = len(annotators), len(items)
 
     def draw(replicates: int) -> tuple[Floats, Floats]:
         people = rng.multinomial(n_annotators, np.full(n_annotators, 1 / n_annotators), size=replicates).T
-        items = rng.multinomial(n_items, np.full(n_items, 1 / n_items), size=replicates).T[of_item]
+        about = rng.multinomial(n_items, np.full(n_items, 1 / n_items), size=replicates).T[of_item]
         drawn = people.astype(np.float64)
-        return np.asarray(fold @ ((played @ drawn) * items)), np.asarray(fold @ ((sums @ drawn) * items))
+        return np.asarray(by_pair @ ((played @ drawn) * about)), np.asarray(by_pair @ ((sums @ drawn) * about))
 
     return draw

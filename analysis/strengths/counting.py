@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from analysis.statistics.coding import Floats, Ints
+from analysis.statistics.coding import Floats, Ints, fold
 
 CHUNK = 1 << 16  # rows counted at a time, so that their keys stay in the cache
-DENSE = 1 << 22  # largest table of clusters times pairs that is counted without sorting
 
 Codes = npt.NDArray[np.integer[Any]]
 
@@ -120,51 +119,24 @@ def count_cells(
     Returns
     -------
     CellCounts
-        O(n) time where clusters times pairs are few, else O(n log n); memory by the cells that occur.
+        O(n) time where clusters times pairs are few beside the rows, else O(n log n); memory by the cells that occur.
     """
     check_rows(x, y, won, n_systems, weights)
-    present, of = compact(cluster)
+    clusters = fold(cluster.astype(np.int64, copy=False))
     lower, upper = np.minimum(x, y).astype(np.int64), np.maximum(x, y).astype(np.int64)
+    cells = fold(clusters.of, lower, upper)
     share = np.where(x < y, won, 1 - won)
-    key = (of * n_systems + lower) * n_systems + upper
-    size = present * n_systems**2
-    if size <= max(DENSE, 2 * len(key)):
-        rows = np.bincount(key, minlength=size)
-        cells = np.flatnonzero(rows)
-        count = rows[cells] if weights is None else np.bincount(key, weights=weights, minlength=size)[cells]
-        sums = np.bincount(key, weights=share if weights is None else share * weights, minlength=size)[cells]
-    else:
-        cells, place = np.unique(key, return_inverse=True)
-        count = np.bincount(place, weights=weights, minlength=len(cells))
-        sums = np.bincount(place, weights=share if weights is None else share * weights, minlength=len(cells))
-    pair = cells % n_systems**2
+    count = np.bincount(cells.of, weights=weights, minlength=len(cells))
+    sums = np.bincount(cells.of, weights=share if weights is None else share * weights, minlength=len(cells))
     return CellCounts(
-        cluster=(cells // n_systems**2).astype(np.int64),
-        x=(pair // n_systems).astype(np.int64),
-        y=(pair % n_systems).astype(np.int64),
+        cluster=clusters.of[cells.first],
+        x=lower[cells.first],
+        y=upper[cells.first],
         played=count.astype(np.float64),
         won=sums.astype(np.float64),
         n_systems=n_systems,
-        n_clusters=present,
+        n_clusters=len(clusters),
     )
-
-
-def compact(codes: Codes) -> tuple[int, Ints]:
-    """Return how many codes occur, and the codes renumbered without gaps in their order."""
-    if not len(codes):
-        return 0, np.zeros(0, dtype=np.int64)
-    if codes.min() >= 0 and codes.max() < 4 * len(codes) + 1024:
-        occurs = np.bincount(codes) > 0
-        return int(occurs.sum()), (np.cumsum(occurs) - 1)[codes]
-    ids, of = np.unique(codes, return_inverse=True)
-    return len(ids), of.astype(np.int64)
-
-
-def cross(first: Codes, second: Codes) -> Ints:
-    """Give each combination of two clusterings a number."""
-    _, one = compact(first)
-    n_second, two = compact(second)
-    return one * n_second + two
 
 
 def check_rows(x: Codes, y: Codes, won: Floats, n_systems: int, weights: Floats | None) -> None:

@@ -10,9 +10,9 @@ import numpy as np
 import polars as pl
 from scipy.special import ndtri
 
-from analysis.statistics.coding import Floats, Ints, code
+from analysis.statistics.coding import Floats, Ints, code, fold
 from analysis.statistics.t_tests import t_bound
-from analysis.strengths.counting import Codes, WinCounts, count_cells, count_wins, cross
+from analysis.strengths.counting import Codes, WinCounts, count_cells, count_wins
 from analysis.strengths.fit import fit_strengths
 from analysis.strengths.ranks import RankIntervals, rank_intervals
 from analysis.strengths.sandwich import Covariance, over_clusters, over_rows, over_two_clusterings
@@ -218,7 +218,8 @@ def _covariance(rows: _Rows, counts: WinCounts, strength: Floats, pseudo: float)
         return over_rows(counts, strength, pseudo)
     if len(cells) == 1:
         return over_clusters(cells[0], counts, strength, pseudo)
-    both = count_cells(rows.x, rows.y, rows.won, k, cross(*rows.clusters.values()), rows.weights)
+    combined = fold(*(fold(of.astype(np.int64, copy=False)).of for of in rows.clusters.values())).of
+    both = count_cells(rows.x, rows.y, rows.won, k, combined, rows.weights)
     return over_two_clusterings(cells[0], cells[1], both, counts, strength, pseudo)
 
 

@@ -10,10 +10,9 @@ import numpy as np
 
 from analysis.answers.plan import Plan
 from analysis.answers.units import ENOUGH_ANNOTATORS
-from analysis.statistics.coding import Floats, Ints, scale_of, snap
+from analysis.statistics.coding import Floats, Ints, fold, scale_of, snap
 from analysis.statistics.rank_orders import STRENGTH_TIE, order_systems, ranks
 from analysis.statistics.record import Record
-from analysis.strengths.counting import compact
 from analysis.strengths.estimate import BradleyTerry, bradley_terry
 
 Compared = Literal["preferences", "choices", "ratings_bt"]  # answers that strengths are fitted to
@@ -72,7 +71,7 @@ class Judgements:
     @property
     def n_units(self) -> int:
         """Number of units that occur."""
-        return compact(self.of_unit)[0]
+        return len(fold(self.of_unit))
 
     def clusters(self, wanted: str) -> dict[str, Ints]:
         """Choose what the interval is clustered by.
@@ -199,7 +198,7 @@ def _rows(
 def _two_way(of: Ints, judgements: Judgements, names: Sequence[str], plan: Plan) -> BradleyTerry | None:
     """Fit with intervals by unit and item at once, where there are enough of both."""
     item = judgements.item
-    if item is None or min(judgements.n_units, compact(item)[0]) < ENOUGH_ANNOTATORS:
+    if item is None or min(judgements.n_units, len(fold(item))) < ENOUGH_ANNOTATORS:
         return None
     return _fit(of, judgements, names, plan, {judgements.unit: judgements.of_unit, "item": item})
 

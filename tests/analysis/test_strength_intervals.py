@@ -296,7 +296,7 @@ def test_rows_that_cannot_be_counted_are_refused(
 def test_cells_are_the_same_sorted_or_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = fractional(9)
     dense = count_cells(rows["x"], rows["y"], rows["won"], K, rows["annotator"] * 1000)
-    monkeypatch.setattr("analysis.strengths.counting.DENSE", 0)
+    monkeypatch.setattr("analysis.statistics.coding.DENSE", 0)
     few = {name: column[:50] for name, column in rows.items()}
     sorted_, counted = (
         count_cells(few["x"], few["y"], few["won"], K, few["annotator"], weights) for weights in (None, np.ones(50))
