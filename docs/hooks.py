@@ -88,7 +88,7 @@ def api() -> str:
     parts = ["# Python API", "What `import analysis` and `import spa` offer, from the docstrings."]
     for package in (analysis, spa):
         parts.append(f"## {package.__name__}")
-        for name in package.__all__:
+        for name in sorted(package.__all__, key=str.casefold):
             found = getattr(package, name)
             home = getattr(found, "__module__", None)
             if home is not None and callable(found):

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import ast
+import pickle
 import subprocess
 import sys
+from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
+from pkgutil import iter_modules
+from types import ModuleType
 
 import pytest
 
+import analysis
 import spa
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -46,11 +51,21 @@ def test_help_of_every_command_loads_nothing_heavy() -> None:
     assert shown.stdout.split() == []
 
 
-@pytest.mark.parametrize("package", ["spa", "analysis"])
-def test_the_public_door_is_sorted_and_complete(package: str) -> None:
-    door = __import__(package)
-    assert list(door.__all__) == sorted(door.__all__, key=str.casefold)
-    assert all(hasattr(door, name) for name in door.__all__)
+@pytest.mark.parametrize("package", [spa, analysis])
+def test_every_public_name_of_the_stub_leads_somewhere(package: ModuleType) -> None:
+    stub = ast.parse(Path(package.__file__ or "").with_suffix(".pyi").read_text())
+    homes = {name.name: node.module for node in stub.body if isinstance(node, ast.ImportFrom) for name in node.names}
+    assert list(package.__all__) == sorted(homes) == dir(package)
+    for name, home in homes.items():
+        found = getattr(package, name)
+        assert found is getattr(import_module(f"{package.__name__}.{home}"), name)
+        assert pickle.loads(pickle.dumps(found)) is found
+
+
+@pytest.mark.parametrize("package", [spa, analysis])
+def test_no_public_name_is_that_of_a_room(package: ModuleType) -> None:
+    """An import of the room would put the module in the place of the function."""
+    assert not {room.name for room in iter_modules(package.__path__)} & set(package.__all__)
 
 
 def test_no_module_is_a_whole_house() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import sysconfig
 import tarfile
 import zipfile
 from pathlib import Path
@@ -16,8 +17,9 @@ PACKAGES = ("spa", "mturk", "prolific", "analysis", "streamlit_app")
 
 
 class Built(NamedTuple):
-    """Names of the files in the two archives, without those that only describe the archive."""
+    """The wheel, and names of the files in the two archives, without those that only describe the archive."""
 
+    archive: Path
     wheel: set[str]
     sdist: set[str]
 
@@ -39,7 +41,7 @@ def built(tracked: set[str], tmp_path_factory: pytest.TempPathFactory) -> Built:
     (wheel,), (sdist,) = folder.glob("*.whl"), folder.glob("*.tar.gz")
     with tarfile.open(sdist) as archive:
         files = {member.name.partition("/")[2] for member in archive if member.isfile()} - {"PKG-INFO"}
-    return Built({name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}, files)
+    return Built(wheel, {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}, files)
 
 
 def test_the_wheel_holds_every_tracked_file_of_the_packages_and_no_other(built: Built, tracked: set[str]) -> None:
@@ -53,3 +55,45 @@ def test_the_sdist_holds_every_tracked_file_and_no_other(built: Built, tracked: 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_type_checkers_are_told_that_a_package_is_typed(built: Built, package: str) -> None:
     assert f"{package}/py.typed" in built.wheel
+
+
+TYPED = """
+from analysis import holm, rankings, rating_tests
+from spa import load_study
+reveal_type(holm([0.01]).p_adjusted)
+reveal_type(load_study)
+[test] = rating_tests({"score": [1]}, mapping={"rater": "annotator_id"}, llms=["gpt"], scale=(1, 5))
+reveal_type(test.p_value)
+reveal_type(rankings({"score": [1]})[0].order)
+"""
+REVEALED = (
+    "numpy.ndarray",
+    "def (path: pathlib.Path) -> spa.study.study.Study",
+    "float | None",
+    "tuple[tuple[str, ...], ...]",
+)
+WRONG = (
+    ("holm(0.01)", "arg-type"),
+    ("holm([0.01], rate=0.05)", "call-arg"),
+    ("rating_tests({}, scales=(1, 5))", "call-arg"),
+    ("rating_tests({}, mapping=['rater'])", "arg-type"),
+    ("rating_tests({}).p_value", "attr-defined"),
+)
+
+
+def test_a_type_checker_sees_the_types_of_the_installed_wheel(built: Built, tmp_path: Path) -> None:
+    pytest.importorskip("mypy")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "env"], check=True)
+    python = tmp_path / "env" / "bin" / "python"
+    beside = "import sysconfig; print(sysconfig.get_path('purelib'))"
+    installed = subprocess.run([python, "-c", beside], capture_output=True, text=True, check=True).stdout.strip()
+    zipfile.ZipFile(built.archive).extractall(installed)
+    Path(installed, "libraries.pth").write_text(sysconfig.get_path("purelib"))
+    script = tmp_path / "script.py"
+    script.write_text(TYPED + "".join(f"{call}\n" for call, _ in WRONG))
+    command = [sys.executable, "-m", "mypy", "--strict", "--python-executable", str(python), script.name]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    revealed = [line.split('"')[1] for line in done.stdout.splitlines() if "note: Revealed type is" in line]
+    assert [kind.partition("[")[0] if "numpy" in kind else kind for kind in revealed] == list(REVEALED), done.stdout
+    errors = [line.rpartition("[")[2].rstrip("]") for line in done.stdout.splitlines() if ": error: " in line]
+    assert errors == [code for _, code in WRONG], done.stdout

@@ -152,7 +152,7 @@ def test_what_is_no_frame_and_what_is_no_option_is_said() -> None:
     with pytest.raises(TypeError, match="got the text 'gpt'"):
         analysis.rating_tests(RATINGS, llms="gpt")
     with pytest.raises(AnalysisError, match="one of the columns preference, score, winner"):
-        analysis.ranking(RATINGS.drop("score"))
+        analysis.rankings(RATINGS.drop("score"))
     with pytest.raises(AnalysisError, match="no rows"):
         analysis.rating_tests(RATINGS.clear())
     with pytest.raises(AnalysisError, match="all columns must have the same length"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import subprocess
 import sys
 
@@ -13,16 +12,8 @@ import spa
 HEAVY = ("transformers", "openai", "torch", "boto3", "streamlit", "scipy", "sqlalchemy", "polars", "pydantic", "numpy")
 
 
-def test_the_door_is_sorted_and_every_name_leads_somewhere() -> None:
-    assert list(spa.__all__) == sorted(spa.__all__, key=str.casefold)
-    assert set(spa.__all__) == set(spa.HOME)
-    for name, home in spa.HOME.items():
-        assert getattr(spa, name) is getattr(importlib.import_module(home), name)
-    assert set(spa.__all__) <= set(dir(spa))
-
-
 def test_an_unknown_name_is_an_attribute_error() -> None:
-    with pytest.raises(AttributeError, match="module 'spa' has no attribute 'load_studdy'"):
+    with pytest.raises(AttributeError, match="spa attribute load_studdy"):
         _ = spa.load_studdy
 
 

@@ -1,0 +1,30 @@
+"""Public names, each imported when it is first used; the run time reads them from here too."""
+
+from .errors import AnalysisError as AnalysisError
+from .errors import PlatformError as PlatformError
+from .errors import ResponseError as ResponseError
+from .errors import SpaError as SpaError
+from .errors import StudyError as StudyError
+from .forms.build import build_form as build_form
+from .forms.effort import estimate_effort as estimate_effort
+from .forms.form import Form as Form
+from .forms.prompt import render_prompt as render_prompt
+from .forms.texts import load_texts as load_texts
+from .responses.answers import answer_schema as answer_schema
+from .responses.answers import parse_answer as parse_answer
+from .responses.answers import parse_answers as parse_answers
+from .responses.export import export_tables as export_tables
+from .responses.store import Store as Store
+from .responses.submission import Missing as Missing
+from .responses.submission import Response as Response
+from .responses.submission import Submission as Submission
+from .responses.table_files import write_tables as write_tables
+from .responses.tidy_tables import Tables as Tables
+from .study.assignment import Assignment as Assignment
+from .study.assignment import BlindingKey as BlindingKey
+from .study.load import load_study as load_study
+from .study.load import study_fingerprint as study_fingerprint
+from .study.outputs import load_outputs as load_outputs
+from .study.sampling import sample_assignments as sample_assignments
+from .study.sampling import study_rng as study_rng
+from .study.study import Study as Study
