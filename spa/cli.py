@@ -56,7 +56,9 @@ class CommandsByEntryPoint(click.Group):
         try:
             return super().invoke(ctx)
         except SpaError as error:
-            for problem in error.problems:
+            command = self.get_command(ctx, ctx.invoked_subcommand or "")
+            options = {given.name or "": given.opts[0] for given in command.params} if command else {}
+            for problem in error.with_options(options):
                 click.echo(f"spa: {problem}", err=True)
             ctx.exit(1)
 

@@ -2,7 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 LONGEST_PROBLEM = 480  # characters; with what a command puts before it a line stays under 500
+
+
+class ArgumentProblem(str):
+    """A problem that names an argument of a function; a command calls it by its option.
+
+    Parameters
+    ----------
+    parameter : str
+        Name of the argument, as the function and the command's function call it.
+    in_python, in_command : str
+        What follows the name: ``={'YOURS': 'system'}`` and `` YOURS=system``.
+    before, after : str
+        The rest of the line.
+
+    >>> problem = ArgumentProblem("llms", in_python="=['gpt']", in_command=" gpt", after=": no such annotator")
+    >>> print(problem, problem.with_option("--llm"), sep=", ")
+    llms=['gpt']: no such annotator, --llm gpt: no such annotator
+    """
+
+    def __new__(
+        cls, parameter: str, *, in_python: str = "", in_command: str = "", before: str = "", after: str = ""
+    ) -> ArgumentProblem:
+        """Put the line together in words of Python."""
+        problem = super().__new__(cls, _line(f"{before}{parameter}{in_python}{after}"))
+        problem.parameter = parameter
+        problem._around = before, f"{in_command}{after}"
+        return problem
+
+    parameter: str
+    _around: tuple[str, str]
+
+    def with_option(self, option: str) -> str:
+        """Return the line with the option in the place of the argument."""
+        return _line(option.join(self._around))
 
 
 class SpaError(Exception):
@@ -18,8 +54,23 @@ class SpaError(Exception):
     def __init__(self, *problems: str) -> None:
         if not problems:
             raise ValueError("a SpaError names at least one problem")
-        self.problems = tuple(shortened(" ".join(problem.split()), LONGEST_PROBLEM) for problem in problems)
+        self.problems = tuple(
+            problem if isinstance(problem, ArgumentProblem) else _line(problem) for problem in problems
+        )
         super().__init__("\n".join(self.problems))
+
+    def with_options(self, options: Mapping[str, str]) -> list[str]:
+        """Return the problems as a command says them, with its options (parameter -> option) for arguments."""
+        return [
+            problem.with_option(options[problem.parameter])
+            if isinstance(problem, ArgumentProblem) and problem.parameter in options
+            else problem
+            for problem in self.problems
+        ]
+
+
+def _line(problem: str) -> str:
+    return shortened(" ".join(problem.split()), LONGEST_PROBLEM)
 
 
 def shortened(value: object, limit: int = 80) -> str:

@@ -10,6 +10,7 @@ import streamlit as st
 
 from spa.errors import SpaError
 from streamlit_app import loading
+from streamlit_app.command import dashboard
 from streamlit_app.showing import plain, style
 
 ICON = (  # in the page's tab, drawn here: nothing is fetched from elsewhere
@@ -73,7 +74,8 @@ def main() -> None:
         st.caption(plain(loading.workspace().study.title if loading.has_store() else loading.options().tables))
         chosen.run()
     except SpaError as error:
-        st.info(plain(error), icon=":material/info:")
+        options = {given.name or "": given.opts[0] for given in dashboard.params}
+        st.info(plain("\n".join(error.with_options(options))), icon=":material/info:")
 
 
 if __name__ == "__main__":

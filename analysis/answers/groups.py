@@ -8,7 +8,7 @@ import polars as pl
 
 from analysis.answers.columns import SHOWN
 from analysis.statistics.record import AnnotatorKind
-from spa.errors import AnalysisError, shortened
+from spa.errors import AnalysisError, ArgumentProblem, shortened
 
 ORDER = ("human", "simulated", "llm")
 
@@ -66,19 +66,19 @@ def _check(tables: Mapping[str, pl.DataFrame], llms: Sequence[str]) -> None:
             if "group" in table.columns
         ]
     ).unique(maintain_order=True)
-    problems = []
+    problems: list[str] = []
     for llm in llms:
         kinds = seen.filter(pl.col("annotator_id") == llm)["annotator_kind"].unique().to_list()
-        if not kinds:
-            problems.append(f"--llm {llm}: no table names this annotator")
-        elif kinds != ["llm"]:
-            problems.append(f"--llm {llm}: the tables say annotator_kind {' and '.join(sorted(kinds))}")
+        if kinds != ["llm"]:
+            found = f"the tables say annotator_kind {' and '.join(sorted(kinds))}"
+            after = f": {found if kinds else 'no table names this annotator'}"
+            problems.append(ArgumentProblem("llms", in_python=f"={[llm]!r}", in_command=f" {llm}", after=after))
     for column, what in (("annotator_id", "annotator"), ("group", "group")):
         mixed = seen.group_by(column, maintain_order=True).agg(pl.col("annotator_kind").unique().sort())
         mixed = mixed.filter(pl.col("annotator_kind").list.len() > 1)
         problems += [
             f"{what} {shortened(repr(found[column]))} is {' and '.join(found['annotator_kind'])} at once; "
-            "one kind is wanted"
+            "expected one kind"
             for found in mixed.head(SHOWN).to_dicts()
         ]
         if mixed.height > SHOWN:

@@ -15,7 +15,7 @@ from analysis.answers.plan import Plan
 from analysis.answers.study_facts import StudyFacts
 from analysis.answers.tables import AnswerTables
 from analysis.statistics.record import AnnotatorKind
-from spa.errors import AnalysisError
+from spa.errors import AnalysisError, ArgumentProblem
 
 ELICITATION = re.compile(r" \([^()]+\)$")  # "fluency (continuous)": a criterion rated in a second way
 
@@ -58,9 +58,10 @@ def with_lower(plan: Plan, orders: Mapping[str, Order]) -> Plan:
     known = {ELICITATION.sub("", criterion) for criterion in criteria} | criteria
     unknown = sorted(plan.lower_is_better - known)
     if unknown:
+        after = f": no such criterion (there are: {', '.join(sorted(known))})"
         raise AnalysisError(
             *(
-                f"--lower-is-better {name}: no such criterion (there are: {', '.join(sorted(known))})"
+                ArgumentProblem("lower_is_better", in_python=f"={{{name!r}}}", in_command=f" {name}", after=after)
                 for name in unknown
             )
         )

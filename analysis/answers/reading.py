@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from analysis.statistics.coding import translate
-from spa.errors import AnalysisError, ResponseError, shortened
+from spa.errors import AnalysisError, ArgumentProblem, ResponseError, shortened
 from spa.responses.table_files import check_table_file, read_csv, read_json_lines
 
 WIDE_COLUMN, WIDE = "score", 65_536  # a column of answers, and how many different ones are kept as categories
@@ -184,10 +184,10 @@ def _tidy(
     names = {name: mapping.get(name, name) for name in source.schema}
     doubled = sorted(name for name, times in Counter(names.values()).items() if times > 1)
     if doubled:
-        raise AnalysisError(
-            f"{place}: column {shortened(', '.join(doubled))} stands there twice "
-            f"(columns {shortened(', '.join(names), 200)}); rename or --map one"
+        columns = (
+            f"column {shortened(', '.join(doubled))} stands there twice (columns {shortened(', '.join(names), 200)})"
         )
+        raise AnalysisError(ArgumentProblem("mapping", before=f"{place}: {columns}; rename one (", after=")"))
     kept = {old: new for old, new in names.items() if new in known}
     for old, new in kept.items():
         if source.schema[old].is_nested() or isinstance(source.schema[old], pl.Duration):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -28,7 +28,7 @@ from analysis.answers.reading import RawTable, read_raw, tidy_frame
 from analysis.statistics.checks import LARGEST
 from analysis.statistics.coding import code, fold
 from analysis.statistics.record import Record
-from spa.errors import AnalysisError, shortened
+from spa.errors import AnalysisError, ArgumentProblem, shortened
 
 REQUIRED = {
     **{kind: layout.required for kind, layout in LAYOUTS.items()},
@@ -122,13 +122,8 @@ def read_tables(paths: Mapping[str, Path], reading: Reading) -> AnswerTables:
             raw[kind] = read_raw(path, reading.mapping, KNOWN[kind], coded=kind in CODED)
         except AnalysisError as error:
             problems += error.problems
-    seen = {column for table in raw.values() for column in table.columns}
-    problems += [
-        f"--map {shortened(f'{old}={new}')}: expected a column of that name in a table, "
-        f"found {shortened(', '.join(sorted(seen)), 200)}"
-        for old, new in reading.mapping.items()
-        if raw and old not in seen
-    ]
+    if raw:
+        problems += _unmapped({column for table in raw.values() for column in table.columns}, reading.mapping)
     return _check_all(raw, reading, problems)
 
 
@@ -142,10 +137,13 @@ def check_frames(frames: Mapping[str, Frame], reading: Reading) -> AnswerTables:
         raise ValueError(f"unknown table {', '.join(unknown)} (there are: {', '.join(KNOWN)})")
     raw: dict[str, RawTable] = {}
     problems: list[str] = []
+    seen: set[str] = set()
     for kind, given in frames.items():
         place = f"{kind} table"
         try:
-            if (frame := polars_of(given, place=place)).is_empty():
+            frame = polars_of(given, place=place)
+            seen |= {*frame.columns}
+            if frame.is_empty():
                 continue
             tidy = tidy_frame(frame, place, reading.mapping, KNOWN[kind], coded=kind in CODED)
         except AnalysisError as error:
@@ -153,17 +151,37 @@ def check_frames(frames: Mapping[str, Frame], reading: Reading) -> AnswerTables:
             continue
         columns, sha256 = tuple(frame.columns), hashlib.sha256(tidy.write_csv().encode()).hexdigest()
         raw[kind] = RawTable(place=place, columns=columns, frame=tidy, first_row=1, sha256=sha256)
-    return _check_all(raw, reading, problems)
+    return _check_all(raw, reading, problems + _unmapped(seen, reading.mapping))
 
 
-def _absent(absent: Sequence[str], columns: Sequence[str]) -> str:
+def _unmapped(columns: Set[str], mapping: Mapping[str, str]) -> list[str]:
+    """Say which columns to be renamed are in no table."""
+    after = f": expected a column of that name in a table, got {shortened(', '.join(sorted(columns)), 200)}"
+    return [
+        ArgumentProblem(
+            "mapping",
+            in_python="=" + shortened(repr({old: new})),
+            in_command=" " + shortened(f"{old}={new}"),
+            after=after,
+        )
+        for old, new in mapping.items()
+        if old not in columns
+    ]
+
+
+def _absent(place: str, absent: Sequence[str], columns: Sequence[str]) -> str:
     """Say which columns are missing; names with spaces around them are shown in quotes."""
     missing = f"column {absent[0]} is" if len(absent) == 1 else f"columns {', '.join(absent)} are"
     there = ", ".join(name if name == name.strip() else repr(name) for name in columns)
-    remedy = f"name yours with --map YOURS={absent[0]}"
+    line = f"{place}: {missing} missing (there are: {shortened(there, 200)}); "
     if any(name != name.strip() and name.strip() in absent for name in columns):
-        remedy = "take out the spaces around names and values, such as those after a comma"
-    return f"{missing} missing (there are: {shortened(there, 200)}); {remedy}"
+        return line + "take out the spaces around names and values, such as those after a comma"
+    return ArgumentProblem(
+        "mapping",
+        before=line + "name yours with ",
+        in_python="=" + repr({"YOURS": absent[0]}),
+        in_command=f" YOURS={absent[0]}",
+    )
 
 
 def _check_all(raw: Mapping[str, RawTable], reading: Reading, problems: list[str]) -> AnswerTables:
@@ -171,7 +189,7 @@ def _check_all(raw: Mapping[str, RawTable], reading: Reading, problems: list[str
     for kind, table in raw.items():
         absent = [column for column in REQUIRED[kind] if column not in table.frame.columns]
         if absent:
-            problems.append(f"{table.place}: {_absent(absent, table.columns)}")
+            problems.append(_absent(table.place, absent, table.columns))
             continue
         frame = table.frame.with_row_index("row", offset=table.first_row)
         if all(frame[column].has_nulls() for column in frame.columns[1:]):
@@ -258,13 +276,18 @@ def _check_scales(check: Check, scales: Sequence[Scale]) -> None:
     named = [scale.criterion for scale in scales if scale.criterion is not None]
     unknown = sorted(set(named) - set(check.frame["criterion"].unique().to_list()))
     check.problems += [
-        f"--scale {shortened(name)}=...: {check.place} has no criterion {shortened(repr(name))}" for name in unknown
+        ArgumentProblem(
+            "scale",
+            in_command=f" {shortened(name)}=...",
+            after=f": {check.place} has no criterion {shortened(repr(name))}",
+        )
+        for name in unknown
     ]
     for scale in scales:
         concerned = pl.col("criterion") == scale.criterion if scale.criterion else ~pl.col("criterion").is_in(named)
         off = concerned & ((pl.col("value") < scale.low) | (pl.col("value") > scale.high))
         of = f" of {scale.criterion}" if scale.criterion else ""
-        check.refuse(off, "score", f"score{of} must lie in [{scale.low:g}, {scale.high:g}] (--scale)")
+        check.refuse(off, "score", f"score{of} must lie in [{scale.low:g}, {scale.high:g}]")
 
 
 def _check_cells(check: Check, cell: Sequence[str]) -> None:

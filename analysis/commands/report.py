@@ -76,7 +76,7 @@ Examples:
 @click.option("--exclusions", type=FILE, help="Who leaves by your own decision: annotator_id, rule, evidence.")
 @click.option("--map", "mapping", multiple=True, metavar="OLD=NEW", help="Rename a column; repeatable.")
 @click.option("--llm", "llms", multiple=True, metavar="ID", help="An annotator that is an LLM; repeatable.")
-@click.option("--scale", "scales", multiple=True, metavar="[CRITERION=]LOW:HIGH", help="Check scores; repeatable.")
+@click.option("--scale", multiple=True, metavar="[CRITERION=]LOW:HIGH", help="Check scores; repeatable.")
 @click.option("--lower-is-better", multiple=True, metavar="CRITERION", help="A low rating is good; repeatable.")
 @click.option("--expected", multiple=True, metavar='"X > Y"', help='Expected preference, or "X ~ Y"; repeatable.')
 @click.option("--fwer", type=SHARE, help="Error rate of each family of tests.  [0.05]")
@@ -172,7 +172,7 @@ def _from_files(paths: dict[str, Path], given: dict[str, Any]) -> AnswerTables:
     from analysis.answers.tables import Reading, read_tables
 
     mapping = dict(_split(text, "--map", "OLD=NEW") for text in given.get("mapping", ()))
-    scales = tuple(_scale(text) for text in given.get("scales", ()))
+    scales = tuple(_scale(text) for text in given.get("scale", ()))
     return read_tables(paths, Reading(mapping=mapping, llms=tuple(given.get("llms", ())), scales=scales))
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TypedDict, Unpack
+from collections.abc import Iterable, Mapping, Sequence
 
 from analysis.agreement.rows import AgreementRow, agreement_of_judgements, agreement_of_ratings
 from analysis.answers.columns import Scale
@@ -29,31 +28,14 @@ Bounds = tuple[float, float]
 ANSWER_OF = {"preference": "preferences", "score": "ratings", "winner": "choices"}
 
 
-class Options(TypedDict, total=False):
-    """How frames are read and analysed; every function of this module takes these by name.
-
-    Attributes
-    ----------
-    mapping : mapping of str to str
-        Columns of other names: yours -> that of the tidy table.
-    llms : sequence of str
-        Annotators that are LLMs, where no column ``annotator_kind`` says so.
-    scale : (low, high), or mapping of criterion to (low, high)
-        Bounds that a score must keep.
-    annotators : frame
-        The annotators table, for exclusions by screening, attention checks and repeat submissions.
-    plan : Plan
-        Error rate, exclusions, families, unit; :class:`analysis.Plan` by default.
-    """
-
-    mapping: Mapping[str, str]
-    llms: Sequence[str]
-    scale: Bounds | Mapping[str, Bounds]
-    annotators: Frame
-    plan: Plan
-
-
-def preference_tests(frame: Frame, **options: Unpack[Options]) -> list[PreferenceTest]:
+def preference_tests(
+    frame: Frame,
+    *,
+    mapping: Mapping[str, str] | None = None,
+    llms: Sequence[str] = (),
+    annotators: Frame | None = None,
+    plan: Plan | None = None,
+) -> list[PreferenceTest]:
     """Test for every group, criterion, exposure and pair whether the mean preference is 0.5.
 
     Parameters
@@ -61,8 +43,14 @@ def preference_tests(frame: Frame, **options: Unpack[Options]) -> list[Preferenc
     frame : polars or pandas frame
         Preferences: ``annotator_id``, ``system_x``, ``system_y``, ``preference`` in [0, 1], and what
         else docs/tables.md names.
-    **options
-        ``mapping``, ``llms``, ``annotators``, ``plan`` (:class:`Options`).
+    mapping : mapping of str to str, optional
+        Columns of other names: yours -> that of the tidy table.
+    llms : sequence of str
+        Annotators that are LLMs, where no column ``annotator_kind`` says so.
+    annotators : frame, optional
+        The annotators table, for exclusions by screening, attention checks and repeat submissions.
+    plan : Plan, optional
+        Error rate, exclusions, families, unit; :class:`analysis.Plan` by default.
 
     Returns
     -------
@@ -79,17 +67,31 @@ def preference_tests(frame: Frame, **options: Unpack[Options]) -> list[Preferenc
     >>> test.n, round(test.mean, 3), round(test.p_value, 4), test.verdict
     (3, 0.7, 0.0742, 'indifferent')
     """
-    checked = ready({"preferences": frame}, options)
+    checked = prepare({"preferences": frame}, mapping, llms, annotators, plan)
     return list(analyse_preferences(checked, RankingSources(plan=checked.plan))[0])
 
 
-def preference_directions(frame: Frame, **options: Unpack[Options]) -> list[DirectionSummary]:
+def preference_directions(
+    frame: Frame,
+    *,
+    mapping: Mapping[str, str] | None = None,
+    llms: Sequence[str] = (),
+    annotators: Frame | None = None,
+    plan: Plan | None = None,
+) -> list[DirectionSummary]:
     """Describe each direction of a pair as it was asked; see :func:`preference_tests` for the arguments."""
-    checked = ready({"preferences": frame}, options)
+    checked = prepare({"preferences": frame}, mapping, llms, annotators, plan)
     return list(analyse_preferences(checked, RankingSources(plan=checked.plan))[1])
 
 
-def check_preferences(frame: Frame, **options: Unpack[Options]) -> PreferenceChecks:
+def check_preferences(
+    frame: Frame,
+    *,
+    mapping: Mapping[str, str] | None = None,
+    llms: Sequence[str] = (),
+    annotators: Frame | None = None,
+    plan: Plan | None = None,
+) -> PreferenceChecks:
     """Check certainty by exposure, other bounds on contradictions and triples; arguments of :func:`preference_tests`.
 
     >>> rows = [("a", "x", "y", 0.7), ("a", "y", "z", 0.6), ("a", "x", "z", 0.4), ("b", "x", "y", 0.6)]
@@ -98,46 +100,70 @@ def check_preferences(frame: Frame, **options: Unpack[Options]) -> PreferenceChe
     >>> together.n, together.share_weak
     (1, 1.0)
     """
-    checked = ready({"preferences": frame}, options)
+    checked = prepare({"preferences": frame}, mapping, llms, annotators, plan)
     return preference_checks(checked.answers, checked.orders, checked.exclusions, checked.plan)
 
 
-def rating_means(frame: Frame, **options: Unpack[Options]) -> list[RatingMean]:
+def rating_means(
+    frame: Frame,
+    *,
+    mapping: Mapping[str, str] | None = None,
+    llms: Sequence[str] = (),
+    scale: Bounds | Mapping[str, Bounds] | None = None,
+    annotators: Frame | None = None,
+    plan: Plan | None = None,
+) -> list[RatingMean]:
     """Average the ratings of each system, with an interval clustered by the unit.
 
     Parameters
     ----------
     frame : polars or pandas frame
         Ratings: ``annotator_id``, ``item_id``, ``system``, ``score``, and what else docs/tables.md names.
-    **options
-        ``scale``, ``mapping``, ``llms``, ``annotators``, ``plan`` (:class:`Options`).
+    scale : (low, high), or mapping of criterion to (low, high), optional
+        Bounds that a score must keep.
+    mapping, llms, annotators, plan
+        As for :func:`preference_tests`.
 
     >>> answers = {"annotator_id": ["a", "b"], "item_id": [1, 1], "system": ["new", "new"], "score": [4, 5]}
     >>> [row.mean for row in rating_means(answers, scale=(1, 5))]
     [4.5]
     """
-    checked = ready({"ratings": frame}, options)
+    checked = prepare({"ratings": frame}, mapping, llms, annotators, plan, scale)
     return list(analyse_ratings(checked, RankingSources(plan=checked.plan))[0])
 
 
-def rating_tests(frame: Frame, **options: Unpack[Options]) -> list[RatingTest]:
+def rating_tests(
+    frame: Frame,
+    *,
+    mapping: Mapping[str, str] | None = None,
+    llms: Sequence[str] = (),
+    scale: Bounds | Mapping[str, Bounds] | None = None,
+    annotators: Frame | None = None,
+    plan: Plan | None = None,
+) -> list[RatingTest]:
     """Test for every group, criterion and pair whether the mean ratings differ (paired t; Welch where nothing pairs).
 
-    Each test has its effect sizes and the test over annotators and items at once. Arguments are those of
-    :func:`rating_means`.
+    Arguments are those of :func:`rating_means`.
 
     >>> answers = {"annotator_id": ["a"] * 6, "item_id": [1, 1, 2, 2, 3, 3], "system": ["new", "old"] * 3}
     >>> [test] = rating_tests(answers | {"score": [5, 3, 4, 3, 5, 1]}, scale=(1, 5))
     >>> test.unit, test.n, round(test.mean_difference, 3), round(test.t, 3)
     ('item', 3, 2.333, 2.646)
     """
-    checked = ready({"ratings": frame}, options)
+    checked = prepare({"ratings": frame}, mapping, llms, annotators, plan, scale)
     otherwise = OtherTests(plan=checked.plan)
     _, tests = analyse_ratings(checked, RankingSources(plan=checked.plan), otherwise)
     return otherwise.rating_rows(tests)[0]
 
 
-def choice_tests(frame: Frame, **options: Unpack[Options]) -> list[ChoiceTest]:
+def choice_tests(
+    frame: Frame,
+    *,
+    mapping: Mapping[str, str] | None = None,
+    llms: Sequence[str] = (),
+    annotators: Frame | None = None,
+    plan: Plan | None = None,
+) -> list[ChoiceTest]:
     """Test for every group, criterion and pair whether x is chosen as often as y.
 
     Parameters
@@ -145,45 +171,71 @@ def choice_tests(frame: Frame, **options: Unpack[Options]) -> list[ChoiceTest]:
     frame : polars or pandas frame
         Choices: ``annotator_id``, ``item_id``, ``system_x``, ``system_y``, ``winner`` (x, y, tie), and
         what else docs/tables.md names.
-    **options
-        ``mapping``, ``llms``, ``annotators``, ``plan`` (:class:`Options`).
+    mapping, llms, annotators, plan
+        As for :func:`preference_tests`.
 
     >>> answers = {"annotator_id": ["a"] * 3, "item_id": [1, 2, 3], "system_x": ["new"] * 3, "system_y": ["old"] * 3}
     >>> [test] = choice_tests(answers | {"winner": ["x", "x", "tie"]})
     >>> test.wins_x, test.ties, round(test.win_rate, 3)
     (2, 1, 0.833)
     """
-    checked = ready({"choices": frame}, options)
+    checked = prepare({"choices": frame}, mapping, llms, annotators, plan)
     return list(analyse_choices(checked, RankingSources(plan=checked.plan)))
 
 
-def agreement_measures(frame: Frame, **options: Unpack[Options]) -> list[AgreementRow]:
+def agreement_measures(
+    frame: Frame,
+    *,
+    mapping: Mapping[str, str] | None = None,
+    llms: Sequence[str] = (),
+    scale: Bounds | Mapping[str, Bounds] | None = None,
+    annotators: Frame | None = None,
+    plan: Plan | None = None,
+) -> list[AgreementRow]:
     """Measure by every coefficient that fits how far the annotators of each group and criterion agree.
 
     For one coefficient of ratings see :func:`krippendorff_alpha`, :func:`icc` and the others of
     :mod:`analysis.agreement`, which take frames too. Arguments are those of :func:`system_strengths`.
     """
-    kind = kind_of(frame, options)
-    checked = ready({kind: frame}, options)
-    if kind == "ratings":
-        return agreement_of_ratings(checked.kept["ratings"], checked.orders["ratings"], checked.plan)[0]
-    return agreement_of_judgements(checked.kept, checked.orders, checked.plan)
+    checked = prepare({kind_of(frame, mapping): frame}, mapping, llms, annotators, plan, scale)
+    if "ratings" in checked.kept:
+        rows = agreement_of_ratings(checked.kept["ratings"], checked.orders["ratings"], checked.plan)[0]
+    else:
+        rows = agreement_of_judgements(checked.kept, checked.orders, checked.plan)
+    return rows
 
 
-def system_strengths(frame: Frame, **options: Unpack[Options]) -> list[SystemStrength]:
+def system_strengths(
+    frame: Frame,
+    *,
+    mapping: Mapping[str, str] | None = None,
+    llms: Sequence[str] = (),
+    scale: Bounds | Mapping[str, Bounds] | None = None,
+    annotators: Frame | None = None,
+    plan: Plan | None = None,
+) -> list[SystemStrength]:
     """Estimate Bradley-Terry strengths for every group and criterion, with intervals and rank intervals.
 
     Parameters
     ----------
     frame : polars or pandas frame
-        Preferences, choices, or ratings (compared two by two): told by ``preference``, ``winner`` or ``score``.
-    **options
-        ``scale``, ``mapping``, ``llms``, ``annotators``, ``plan`` (:class:`Options`).
+        Preferences, choices, or ratings (compared two by two), by their column ``preference``, ``winner`` or ``score``.
+    scale, mapping, llms, annotators, plan
+        As for :func:`rating_means`.
     """
-    return list(_ranked(frame, options)[0])
+    checked = prepare({kind_of(frame, mapping): frame}, mapping, llms, annotators, plan, scale)
+    return list(_ranked(checked)[0])
 
 
-def rankings(frame: Frame, **options: Unpack[Options]) -> list[Ranking]:
+def rankings(
+    frame: Frame,
+    *,
+    mapping: Mapping[str, str] | None = None,
+    llms: Sequence[str] = (),
+    scale: Bounds | Mapping[str, Bounds] | None = None,
+    annotators: Frame | None = None,
+    plan: Plan | None = None,
+) -> list[Ranking]:
     """Order the systems of every group and criterion, best first; arguments as for :func:`system_strengths`.
 
     Ratings give two rankings: by means (``ratings``) and by comparisons two by two (``ratings_bt``).
@@ -192,11 +244,18 @@ def rankings(frame: Frame, **options: Unpack[Options]) -> list[Ranking]:
     >>> rankings(answers | {"score": [5, 3, 2, 3]})[0].order
     (('new',), ('old',))
     """
-    return _ranked(frame, options)[1]
+    return _ranked(prepare({kind_of(frame, mapping): frame}, mapping, llms, annotators, plan, scale))[1]
 
 
 def rating_correlations(
-    ratings: Frame, metrics: Frame | None = None, **options: Unpack[Options]
+    ratings: Frame,
+    metrics: Frame | None = None,
+    *,
+    mapping: Mapping[str, str] | None = None,
+    llms: Sequence[str] = (),
+    scale: Bounds | Mapping[str, Bounds] | None = None,
+    annotators: Frame | None = None,
+    plan: Plan | None = None,
 ) -> list[CorrelationRow]:
     """Correlate LLMs, other groups and automatic metrics with people, on four levels.
 
@@ -206,66 +265,66 @@ def rating_correlations(
         As for :func:`rating_means`.
     metrics : polars or pandas frame, optional
         ``item_id``, ``system``, ``metric``, ``score``.
-    **options
-        ``scale``, ``mapping``, ``llms``, ``annotators``, ``plan`` (:class:`Options`).
+    scale, mapping, llms, annotators, plan
+        As for :func:`rating_means`.
     """
-    checked = ready({"ratings": ratings, **({} if metrics is None else {"metrics": metrics})}, options)
+    frames = {"ratings": ratings} if metrics is None else {"ratings": ratings, "metrics": metrics}
+    checked = prepare(frames, mapping, llms, annotators, plan, scale)
     found = correlate_groups(
         checked.kept["ratings"], checked.tables.metrics, checked.groups, checked.orders["ratings"], checked.plan
     )
     return list(found[0])
 
 
-def excluded(frame: Frame, **options: Unpack[Options]) -> list[Exclusion]:
+def excluded(
+    frame: Frame,
+    *,
+    mapping: Mapping[str, str] | None = None,
+    llms: Sequence[str] = (),
+    scale: Bounds | Mapping[str, Bounds] | None = None,
+    annotators: Frame | None = None,
+    plan: Plan | None = None,
+) -> list[Exclusion]:
     """Say who leaves the analysis by the plan's rules, and on what evidence; arguments as for :func:`rankings`."""
-    return ready({kind_of(frame, options): frame}, options).exclusions
+    return prepare({kind_of(frame, mapping): frame}, mapping, llms, annotators, plan, scale).exclusions
 
 
-def ready(frames: Mapping[str, Frame], options: Options) -> AnalysisInput:
-    """Check frames and apply the plan's exclusions."""
-    named = {**frames, **({"annotators": options["annotators"]} if "annotators" in options else {})}
+def prepare(
+    frames: Mapping[str, Frame],
+    mapping: Mapping[str, str] | None,
+    llms: Sequence[str],
+    annotators: Frame | None,
+    plan: Plan | None,
+    scale: Bounds | Mapping[str, Bounds] | None = None,
+) -> AnalysisInput:
+    """Check frames and apply the plan's exclusions; arguments of :func:`rating_means`."""
+    if isinstance(llms, str):
+        raise TypeError(f"llms: expected a list of annotators, got the text {llms!r}")
+    named = frames if annotators is None else {**frames, "annotators": annotators}
     given = {kind: polars_of(frame, place=f"{kind} table") for kind, frame in named.items()}
     empty = [kind for kind, frame in given.items() if frame.is_empty()]
     if empty:
-        raise AnalysisError(*(f"{kind} table: no rows; at least one is wanted" for kind in empty))
-    return prepare_input(check_frames(given, _reading(options)), options.get("plan", Plan()))
+        raise AnalysisError(*(f"{kind} table: no rows; expected at least one" for kind in empty))
+    bounds: Iterable[tuple[str | None, Bounds]] = ()
+    if scale is not None:
+        bounds = scale.items() if isinstance(scale, Mapping) else [(None, scale)]
+    scales = tuple(Scale(criterion=criterion, low=low, high=high) for criterion, (low, high) in bounds)
+    reading = Reading(mapping=mapping or {}, llms=tuple(llms), scales=scales)
+    return prepare_input(check_frames(given, reading), plan or Plan())
 
 
-def _reading(options: Options) -> Reading:
-    unknown = sorted(set(options) - Options.__optional_keys__)
-    if unknown:
-        wanted = ", ".join(sorted(Options.__optional_keys__))
-        raise TypeError(f"unknown option {', '.join(unknown)} (there are: {wanted})")
-    llms = options.get("llms", ())
-    if isinstance(llms, str):
-        raise TypeError(f"llms: a list of annotators is wanted, got the text {llms!r}")
-    scale = options.get("scale")
-    named: dict[str | None, Bounds] = {}
-    if isinstance(scale, Mapping):
-        named.update(scale)
-    elif scale is not None:
-        named[None] = scale
-    scales = tuple(Scale(criterion=name, low=low, high=high) for name, (low, high) in named.items())
-    return Reading(mapping=options.get("mapping", {}), llms=tuple(llms), scales=scales)
-
-
-def kind_of(frame: Frame, options: Options) -> str:
-    """Tell by the column of the answers which table a frame is."""
-    mapping = options.get("mapping", {})
-    columns = [mapping.get(name, name) for name in polars_of(frame).columns]
+def kind_of(frame: Frame, mapping: Mapping[str, str] | None) -> str:
+    """Name the kind of a frame by its column of answers."""
+    columns = [(mapping or {}).get(name, name) for name in polars_of(frame).columns]
     kinds = [kind for answer, kind in ANSWER_OF.items() if answer in columns]
     if len(kinds) != 1:
-        raise AnalysisError(
-            f"one of the columns {', '.join(ANSWER_OF)} is wanted, to tell what was answered "
-            f"(there are: {', '.join(columns)})"
-        )
+        raise AnalysisError(f"expected one of the columns {', '.join(ANSWER_OF)}, got {', '.join(columns)}")
     return kinds[0]
 
 
-def _ranked(frame: Frame, options: Options) -> tuple[tuple[SystemStrength, ...], list[Ranking]]:
-    kind = kind_of(frame, options)
-    checked = ready({kind: frame}, options)
+def _ranked(checked: AnalysisInput) -> tuple[tuple[SystemStrength, ...], list[Ranking]]:
     sources = RankingSources(plan=checked.plan)
+    [kind] = checked.kept
     means: list[RatingMean] = []
     tests: list[RatingTest] = []
     if kind == "preferences":

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 
-from analysis.answers.conversion import is_frame
+from analysis.answers.conversion import Frame, is_frame
 from analysis.answers.input import AnalysisInput
+from analysis.answers.plan import Plan
 from analysis.comparisons.choices import choice_cells, choice_judgements
 from analysis.comparisons.preferences import Comparisons, combine, direct, preference_judgements
 from analysis.comparisons.ratings import rating_cells, rating_differences, rating_judgements
-from analysis.frames.frames import Options, kind_of, ready
+from analysis.frames.frames import Bounds, kind_of, prepare
 from analysis.strengths.estimate import BradleyTerry
 from analysis.strengths.estimate import bradley_terry as from_arrays
 from analysis.strengths.rows import Judgements
@@ -30,7 +31,11 @@ def bradley_terry(
     regularisation: float | None = None,
     confidence: float = 0.95,
     rng: np.random.Generator | None = None,
-    **options: Unpack[Options],
+    mapping: Mapping[str, str] | None = None,
+    llms: Sequence[str] = (),
+    scale: Bounds | Mapping[str, Bounds] | None = None,
+    annotators: Frame | None = None,
+    plan: Plan | None = None,
 ) -> BradleyTerry:
     """Estimate Bradley-Terry strengths from arrays or from a tidy frame.
 
@@ -41,9 +46,9 @@ def bradley_terry(
         :func:`analysis.system_strengths`, which does all groups and criteria at once; ``clusters`` are then
         those of the report, and exclusions are made as planned. Otherwise ids, shape (n,).
     system_y, won : sequence, shape (n,)
-        With arrays only; see :func:`analysis.strengths.bradley_terry`, also for what else is said by name.
-    **options
-        With a frame only: ``scale``, ``mapping``, ``llms``, ``annotators``, ``plan``.
+        With arrays only; see :func:`analysis.strengths.bradley_terry`, also for ``systems`` to ``rng``.
+    mapping, llms, scale, annotators, plan
+        With a frame only; as for :func:`analysis.rating_means`.
 
     Raises
     ------
@@ -58,9 +63,9 @@ def bradley_terry(
     """
     if not is_frame(system_x):
         if system_y is None or won is None:
-            raise TypeError("a frame is wanted, or three arrays: system_x, system_y and won")
-        if options:
-            raise TypeError(f"{', '.join(options)}: only where a frame is given")
+            raise TypeError("expected a frame, or three arrays: system_x, system_y and won")
+        if mapping or llms or any(given is not None for given in (scale, annotators, plan)):
+            raise TypeError("mapping, llms, scale, annotators and plan go with a frame, not with arrays")
         return from_arrays(
             system_x,
             system_y,
@@ -74,13 +79,13 @@ def bradley_terry(
         )
     if any(given is not None for given in (system_y, won, clusters, weights)):
         raise TypeError("system_y, won, clusters and weights go with arrays, not with a frame")
-    kind = kind_of(system_x, options)
-    checked = ready({kind: system_x}, options)
+    kind = kind_of(system_x, mapping)
+    checked = prepare({kind: system_x}, mapping, llms, annotators, plan, scale)
     parts = list(_JUDGED[kind](checked))
     if len(parts) != 1:
         named = "; ".join(f"{group}, {criterion}" for group, criterion, _ in parts) or "none"
         raise AnalysisError(
-            f"{kind} table: answers of one group and criterion are wanted, there are: {named}; "
+            f"{kind} table: expected answers of one group and criterion, got {named}; "
             "filter the frame, or take system_strengths for all at once"
         )
     judged, order = parts[0][2], checked.orders[kind].systems

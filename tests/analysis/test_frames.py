@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,6 +19,7 @@ import analysis
 from analysis import Plan, Reading, as_frame, check_frames, read_tables
 from analysis.statistics.record import rounded
 from spa import AnalysisError
+from spa.cli import main
 from tests.analysis.answers import analyse
 
 RNG = np.random.default_rng(8)
@@ -106,6 +108,8 @@ def test_bradley_terry_of_a_frame_is_that_of_the_report(kind: str) -> None:
         analysis.bradley_terry(RATINGS, llms=LLMS)
     with pytest.raises(TypeError, match="three arrays"):
         analysis.bradley_terry(["a"], ["b"])
+    with pytest.raises(TypeError, match="go with a frame"):
+        analysis.bradley_terry(["a"], ["b"], [1], llms=["b"])
     with pytest.raises(TypeError, match="go with arrays"):
         analysis.bradley_terry(frame, weights=[1])
 
@@ -130,6 +134,35 @@ def test_files_and_frames_are_refused_in_the_same_words(tmp_path: Path) -> None:
     assert list(of_frame.value.problems) == told
 
 
+def test_mistakes_speak_python_in_python_and_of_options_in_the_command(tmp_path: Path) -> None:
+    path = tmp_path / "ratings.csv"
+    RATINGS.write_csv(path)
+    asked = {"mapping": {"rater": "annotator_id"}, "llms": ["gtp"], "scale": {"lenght": (1, 5)}}
+    of_python = {
+        "mapping": "mapping={'rater': 'annotator_id'}: expected a column of that name in a table, got annotator_id, ",
+        "llms": "llms=['gtp']: no table names this annotator",
+        "scale": "scale: ratings table has no criterion 'lenght'",
+    }
+    of_command = {
+        ("--map", "rater=annotator_id"): "--map rater=annotator_id: expected a column of that name in a table, got ",
+        ("--llm", "gtp"): "--llm gtp: no table names this annotator",
+        ("--scale", "lenght=1:5"): f"--scale lenght=...: {path} has no criterion 'lenght'",
+        ("--lower-is-better", "speed"): "--lower-is-better speed: no such criterion (there are: overall)",
+    }
+    for name, value in asked.items():
+        with pytest.raises(AnalysisError) as caught:
+            analysis.rating_means(RATINGS, **{name: value})
+        assert str(caught.value).startswith(of_python[name])
+    with pytest.raises(AnalysisError, match=r"^lower_is_better={'speed'}: no such criterion \(there are: overall\)$"):
+        analysis.rating_means(RATINGS, plan=Plan(lower_is_better=frozenset({"speed"})))
+    with pytest.raises(AnalysisError, match=r"item_id is missing .*; name yours with mapping={'YOURS': 'item_id'}$"):
+        analysis.rating_means(RATINGS.drop("item_id"))
+    for option, line in of_command.items():
+        done = CliRunner().invoke(main, ["report", "--ratings", str(path), *option, "--json"])
+        assert done.exit_code == 1
+        assert done.stderr.startswith(f"spa: {line}"), done.stderr
+
+
 def test_missing_cells_of_pandas_are_missing() -> None:
     pandas = pytest.importorskip("pandas")
     frame = pandas_of(RATINGS).astype({"score": "float64"})
@@ -147,7 +180,7 @@ def test_missing_cells_of_pandas_are_missing() -> None:
 def test_what_is_no_frame_and_what_is_no_option_is_said() -> None:
     with pytest.raises(TypeError, match="a polars or pandas frame is wanted, got list"):
         analysis.rating_tests([1, 2])
-    with pytest.raises(TypeError, match=r"unknown option scales \(there are: annotators, llms"):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'scales'"):
         analysis.rating_tests(RATINGS, scales=(1, 5))
     with pytest.raises(TypeError, match="got the text 'gpt'"):
         analysis.rating_tests(RATINGS, llms="gpt")

@@ -201,7 +201,7 @@ def test_an_expectation_that_names_no_system_is_refused() -> None:
 
 def test_an_unknown_criterion_is_refused() -> None:
     table = ratings([("a", "i", "x", 3), ("a", "i", "y", 2)])
-    with pytest.raises(AnalysisError, match="--lower-is-better speed: no such criterion"):
+    with pytest.raises(AnalysisError, match="'speed'}: no such criterion"):
         run(ratings=table, plan=Plan(lower_is_better=frozenset({"speed"})))
 
 

@@ -185,7 +185,11 @@ BROKEN: dict[str, tuple[str, str | bytes, str]] = {
     "a quote in quotes": ("t.csv", HEADER + 'a,x,y,"0"7"\n', "line 2: expected CSV"),
     "nobody": ("t.csv", HEADER + ",x,y,0.7\n", "row 2: annotator_id must not be empty, got nothing"),
     "a cell twice": ("t.csv", HEADER + "a,x,y,0.5\nb,x,y,1\na,x,y,0.6\n", "rows 2 and 4: one answer a cell is wanted"),
-    "another name": ("t.csv", "rater,system_x,system_y,preference\na,x,y,1\n", "--map YOURS=annotator_id"),
+    "another name": (
+        "t.csv",
+        "rater,system_x,system_y,preference\na,x,y,1\n",
+        "--map YOURS=annotator_id",
+    ),
     "a robot": ("t.csv", "annotator_kind," + HEADER + "robot," + ROW, "must be human, llm or simulated, got 'robot'"),
     "no kind": ("t.csv", "annotator_kind," + HEADER + "," + ROW, "must be human, llm or simulated, got nothing"),
     "few": ("t.csv", HEADER.strip() + ",exposure\na,x,y,1,few\n", "exposure must be a whole number, got 'few'"),
@@ -347,7 +351,14 @@ def test_all_mistakes_of_all_files_are_told_at_once(tmp_path: Path) -> None:
             {"preferences": tmp_path / "p.csv", "ratings": tmp_path / "r.csv", "choices": tmp_path / "c.csv"}, reading
         )
     said = " ".join(caught.value.problems)
-    for part in ("two systems", "lie in [0, 1]", "finite", "score must lie in [1, 5]", "no such file", "--map who="):
+    for part in (
+        "two systems",
+        "lie in [0, 1]",
+        "finite",
+        "score must lie in [1, 5]",
+        "no such file",
+        "mapping={'who': ",
+    ):
         assert part in said
     assert len(caught.value.problems) == 6
 
@@ -373,7 +384,7 @@ def test_llms_are_named_or_written_and_must_agree(tmp_path: Path) -> None:
     table = read(tmp_path, text, "ratings", llms=("gpt",)).ratings
     assert table is not None
     assert table["group"].to_list() == ["gpt", "human"]
-    assert "--llm gtp: no table names this annotator" in refusal(tmp_path, text, "ratings", llms=("gtp",))
+    assert "llms=['gtp']: no table names this annotator" in refusal(tmp_path, text, "ratings", llms=("gtp",))
     kinds = "annotator_id,annotator_kind,item_id,system,score\ngpt,human,i,s,4\n"
     assert "say annotator_kind human" in refusal(tmp_path, kinds, "ratings", llms=("gpt",))
     both = "annotator_id,annotator_kind,item_id,system,score\ng,human,i,s,4\ng,llm,j,s,4\n"
