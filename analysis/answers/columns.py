@@ -93,7 +93,7 @@ class Scale(Record):
     def __post_init__(self) -> None:
         """Check the bounds."""
         if not -math.inf < self.low < self.high < math.inf:
-            raise ValueError(f"a scale runs from a number to a larger one, got {self.low!r} to {self.high!r}")
+            raise ValueError(f"expected a scale from a number to a larger one, got {self.low!r} to {self.high!r}")
 
 
 class Check:
@@ -108,13 +108,13 @@ class Check:
         """Whether a column holds categories, whose different values are quicker looked at than its rows."""
         return isinstance(self.frame.schema[column], pl.Categorical)
 
-    def refuse(self, wrong: pl.Expr | pl.Series, column: str, wanted: str) -> None:
-        """Name the rows in which ``wrong`` holds, what was wanted in the column, and what came."""
-        found = self.frame.filter(wrong).select("row", pl.col(column).alias("came"))
+    def refuse(self, wrong: pl.Expr | pl.Series, column: str, rule: str) -> None:
+        """Name the rows in which ``wrong`` holds, the rule of the column, and the first value that breaks it."""
+        found = self.frame.filter(wrong).select("row", pl.col(column).alias("value"))
         if found.height:
-            came = found["came"][0]
-            shown = "nothing" if came is None else shortened(repr(came))
-            self.problems.append(f"{self.place}, {rows_named(found['row'])}: {wanted}, got {shown}")
+            value = found["value"][0]
+            got = "nothing" if value is None else shortened(repr(value))
+            self.problems.append(f"{self.place}, {rows_named(found['row'])}: {rule}, got {got}")
 
     def names(self, column: str) -> None:
         """Require something in every row of a column; "NaN" and "NA" are nothing."""
@@ -131,14 +131,14 @@ class Check:
             if not self.coded(name) or not set(NOTHING).isdisjoint(self.frame[name].unique().to_list())
         )
 
-    def number(self, column: str, name: str, wanted: str = "") -> None:
+    def number(self, column: str, name: str) -> None:
         """Parse a column of numbers into ``name``; empty, "NaN" and "NA" are missing, infinity is refused."""
         texts = self.frame[column]
         value, unread = (
-            translate(texts, work) if self.coded(column) else work(texts) for work in (_read_numbers, _not_read)
+            translate(texts, read) if self.coded(column) else read(texts) for read in (_numbers, _no_number)
         )
         if unread.any():
-            self.refuse(unread, column, f"{column} must be a number with a decimal point{wanted}")
+            self.refuse(unread, column, f"{column} must be a number with a decimal point")
         finite = value.is_finite()
         if not finite.all():
             self.refuse(value.is_infinite(), column, f"{column} must be finite")
@@ -160,12 +160,12 @@ class Check:
         self.frame = self.frame.with_columns(pl.when(yes).then(True).when(no).then(False).otherwise(None).alias(column))
 
 
-def _read_numbers(texts: pl.Series) -> pl.Series:
+def _numbers(texts: pl.Series) -> pl.Series:
     return texts.set(texts.str.contains(MISSING), None).cast(pl.Float64, strict=False)
 
 
-def _not_read(texts: pl.Series) -> pl.Series:
-    """Tell which texts are there, no word for a missing answer, and no number."""
+def _no_number(texts: pl.Series) -> pl.Series:
+    """Mark the texts that are neither a number nor a word for a missing answer."""
     number = texts.cast(pl.Float64, strict=False)
     return texts.is_not_null() & ~texts.str.contains(MISSING) & (number.is_null() | number.is_nan())
 

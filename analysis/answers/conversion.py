@@ -16,7 +16,7 @@ Frame: TypeAlias = Any  # a polars or pandas frame, an Arrow table, or a mapping
 
 
 def is_frame(data: object) -> bool:
-    """Tell whether :func:`polars_of` can read the data.
+    """Return whether :func:`polars_of` can read the data.
 
     >>> is_frame(pl.DataFrame({"score": [1]})), is_frame([[1, 2]])
     (True, False)
@@ -40,7 +40,7 @@ def polars_of(frame: Frame, *, place: str = "table") -> pl.DataFrame:
     Raises
     ------
     AnalysisError
-        A column name stands there twice, or columns differ in length.
+        A column name occurs twice, or columns differ in length.
     TypeError
         The data are no frame.
 
@@ -54,7 +54,7 @@ def polars_of(frame: Frame, *, place: str = "table") -> pl.DataFrame:
     if _is_pandas(frame):
         return _from_pandas(frame, place)
     if not is_frame(frame):
-        raise TypeError(f"{place}: a polars or pandas frame is wanted, got {type(frame).__name__}")
+        raise TypeError(f"{place}: expected a polars or pandas frame, got {type(frame).__name__}")
     try:
         return pl.DataFrame(frame, strict=False)
     except pl.exceptions.ShapeError as error:
@@ -81,7 +81,7 @@ def _from_pandas(frame: Any, place: str) -> pl.DataFrame:
     names = [str(name) for name in frame.columns]
     doubled = sorted({name for name in names if names.count(name) > 1})
     if doubled:
-        raise AnalysisError(f"{place}: column {', '.join(doubled)} stands there twice; remove or rename one")
+        raise AnalysisError(f"{place}: expected each column once, got {', '.join(doubled)} twice; remove or rename one")
     return pl.DataFrame([_series(name, frame[column]) for name, column in zip(names, frame.columns, strict=True)])
 
 
@@ -102,14 +102,14 @@ def _is_pandas(data: object) -> bool:
 
 
 def _is_arrow(data: object) -> bool:
-    """Tell whether a table can be streamed; a single column streams too, but has no named columns."""
+    """Return whether a table can be streamed; a single column streams too, but has no named columns."""
     named = hasattr(data, "column_names") or hasattr(data, "columns")
     return named and hasattr(data, "__arrow_c_stream__")
 
 
 def _cells(record: Any) -> dict[str, Any]:
     if not is_dataclass(record) or isinstance(record, type):
-        raise TypeError(f"result records are wanted, got {type(record).__name__}")
+        raise TypeError(f"expected result records, got {type(record).__name__}")
     return {field.name: _cell(getattr(record, field.name)) for field in fields(record)}
 
 

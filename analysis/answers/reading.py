@@ -58,7 +58,7 @@ def read_raw(path: Path, mapping: Mapping[str, str], known: frozenset[str], *, c
     """
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
-        raise AnalysisError(f"{path}: expected a file ending in {', '.join(SUFFIXES)}, found {shortened(repr(suffix))}")
+        raise AnalysisError(f"{path}: expected a file ending in {', '.join(SUFFIXES)}, got {shortened(repr(suffix))}")
     try:
         check_table_file(path)
         with path.open("rb") as stream:
@@ -70,10 +70,10 @@ def read_raw(path: Path, mapping: Mapping[str, str], known: frozenset[str], *, c
     except OSError as error:
         raise AnalysisError(f"{path}: cannot be read: {error.strerror or error}") from error
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        found = shortened(str(error).strip().partition("\n")[0] or type(error).__name__, 160)
-        raise AnalysisError(f"{path}: cannot be read as {suffix[1:]}: {found}") from error
+        reason = shortened(str(error).strip().partition("\n")[0] or type(error).__name__, 160)
+        raise AnalysisError(f"{path}: cannot be read as {suffix[1:]}: {reason}") from error
     except MemoryError as error:
-        raise AnalysisError(f"{path}: expected a table that fits into memory, found one that does not") from error
+        raise AnalysisError(f"{path}: expected a table that fits into memory, got one that does not") from error
     return RawTable(
         place=str(path),
         columns=tuple(source.schema),
@@ -84,79 +84,78 @@ def read_raw(path: Path, mapping: Mapping[str, str], known: frozenset[str], *, c
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Source:
-    """Columns that are read when they are asked for."""
+class _Columns:
+    """Columns that are read on demand."""
 
     schema: Mapping[str, pl.DataType]
     height: int
     column: Callable[[str], pl.Series]
 
 
-def _in_memory(frame: pl.DataFrame) -> _Source:
-    return _Source(schema=frame.schema, height=frame.height, column=frame.get_column)
+def _in_memory(frame: pl.DataFrame) -> _Columns:
+    return _Columns(schema=frame.schema, height=frame.height, column=frame.get_column)
 
 
-def _csv(path: Path, wanted: frozenset[str]) -> _Source:
+def _csv(path: Path, columns: frozenset[str]) -> _Columns:
     return _in_memory(read_csv(path))
 
 
-def _parquet(path: Path, wanted: frozenset[str]) -> _Source:
+def _parquet(path: Path, columns: frozenset[str]) -> _Columns:
     height: int = pl.scan_parquet(path, glob=False).select(pl.len()).collect().item()
     if height > max(ALWAYS_READ, ROWS_A_BYTE * path.stat().st_size):  # reading it would end the process
-        raise AnalysisError(f"{path}: expected as many rows as the file can hold, found a count of {height}")
+        raise AnalysisError(f"{path}: expected as many rows as the file can hold, got a count of {height}")
 
     def column(name: str) -> pl.Series:
         read = pl.read_parquet(path, columns=[name], glob=False).to_series()
         if len(read) != height:
-            raise AnalysisError(f"{path}: expected {height} rows, as the file says, found {len(read)} of {name}")
+            raise AnalysisError(f"{path}: expected {height} rows, as the file says, got {len(read)} of {name}")
         return read
 
     schema = pl.scan_parquet(path, glob=False).collect_schema()
-    return _Source(schema=schema, height=height, column=column)
+    return _Columns(schema=schema, height=height, column=column)
 
 
-def _json_lines(path: Path, wanted: frozenset[str]) -> _Source:
-    """Read the wanted keys as texts; row ``n`` is line ``n``, a blank line a row of nulls."""
+def _json_lines(path: Path, columns: frozenset[str]) -> _Columns:
+    """Read the keys in ``columns`` as texts; row ``n`` is line ``n``, a blank line a row of nulls."""
     schema: dict[str, pl.DataType] = {}
     frames: list[pl.DataFrame] = []
-    columns: dict[str, list[str | None]] = {}
+    block: dict[str, list[str | None]] = {}
     number = done = 0
 
-    def put_by() -> None:
+    def end_block() -> None:
         rows = number - done
-        padded = {name: cells + [None] * (rows - len(cells)) for name, cells in columns.items()}
+        padded = {name: cells + [None] * (rows - len(cells)) for name, cells in block.items()}
         frames.append(pl.DataFrame(padded, dict.fromkeys(padded, pl.String)))
-        columns.clear()
+        block.clear()
 
     for number, record in read_json_lines(path):
         for name, value in record.items():
             if name not in schema:
                 schema[name] = pl.String()
-            if name in wanted:
-                cells = columns.setdefault(name, [])
+            if name in columns:
+                cells = block.setdefault(name, [])
                 if (absent := number - done - 1 - len(cells)) > 0:
                     cells.extend([None] * absent)
                 if not (value is None or isinstance(value, str)):
                     value = _text(value, f"{path}, line {number}: {name}")
                 cells.append(value)
-        if number - done >= LINES_AT_ONCE and columns:
-            put_by()
+        if number - done >= LINES_AT_ONCE and block:
+            end_block()
             done = number
     if not number:
-        raise AnalysisError(f"{path}: expected one JSON object a line, found an empty file")
-    put_by()
+        raise AnalysisError(f"{path}: expected one JSON object a line, got an empty file")
+    end_block()
     frame = pl.concat(frames, how="diagonal")
-    return _Source(schema=schema, height=frame.height, column=frame.get_column)
+    return _Columns(schema=schema, height=frame.height, column=frame.get_column)
 
 
 def _text(value: Any, place: str) -> str:
     if isinstance(value, bool):
         return str(value).lower()
-    found = "a list" if isinstance(value, list) else "an object"
-    raise AnalysisError(f"{place}: expected one value, found {found}")
+    raise AnalysisError(f"{place}: expected one value, got {'a list' if isinstance(value, list) else 'an object'}")
 
 
-READERS: dict[str, Callable[[Path, frozenset[str]], _Source]] = {
+READERS: dict[str, Callable[[Path, frozenset[str]], _Columns]] = {
     ".csv": _csv,
     ".jsonl": _json_lines,
     ".ndjson": _json_lines,
@@ -179,7 +178,7 @@ def tidy_frame(
 
 
 def _tidy(
-    source: _Source, place: str, mapping: Mapping[str, str], known: frozenset[str], *, coded: bool
+    source: _Columns, place: str, mapping: Mapping[str, str], known: frozenset[str], *, coded: bool
 ) -> pl.DataFrame:
     names = {name: mapping.get(name, name) for name in source.schema}
     doubled = sorted(name for name, times in Counter(names.values()).items() if times > 1)
@@ -191,10 +190,10 @@ def _tidy(
     kept = {old: new for old, new in names.items() if new in known}
     for old, new in kept.items():
         if source.schema[old].is_nested() or isinstance(source.schema[old], pl.Duration):
-            found = "lists or objects" if source.schema[old].is_nested() else "durations"
-            raise AnalysisError(f"{place}: expected one text or number a cell, found {found} in column {new}")
+            got = "lists or objects" if source.schema[old].is_nested() else "durations"
+            raise AnalysisError(f"{place}: expected one text or number a cell, got {got} in column {new}")
     if not source.height:
-        raise AnalysisError(f"{place}: a header without rows; at least one answer is wanted")
+        raise AnalysisError(f"{place}: a header without rows; expected at least one answer")
     return pl.DataFrame(
         [
             (_coded(source.column(old), several=new == WIDE_COLUMN) if coded else _plain(source.column(old))).alias(new)

@@ -1,4 +1,4 @@
-"""Tidy tables: read, renamed, checked, and every mistake told at once."""
+"""Tidy tables: read, renamed and checked; all mistakes are reported at once."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ REQUIRED = {
 }
 CODED = ("ratings",)  # tables that may be long: their strings are categories
 ANSWERS = ("preferences", "ratings", "choices")
-PLANNED_RULES = (  # found, never given
+PLANNED_RULES = (  # the plan's own; no table may name one
     "self_consistency",
     "screening",
     "attention_checks",
@@ -134,7 +134,7 @@ def check_frames(frames: Mapping[str, Frame], reading: Reading) -> AnswerTables:
     """
     unknown = [kind for kind in frames if kind not in KNOWN]
     if unknown:
-        raise ValueError(f"unknown table {', '.join(unknown)} (there are: {', '.join(KNOWN)})")
+        raise ValueError(f"expected tables {', '.join(KNOWN)}, got {', '.join(unknown)}")
     raw: dict[str, RawTable] = {}
     problems: list[str] = []
     seen: set[str] = set()
@@ -210,7 +210,7 @@ def _check_all(raw: Mapping[str, RawTable], reading: Reading, problems: list[str
     if problems:
         raise AnalysisError(*problems)
     if not any(kind in checked for kind in ANSWERS):
-        raise AnalysisError("no answers: at least one table of preferences, ratings or choices is wanted")
+        raise AnalysisError("no answers: expected at least one table of preferences, ratings or choices")
     grouped = with_groups(checked, reading.llms)
     inputs = [InputFile(table=kind, file=Path(raw[kind].place).name, sha256=raw[kind].sha256) for kind in sorted(raw)]
     return AnswerTables(**grouped, inputs=tuple(inputs), scales=reading.scales)
@@ -218,15 +218,15 @@ def _check_all(raw: Mapping[str, RawTable], reading: Reading, problems: list[str
 
 def _check_answers(check: Check, kind: str, reading: Reading) -> None:
     layout = LAYOUTS[kind]
-    wanted = sorted(KNOWN[kind] - set(check.frame.columns) - set(OPTIONAL))
+    absent = KNOWN[kind] - set(check.frame.columns) - set(OPTIONAL)
     strings = pl.Categorical() if kind in CODED else pl.String()
-    given = sorted(KNOWN[kind] - set(layout.required) - set(wanted) - set(OPTIONAL))
-    check.frame = check.frame.with_columns(pl.lit(None, dtype=strings).alias(column) for column in wanted)
+    given = sorted(KNOWN[kind] - set(layout.required) - absent - set(OPTIONAL))
+    check.frame = check.frame.with_columns(pl.lit(None, dtype=strings).alias(column) for column in sorted(absent))
     for column in layout.required[:-1]:
         check.names(column)
     check.blank(given)
     check.frame = check.frame.with_columns(pl.col("criterion").fill_null(OVERALL))
-    if "annotator_kind" not in wanted:
+    if "annotator_kind" not in absent:
         _check_kind(check)
     if "system_x" in layout.cell:
         same = pl.col("system_x") == pl.col("system_y")
@@ -249,17 +249,17 @@ def _check_answer(check: Check, kind: str, scales: Sequence[Scale]) -> None:
     if kind == "choices":
         value = text.replace_strict({"x": 1.0, "tie": 0.5, "y": 0.0}, default=None, return_dtype=pl.Float64)
         check.frame = check.frame.with_columns(value.alias("value"))
-        unread = text.is_not_null() & ~text.str.contains(MISSING) & pl.col("value").is_null()
-        check.refuse(unread, answer, "winner must be x, y or tie (x stands for system_x)")
+        invalid = text.is_not_null() & ~text.str.contains(MISSING) & pl.col("value").is_null()
+        check.refuse(invalid, answer, "winner must be x, y or tie (x stands for system_x)")
     else:
         check.number(answer, "value")
     if kind == "preferences":
-        off = (pl.col("value") < 0) | (pl.col("value") > 1)
-        check.refuse(off, answer, "preference must lie in [0, 1] (divide percentages by 100)")
+        outside = (pl.col("value") < 0) | (pl.col("value") > 1)
+        check.refuse(outside, answer, "preference must lie in [0, 1] (divide percentages by 100)")
     if kind == "ratings":
         size = pl.col("value").abs()
-        unsquared = (size > LARGEST) | ((size > 0) & (size < 1 / LARGEST))
-        check.refuse(unsquared, answer, "score must be 0 or of a size between 1e-100 and 1e100, to be squared")
+        extreme = (size > LARGEST) | ((size > 0) & (size < 1 / LARGEST))
+        check.refuse(extreme, answer, "score must be 0 or of a size between 1e-100 and 1e100, to be squared")
         _check_scales(check, scales)
     if not check.frame["value"].has_nulls():
         dtype = check.frame.schema["missing_reason"]
@@ -285,9 +285,9 @@ def _check_scales(check: Check, scales: Sequence[Scale]) -> None:
     ]
     for scale in scales:
         concerned = pl.col("criterion") == scale.criterion if scale.criterion else ~pl.col("criterion").is_in(named)
-        off = concerned & ((pl.col("value") < scale.low) | (pl.col("value") > scale.high))
+        outside = concerned & ((pl.col("value") < scale.low) | (pl.col("value") > scale.high))
         of = f" of {scale.criterion}" if scale.criterion else ""
-        check.refuse(off, "score", f"score{of} must lie in [{scale.low:g}, {scale.high:g}]")
+        check.refuse(outside, "score", f"score{of} must lie in [{scale.low:g}, {scale.high:g}]")
 
 
 def _check_cells(check: Check, cell: Sequence[str]) -> None:
@@ -304,8 +304,8 @@ def _check_cells(check: Check, cell: Sequence[str]) -> None:
     for found in twice.head(3).to_dicts():
         where = ", ".join(f"{name} {shortened(found[name], 40)}" for name in cell if found[name] is not None)
         check.problems.append(
-            f"{check.place}, {rows_named(pl.Series(found['row']))}: one answer a cell is wanted, "
-            f"{shortened(where, 200)} was answered {len(found['row'])} times; "
+            f"{check.place}, {rows_named(pl.Series(found['row']))}: expected one answer a cell, "
+            f"got {len(found['row'])} for {shortened(where, 200)}; "
             "number them in a column repeat or remove all but one"
         )
     if twice.height > 3:
@@ -318,7 +318,7 @@ def _check_kind(check: Check) -> None:
 
 
 def _named_by_elicitation(frame: pl.DataFrame) -> pl.DataFrame:
-    """Tell apart a criterion that was rated in two ways: scores on different scales are never pooled."""
+    """Split a criterion that was rated in two ways: scores on different scales are never pooled."""
     if frame["elicitation"].null_count() == frame.height:
         return frame
     asked = frame.select("criterion", "elicitation").drop_nulls().unique()
@@ -343,7 +343,7 @@ def _check_metrics(check: Check) -> None:
         check.names(column)
     check.number("score", "value")
     doubled = pl.struct(METRIC_COLUMNS[:-1]).is_duplicated() & pl.col("value").is_not_null()
-    check.refuse(doubled, "metric", "one score of a metric for each output (item and system) is wanted")
+    check.refuse(doubled, "metric", "expected one score of a metric for each output (item and system)")
     if "higher_is_better" in check.frame.columns:
         check.truth("higher_is_better")
         both = pl.col("higher_is_better").drop_nulls().n_unique().over("metric") > 1
@@ -373,7 +373,7 @@ def _check_annotators(check: Check) -> None:
     if "seconds" in check.frame.columns:
         check.number("seconds", "seconds")
     doubled = pl.col("annotator_id").is_duplicated() & pl.col("annotator_id").is_not_null()
-    check.refuse(doubled, "annotator_id", "one row an annotator is wanted")
+    check.refuse(doubled, "annotator_id", "expected one row an annotator")
 
 
 def _check_exclusions(check: Check) -> None:

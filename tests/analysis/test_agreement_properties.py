@@ -212,7 +212,7 @@ def test_frames_and_arrays_give_the_same() -> None:
 
 def test_a_frame_that_is_not_clear_is_refused() -> None:
     frame = pl.DataFrame({"item_id": ["i", "i"], "annotator_id": ["a", "a"], "score": [1, 2]})
-    with pytest.raises(AnalysisError, match="rows 1 and 2: one answer a cell is wanted"):
+    with pytest.raises(AnalysisError, match="rows 1 and 2: expected one answer a cell"):
         exact_agreement(frame)
     with pytest.raises(AnalysisError, match="several criteria"):
         exact_agreement(frame.with_columns(criterion=pl.Series(["x", "y"])))

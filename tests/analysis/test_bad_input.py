@@ -61,7 +61,7 @@ REFUSED_PREFERENCES = {
     ),
     "negative": ({"preference": [-0.1, 0.6, 0.8, 0.6]}, r"must lie in \[0, 1\]"),
     "a system against itself": ({"system_y": ["s"] * 4}, "system_x and system_y must be two systems"),
-    "a cell twice": ({"annotator_id": ["a"] * 4}, "was answered 4 times"),
+    "a cell twice": ({"annotator_id": ["a"] * 4}, "expected one answer a cell, got 4"),
     "infinite": ({"preference": [INF, 0.6, 0.8, 0.6]}, "preference must be finite"),
     "a word": ({"preference": ["high", "0.6", "0.8", "0.6"]}, "must be a number"),
     "an unknown kind": (
@@ -73,7 +73,7 @@ REFUSED_PREFERENCES = {
 }
 REFUSED_RATINGS = {
     "off the scale": ({"score": [9, 3, 4, 4, 2, 3, 4, 1]}, r"score must lie in \[1, 5\]"),
-    "a cell twice": ({"item_id": ["1"] * 8}, "was answered 2 times"),
+    "a cell twice": ({"item_id": ["1"] * 8}, "expected one answer a cell, got 2"),
     "infinite": ({"score": [INF, 3, 4, 4, 2, 3, 4, 1]}, "score must be finite"),
     "beyond floating point": ({"score": [1e300, 3, 4, 4, 2, 3, 4, 1]}, "to be squared|must lie in"),
     "below floating point": ({"score": [1e-300, 3, 4, 4, 2, 3, 4, 1]}, "to be squared|must lie in"),
@@ -84,7 +84,7 @@ REFUSED_RATINGS = {
 REFUSED_CHOICES = {
     "an unknown winner": ({"winner": ["both"] * 4}, "winner must be x, y or tie"),
     "a system against itself": ({"system_y": ["s"] * 4}, "must be two systems"),
-    "a cell twice": ({"item_id": ["1"] * 4}, "was answered 2 times"),
+    "a cell twice": ({"item_id": ["1"] * 4}, "expected one answer a cell, got 2"),
     "an unknown kind": ({"annotator_kind": ["robot"] * 4}, "annotator_kind must be"),
     "no rows": ({name: [] for name in CHOICES}, "no rows"),
 }
@@ -149,7 +149,7 @@ def test_choices_that_are_refused(name: str, changed: Columns, match: str) -> No
 @pytest.mark.parametrize(
     ("changed", "match"),
     [
-        ({"item_id": ["1"] * 8}, "was answered 2 times"),
+        ({"item_id": ["1"] * 8}, "expected one answer a cell, got 2"),
         ({"score": ["good"] * 8}, "must be a number"),
         ({name: [] for name in RATINGS}, "no rows"),
         ({"criterion": ["fluency", "relevance"] * 4}, "several criteria"),

@@ -184,7 +184,7 @@ BROKEN: dict[str, tuple[str, str | bytes, str]] = {
     ),
     "a quote in quotes": ("t.csv", HEADER + 'a,x,y,"0"7"\n', "line 2: expected CSV"),
     "nobody": ("t.csv", HEADER + ",x,y,0.7\n", "row 2: annotator_id must not be empty, got nothing"),
-    "a cell twice": ("t.csv", HEADER + "a,x,y,0.5\nb,x,y,1\na,x,y,0.6\n", "rows 2 and 4: one answer a cell is wanted"),
+    "a cell twice": ("t.csv", HEADER + "a,x,y,0.5\nb,x,y,1\na,x,y,0.6\n", "rows 2 and 4: expected one answer a cell"),
     "another name": (
         "t.csv",
         "rater,system_x,system_y,preference\na,x,y,1\n",
@@ -203,7 +203,7 @@ BROKEN: dict[str, tuple[str, str | bytes, str]] = {
     "a huge cell": ("t.csv", HEADER + f"a,x,y,{LONG}\n", "row 2: preference must be a number"),
     "a huge name": ("t.csv", f"{LONG},b\n1,2\n", "are missing"),
     "a huge name twice": ("t.csv", f"{LONG},{LONG}\n1,2\n", "stands in the header twice"),
-    "huge ids twice": ("t.csv", HEADER + f"{LONG},x,y,1\n" * 2, "was answered 2 times"),
+    "huge ids twice": ("t.csv", HEADER + f"{LONG},x,y,1\n" * 2, "expected one answer a cell, got 2"),
     "thousands of columns": (
         "t.csv",
         ",".join(map(str, range(9999))) + "\n" + "," * 9998,
@@ -236,8 +236,8 @@ BROKEN: dict[str, tuple[str, str | bytes, str]] = {
     ),
     "no JSON": ("t.jsonl", "not json\n", "line 1: expected one JSON object"),
     "JSON broken off": ("t.jsonl", line() + line()[:20], "line 2: expected one JSON object, found a mistake: "),
-    "JSON without lines": ("t.jsonl", "", "found an empty file"),
-    "JSON with blank lines": ("t.jsonl", "\n\n", "found an empty file"),
+    "JSON without lines": ("t.jsonl", "", "got an empty file"),
+    "JSON with blank lines": ("t.jsonl", "\n\n", "got an empty file"),
     "a line of two": (
         "t.jsonl",
         line() + line().strip() + line(),
@@ -249,12 +249,12 @@ BROKEN: dict[str, tuple[str, str | bytes, str]] = {
     "a list in a cell": (
         "t.jsonl",
         line() + line(annotator_id=["b"]),
-        "line 2: annotator_id: expected one value, found a list",
+        "line 2: annotator_id: expected one value, got a list",
     ),
     "an object in a cell": (
         "t.jsonl",
         line(preference={"p": 1}),
-        "line 1: preference: expected one value, found an object",
+        "line 1: preference: expected one value, got an object",
     ),
     "a deep cell": (
         "t.jsonl",
@@ -283,14 +283,14 @@ BROKEN: dict[str, tuple[str, str | bytes, str]] = {
     "Parquet that counts wrong": (
         "t.parquet",
         parquet_that_counts(1235),
-        "expected 1235 rows, as the file says, found 1234",
+        "expected 1235 rows, as the file says, got 1234",
     ),
     "Parquet with a part that counts wrong": (
         "t.parquet",
         parquet_that_counts(10**9, of=-1),
         "cannot be read as parquet",
     ),
-    "Parquet with an absurd count": ("t.parquet", parquet_that_counts(2**32 - 2), "found a count of 4294967294"),
+    "Parquet with an absurd count": ("t.parquet", parquet_that_counts(2**32 - 2), "got a count of 4294967294"),
     "Parquet with a count of 2**40": ("t.parquet", parquet_that_counts(2**40), "cannot be read as parquet"),
     "Parquet with a column twice": (
         "t.parquet",
@@ -367,7 +367,7 @@ def test_a_repeat_number_allows_a_second_answer_and_a_missing_one_is_none(tmp_pa
     header = HEADER.strip() + ",repeat\n"
     assert read(tmp_path, header + "a,x,y,0.5,1\na,x,y,0.6,2\n").preferences is not None
     assert read(tmp_path, HEADER + "a,x,y,\na,x,y,0.6\n").preferences is not None
-    assert "answered 2 times" in refusal(tmp_path, header + "a,x,y,0.5,1\na,x,y,0.6,1\n")
+    assert "got 2 for" in refusal(tmp_path, header + "a,x,y,0.5,1\na,x,y,0.6,1\n")
 
 
 def test_scales_are_checked_by_criterion(tmp_path: Path) -> None:
@@ -426,7 +426,7 @@ def test_a_criterion_rated_in_two_ways_is_two_criteria() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("annotator_id,submissions\na,1\na,2\n", "one row an annotator is wanted"),
+        ("annotator_id,submissions\na,1\na,2\n", "expected one row an annotator"),
         ("annotator_id,submissions\na,many\n", "submissions must be a whole number"),
         ("annotator_id,screening_passed\na,perhaps\n", "must be true, false or empty, got 'perhaps'"),
     ],
@@ -477,14 +477,14 @@ def test_samples_are_cells_of_a_preference() -> None:
     assert (
         check_frames({"preferences": frame.with_columns(sample=pl.Series([1, 2]))}, Reading()).preferences is not None
     )
-    with pytest.raises(AnalysisError, match="answered 2 times"):
+    with pytest.raises(AnalysisError, match="got 2 for"):
         check_frames({"preferences": frame}, Reading())
 
 
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        ("i,s,BLEU,1,true\ni,s,BLEU,2,true\n", "rows 2 and 3: one score of a metric for each output"),
+        ("i,s,BLEU,1,true\ni,s,BLEU,2,true\n", "rows 2 and 3: expected one score of a metric for each output"),
         ("i,s,BLEU,1,true\nj,s,BLEU,2,false\n", "higher_is_better must be the same in all rows of a metric"),
         ("i,s,BLEU,high,true\n", "score must be a number"),
         ("i,,BLEU,1,true\n", "system must not be empty"),
