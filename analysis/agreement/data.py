@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -10,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from analysis.answers.columns import MISSING
-from analysis.answers.conversion import is_frame, polars_of
+from analysis.answers.conversion import is_frame, polars_of, rename_columns
 from analysis.statistics.coding import DENSE, Floats, Ints, fold, join_keys, number
 from spa.errors import AnalysisError
 
@@ -84,7 +85,9 @@ class ReliabilityData:
         return replace(own, n_infinite=self.n_infinite)
 
 
-def reliability_data(answers: Answers, *, criterion: str | None = None) -> ReliabilityData:
+def reliability_data(
+    answers: Answers, *, criterion: str | None = None, mapping: Mapping[str, str] | None = None
+) -> ReliabilityData:
     """Read answers for a coefficient of agreement.
 
     Parameters
@@ -94,6 +97,8 @@ def reliability_data(answers: Answers, *, criterion: str | None = None) -> Relia
         ``score``; ``system`` and ``sample`` make the unit, ``variant`` and ``repeat`` the annotator, where present.
     criterion : str, optional
         Which criterion of a frame that holds several.
+    mapping : mapping of str to str, optional
+        Columns of a frame that have other names: yours -> that of the tidy table.
 
     Raises
     ------
@@ -112,7 +117,9 @@ def reliability_data(answers: Answers, *, criterion: str | None = None) -> Relia
     if isinstance(answers, ReliabilityData):
         return answers
     if is_frame(answers):
-        return _from_frame(polars_of(answers, place="ratings table"), criterion)
+        return _from_frame(
+            rename_columns(polars_of(answers, place="ratings table"), mapping, place="ratings table"), criterion
+        )
     table = np.asarray(answers, dtype=np.float64)
     if table.ndim != 2:
         raise ValueError(f"answers must be units x annotators (2 dimensions), got {table.ndim}")

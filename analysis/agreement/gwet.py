@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -23,6 +23,7 @@ def gwet_ac1(
     answers: Answers,
     *,
     criterion: str | None = None,
+    mapping: Mapping[str, str] | None = None,
     categories: Sequence[float] | None = None,
     confidence: float = 0.95,
 ) -> Agreement:
@@ -37,6 +38,8 @@ def gwet_ac1(
         NaN, or no row, where an answer is missing; units with one answer count towards pi only.
     criterion : str, optional
         Which criterion of a frame that holds several.
+    mapping : mapping of str to str, optional
+        Columns of a frame that have other names: yours -> that of the tidy table.
     categories : sequence of float, optional
         All categories that could be given; by default those that were.
     confidence : float
@@ -58,7 +61,8 @@ def gwet_ac1(
     >>> round(gwet_ac1([[1, 1], [1, 1], [1, 2], [2, 2]]).value, 3)
     0.529
     """
-    return _gwet("gwet_ac1", answers, "identity", criterion, categories, confidence)
+    data = reliability_data(answers, criterion=criterion, mapping=mapping)
+    return _gwet("gwet_ac1", data, "identity", categories, confidence)
 
 
 def gwet_ac2(
@@ -66,6 +70,7 @@ def gwet_ac2(
     *,
     weights: Weights = "quadratic",
     criterion: str | None = None,
+    mapping: Mapping[str, str] | None = None,
     categories: Sequence[float] | None = None,
     confidence: float = 0.95,
 ) -> Agreement:
@@ -79,7 +84,7 @@ def gwet_ac2(
         NaN, or no row, where an answer is missing.
     weights : {"quadratic", "linear", "ordinal", "identity"}
         1 - ((x - y) / range)^2, 1 - |x - y| / range, or 1 - C(d + 1, 2) / C(q, 2) for d steps between ranks.
-    criterion, categories, confidence
+    criterion, mapping, categories, confidence
         As for :func:`gwet_ac1`; name the categories where some of the scale were never given.
 
     References
@@ -93,19 +98,18 @@ def gwet_ac2(
     """
     if weights not in get_args(Weights):
         raise ValueError(f"weights must be one of {', '.join(get_args(Weights))}, got {weights!r}")
-    return _gwet("gwet_ac2", answers, weights, criterion, categories, confidence)
+    data = reliability_data(answers, criterion=criterion, mapping=mapping)
+    return _gwet("gwet_ac2", data, weights, categories, confidence)
 
 
 def _gwet(
     measure: str,
-    answers: Answers,
+    data: ReliabilityData,
     weights: Weights,
-    criterion: str | None,
     categories: Sequence[float] | None,
     confidence: float,
 ) -> Agreement:
     check_level("confidence", confidence)
-    data = reliability_data(answers, criterion=criterion)
     reason = no_answer(data)
     counted = None if reason else _counted(data, categories)
     if counted is None or isinstance(counted, str):
@@ -127,6 +131,7 @@ def fleiss_kappa(
     answers: Answers,
     *,
     criterion: str | None = None,
+    mapping: Mapping[str, str] | None = None,
     confidence: float = 0.95,
 ) -> Agreement:
     """Return Fleiss' kappa: agreement of pairs corrected by the overall shares of the categories.
@@ -140,6 +145,8 @@ def fleiss_kappa(
         NaN, or no row, where an answer is missing (Gwet's generalisation of Fleiss' equal numbers).
     criterion : str, optional
         Which criterion of a frame that holds several.
+    mapping : mapping of str to str, optional
+        Columns of a frame that have other names: yours -> that of the tidy table.
     confidence : float
         Level of the interval: value ± t(n - 1) linearised standard errors over n units, at most 1.
 
@@ -154,7 +161,7 @@ def fleiss_kappa(
     0.467
     """
     check_level("confidence", confidence)
-    data = reliability_data(answers, criterion=criterion)
+    data = reliability_data(answers, criterion=criterion, mapping=mapping)
     reason = no_answer(data)
     counted = None if reason else _counted(data, None)
     if counted is None or isinstance(counted, str):
@@ -174,6 +181,7 @@ def exact_agreement(
     answers: Answers,
     *,
     criterion: str | None = None,
+    mapping: Mapping[str, str] | None = None,
     confidence: float = 0.95,
 ) -> Agreement:
     """Return the share of units to which all annotators gave the very same answer.
@@ -184,6 +192,8 @@ def exact_agreement(
         NaN, or no row, where an answer is missing; units with fewer than two answers do not count.
     criterion : str, optional
         Which criterion of a frame that holds several.
+    mapping : mapping of str to str, optional
+        Columns of a frame that have other names: yours -> that of the tidy table.
     confidence : float
         Level of Wilson's interval over units, which has a width at shares of 0 and 1 too.
 
@@ -204,7 +214,7 @@ def exact_agreement(
     0.5
     """
     check_level("confidence", confidence)
-    data = reliability_data(answers, criterion=criterion)
+    data = reliability_data(answers, criterion=criterion, mapping=mapping)
     reason = no_answer(data)
     if reason and not data.constant:
         return undefined("exact_agreement", data, reason)

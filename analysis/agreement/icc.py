@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -27,6 +27,7 @@ def icc(
     *,
     form: Form,
     criterion: str | None = None,
+    mapping: Mapping[str, str] | None = None,
     confidence: float = 0.95,
 ) -> Agreement:
     """Return an intraclass correlation with its interval.
@@ -50,6 +51,8 @@ def icc(
         Which one (Shrout and Fleiss' names; McGraw and Wong's ICC(1), ICC(A,1), ICC(C,1), then of k).
     criterion : str, optional
         Which criterion of a frame that holds several.
+    mapping : mapping of str to str, optional
+        Columns of a frame that have other names: yours -> that of the tidy table.
     confidence : float
         Level of the interval: from the F distribution where complete, else by profile likelihood.
 
@@ -77,7 +80,8 @@ def icc(
     if form not in FORMS:
         raise ValueError(f"form must be one of {', '.join(FORMS)}, got {form!r}")
     check_level("confidence", confidence)
-    return every_icc(reliability_data(answers, criterion=criterion), confidence=confidence, forms=(form,))[0]
+    data = reliability_data(answers, criterion=criterion, mapping=mapping)
+    return every_icc(data, confidence=confidence, forms=(form,))[0]
 
 
 def every_icc(data: ReliabilityData, *, confidence: float, forms: Sequence[Form] = FORMS) -> tuple[Agreement, ...]:
@@ -219,7 +223,9 @@ class ICCTest:
     reason: str | None = None
 
 
-def icc_test(answers: Answers, *, form: Form, criterion: str | None = None) -> ICCTest:
+def icc_test(
+    answers: Answers, *, form: Form, criterion: str | None = None, mapping: Mapping[str, str] | None = None
+) -> ICCTest:
     """Test whether an intraclass correlation is above 0.
 
     F = MSR / MSW with n - 1 and n (k - 1) degrees of freedom for icc1 and icc1k, F = MSR / MSE with n - 1 and
@@ -228,7 +234,7 @@ def icc_test(answers: Answers, *, form: Form, criterion: str | None = None) -> I
 
     Parameters
     ----------
-    answers, form, criterion
+    answers, form, criterion, mapping
         As for :func:`icc`; every annotator must have answered every unit.
 
     References
@@ -242,7 +248,7 @@ def icc_test(answers: Answers, *, form: Form, criterion: str | None = None) -> I
     """
     if form not in FORMS:
         raise ValueError(f"form must be one of {', '.join(FORMS)}, got {form!r}")
-    data = reliability_data(answers, criterion=criterion)
+    data = reliability_data(answers, criterion=criterion, mapping=mapping)
     n, k = data.n_units, data.n_annotators
     reason = no_answer(data)
     if reason is None and len(data.value) != n * k:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import get_args
 
 import numpy as np
@@ -20,6 +21,7 @@ def cohen_kappa(
     *,
     weights: Weights = "identity",
     criterion: str | None = None,
+    mapping: Mapping[str, str] | None = None,
     confidence: float = 0.95,
 ) -> Agreement:
     """Return Cohen's kappa: how far two annotators agree beyond what their own habits give by chance.
@@ -34,6 +36,8 @@ def cohen_kappa(
         Part agreement of two categories (:func:`analysis.agreement.gwet_ac2`); identity is the plain kappa.
     criterion : str, optional
         Which criterion of a frame that holds several.
+    mapping : mapping of str to str, optional
+        Columns of a frame that have other names: yours -> that of the tidy table.
     confidence : float
         Level of the interval: value ± normal quantile x the asymptotic standard error, at most 1.
 
@@ -55,7 +59,7 @@ def cohen_kappa(
     """
     check_level("confidence", confidence)
     check_one_of("weights", weights, get_args(Weights))
-    data = reliability_data(answers, criterion=criterion)
+    data = reliability_data(answers, criterion=criterion, mapping=mapping)
     reason = no_answer(data)
     if reason is None and data.n_annotators != 2:
         reason = f"two annotators are wanted, there are {data.n_annotators}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Literal, get_args
 
 import numpy as np
@@ -23,6 +23,7 @@ def krippendorff_alpha(
     *,
     level: Level,
     criterion: str | None = None,
+    mapping: Mapping[str, str] | None = None,
     confidence: float = 0.95,
     replicates: int = 1000,
     rng: np.random.Generator | None = None,
@@ -42,6 +43,8 @@ def krippendorff_alpha(
         How far apart two values are; there is no default.
     criterion : str, optional
         Which criterion of a frame that holds several.
+    mapping : mapping of str to str, optional
+        Columns of a frame that have other names: yours -> that of the tidy table.
     confidence : float
         Level of the interval.
     replicates : int
@@ -75,7 +78,7 @@ def krippendorff_alpha(
         raise ValueError(f"level must be one of {', '.join(get_args(Level))}, got {level!r}")
     measure = f"krippendorff_alpha_{level}"
     check_level("confidence", confidence)
-    data = reliability_data(answers, criterion=criterion)
+    data = reliability_data(answers, criterion=criterion, mapping=mapping)
     reason = no_answer(data)
     profiles = None if reason else fold_profiles(data, at_least=2)
     if profiles is not None and level == "ratio":

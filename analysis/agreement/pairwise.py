@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -36,7 +37,11 @@ class AnnotatorPair:
 
 
 def pairwise_agreement(
-    answers: Answers, *, level: Level = "ordinal", criterion: str | None = None
+    answers: Answers,
+    *,
+    level: Level = "ordinal",
+    criterion: str | None = None,
+    mapping: Mapping[str, str] | None = None,
 ) -> tuple[AnnotatorPair, ...]:
     """Compare every two annotators.
 
@@ -48,6 +53,8 @@ def pairwise_agreement(
         Level of Krippendorff's alpha of the pair.
     criterion : str, optional
         Which criterion of a frame that holds several.
+    mapping : mapping of str to str, optional
+        Columns of a frame that have other names: yours -> that of the tidy table.
 
     Returns
     -------
@@ -60,7 +67,7 @@ def pairwise_agreement(
     >>> pair.n_items, round(pair.exact_agreement, 2), round(pair.kendall_tau, 2)
     (3, 0.67, 0.82)
     """
-    data = reliability_data(answers, criterion=criterion)
+    data = reliability_data(answers, criterion=criterion, mapping=mapping)
     return tuple(_compare(data, x, y, level) for x, y in combinations(range(data.n_annotators), 2))
 
 
@@ -82,7 +89,9 @@ def _compare(data: ReliabilityData, x: int, y: int, level: Level) -> AnnotatorPa
     )
 
 
-def mean_kendall_tau(answers: Answers, *, criterion: str | None = None) -> Agreement:
+def mean_kendall_tau(
+    answers: Answers, *, criterion: str | None = None, mapping: Mapping[str, str] | None = None
+) -> Agreement:
     """Return the mean of Kendall's tau-b over all pairs of annotators for whom it is defined.
 
     Parameters
@@ -91,6 +100,8 @@ def mean_kendall_tau(answers: Answers, *, criterion: str | None = None) -> Agree
         NaN, or no row, where an answer is missing.
     criterion : str, optional
         Which criterion of a frame that holds several.
+    mapping : mapping of str to str, optional
+        Columns of a frame that have other names: yours -> that of the tidy table.
 
     Returns
     -------
@@ -102,7 +113,7 @@ def mean_kendall_tau(answers: Answers, *, criterion: str | None = None) -> Agree
     >>> mean_kendall_tau([[1, 2, 1], [2, 3, 2], [3, 4, 3]]).value
     1.0
     """
-    data = reliability_data(answers, criterion=criterion)
+    data = reliability_data(answers, criterion=criterion, mapping=mapping)
     reason = no_answer(data)
     if reason:
         return undefined("mean_kendall_tau", data, reason)

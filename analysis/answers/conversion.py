@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, fields, is_dataclass
 from typing import Any, TypeAlias
@@ -10,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import polars as pl
 
-from spa.errors import AnalysisError
+from spa.errors import AnalysisError, ArgumentProblem, shortened
 
 Frame: TypeAlias = Any  # a polars or pandas frame, an Arrow table, or a mapping of column names to values
 
@@ -59,6 +60,46 @@ def polars_of(frame: Frame, *, place: str = "table") -> pl.DataFrame:
         return pl.DataFrame(frame, strict=False)
     except pl.exceptions.ShapeError as error:
         raise AnalysisError(f"{place}: all columns must have the same length") from error
+
+
+def rename_columns(frame: pl.DataFrame, mapping: Mapping[str, str] | None, *, place: str) -> pl.DataFrame:
+    """Rename columns: yours -> that of the tidy table.
+
+    >>> rename_columns(pl.DataFrame({"rater": ["a"]}), {"rater": "annotator_id"}, place="table").columns
+    ['annotator_id']
+    """
+    if not mapping:
+        return frame
+    if problems := mapping_problems(frame.columns, mapping):
+        raise AnalysisError(*problems)
+    return frame.rename(tidy_names(frame.columns, mapping, place))
+
+
+def tidy_names(columns: Iterable[str], mapping: Mapping[str, str], place: str) -> dict[str, str]:
+    """Return each column's name in the tidy table; refuse two of one name."""
+    names = {name: mapping.get(name, name) for name in columns}
+    doubled = sorted(name for name, times in Counter(names.values()).items() if times > 1)
+    if doubled:
+        given = shortened(", ".join(names), 200)
+        before = f"{place}: expected each column once, got {shortened(', '.join(doubled))} twice (columns {given}); "
+        raise AnalysisError(ArgumentProblem("mapping", before=f"{before}rename one (", after=")"))
+    return names
+
+
+def mapping_problems(columns: Iterable[str], mapping: Mapping[str, str]) -> list[str]:
+    """Return a problem for each column of ``mapping`` that no table has."""
+    there = sorted(columns)
+    after = f": expected a column of that name in a table, got {shortened(', '.join(there), 200)}"
+    return [
+        ArgumentProblem(
+            "mapping",
+            in_python="=" + shortened(repr({old: new})),
+            in_command=" " + shortened(f"{old}={new}"),
+            after=after,
+        )
+        for old, new in mapping.items()
+        if old not in there
+    ]
 
 
 def as_frame(records: Iterable[Any]) -> pl.DataFrame:

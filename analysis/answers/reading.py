@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,8 +10,9 @@ from typing import Any
 
 import polars as pl
 
+from analysis.answers.conversion import tidy_names
 from analysis.statistics.coding import translate
-from spa.errors import AnalysisError, ArgumentProblem, ResponseError, shortened
+from spa.errors import AnalysisError, ResponseError, shortened
 from spa.responses.table_files import check_table_file, read_csv, read_json_lines
 
 WIDE_COLUMN, WIDE = "score", 65_536  # a column of answers, and how many different ones are kept as categories
@@ -180,13 +180,7 @@ def tidy_frame(
 def _tidy(
     source: _Columns, place: str, mapping: Mapping[str, str], known: frozenset[str], *, coded: bool
 ) -> pl.DataFrame:
-    names = {name: mapping.get(name, name) for name in source.schema}
-    doubled = sorted(name for name, times in Counter(names.values()).items() if times > 1)
-    if doubled:
-        columns = (
-            f"column {shortened(', '.join(doubled))} stands there twice (columns {shortened(', '.join(names), 200)})"
-        )
-        raise AnalysisError(ArgumentProblem("mapping", before=f"{place}: {columns}; rename one (", after=")"))
+    names = tidy_names(source.schema, mapping, place)
     kept = {old: new for old, new in names.items() if new in known}
     for old, new in kept.items():
         if source.schema[old].is_nested() or isinstance(source.schema[old], pl.Duration):

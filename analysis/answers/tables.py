@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from analysis.answers.columns import (
     Scale,
     rows_named,
 )
-from analysis.answers.conversion import Frame, polars_of
+from analysis.answers.conversion import Frame, mapping_problems, polars_of
 from analysis.answers.groups import with_groups
 from analysis.answers.reading import RawTable, read_raw, tidy_frame
 from analysis.statistics.checks import LARGEST
@@ -123,7 +123,7 @@ def read_tables(paths: Mapping[str, Path], reading: Reading) -> AnswerTables:
         except AnalysisError as error:
             problems += error.problems
     if raw:
-        problems += _unmapped({column for table in raw.values() for column in table.columns}, reading.mapping)
+        problems += mapping_problems({column for table in raw.values() for column in table.columns}, reading.mapping)
     return _check_all(raw, reading, problems)
 
 
@@ -151,22 +151,7 @@ def check_frames(frames: Mapping[str, Frame], reading: Reading) -> AnswerTables:
             continue
         columns, sha256 = tuple(frame.columns), hashlib.sha256(tidy.write_csv().encode()).hexdigest()
         raw[kind] = RawTable(place=place, columns=columns, frame=tidy, first_row=1, sha256=sha256)
-    return _check_all(raw, reading, problems + _unmapped(seen, reading.mapping))
-
-
-def _unmapped(columns: Set[str], mapping: Mapping[str, str]) -> list[str]:
-    """Say which columns to be renamed are in no table."""
-    after = f": expected a column of that name in a table, got {shortened(', '.join(sorted(columns)), 200)}"
-    return [
-        ArgumentProblem(
-            "mapping",
-            in_python="=" + shortened(repr({old: new})),
-            in_command=" " + shortened(f"{old}={new}"),
-            after=after,
-        )
-        for old, new in mapping.items()
-        if old not in columns
-    ]
+    return _check_all(raw, reading, problems + mapping_problems(seen, reading.mapping))
 
 
 def _absent(place: str, absent: Sequence[str], columns: Sequence[str]) -> str:

@@ -163,6 +163,19 @@ def test_mistakes_speak_python_in_python_and_of_options_in_the_command(tmp_path:
         assert done.stderr.startswith(f"spa: {line}"), done.stderr
 
 
+@pytest.mark.parametrize("name", ["krippendorff_alpha", "icc", "gwet_ac2", "fleiss_kappa", "mean_kendall_tau"])
+def test_columns_of_a_coefficient_are_mapped_as_everywhere(name: str) -> None:
+    options = {"krippendorff_alpha": {"level": "ordinal"}, "icc": {"form": "icc2k"}}.get(name, {})
+    measure = getattr(analysis, name)
+    own = RATINGS.rename({"annotator_id": "rater"})
+    mapping = {"rater": "annotator_id"}
+    assert measure(own, mapping=mapping, **options).value == measure(RATINGS, **options).value
+    with pytest.raises(AnalysisError, match=r"mapping={'rater': .*}: expected a column of that name"):
+        measure(RATINGS, mapping=mapping, **options)
+    with pytest.raises(AnalysisError, match="expected each column once, got annotator_id twice"):
+        measure(own.with_columns(annotator_id="rater"), mapping=mapping, **options)
+
+
 def test_missing_cells_of_pandas_are_missing() -> None:
     pandas = pytest.importorskip("pandas")
     frame = pandas_of(RATINGS).astype({"score": "float64"})
