@@ -49,7 +49,7 @@ def write_report(results: Results, folder: Path) -> list[Path]:
             _replace(path, text.encode("utf-8"))
         except OSError as error:
             raise AnalysisError(
-                f"{path}: the report cannot be written ({error.strerror or error}); choose another folder with --out"
+                f"{path}: the report cannot be written ({error.strerror or error}); choose another folder"
             ) from error
         written.append(path)
     return written

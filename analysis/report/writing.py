@@ -51,7 +51,7 @@ def write_results(results: Results, folder: Path) -> list[Path]:
         return written
     except OSError as error:
         raise AnalysisError(
-            f"{folder}: the report cannot be written: {error.strerror or error}; choose another --out"
+            f"{folder}: the report cannot be written: {error.strerror or error}; choose another folder"
         ) from error
 
 
@@ -62,7 +62,7 @@ def _refuse_other_folders(folder: Path) -> None:
     if found:
         raise AnalysisError(
             f"{folder}: wanted a new or empty folder or one with an earlier report ({RESULTS}), found {found[0]!r}; "
-            "choose another --out"
+            "choose another folder"
         )
 
 
