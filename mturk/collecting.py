@@ -20,8 +20,8 @@ from mturk.reading import read_submission
 from mturk.receipts import RECEIPT_FIELD, SOURCE, claim_name, make_receipt
 from mturk.replies import fetch, pages
 from spa.errors import PlatformError
-from spa.responses.admission import Rules, SecondVisit
-from spa.responses.families import Family
+from spa.responses.admission import AdmissionRules, SecondVisit
+from spa.responses.families import StudyFamily
 from spa.responses.outcomes import COMPLETED, NOT_SUBMITTED
 from spa.responses.sent import save_page
 from spa.responses.submission import Submission
@@ -56,14 +56,14 @@ class Collector:
     """Reads submissions from an endpoint into the store of a study."""
 
     def __init__(
-        self, workspace: Workspace, endpoint: Endpoint, family_type: str | None, family: Family | None = None
+        self, workspace: Workspace, endpoint: Endpoint, family_type: str | None, family: StudyFamily | None = None
     ) -> None:
         self.workspace = workspace
         self.store = workspace.store
         self.endpoint = endpoint
         self.family_type = family_type
         self.family = family
-        self.rules = Rules.of(workspace.study.people)
+        self.rules = AdmissionRules.of(workspace.study.people)
         self.found = Collected()
 
     def collect(self, *, everything: bool = False) -> Iterator[str]:

@@ -21,7 +21,7 @@ from mturk.review_rules import LONGEST_REASON
 from mturk.reviewing import check_reason
 from spa.errors import PlatformError
 from spa.responses.carrying_out import decided_by_reviewers, proposed_rejection
-from spa.responses.decisions import Decision, Standing
+from spa.responses.decisions import Decision, VisitDecisions
 from spa.responses.store import Store
 
 DECISION = "decision"  # in the names of what is carried out
@@ -32,8 +32,8 @@ PAID_ALREADY = "approved already, and an approval cannot be taken back"
 class Decided:
     """The work that reviewers decided on, with what stands of the decisions, and the decisions without any work yet."""
 
-    works: tuple[tuple[records.Work, Standing], ...]
-    waiting: tuple[Standing, ...]
+    works: tuple[tuple[records.Work, VisitDecisions], ...]
+    waiting: tuple[VisitDecisions, ...]
 
     @property
     def waiting_rejections(self) -> int:

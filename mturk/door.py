@@ -19,11 +19,11 @@ from mturk import records
 from mturk.hit_page import DOOR
 from mturk.receipts import RECEIPT_FIELD, SOURCE, claim_name, make_receipt
 from mturk.settings import Settings, minutes_allowed, read_settings
-from spa.annotators.doors import House
+from spa.annotators.doors import SurveyContext
 from spa.forms.form import Form
 from spa.forms.html import render_notice, render_whole
 from spa.responses.outcomes import COMPLETED, FAILED_CHECKS, Outcome
-from spa.responses.visits import Visit
+from spa.responses.visits import PersonVisit
 
 NOT_ACCEPTED = "ASSIGNMENT_ID_NOT_AVAILABLE"
 SUBMIT_PATH = "/mturk/externalSubmit"
@@ -32,7 +32,7 @@ WORKER = re.compile(r"A[A-Z0-9]{1,63}", re.ASCII)
 UNKNOWN, FORBIDDEN = 404, 403
 
 
-def mount(app: FastAPI, house: House) -> None:
+def mount(app: FastAPI, house: SurveyContext) -> None:
     """Open the door of a study that has a table [mturk]."""
     raw = house.study.bridges["mturk"]
     if not raw:
@@ -46,7 +46,7 @@ def mount(app: FastAPI, house: House) -> None:
 class HitDoor:
     """The routes of annotators who come from a HIT, and how they leave."""
 
-    def __init__(self, house: House, settings: Settings) -> None:
+    def __init__(self, house: SurveyContext, settings: Settings) -> None:
         self.house = house
         self.settings = settings
         records.set_up(house.store)
@@ -83,7 +83,7 @@ class HitDoor:
             minutes_allowed=minutes_allowed(self.house.study, self.settings, self._first_form()),
         )
 
-    def hand_in(self, visit: Visit, outcome: Outcome) -> Response:
+    def hand_in(self, visit: PersonVisit, outcome: Outcome) -> Response:
         """Show the button that hands the HIT in, when everything is on disk; who was not wanted may return it."""
         claim = None if visit.external_id is None else records.find_claim(self.house.store, visit.external_id)
         if claim is None or outcome not in (COMPLETED, FAILED_CHECKS):

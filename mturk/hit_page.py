@@ -8,14 +8,14 @@ from importlib.resources import files
 from mturk.questions import LARGEST_QUESTION, ExternalQuestion, HTMLQuestion, question_size, render_question
 from mturk.safe_xml import without_forbidden
 from spa.forms.form import Form
-from spa.forms.html import Posting, Says, render_whole
+from spa.forms.html import PageTexts, Posting, render_whole
 
 FORM_FIELD = "spa_form"  # which assignment of the study the form is of; sent beside the answers
 RESERVED = ("assignmentId", "hitId", "turkSubmitTo", "workerId")  # fields that belong to the protocol
 DOOR = "/hit"  # of the survey server
 
 
-def render_hit_page(form: Form, texts: Says, *, origins: tuple[str, ...]) -> str:
+def render_hit_page(form: Form, texts: PageTexts, *, origins: tuple[str, ...]) -> str:
     """Render a whole form as one page that hands itself in.
 
     Parameters
@@ -36,7 +36,7 @@ def render_hit_page(form: Form, texts: Says, *, origins: tuple[str, ...]) -> str
     return without_forbidden(render_whole(form, texts, posting=posting))
 
 
-def html_question(form: Form, texts: Says, *, origins: tuple[str, ...]) -> HTMLQuestion:
+def html_question(form: Form, texts: PageTexts, *, origins: tuple[str, ...]) -> HTMLQuestion:
     """Return the question of a HIT that holds the form itself."""
     return HTMLQuestion(html=render_hit_page(form, texts, origins=origins), frame_height=0)
 

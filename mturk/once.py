@@ -19,7 +19,7 @@ from sqlalchemy import Connection
 
 from mturk.replies import Reply, call, failed
 from spa.errors import PlatformError
-from spa.journal import STARTED, Call, Journal, finish
+from spa.journal import STARTED, Journal, JournalEntry, finish
 from spa.responses.store import Store
 
 KIND = "mturk"
@@ -101,7 +101,7 @@ class Once:
         )
         return self._send(deed, begun)
 
-    def settle(self, deed: Deed, opened: Call) -> Mapping[str, Any] | None:
+    def settle(self, deed: Deed, opened: JournalEntry) -> Mapping[str, Any] | None:
         """Find out what became of an attempt that was broken off, and bring it to an end.
 
         Returns
@@ -118,7 +118,7 @@ class Once:
         self.journal.finish(opened, LAPSED, response=None, note="not there when looked for, and its token too old")
         return None
 
-    def _send(self, deed: Deed, opened: Call, *, uncertain: bool = False) -> Mapping[str, Any]:
+    def _send(self, deed: Deed, opened: JournalEntry, *, uncertain: bool = False) -> Mapping[str, Any]:
         """Send an attempt until it is known what came of it.
 
         ``uncertain`` says that it may have taken effect before: a refusal then proves nothing by itself, since a
@@ -146,7 +146,7 @@ class Once:
                 break
         raise failed(deed.method.__name__, reply)
 
-    def _parameters(self, deed: Deed, opened: Call, token: str) -> dict[str, Any]:
+    def _parameters(self, deed: Deed, opened: JournalEntry, token: str) -> dict[str, Any]:
         """Return what this attempt sends: what stands in the journal, whatever has changed since."""
         parameters: dict[str, Any] = {**json.loads(opened.request), **deed.hidden}
         if deed.token_name is not None:
@@ -155,14 +155,14 @@ class Once:
             parameters["RequesterAnnotation"] = deed.annotation + token
         return parameters
 
-    def _close(self, deed: Deed, opened: Call, answer: Mapping[str, Any], **facts: Any) -> Mapping[str, Any]:
+    def _close(self, deed: Deed, opened: JournalEntry, answer: Mapping[str, Any], **facts: Any) -> Mapping[str, Any]:
         text = json.dumps(answer, ensure_ascii=False, default=_plain, sort_keys=True)
         with self.store.transaction() as connection:
             finish(connection, opened, DONE, response=text, facts=facts)
             deed.keep(connection, _content(text))
         return _content(text)
 
-    def _last(self, deed: Deed) -> Call | None:
+    def _last(self, deed: Deed) -> JournalEntry | None:
         found = self.journal.calls(KIND, deed.scope, deed.key)
         return found[-1] if found else None
 

@@ -18,7 +18,7 @@ from mturk.replies import fetch
 from mturk.review_rules import LONGEST_REASON, OVERRIDE_DAYS, SHORTEST_REASON
 from spa.errors import PlatformError
 from spa.responses.carrying_out import is_approved, reason_to_look
-from spa.responses.decisions import Standing
+from spa.responses.decisions import VisitDecisions
 from spa.responses.store import Store
 
 REVIEWS = "reviews"  # scope of the journal
@@ -45,7 +45,7 @@ class Due:
 def to_approve(
     store: Store,
     endpoint: Endpoint,
-    decided: Mapping[str, Standing],
+    decided: Mapping[str, VisitDecisions],
     *,
     also: Iterable[str] = (),
     except_for: Iterable[str] = (),
@@ -210,7 +210,7 @@ def known(store: Store, mturk_assignment_id: str) -> records.Work:
     return work
 
 
-def _reason_to_look(work: records.Work, standing: Standing | None) -> str | None:
+def _reason_to_look(work: records.Work, standing: VisitDecisions | None) -> str | None:
     doubtful = work.problem is not None and work.problem.startswith(DOUBTS)
     return reason_to_look(standing, held=work.problem if doubtful else None, lacking=None if doubtful else work.problem)
 

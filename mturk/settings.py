@@ -15,7 +15,7 @@ from spa.errors import StudyError
 from spa.forms import form as form_module
 from spa.forms.effort import estimate_effort
 from spa.study.mistakes import shown
-from spa.study.section import Section, Text
+from spa.study.section import Text, TomlTable
 from spa.study.study import Study
 
 Form = Literal["auto", "html", "external"]
@@ -44,7 +44,7 @@ Address = Annotated[str, StringConstraints(pattern=r"^https?://[^/?#\s@]+$")]  #
 Hours = Annotated[float, Field(gt=0, le=24 * 365)]
 
 
-class Qualification(Section):
+class Qualification(TomlTable):
     """A requirement of the study's own, on a qualification type that the endpoint knows."""
 
     id: Annotated[str, StringConstraints(pattern=r"^[A-Z0-9]{1,64}$")]
@@ -63,7 +63,7 @@ class Qualification(Section):
         return self
 
 
-class Settings(Section):
+class Settings(TomlTable):
     """Every key of ``[mturk]`` with its default."""
 
     title: Annotated[Text, StringConstraints(max_length=128)] | None = None  # the study's where absent

@@ -13,7 +13,7 @@ from prolific.people.releasing import release_gone
 from prolific.people.verification import FALSE, UNVERIFIED, VERIFIED, Claim, ask, last_found, note
 from prolific.reconcile import Difference, reconcile
 from spa.responses.outcomes import forgotten_name
-from spa.responses.visits import Visit
+from spa.responses.visits import PersonVisit
 
 GROUP_CHUNK = 200
 
@@ -25,7 +25,7 @@ class Collected:
     session: int
     study_id: str
     records: tuple[SubmissionRecord, ...]
-    visits: tuple[Visit, ...]
+    visits: tuple[PersonVisit, ...]
     differences: tuple[Difference, ...]
     verified: int  # now
     refuted: int  # now
@@ -33,7 +33,7 @@ class Collected:
     overdue: int  # now, by our own deadline
     excluded: int  # participants put into the family's group now
 
-    def visit(self, submission_id: str) -> Visit | None:
+    def visit(self, submission_id: str) -> PersonVisit | None:
         """Return our visit of a submission."""
         return next((visit for visit in self.visits if visit.external_id == submission_id), None)
 

@@ -23,7 +23,7 @@ from prolific.study.screening import (
     resolve,
     wanted_filters,
 )
-from spa.journal import Call
+from spa.journal import JournalEntry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,7 +139,7 @@ def make_draft(desk: Desk, body: Mapping[str, Any], session: int) -> tuple[Study
     def send() -> Facts:
         return {"study_id": desk.platform.studies.create(body).study_id, "body": digest}
 
-    def find(call: Call) -> Facts | None:
+    def find(call: JournalEntry) -> Facts | None:
         study = find_study(desk, name)
         sent = body_digest(json.loads(call.request))
         return None if study is None else {"study_id": study.study_id, "body": sent}
@@ -203,7 +203,7 @@ def _made(desk: Desk, workspace_id: str, name: str, known: str | None) -> str:
     def send() -> Facts:
         return {"group_id": desk.platform.audience.create_group(workspace_id, name)}
 
-    def find(call: Call) -> Facts | None:
+    def find(call: JournalEntry) -> Facts | None:
         group = _group(list(desk.platform.audience.groups(workspace_id)), name)
         return None if group is None else {"group_id": group}
 

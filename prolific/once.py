@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from prolific.api.problems import ProlificError, Refused, Unanswered, Unreachable
-from spa.journal import STARTED, Call, Journal
+from spa.journal import STARTED, Journal, JournalEntry
 
 KIND = "prolific"
 DONE = "done"
@@ -71,7 +71,7 @@ class Once:
         request: Any,
         *,
         send: Callable[[], Facts],
-        find: Callable[[Call], Facts | None],
+        find: Callable[[JournalEntry], Facts | None],
     ) -> Facts:
         """Have an effect once and return what is known of it.
 
@@ -112,7 +112,7 @@ class Once:
             return facts
         raise AssertionError("the last round returns or raises")
 
-    def _recovered(self, key: str, find: Callable[[Call], Facts | None]) -> Facts | None:
+    def _recovered(self, key: str, find: Callable[[JournalEntry], Facts | None]) -> Facts | None:
         """Settle the calls of which nobody knows whether they took effect."""
         for call in self.journal.calls(KIND, self.scope, key):
             if call.outcome != STARTED:

@@ -19,7 +19,7 @@ from prolific.api.records import (
     SubmissionRecord,
 )
 from spa.responses.outcomes import COMPLETED, WITHDRAWN
-from spa.responses.visits import Visit
+from spa.responses.visits import PersonVisit
 
 Kind = Literal[
     "data_without_completion",
@@ -85,7 +85,7 @@ class Difference:
 
 def reconcile(
     records: Iterable[SubmissionRecord],
-    visits: Iterable[Visit],
+    visits: Iterable[PersonVisit],
     *,
     codes: Mapping[str, str],
     found: Mapping[str, str | None],
@@ -96,7 +96,7 @@ def reconcile(
     ----------
     records : iterable of SubmissionRecord
         All submissions of the study, as the platform lists them.
-    visits : iterable of Visit
+    visits : iterable of PersonVisit
         All visits of the session.
     codes : mapping
         Outcome -> its code.
@@ -123,7 +123,7 @@ def reconcile(
     return tuple(differences)
 
 
-def standing_here(visit: Visit | None) -> str:
+def standing_here(visit: PersonVisit | None) -> str:
     """Return how a visit stands here, in a word."""
     if visit is None:
         return "-"
@@ -131,7 +131,7 @@ def standing_here(visit: Visit | None) -> str:
 
 
 def _kinds(
-    record: SubmissionRecord, visit: Visit | None, codes: Mapping[str, str], found: str | None
+    record: SubmissionRecord, visit: PersonVisit | None, codes: Mapping[str, str], found: str | None
 ) -> Iterable[Kind]:
     if visit is not None and found == "false":
         yield "false_claim"
@@ -160,7 +160,7 @@ def _kinds(
         yield "code_claimed_without_answers" if record.code in codes.values() else "completion_without_data"
 
 
-def _with_answers(record: SubmissionRecord, visit: Visit, codes: Mapping[str, str]) -> Iterable[Kind]:
+def _with_answers(record: SubmissionRecord, visit: PersonVisit, codes: Mapping[str, str]) -> Iterable[Kind]:
     alone: dict[str, Kind] = {
         ACTIVE: "data_without_completion",
         RESERVED: "data_without_completion",
@@ -188,7 +188,9 @@ def _twice(theirs: Mapping[str, SubmissionRecord]) -> list[SubmissionRecord]:
     return [record for same in seen.values() if len(same) > 1 for record in same]
 
 
-def _difference(kind: Kind, submission_id: str, record: SubmissionRecord | None, visit: Visit | None) -> Difference:
+def _difference(
+    kind: Kind, submission_id: str, record: SubmissionRecord | None, visit: PersonVisit | None
+) -> Difference:
     person = record.participant_id if record is not None else (visit.person if visit is not None else None)
     return Difference(
         kind=kind,

@@ -10,7 +10,7 @@ from prolific.desk import Desk
 from prolific.made import SOURCE
 from prolific.once import Facts, Undecided
 from spa.errors import StudyError
-from spa.journal import Call
+from spa.journal import JournalEntry
 
 LONGEST = 4000  # characters
 
@@ -38,7 +38,7 @@ def send_message(desk: Desk, session: int, participant_ids: Sequence[str], body:
             desk.platform.submissions.send_message([person], text, study_id)
             return {}
 
-        def find(call: Call, person: str = person) -> Facts | None:
+        def find(call: JournalEntry, person: str = person) -> Facts | None:
             return {"seen": "on the platform"} if _was_sent(desk, person, text) else None
 
         desk.once.carry_out(key, {"to": annotator_id, "body": text}, send=send, find=find)
@@ -56,7 +56,7 @@ def ask_return(desk: Desk, record: SubmissionRecord, reason: str) -> bool:
         desk.platform.submissions.request_return(record.submission_id, [reason])
         return {}
 
-    def find(call: Call) -> Facts | None:
+    def find(call: JournalEntry) -> Facts | None:
         return {} if desk.platform.submissions.fetch(record.submission_id).return_requested else None
 
     known = desk.once.done(key) is not None

@@ -16,13 +16,13 @@ from typing import Any, cast
 from sqlalchemy import Connection, Row, Select, bindparam, insert, select, update
 
 from spa.errors import ResponseError
-from spa.responses.prepared import Prepared
+from spa.responses.prepared import PreparedStatement
 from spa.responses.store import Store
 from spa.responses.store_schema import journal, to_bytes
 
 STARTED = "started"
 # Statements that are run for every call, built once
-_BEGIN = Prepared(
+_BEGIN = PreparedStatement(
     insert(journal).values(
         {
             "outcome": STARTED,
@@ -31,7 +31,7 @@ _BEGIN = Prepared(
         }
     )
 )
-_FINISH = Prepared(
+_FINISH = PreparedStatement(
     update(journal)
     .where(
         journal.c.kind == bindparam("of_kind"),
@@ -46,7 +46,7 @@ _FINISH = Prepared(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class JournalEntry:
     """One call to something outside, before (``outcome`` "started") or after.
 
     ``kind`` is the bridge ("llm", "prolific", ...), ``scope`` what the call belongs to (a visit, a
@@ -77,24 +77,24 @@ class Journal:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def begin(self, kind: str, scope: str, key: str, request: str) -> Call:
+    def begin(self, kind: str, scope: str, key: str, request: str) -> JournalEntry:
         """Write down that a call is about to be made; it is on disk when this returns."""
         with self._store.transaction() as connection:
             return begin(connection, kind, scope, key, request)
 
-    def finish(self, call: Call, outcome: str, *, response: str | None = None, **facts: Any) -> Call:
+    def finish(self, call: JournalEntry, outcome: str, *, response: str | None = None, **facts: Any) -> JournalEntry:
         """Write down what came of a call; it is on disk when this returns."""
         with self._store.transaction() as connection:
             return finish(connection, call, outcome, response=response, facts=facts)
 
-    def calls(self, kind: str, scope: str, key: str | None = None) -> tuple[Call, ...]:
+    def calls(self, kind: str, scope: str, key: str | None = None) -> tuple[JournalEntry, ...]:
         """Return the calls of one scope, and of one key where it is given, in the order in which they began."""
         query = _select().where(journal.c.kind == kind, journal.c.scope == scope)
         with self._store.reading() as connection:
             found = connection.execute(query if key is None else query.where(journal.c.key == key))
             return tuple(_call(row) for row in found)
 
-    def every(self, kind: str) -> Iterator[Call]:
+    def every(self, kind: str) -> Iterator[JournalEntry]:
         """Yield all calls of a kind in the order in which they began."""
         for row in self._store.stream(_select().where(journal.c.kind == kind)):
             yield _call(row)
@@ -105,14 +105,16 @@ class Journal:
         for row in self._store.stream(query):
             yield row.scope, row.outcome, cast(dict[str, Any], json.loads(row.facts))
 
-    def unfinished(self, kind: str) -> tuple[Call, ...]:
+    def unfinished(self, kind: str) -> tuple[JournalEntry, ...]:
         """Return the calls of which nobody knows whether they took effect."""
         with self._store.reading() as connection:
             found = connection.execute(_select().where(journal.c.kind == kind, journal.c.outcome == STARTED))
             return tuple(_call(row) for row in found)
 
 
-def begin(connection: Connection, kind: str, scope: str, key: str, request: str, *, attempt: int | None = None) -> Call:
+def begin(
+    connection: Connection, kind: str, scope: str, key: str, request: str, *, attempt: int | None = None
+) -> JournalEntry:
     """Write down that a call is about to be made, as the next attempt of its key.
 
     ``attempt`` is its number where the caller has read all calls of the key; a number that is taken is
@@ -122,7 +124,7 @@ def begin(connection: Connection, kind: str, scope: str, key: str, request: str,
         own = journal.c.kind == kind, journal.c.scope == scope, journal.c.key == key
         last = connection.scalar(select(journal.c.attempt).where(*own).order_by(journal.c.attempt.desc()).limit(1))
         attempt = (last or 0) + 1
-    call = Call(kind=kind, scope=scope, key=key, attempt=attempt, request=request, begun_at=time.time())
+    call = JournalEntry(kind=kind, scope=scope, key=key, attempt=attempt, request=request, begun_at=time.time())
     _BEGIN.rows(
         connection,
         kind=kind,
@@ -135,28 +137,30 @@ def begin(connection: Connection, kind: str, scope: str, key: str, request: str,
     return call
 
 
-def calls_of(connection: Connection, kind: str, scopes: Sequence[str]) -> dict[str, tuple[Call, ...]]:
+def calls_of(connection: Connection, kind: str, scopes: Sequence[str]) -> dict[str, tuple[JournalEntry, ...]]:
     """Return the calls of several scopes, by scope, in the order in which they began."""
     query = _select().where(journal.c.kind == kind, journal.c.scope.in_(scopes))
-    gathered: dict[str, list[Call]] = {}
+    gathered: dict[str, list[JournalEntry]] = {}
     for row in connection.execute(query):
         gathered.setdefault(row.scope, []).append(_call(row))
     return {scope: tuple(calls) for scope, calls in gathered.items()}
 
 
-def finish(connection: Connection, call: Call, outcome: str, *, response: str | None, facts: Mapping[str, Any]) -> Call:
+def finish(
+    connection: Connection, call: JournalEntry, outcome: str, *, response: str | None, facts: Mapping[str, Any]
+) -> JournalEntry:
     """Write down what came of a call, once; see :func:`keep`."""
     done = ended(call, outcome, response=response, facts=facts)
     keep(connection, done)
     return done
 
 
-def ended(call: Call, outcome: str, *, response: str | None, facts: Mapping[str, Any]) -> Call:
+def ended(call: JournalEntry, outcome: str, *, response: str | None, facts: Mapping[str, Any]) -> JournalEntry:
     """Return a call with what came of it now; :func:`keep` writes it down."""
     return replace(call, outcome=outcome, response=response, finished_at=time.time(), facts=dict(facts))
 
 
-def keep(connection: Connection, done: Call) -> None:
+def keep(connection: Connection, done: JournalEntry) -> None:
     """Write down a call that has ended, once.
 
     Raises
@@ -186,6 +190,6 @@ def _select() -> Select[Any]:
     return select(journal).order_by(journal.c.number)
 
 
-def _call(row: Row[Any]) -> Call:
+def _call(row: Row[Any]) -> JournalEntry:
     known = {name: value for name, value in row._mapping.items() if name != "number"}
-    return Call(**{**known, "facts": cast(dict[str, Any], json.loads(row.facts))})
+    return JournalEntry(**{**known, "facts": cast(dict[str, Any], json.loads(row.facts))})

@@ -13,7 +13,7 @@ import streamlit as st
 from spa.commands.workspace import Workspace, default_store
 from spa.responses.decisions import Decision, add_decision, read_decisions
 from spa.responses.store import Store
-from spa.responses.visits import Visit
+from spa.responses.visits import PersonVisit
 from streamlit_app import findings
 from streamlit_app.ahead import Ahead
 from streamlit_app.findings import Analysed
@@ -121,7 +121,7 @@ def under_bounds(state: str, taus: Sequence[Decimal | None]) -> list[SweepRow]:
     return consistency_sweep(found.tables, found.plan, taus=taus, study=found.facts)
 
 
-def visits() -> list[Visit]:
+def visits() -> list[PersonVisit]:
     """Return the visits of people as they are now."""
     return list(workspace().store.visits())
 

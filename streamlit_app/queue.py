@@ -7,20 +7,20 @@ from dataclasses import dataclass
 from typing import Literal
 
 from analysis.monitoring.annotator_profiles import AnnotatorProfile
-from spa.responses.decisions import Standing
-from spa.responses.visits import Visit
+from spa.responses.decisions import VisitDecisions
+from spa.responses.visits import PersonVisit
 
 Decided = Literal["all", "undecided", "approved", "left out", "rejection proposed"]
 DECIDED: tuple[Decided, ...] = ("all", "undecided", "approved", "left out", "rejection proposed")
-NOBODY = Standing(submission_id="")
+NOBODY = VisitDecisions(submission_id="")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
     """One submission with what stands of the decisions on it and what the analysis says of its annotator."""
 
-    visit: Visit
-    standing: Standing
+    visit: PersonVisit
+    standing: VisitDecisions
     profile: AnnotatorProfile | None
     rules: tuple[str, ...]  # by which the plan excludes the annotator
 
@@ -51,8 +51,8 @@ class Entry:
 
 
 def entries_of(
-    visits: Sequence[Visit],
-    standing: Mapping[str, Standing],
+    visits: Sequence[PersonVisit],
+    standing: Mapping[str, VisitDecisions],
     profiles: Mapping[str, AnnotatorProfile],
     rules: Mapping[str, tuple[str, ...]],
 ) -> list[Entry]:

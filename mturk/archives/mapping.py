@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, ValidationError, model_validator
 
 from spa.errors import PlatformError
-from spa.study.section import Section, Text
+from spa.study.section import Text, TomlTable
 
 REQUIRED = {
     "ratings": ("item_id", "system", "score"),
@@ -22,7 +22,7 @@ OPTIONAL = ("criterion", "sample", "exposure", "explanation", "position", "elici
 Table = Literal["ratings", "preferences", "choices"]
 
 
-class Cell(Section):
+class Cell(TomlTable):
     """Where one column of a tidy table comes from."""
 
     column: Text | None = None  # of the results
@@ -49,7 +49,7 @@ class Cell(Section):
 Cells = dict[str, Cell]
 
 
-class ResultMapping(Section):
+class ResultMapping(TomlTable):
     """The whole file. Each entry of a table makes one row of each submission."""
 
     worker: Text = "WorkerId"

@@ -19,7 +19,7 @@ from prolific.api.records import BonusBatch
 from prolific.desk import Desk
 from prolific.money.bonuses import Bonus
 from prolific.once import DONE, KIND, NO_EFFECT, REFUSED, Facts, Undecided
-from spa.journal import STARTED, Call
+from spa.journal import STARTED, JournalEntry
 
 PAY = "pay bonuses "  # then the batch
 MOST_POLLS = 20
@@ -31,7 +31,7 @@ class Ledger:
     """What has been paid, in cents by name, and the payments of which nobody knows."""
 
     paid: Mapping[str, int]
-    in_doubt: tuple[Call, ...]
+    in_doubt: tuple[JournalEntry, ...]
 
 
 def read_ledger(desk: Desk) -> Ledger:
@@ -127,7 +127,7 @@ def pay(desk: Desk, batch: BonusBatch, bonuses: Sequence[Bonus]) -> None:
     desk.once.journal.finish(call, DONE, total=batch.total)
 
 
-def wait_until_seen(desk: Desk, call: Call) -> int:
+def wait_until_seen(desk: Desk, call: JournalEntry) -> int:
     """Look until the platform shows all bonuses of a payment, for a while; return how many it does not show."""
     missing: Iterable[str] = ()
     for number in range(MOST_POLLS):
@@ -140,12 +140,12 @@ def wait_until_seen(desk: Desk, call: Call) -> int:
     return len(tuple(missing))
 
 
-def last_payment(desk: Desk, batch_id: str) -> Call:
+def last_payment(desk: Desk, batch_id: str) -> JournalEntry:
     """Return the last call that paid a batch."""
     return desk.once.journal.calls(KIND, desk.key, f"{PAY}{batch_id}")[-1]
 
 
-def _missing(desk: Desk, call: Call) -> list[str]:
+def _missing(desk: Desk, call: JournalEntry) -> list[str]:
     """Return the names of a payment's bonuses that the platform does not show beyond those of before."""
     request: Mapping[str, Any] = json.loads(call.request)
     wanted: Counter[str] = Counter()

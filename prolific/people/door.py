@@ -27,10 +27,10 @@ from prolific.people.verification import FALSE, UNVERIFIED, VERIFIED, Asking, Cl
 from prolific.study.body import DOOR, PLACEHOLDERS
 from prolific.study.offer import Offer, offer_of
 from prolific.study.table import read_table
-from spa.annotators.doors import House
+from spa.annotators.doors import SurveyContext
 from spa.journal import Journal
 from spa.responses.outcomes import Outcome
-from spa.responses.visits import Visit
+from spa.responses.visits import PersonVisit
 
 log = logging.getLogger("uvicorn.error")
 SECONDS = 5.0  # a visitor waits for the platform so long at most, twice
@@ -38,12 +38,12 @@ TRIES = 2
 GONE_AWAY = frozenset({RETURNED, REJECTED})
 
 
-def mount(app: FastAPI, house: House) -> None:
+def mount(app: FastAPI, house: SurveyContext) -> None:
     """Open the door where the study has a table ``[prolific]``."""
     mount_with(app, house, os.environ)
 
 
-def mount_with(app: FastAPI, house: House, environment: Mapping[str, str]) -> None:
+def mount_with(app: FastAPI, house: SurveyContext, environment: Mapping[str, str]) -> None:
     """Open the door with the token and the address of an environment."""
     raw = house.study.bridges["prolific"]
     if not raw:
@@ -75,7 +75,7 @@ def mount_with(app: FastAPI, house: House, environment: Mapping[str, str]) -> No
 class Door:
     """The routes of participants."""
 
-    house: House
+    house: SurveyContext
     asking: Asking
     offer: Offer
     base: str  # where a code is handed in
@@ -102,7 +102,7 @@ class Door:
         """Say whether visitors can be verified."""
         return JSONResponse({"status": "ok", "verifies": self.asking.client is not None})
 
-    def leave(self, visit: Visit, outcome: Outcome) -> Response:
+    def leave(self, visit: PersonVisit, outcome: Outcome) -> Response:
         """Send the browser back to the platform with the code of the outcome, which is on disk."""
         if visit.external_id is not None and last_found(self.house.store, visit.external_id) == UNVERIFIED:
             self._verify_again(visit)
@@ -141,7 +141,7 @@ class Door:
             minutes_allowed=self.offer.maximum_minutes,
         )
 
-    def _verify_again(self, visit: Visit) -> None:
+    def _verify_again(self, visit: PersonVisit) -> None:
         study_id = study_of(self.journal, self.key, visit.session)
         if visit.person is not None and study_id is not None:
             claim = Claim(person=visit.person, study_id=study_id, submission_id=str(visit.external_id))

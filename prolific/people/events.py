@@ -21,7 +21,7 @@ from prolific.api.problems import ProlificError
 from prolific.people.releasing import release_gone
 from prolific.people.signature import is_recent, is_signed
 from prolific.study.body import DOOR
-from spa.annotators.doors import House
+from spa.annotators.doors import SurveyContext
 from spa.journal import STARTED, Journal, begin
 
 log = logging.getLogger("uvicorn.error")
@@ -49,7 +49,7 @@ Raw = Annotated[bytes, Depends(raw_body)]
 class EventDoor:
     """The route of webhooks. The signing secret is asked of the platform and kept in memory only."""
 
-    def __init__(self, house: House, client: Prolific | None, project: str) -> None:
+    def __init__(self, house: SurveyContext, client: Prolific | None, project: str) -> None:
         self._house = house
         self._client = client
         self._project = project

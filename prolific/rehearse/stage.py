@@ -20,7 +20,7 @@ from prolific.emulator.courier import delivering
 from prolific.emulator.platform import Platform
 from prolific.people.door import mount_with
 from prolific.rehearse.other_side import OtherSide
-from spa.annotators.doors import House
+from spa.annotators.doors import SurveyContext
 from spa.annotators.listening import Listener, listen
 from spa.annotators.server import create_app as create_survey
 from spa.commands.workspace import Workspace, open_workspace
@@ -62,7 +62,7 @@ def staged(study: Path, platform_url: str, port: int, *, clock: Callable[[], flo
     """Run the survey server of a study beside a running platform; its clock is that of the platform."""
     environment = {"PROLIFIC_API_URL": platform_url, "PROLIFIC_API_TOKEN": TOKEN}
 
-    def door(app: FastAPI, house: House) -> None:
+    def door(app: FastAPI, house: SurveyContext) -> None:
         mount_with(app, house, environment)
 
     with ExitStack() as stack:

@@ -13,7 +13,7 @@ from prolific.desk import Desk
 from prolific.once import DONE, KIND, NO_EFFECT
 from spa.journal import STARTED
 from spa.responses.carrying_out import reason_to_look
-from spa.responses.decisions import Standing
+from spa.responses.decisions import VisitDecisions
 
 CHUNK = 100
 MOST_POLLS = 60
@@ -30,7 +30,7 @@ class Queue:
 
 def sort_out(
     collected: Collected,
-    decided: Mapping[str, Standing],
+    decided: Mapping[str, VisitDecisions],
     *,
     also: Iterable[str] = (),
     except_for: Iterable[str] = (),

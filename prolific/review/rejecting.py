@@ -21,7 +21,7 @@ from spa.errors import StudyError
 from spa.files import written_whole
 from spa.journal import STARTED
 from spa.responses.carrying_out import proposed_rejection
-from spa.responses.decisions import Standing
+from spa.responses.decisions import VisitDecisions
 
 MESSAGES = {
     "TOO_QUICKLY": "Thank you for taking part. We could not use your submission: it was finished far faster than the "
@@ -78,7 +78,7 @@ def gather_facts(desk: Desk, collected: Collected) -> dict[str, Facts]:
     }
 
 
-def propose(facts: Iterable[Facts], decided: Mapping[str, Standing]) -> tuple[Proposal, ...]:
+def propose(facts: Iterable[Facts], decided: Mapping[str, VisitDecisions]) -> tuple[Proposal, ...]:
     """Return what could be rejected: what follows from the records, and what reviewers proposed.
 
     Every proposal says ``reject = false``; a person sets it.

@@ -16,7 +16,7 @@ from spa.forms.form import CheckTarget
 from spa.responses.outcomes import NO_CONSENT, QUOTA_FULL, SCREENED_OUT
 from spa.responses.review_rules import ReviewRules
 from spa.responses.submission import Response, Submission
-from spa.responses.visits import Visit
+from spa.responses.visits import PersonVisit
 
 SHORTEST_MESSAGE = 100  # characters
 SHORTEST_EVIDENCE = 40  # characters, of what a person saw
@@ -52,7 +52,7 @@ class Facts:
     """
 
     record: SubmissionRecord
-    visit: Visit | None
+    visit: PersonVisit | None
     submission: Submission | None  # what was answered, where the visit has ended
     times: Sequence[float]
     minutes: float

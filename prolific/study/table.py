@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, StringConstraints, ValidationError
 
 from spa.errors import StudyError
-from spa.study.section import Section, Text
+from spa.study.section import Text, TomlTable
 
 Hex = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{24}$")]
 Amount = Annotated[Decimal, Field(gt=0, max_digits=9, decimal_places=2)]
@@ -22,7 +22,7 @@ Label = Literal[
 ]  # fmt: skip
 
 
-class Screeners(Section):
+class Screeners(TomlTable):
     """Who may take part, by the properties that studies ask for most; names are those that Prolific shows."""
 
     fluent_languages: tuple[Text, ...] = ()
@@ -35,7 +35,7 @@ class Screeners(Section):
     age: Annotated[tuple[int, int], Field()] | None = None  # from, to
 
 
-class NamedFilter(Section):
+class NamedFilter(TomlTable):
     """Any other property: its title on Prolific, and either choices by name or a range."""
 
     name: Text
@@ -44,7 +44,7 @@ class NamedFilter(Section):
     highest: float | str | None = None
 
 
-class Code(Section):
+class Code(TomlTable):
     """What happens on Prolific when somebody comes back with the code of an outcome."""
 
     action: Literal["review", "approve", "return", "pay"]  # pay: a fixed sum for those screened out
@@ -53,7 +53,7 @@ class Code(Section):
     slots: Annotated[int, Field(ge=1)] | None = None  # of "pay": how many; then the study pauses
 
 
-class Codes(Section):
+class Codes(TomlTable):
     """The outcomes, each with a random code of its own."""
 
     completed: Code = Code(action="review")
@@ -63,7 +63,7 @@ class Codes(Section):
     quota_full: Code = Code(action="return", reason="All places for your group of people are taken.")
 
 
-class ProlificTable(Section):
+class ProlificTable(TomlTable):
     """How a study is offered on Prolific. Amounts are in major units of ``[people] currency``."""
 
     project: Hex  # the last part of the project's address

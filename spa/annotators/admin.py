@@ -18,9 +18,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from spa.annotators.doors import House
+from spa.annotators.doors import SurveyContext
 from spa.errors import ResponseError
-from spa.responses.status import COUNTED, Line, Status, summarise_visits
+from spa.responses.status import COUNTED, Status, VisitCounts, summarise_visits
 from spa.responses.store_schema import answers, payloads
 
 VARIABLE = "SPA_ADMIN_TOKEN"
@@ -47,7 +47,7 @@ def admin_token(environment: Mapping[str, str] | None = None) -> str | None:
 class Admin:
     """The routes of the administrator."""
 
-    def __init__(self, house: House, token: str) -> None:
+    def __init__(self, house: SurveyContext, token: str) -> None:
         self.house = house
         self._token = token.encode()
 
@@ -122,7 +122,7 @@ def _metric(name: str, kind: str, text: str, value: float | None, labels: str = 
         yield f"{name}{labels} {value}"
 
 
-def _labels(line: Line, state: str) -> str:
+def _labels(line: VisitCounts, state: str) -> str:
     values = {"source": line.source, "group": line.people_group or "", "state": state}
     return ",".join(f'{name}="{_escaped(value)}"' for name, value in values.items())
 

@@ -18,7 +18,7 @@ from spa.responses.store import Store
 T = TypeVar("T")
 
 
-class Desk:
+class RequestQueue:
     """Reads and writes of many requests."""
 
     def __init__(self, store: Store) -> None:

@@ -4,7 +4,7 @@ A *door* is a callable ``mount(app, house)`` registered under the entry-point gr
 It adds routes to the application (under a path of its own, such as ``/prolific``), asks its platform
 who is there, and lets the ``house`` do the rest::
 
-    def mount(app: FastAPI, house: House) -> None:
+    def mount(app: FastAPI, context: SurveyContext) -> None:
         if not house.study.bridges["prolific"]:
             return
 
@@ -31,23 +31,23 @@ from fastapi.responses import RedirectResponse, Response
 from spa.annotators.pages import send_notice, to
 from spa.forms.form import Form
 from spa.forms.texts import Texts
-from spa.responses.admission import NoneLeft, QuotaFull, Refused, Rules, UnknownGroup
-from spa.responses.families import Family
+from spa.responses.admission import AdmissionRefused, AdmissionRules, NoneLeft, QuotaFull, UnknownGroup
+from spa.responses.families import StudyFamily
 from spa.responses.outcomes import Outcome, is_claim
 from spa.responses.store import Store
 from spa.responses.submission import AnnotatorKind
-from spa.responses.visits import Visit
+from spa.responses.visits import PersonVisit
 from spa.study.study import Study
 
 GROUP = "spa.routes"  # entry points: name -> mount(app, house)
 FORBIDDEN = 403
 STATUS = {"full": 410, "quota": 410, "unknown": 404}  # of a refusal, by its notice
 
-Finish = Callable[[Visit, Outcome], Response]
+Finish = Callable[[PersonVisit, Outcome], Response]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class House:
+class SurveyContext:
     """What a door may use of the survey server."""
 
     study: Study
@@ -59,15 +59,15 @@ class House:
     annotator_kind: AnnotatorKind = "human"
     links_only: bool = False  # nobody comes by the open link
     reserved: int = 0  # places for personal links
-    family: Family | None = None  # studies that take each person once
+    family: StudyFamily | None = None  # studies that take each person once
     finishers: dict[str, Finish] = field(default_factory=dict)  # source -> what happens at the end
     places: set[str] = field(default_factory=set)  # addresses elsewhere that the end of a visit may lead to
     frames: set[str] = field(default_factory=set)  # sites elsewhere that may show this server in a frame
 
     @property
-    def rules(self) -> Rules:
+    def rules(self) -> AdmissionRules:
         """What the study says about who may come."""
-        return replace(Rules.of(self.study.people), reserved=self.reserved)
+        return replace(AdmissionRules.of(self.study.people), reserved=self.reserved)
 
     def admit(
         self,
@@ -108,7 +108,7 @@ class House:
                 rules=self.rules,
                 now=now,
             )
-        except Refused as refusal:
+        except AdmissionRefused as refusal:
             if (
                 new and self.family is not None and isinstance(refusal, NoneLeft | QuotaFull)
             ):  # another study may have a place for them
@@ -133,7 +133,7 @@ class House:
             raise UnknownGroup(f"the link wants the parameter {names} with a value of [[people.groups]]")
         return None
 
-    def refuse(self, refusal: Refused) -> Response:
+    def refuse(self, refusal: AdmissionRefused) -> Response:
         """Tell a person why they cannot take part."""
         return self.notice(refusal.notice, STATUS.get(refusal.notice, FORBIDDEN))
 
@@ -167,7 +167,7 @@ class House:
         return RedirectResponse(address, status_code=303)
 
 
-Door = Callable[[FastAPI, House], None]
+Door = Callable[[FastAPI, SurveyContext], None]
 
 
 def installed_doors() -> tuple[Door, ...]:

@@ -29,7 +29,7 @@ Fields = Mapping[str, str]
 
 
 @dataclass(frozen=True)
-class Visit:
+class FormProgress:
     """One person's way through one form; ``fields`` are those sent last for each page."""
 
     form: Form
@@ -38,11 +38,11 @@ class Visit:
     _read: dict[str, tuple[Response | Missing, ...]] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
-    def from_payloads(cls, form: Form, lease: Lease, payloads: Iterable[Payload]) -> Visit:
+    def from_payloads(cls, form: Form, lease: Lease, payloads: Iterable[Payload]) -> FormProgress:
         """Read the stored payloads; of several for a page the latest counts."""
         return cls(form=form, lease=lease, fields={payload.page_id: json.loads(payload.body) for payload in payloads})
 
-    def with_fields(self, page: Page, fields: Fields) -> Visit:
+    def with_fields(self, page: Page, fields: Fields) -> FormProgress:
         """Return the visit after a page was sent."""
         read = {page_id: answers for page_id, answers in self._read.items() if page_id != page.page_id}
         return replace(self, fields={**self.fields, page.page_id: fields}, _read=read)

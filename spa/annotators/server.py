@@ -16,8 +16,8 @@ from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
 from spa.annotators.admin import Admin
-from spa.annotators.desk import Desk
-from spa.annotators.doors import Door, House
+from spa.annotators.desk import RequestQueue
+from spa.annotators.doors import Door, SurveyContext
 from spa.annotators.guard import Guard, Network
 from spa.annotators.limits import Limits
 from spa.annotators.logs import RequestLog
@@ -27,8 +27,8 @@ from spa.annotators.survey import Survey
 from spa.errors import ResponseError
 from spa.forms.form import Form
 from spa.forms.texts import Texts
-from spa.responses.admission import Refused
-from spa.responses.families import Family
+from spa.responses.admission import AdmissionRefused
+from spa.responses.families import StudyFamily
 from spa.responses.store import Store
 from spa.responses.submission import AnnotatorKind
 from spa.study.study import Study
@@ -37,7 +37,7 @@ SWEEP = 30.0  # seconds between two looks for overdue places
 log = logging.getLogger("uvicorn.error")
 
 
-class Served(Protocol):
+class OpenStudy(Protocol):
     """A study opened together with its store."""
 
     @property
@@ -57,7 +57,7 @@ class Served(Protocol):
 
 
 def create_app(
-    workspace: Served,
+    workspace: OpenStudy,
     *,
     annotator_kind: AnnotatorKind = "human",
     source: str = "link",
@@ -75,7 +75,7 @@ def create_app(
 
     Parameters
     ----------
-    workspace : Served
+    workspace : OpenStudy
         The study, its texts and its store.
     annotator_kind : {"human", "simulated", "llm"}
         What those who come are recorded as.
@@ -105,7 +105,7 @@ def create_app(
     FastAPI
         An application that any ASGI server runs. While it runs, overdue places are given up.
     """
-    house = House(
+    house = SurveyContext(
         study=workspace.study,
         texts=workspace.texts,
         store=workspace.store,
@@ -117,7 +117,7 @@ def create_app(
         reserved=reserved,
         family=family_of(workspace.study, workspace.store),
     )
-    desk = Desk(workspace.store)
+    desk = RequestQueue(workspace.store)
     app = FastAPI(
         title=workspace.study.title,
         docs_url=None,
@@ -141,7 +141,7 @@ def create_app(
 
 
 def protect(
-    app: FastAPI, house: House, *, public_url: str, trusted_proxies: tuple[Network, ...], limits: Limits | None
+    app: FastAPI, house: SurveyContext, *, public_url: str, trusted_proxies: tuple[Network, ...], limits: Limits | None
 ) -> None:
     """Refuse what is too much or comes from elsewhere, and let browsers load only what the doors have named."""
     app.add_middleware(
@@ -155,7 +155,7 @@ def protect(
 
 
 @asynccontextmanager
-async def running(desk: Desk, house: House) -> AsyncIterator[None]:
+async def running(desk: RequestQueue, house: SurveyContext) -> AsyncIterator[None]:
     """Give up overdue places from time to time while the server runs, and finish what waits at its end."""
 
     async def sweep() -> None:
@@ -178,15 +178,15 @@ async def running(desk: Desk, house: House) -> AsyncIterator[None]:
             house.family.close()
 
 
-def family_of(study: Study, store: Store) -> Family | None:
+def family_of(study: Study, store: Store) -> StudyFamily | None:
     """Open the store that the studies of a family share; ``None`` where the study belongs to none."""
     people = study.people
     if people.family is None or people.family_store is None:
         return None
-    return Family(people.family_store, family=people.family, study=f"{study.id} {store.fingerprint[:12]}")
+    return StudyFamily(people.family_store, family=people.family, study=f"{study.id} {store.fingerprint[:12]}")
 
 
-def explain_failures(app: FastAPI, house: House) -> None:
+def explain_failures(app: FastAPI, house: SurveyContext) -> None:
     """Answer failures with a page in the study's language, never with a traceback."""
     texts = house.texts
 
@@ -199,7 +199,7 @@ def explain_failures(app: FastAPI, house: House) -> None:
         return send_notice(texts, name, status=status, link=f"/a/{token}" if token else "/")
 
     def refused(request: Request, error: Exception) -> Response:
-        return house.refuse(cast(Refused, error))
+        return house.refuse(cast(AdmissionRefused, error))
 
     def unavailable(request: Request, error: Exception) -> Response:
         log.error("%s", error)
@@ -207,5 +207,5 @@ def explain_failures(app: FastAPI, house: House) -> None:
 
     app.add_exception_handler(HTTPException, failed)
     app.add_exception_handler(RequestValidationError, failed)
-    app.add_exception_handler(Refused, refused)
+    app.add_exception_handler(AdmissionRefused, refused)
     app.add_exception_handler(ResponseError, unavailable)

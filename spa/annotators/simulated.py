@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from spa.annotators.truth import Chosen, Share, Spread, Truth
+from spa.annotators.truth import Share, SimulationTable, Spread, Truth
 from spa.forms.form import (
     AnswerOption,
     CheckTarget,
@@ -31,7 +31,7 @@ Seen = tuple[str, str, int]  # system, item, sample
 EXPLANATION = "A simulated explanation."  # says what it is
 
 
-class Temperament(Chosen):
+class Temperament(SimulationTable):
     """How a population of annotators turns what it reads into answers.
 
     Standard deviations are in the units of utility; shares are of annotators.
@@ -112,11 +112,11 @@ class SimulatedAnnotator:
         dict of str to str
             Question id to the text that the page would send, in the order of the form.
         """
-        reading = Reading(self, form, key)
+        reading = SimulatedReading(self, form, key)
         return {question.question_id: reading.answer(question) for question in form.questions("people")}
 
 
-class Reading:
+class SimulatedReading:
     """One annotator with one form: what has been read is remembered, so that answers agree with one another."""
 
     def __init__(self, annotator: SimulatedAnnotator, form: Form, key: BlindingKey) -> None:

@@ -21,7 +21,7 @@ from spa.annotators.raters.endpoints.endpoint import mapping
 from spa.annotators.raters.wording import Message
 from spa.annotators.simulated import SimulatedAnnotator, Temperament
 from spa.annotators.truth import Truth
-from spa.forms.asks import Ask
+from spa.forms.asks import PromptTurn
 from spa.forms.form import Form, NumberAnswer, OptionsAnswer, Question, TextAnswer
 from spa.study.assignment import BlindingKey
 
@@ -34,7 +34,7 @@ STEADY = Temperament(noise_sd=0.5, taste_sd=0.05, doubt=0.8, severity_sd=0.1, ti
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Faults:
+class SimulatedFaults:
     """What goes wrong on purpose."""
 
     unreadable_first: bool = False  # the first answer to each form is prose
@@ -49,7 +49,7 @@ class Faults:
 
 
 @dataclass(slots=True)
-class Seen:
+class EndpointTraffic:
     """What the endpoint was asked, for tests."""
 
     requests: int = 0
@@ -77,7 +77,7 @@ class SimulatedModel:
     def __init__(
         self,
         forms: Iterable[tuple[Form, BlindingKey]],
-        put: Callable[[Form], Iterable[tuple[Ask, Sequence[Message]]]],
+        put: Callable[[Form], Iterable[tuple[PromptTurn, Sequence[Message]]]],
         truth: Truth,
         *,
         temperament: Temperament = STEADY,
@@ -169,12 +169,14 @@ def json_value(question: Question, raw: str) -> object:
     return True
 
 
-def create_endpoint(model: SimulatedModel, *, faults: Faults | None = None, seen: Seen | None = None) -> FastAPI:
+def create_endpoint(
+    model: SimulatedModel, *, faults: SimulatedFaults | None = None, seen: EndpointTraffic | None = None
+) -> FastAPI:
     """Build the application: ``POST /v1/chat/completions`` and ``GET /v1/models``."""
     from fastapi import FastAPI
 
-    faults = Faults() if faults is None else faults
-    seen = Seen() if seen is None else seen
+    faults = SimulatedFaults() if faults is None else faults
+    seen = EndpointTraffic() if seen is None else seen
     app = FastAPI(title="simulated rater", docs_url=None, redoc_url=None, openapi_url=None)
 
     async def complete(request: Request) -> Response:
@@ -241,7 +243,11 @@ def in_prose(form: Form, answers: dict[str, object]) -> str:
 
 
 def spoken(
-    answers: dict[str, object], faults: Faults, say: Callable[[dict[str, object]], str] = json.dumps, *, first: bool
+    answers: dict[str, object],
+    faults: SimulatedFaults,
+    say: Callable[[dict[str, object]], str] = json.dumps,
+    *,
+    first: bool,
 ) -> tuple[str, str, str | None]:
     """Return what the model says: text, reason of finishing, refusal."""
     if faults.refuse:

@@ -1,6 +1,6 @@
 """The routes of people: the start, the pages of their form, the end.
 
-Each request is one piece of work for the :class:`~spa.annotators.desk.Desk`; what is shown is put
+Each request is one piece of work for the :class:`~spa.annotators.desk.RequestQueue`; what is shown is put
 together afterwards, when the work is on disk.
 """
 
@@ -18,13 +18,13 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.routing import Route
 
-from spa.annotators.desk import Desk
-from spa.annotators.doors import House
-from spa.annotators.just_taken import JustTaken
+from spa.annotators.desk import RequestQueue
+from spa.annotators.doors import SurveyContext
+from spa.annotators.just_taken import RecentVisits
 from spa.annotators.pages import find_image, page_response, send_asset, send_image, to
 from spa.annotators.posts import read_fields
-from spa.annotators.progress import Visit
-from spa.annotators.taking import NO_PARAMETERS, Going, Taking
+from spa.annotators.progress import FormProgress
+from spa.annotators.taking import NO_PARAMETERS, Going, VisitTransactions
 from spa.forms.form import Form, Page
 from spa.forms.html import Addresses, PageState, render_notice
 from spa.responses.builds import random_token
@@ -54,15 +54,17 @@ ENDS: dict[str, str] = {  # the texts that each outcome ends with
 class Survey:
     """The routes of one study."""
 
-    def __init__(self, house: House, form_of: Callable[[str], Form], desk: Desk, *, source: str) -> None:
+    def __init__(
+        self, house: SurveyContext, form_of: Callable[[str], Form], desk: RequestQueue, *, source: str
+    ) -> None:
         self.house = house
         self.study = house.study
         self.texts = house.texts
         self.store = house.store
         self.desk = desk
-        self._taking = Taking(house, form_of, source=source)
+        self._taking = VisitTransactions(house, form_of, source=source)
         self._cookie = f"visit-{sha256(self.study.id.encode()).hexdigest()[:8]}"  # a host may serve several studies
-        self._just_taken = JustTaken(kept=house.store.is_file)
+        self._just_taken = RecentVisits(kept=house.store.is_file)
 
     @property
     def routes(self) -> list[Route]:
@@ -224,7 +226,7 @@ class Survey:
         lease = lease_of_token(connection, token)
         return lease is not None and not (lease.finished and self.study.people.repeat)
 
-    async def _visit(self, token: str, parameters: Mapping[str, str] = NO_PARAMETERS) -> Visit:
+    async def _visit(self, token: str, parameters: Mapping[str, str] = NO_PARAMETERS) -> FormProgress:
         """Return the visit of a person, who is given an assignment when they come for the first time."""
         if not is_token(token):
             raise HTTPException(404)
@@ -237,17 +239,17 @@ class Survey:
 
     # What is shown
 
-    def _leave(self, visit: Visit, outcome: Outcome) -> Response:
+    def _leave(self, visit: FormProgress, outcome: Outcome) -> Response:
         """Let the platform's door say where to go; it may ask the store and the platform."""
         known = self.store.visit(visit.lease.submission_id)
         if known is None:
             raise HTTPException(404)
         return self.house.finishers[visit.lease.source](known, outcome)
 
-    def _due_address(self, token: str, visit: Visit) -> str:
+    def _due_address(self, token: str, visit: FormProgress) -> str:
         return f"/a/{token}/done" if visit.lease.finished else f"/a/{token}/p/{visit.due.page_id}"
 
-    def _render(self, token: str, visit: Visit, page: Page, *, pointing: bool = False) -> Response:
+    def _render(self, token: str, visit: FormProgress, page: Page, *, pointing: bool = False) -> Response:
         state = PageState(
             answers=visit.fields.get(page.page_id, {}),
             gaps=visit.gaps(page) if pointing else {},

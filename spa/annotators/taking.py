@@ -14,8 +14,8 @@ from typing import Literal
 
 from sqlalchemy import Connection
 
-from spa.annotators.doors import House
-from spa.annotators.progress import Visit
+from spa.annotators.doors import SurveyContext
+from spa.annotators.progress import FormProgress
 from spa.forms.form import Form, Page
 from spa.responses import admission, outcomes
 from spa.responses.admission import Arrival, QuotaFull
@@ -39,23 +39,23 @@ from spa.responses.tokens import has_token, note_consent
 Going = Literal["on", "back", "stay", "decline"]
 Fields = Mapping[str, str]
 NO_PARAMETERS: Mapping[str, str] = MappingProxyType({})
-Found = Visit | Literal["let in", "unknown"]
+Found = FormProgress | Literal["let in", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class PageOutcome:
     """What came of a page that was sent, when all of it is on disk."""
 
-    visit: Visit
+    visit: FormProgress
     page: Page | None  # None: the form has no such page
     ended: bool
     strange: bool = False  # fields that the page does not have: kept, and told
 
 
-class Taking:
+class VisitTransactions:
     """The visits of one study, as transactions change them."""
 
-    def __init__(self, house: House, form_of: Callable[[str], Form], *, source: str) -> None:
+    def __init__(self, house: SurveyContext, form_of: Callable[[str], Form], *, source: str) -> None:
         self.house = house
         self.study = house.study
         self.store = house.store
@@ -72,7 +72,7 @@ class Taking:
             return "let in"
         return self._visit_of(connection, lease)
 
-    def let_in(self, connection: Connection, token: str, parameters: Mapping[str, str] = NO_PARAMETERS) -> Visit:
+    def let_in(self, connection: Connection, token: str, parameters: Mapping[str, str] = NO_PARAMETERS) -> FormProgress:
         """Return the visit of a token: a new one at its first use, with its place again if it was late."""
         lease, now = lease_of_token(connection, token), self.clock()
         if lease is None:
@@ -96,11 +96,11 @@ class Taking:
         )
         return admission.admit(connection, arrival, self.house.rules, now=self.clock())
 
-    def _visit_of(self, connection: Connection, lease: Lease) -> Visit:
+    def _visit_of(self, connection: Connection, lease: Lease) -> FormProgress:
         form = self.form_of(lease.assignment_id)
-        return Visit.from_payloads(form, lease, sent_pages(connection, lease.submission_id))
+        return FormProgress.from_payloads(form, lease, sent_pages(connection, lease.submission_id))
 
-    def take(self, connection: Connection, token: str, page_id: str, fields: Fields, go: Going) -> Taken | None:
+    def take(self, connection: Connection, token: str, page_id: str, fields: Fields, go: Going) -> PageOutcome | None:
         """Save a page verbatim before anything reads it, and end the visit where it was the last one."""
         visit = self.look(connection, token)
         if visit == "let in":
@@ -109,30 +109,30 @@ class Taking:
             return None
         page, now = visit.page(page_id), self.clock()
         if page is None or visit.lease.finished:
-            return Taken(visit, page, ended=True)
+            return PageOutcome(visit, page, ended=True)
         if go == "decline":
             if page.kind != "consent":
-                return Taken(visit, page, ended=False, strange=True)
+                return PageOutcome(visit, page, ended=False, strange=True)
             self._finish(connection, visit, NO_CONSENT, now)
-            return Taken(visit, page, ended=True)
+            return PageOutcome(visit, page, ended=True)
         strange = bool(unknown_keys(page.questions, fields))
         again = strange and visit.fields.get(page_id) == fields  # a program in a loop must not fill the store
         if (go == "on" or page.questions) and not again:  # a page without questions is read when it is left forward
             save_page(connection, visit.lease.submission_id, page_id, json.dumps(fields), now=now)
             visit = visit.with_fields(page, fields)
         if strange:
-            return Taken(visit, page, ended=False, strange=True)
+            return PageOutcome(visit, page, ended=False, strange=True)
         if page.kind == "consent" and visit.lease.consented_at is None and not visit.gaps(page):
             text_hash = sha256((self.study.consent.text or "").encode()).hexdigest()
             note_consent(connection, visit.lease.submission_id, text_hash=text_hash, now=now)
         if go != "on" or visit.gaps(page):
-            return Taken(visit, page, ended=False)
+            return PageOutcome(visit, page, ended=False)
         outcome = self._outcome(connection, visit, page)
         if outcome is not None:
             self._finish(connection, visit, outcome, now)
-        return Taken(visit, page, ended=outcome is not None)
+        return PageOutcome(visit, page, ended=outcome is not None)
 
-    def _outcome(self, connection: Connection, visit: Visit, page: Page) -> Outcome | None:
+    def _outcome(self, connection: Connection, visit: FormProgress, page: Page) -> Outcome | None:
         """Return how a visit ends with a page that was answered; ``None`` where it goes on."""
         if visit.screened_out:
             return SCREENED_OUT
@@ -143,7 +143,7 @@ class Taking:
             return QUOTA_FULL
         return COMPLETED if page is visit.form.pages[-1] and visit.all_answered else None
 
-    def _has_group(self, connection: Connection, visit: Visit) -> bool:
+    def _has_group(self, connection: Connection, visit: FormProgress) -> bool:
         """Put a person into the quota group that the answers to the screening name; false where it is full."""
         asked = [group for group in self.study.people.groups if group.screening is not None]
         if not asked:
@@ -159,7 +159,7 @@ class Taking:
             return False
         return True
 
-    def _finish(self, connection: Connection, visit: Visit, outcome: Outcome, now: float) -> None:
+    def _finish(self, connection: Connection, visit: FormProgress, outcome: Outcome, now: float) -> None:
         lock_leases(connection)
         lease = visit.lease
         if outcome == COMPLETED and self.study.people.completion_code is not None:

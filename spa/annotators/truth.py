@@ -18,13 +18,13 @@ Spread = Annotated[float, Field(ge=0)]
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
-class Chosen(BaseModel):
+class SimulationTable(BaseModel):
     """Numbers that a simulation is given: frozen, unknown keys refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
-class Truth(Chosen):
+class Truth(SimulationTable):
     """How good every output is, on one scale of utility from ``low`` to ``high``.
 
     The utility of an output is its system's, plus an effect of the item, plus an effect of the

@@ -30,7 +30,7 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Visit:
+class CompletedVisit:
     """One person's visit, gone through to the end."""
 
     token: str
@@ -46,7 +46,7 @@ def visit_all(
     *,
     threads: int = THREADS,
     progress: Progress | None = None,
-) -> list[Visit]:
+) -> list[CompletedVisit]:
     """Answer the forms of several people, some at a time.
 
     Parameters
@@ -64,7 +64,7 @@ def visit_all(
 
     Returns
     -------
-    list of Visit
+    list of CompletedVisit
         In the order of the tokens.
 
     Raises
@@ -79,7 +79,7 @@ def visit_all(
         local.client = httpx2.Client(timeout=SECONDS, trust_env=False)
         clients.append(local.client)
 
-    done: dict[str, Visit] = {}
+    done: dict[str, CompletedVisit] = {}
     try:
         with ThreadPoolExecutor(max_workers=threads, initializer=connect) as pool:
             waiting = [
@@ -99,7 +99,7 @@ def visit_all(
     return [done[token] for token in tokens]
 
 
-def visit(client: httpx2.Client, base_url: str, token: str, answering: Answering) -> Visit:
+def visit(client: httpx2.Client, base_url: str, token: str, answering: Answering) -> CompletedVisit:
     """Open one link and answer page after page until there is nothing left to answer."""
     origin = origin_of(base_url)
     response = _get(client, f"{base_url.rstrip('/')}/a/{token}", origin)
@@ -109,7 +109,9 @@ def visit(client: httpx2.Client, base_url: str, token: str, answering: Answering
         if shown.form is None:
             if pages == 0 and shown.completion_code is None:
                 raise ResponseError(f"{origin[1]}: wanted a page with a form, got {response.url.path} without one")
-            return Visit(token=token, assignment_id=assignment_id, completion_code=shown.completion_code, pages=pages)
+            return CompletedVisit(
+                token=token, assignment_id=assignment_id, completion_code=shown.completion_code, pages=pages
+            )
         assignment_id = shown.form.assignment_id
         form, answers = answering(assignment_id)
         pages += 1
@@ -117,7 +119,7 @@ def visit(client: httpx2.Client, base_url: str, token: str, answering: Answering
             raise ResponseError(f"assignment {assignment_id}: the server leads in circles; {pages} pages were sent")
         payload = fill_in(shown.form, form, answers)
         response = _post(client, urljoin(str(response.url), shown.form.action), payload, origin)
-    return Visit(token=token, assignment_id=assignment_id, completion_code=None, pages=pages)
+    return CompletedVisit(token=token, assignment_id=assignment_id, completion_code=None, pages=pages)
 
 
 def fill_in(served: ServedForm, form: Form, answers: Mapping[str, str]) -> dict[str, str]:

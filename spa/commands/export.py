@@ -78,7 +78,7 @@ def export(
 
 def unfinished(workspace: Workspace) -> Iterator[Submission]:
     """Yield what people answered in visits that they did not complete, page by finished page."""
-    from spa.annotators.progress import Visit
+    from spa.annotators.progress import FormProgress
     from spa.responses.outcomes import REPLACED
     from spa.responses.submission import Submission
 
@@ -86,7 +86,7 @@ def unfinished(workspace: Workspace) -> Iterator[Submission]:
         if (lease.finished and not lease.claimed) or lease.annotator_kind == "llm" or lease.release_reason == REPLACED:
             continue
         payloads = workspace.store.payloads(lease.submission_id)
-        visit = Visit.from_payloads(workspace.form(lease.assignment_id), lease, payloads)
+        visit = FormProgress.from_payloads(workspace.form(lease.assignment_id), lease, payloads)
         pages = [page for page in visit.form.pages if page.page_id in visit.fields and not visit.gaps(page)]
         if not pages:
             continue

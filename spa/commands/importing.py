@@ -10,7 +10,7 @@ import click
 from spa.errors import shortened
 
 if TYPE_CHECKING:
-    from spa.importing.tables import Imported
+    from spa.importing.tables import ImportedTables
     from spa.responses.table_files import TableFormat
 
 FORMATS = click.Choice(["csv", "parquet", "jsonl"])
@@ -81,7 +81,7 @@ def csv(file: Path, mapping: Path, out: Path, format_: TableFormat, keep_ids: bo
     _write(read_wide(file, read_mapping(mapping, Wide)), out, format_, keep_ids)
 
 
-def _write(imported: Imported, out: Path, format_: TableFormat, keep_ids: bool) -> None:
+def _write(imported: ImportedTables, out: Path, format_: TableFormat, keep_ids: bool) -> None:
     from spa.importing.tables import renamed, write_imported
 
     for path, rows in write_imported(imported if keep_ids else renamed(imported), out, format=format_).items():

@@ -85,10 +85,10 @@ def serve(
     from dataclasses import replace
 
     from spa.annotators.listening import listen, run, run_workers
-    from spa.commands.serving import LINKS_WRITTEN, Serving, check_workers, reserved_places
+    from spa.commands.serving import LINKS_WRITTEN, ServerOptions, check_workers, reserved_places
     from spa.commands.workspace import open_workspace
 
-    serving = Serving(
+    serving = ServerOptions(
         study=study,
         store=store,
         public_url="",

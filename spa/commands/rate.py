@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from contextlib import AbstractContextManager
 
-    from spa.annotators.raters.endpoints.endpoint import Endpoint
-    from spa.annotators.raters.prices import PriceTable, Purse
+    from spa.annotators.raters.endpoints.endpoint import LLMEndpoint
+    from spa.annotators.raters.prices import PriceTable, RaterBudget
     from spa.annotators.raters.summary import Progress, RatingSummary
-    from spa.annotators.raters.visits import Visit
+    from spa.annotators.raters.visits import RaterVisit
     from spa.annotators.simulated import Temperament
     from spa.annotators.truth import Truth
     from spa.commands.workspace import Workspace
@@ -88,7 +88,7 @@ def rate(**given: Any) -> None:
     from spa.commands.workspace import open_workspace
     from spa.responses.one_run import one_run
 
-    options = Options(**given)
+    options = RateOptions(**given)
     refuse_contradictions(options)
     with open_workspace(options.study, options.store) as workspace:
         rater = choose_rater(workspace.study, options.study, options.name, simulate=options.simulate)
@@ -112,7 +112,7 @@ def rate(**given: Any) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class RateOptions:
     """What the command line says."""
 
     study: Path
@@ -137,7 +137,7 @@ class Options:
     as_json: bool
 
 
-def refuse_contradictions(options: Options) -> None:
+def refuse_contradictions(options: RateOptions) -> None:
     """Refuse options that do not go together."""
     if options.simulate and options.base_url is not None:
         raise click.UsageError("--simulate starts an endpoint of its own; leave --base-url out")
@@ -146,8 +146,8 @@ def refuse_contradictions(options: Options) -> None:
 
 
 def ask(
-    workspace: Workspace, rater: Rater, prices: PriceTable, options: Options
-) -> tuple[Sequence[Visit], RatingSummary]:
+    workspace: Workspace, rater: Rater, prices: PriceTable, options: RateOptions
+) -> tuple[Sequence[RaterVisit], RatingSummary]:
     """Let the rater answer what is open, and return which visits were meant and what they came to."""
     from spa.annotators.raters.visits import visits_of
     from spa.commands.rating import choose_ways, probed, probes_of, progress_of, purse_of
@@ -168,7 +168,7 @@ def ask(
 
 
 @contextmanager
-def made_ready(workspace: Workspace, rater: Rater, options: Options) -> Iterator[Rater]:
+def made_ready(workspace: Workspace, rater: Rater, options: RateOptions) -> Iterator[Rater]:
     """Yield the rater as the command line changes it; a simulated endpoint is served meanwhile."""
     from spa.annotators.simulated_endpoint import STEADY
     from spa.study.raters import asked_ways
@@ -197,9 +197,9 @@ def made_ready(workspace: Workspace, rater: Rater, options: Options) -> Iterator
 
 def carry_out(
     workspace: Workspace,
-    visits: Sequence[Visit],
-    endpoint: Endpoint,
-    purse: Purse,
+    visits: Sequence[RaterVisit],
+    endpoint: LLMEndpoint,
+    purse: RaterBudget,
     progress: Progress | None,
     *,
     wait: bool,
@@ -217,7 +217,7 @@ def carry_out(
     return rate_visits(workspace, visits, wording, endpoint=endpoint, purse=purse, progress=progress, several=several)
 
 
-def open_endpoint(rater: Rater, timeout: float, folder: Path) -> Endpoint:
+def open_endpoint(rater: Rater, timeout: float, folder: Path) -> LLMEndpoint:
     """Return the connection that a rater's provider wants; ``folder`` is where those of models begin."""
     if rater.provider == "local":
         from spa.annotators.raters.local.endpoint import LocalEndpoint

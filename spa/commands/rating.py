@@ -15,13 +15,13 @@ from pydantic import ValidationError
 from spa.errors import StudyError
 
 if TYPE_CHECKING:
-    from spa.annotators.raters.prices import PriceTable, Purse
+    from spa.annotators.raters.prices import PriceTable, RaterBudget
     from spa.annotators.raters.summary import RatingSummary
-    from spa.annotators.raters.visits import Visit
+    from spa.annotators.raters.visits import RaterVisit
     from spa.annotators.raters.wording import Wording
     from spa.commands.workspace import Workspace
     from spa.responses.store import Store
-    from spa.study.raters import AskedWay, Rater
+    from spa.study.raters import Rater, RaterVariant
     from spa.study.study import Study
 
 SIMULATED = "simulated-rater"
@@ -90,7 +90,7 @@ def rater_of_file(path: Path, study: Study) -> Rater:
     return rater
 
 
-def choose_ways(rater: Rater, names: Sequence[str]) -> tuple[AskedWay, ...]:
+def choose_ways(rater: Rater, names: Sequence[str]) -> tuple[RaterVariant, ...]:
     """Return the rater's ways of asking, or only the variants named."""
     from spa.study.raters import asked_ways
 
@@ -103,19 +103,25 @@ def choose_ways(rater: Rater, names: Sequence[str]) -> tuple[AskedWay, ...]:
     return tuple(asked for asked in ways if not names or asked.variant in names)
 
 
-def purse_of(store: Store, rater: Rater, prices: PriceTable) -> Purse:
+def purse_of(store: Store, rater: Rater, prices: PriceTable) -> RaterBudget:
     """Return what the rater may spend, with what its earlier runs have spent."""
     from spa.annotators.raters.estimate import spent_before
-    from spa.annotators.raters.prices import Purse
+    from spa.annotators.raters.prices import RaterBudget
     from spa.journal import Journal
 
     price = prices.of(rater.model)
     spent = 0.0 if price is None else spent_before(Journal(store), rater.id)
-    return Purse(price, budget=rater.budget, spent=spent, batch=rater.provider == "batch")
+    return RaterBudget(price, budget=rater.budget, spent=spent, batch=rater.provider == "batch")
 
 
 def probed(
-    workspace: Workspace, rater: Rater, ways: Sequence[AskedWay], purse: Purse, *, timeout: float, wanted: bool | None
+    workspace: Workspace,
+    rater: Rater,
+    ways: Sequence[RaterVariant],
+    purse: RaterBudget,
+    *,
+    timeout: float,
+    wanted: bool | None,
 ) -> tuple[dict[str, Any], list[str]]:
     """Find out what the rater's endpoint does, once, and return that and what is to be known of it.
 
@@ -188,7 +194,7 @@ def pace(summary: RatingSummary, currency: str) -> str:
 
 
 def tell_estimate(
-    workspace: Workspace, visits: Sequence[Visit], wording: Wording, prices: PriceTable, *, as_json: bool
+    workspace: Workspace, visits: Sequence[RaterVisit], wording: Wording, prices: PriceTable, *, as_json: bool
 ) -> None:
     """Print what a run would come to."""
     import json
@@ -250,7 +256,7 @@ def tell(summary: RatingSummary, currency: str, *, as_json: bool) -> None:
     click.echo(f"  {summary.requests} requests{failed}, {tokens}{cost}")
 
 
-def probes_of(store: Store, ways: Sequence[AskedWay], forms: int) -> Sequence[Visit]:
+def probes_of(store: Store, ways: Sequence[RaterVariant], forms: int) -> Sequence[RaterVisit]:
     """Return the visits that try a rater out, in its first way, on the first so many assignments."""
     from itertools import islice
 
@@ -259,7 +265,9 @@ def probes_of(store: Store, ways: Sequence[AskedWay], forms: int) -> Sequence[Vi
     return probes(list(islice(store.assignments(), forms)), ways[0])
 
 
-def tell_injection(workspace: Workspace, visits: Sequence[Visit], summary: RatingSummary, *, as_json: bool) -> None:
+def tell_injection(
+    workspace: Workspace, visits: Sequence[RaterVisit], summary: RatingSummary, *, as_json: bool
+) -> None:
     """Print what a hostile line did to the answers."""
     import json
 

@@ -17,8 +17,8 @@ from spa.errors import StudyError
 if TYPE_CHECKING:
     from spa.commands.workspace import Workspace
     from spa.forms.form import Question
-    from spa.responses.explained import Asked, Explained, SideBySide
-    from spa.study.raters import AskedWay
+    from spa.responses.explained import ExplainedRating, RatedTarget, SideBySide
+    from spa.study.raters import RaterVariant
     from spa.study.study import Study
 
 ERRORS = ("poor_syntax", "incoherence", "wrong_guideline", "superfluous_text", "unsubstantiated_claims")
@@ -91,7 +91,7 @@ def review_explanations(
     click.echo(f"Next: spa check {out / 'study.toml'}")
 
 
-def draw(found: SideBySide, number: int | None, seed: int) -> list[Asked]:
+def draw(found: SideBySide, number: int | None, seed: int) -> list[RatedTarget]:
     """Return what is reviewed: all, or so many at random, in an order of their own.
 
     The order is drawn too, so that no reader can tell from it what belongs together.
@@ -114,8 +114,8 @@ def words_of(language: str) -> Words:
 def outputs_of(
     workspace: Workspace,
     found: SideBySide,
-    drawn: Sequence[Asked],
-    ways: Mapping[str, AskedWay],
+    drawn: Sequence[RatedTarget],
+    ways: Mapping[str, RaterVariant],
     words: Words,
 ) -> Iterator[dict[str, object]]:
     """Yield the rows of outputs.jsonl: a text; then by way the question, the rating and its explanation."""
@@ -142,7 +142,7 @@ def outputs_of(
             }
 
 
-def guidelines_for(criterion: str, study: Study, asked: AskedWay | None) -> str | None:
+def guidelines_for(criterion: str, study: Study, asked: RaterVariant | None) -> str | None:
     """Return the guidelines that a rating had: those of its way of asking, and those of its criterion."""
     added = None if asked is None else asked.way.guidelines
     own = {one.id: one.guidelines for one in study.criteria}
@@ -152,7 +152,7 @@ def guidelines_for(criterion: str, study: Study, asked: AskedWay | None) -> str 
     return "\n\n".join(text for text in (added, own.get(criterion)) if text is not None) or None
 
 
-def question_of(workspace: Workspace, asked: Asked) -> Question:
+def question_of(workspace: Workspace, asked: RatedTarget) -> Question:
     """Return the question as the form put it."""
     from spa.forms.form import RatingTarget
 
@@ -168,7 +168,7 @@ def question_of(workspace: Workspace, asked: Asked) -> Question:
     raise StudyError(f"{asked.assignment_id}: wanted the question about {asked.criterion!r} on this form, found none")
 
 
-def unlabelled(workspace: Workspace, asked: Asked) -> str:
+def unlabelled(workspace: Workspace, asked: RatedTarget) -> str:
     """Return a question about one text without the label that the text bore."""
     from spa.study.study import OVERALL
 
@@ -193,7 +193,7 @@ def answers_of(question: Question, words: Words) -> str:
     return "; ".join(options)
 
 
-def rating_text(given: Explained, question: Question, guidelines: str | None, words: Words) -> str:
+def rating_text(given: ExplainedRating, question: Question, guidelines: str | None, words: Words) -> str:
     """Return what a reader judges: the rating and its explanation, under the guidelines that the rating had."""
     from spa.forms.form import OptionsAnswer
 

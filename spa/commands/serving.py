@@ -18,7 +18,7 @@ LINKS_WRITTEN = "links_written"  # a fact of the store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Serving:
+class ServerOptions:
     """What was asked for; can be sent to another process."""
 
     study: Path

@@ -112,9 +112,9 @@ def book(store: Store, wanted: int | None, people: People | None = None) -> list
     Each is given their assignment here, marked as simulated, so that no server that shares the
     store takes them for people.
     """
-    from spa.responses.admission import Rules
+    from spa.responses.admission import AdmissionRules
 
-    rules = Rules() if people is None else Rules.of(people)
+    rules = AdmissionRules() if people is None else AdmissionRules.of(people)
     places = [lease for lease in store.leases() if lease.annotator_kind != "llm" and lease.seat is not None]
     simulated = [lease for lease in places if lease.annotator_kind == "simulated"]
     half_way = {lease.annotator_id for lease in simulated if not lease.finished}

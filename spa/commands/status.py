@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from spa.responses.status import Line, Status
+    from spa.responses.status import Status, VisitCounts
 
 
 @click.command(epilog="Example: spa status my-study/study.toml")
@@ -56,7 +56,7 @@ def _text(value: object) -> str | None:
     return None if value is None else str(value)
 
 
-def _show_lines(lines: tuple[Line, ...]) -> None:
+def _show_lines(lines: tuple[VisitCounts, ...]) -> None:
     """Print a table with the counts that are not all zero."""
     from rich import box
     from rich.console import Console
@@ -80,7 +80,7 @@ def _show_lines(lines: tuple[Line, ...]) -> None:
     Console(highlight=False).print(table)
 
 
-def _group(line: Line) -> str:
+def _group(line: VisitCounts) -> str:
     if line.people_group is None:
         return "-"
     return line.people_group if line.places is None else f"{line.people_group} ({line.places} places)"

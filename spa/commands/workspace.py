@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from spa.responses.store import Store
     from spa.study.assignment import Assignment, BlindingKey
     from spa.study.outputs import Outputs
-    from spa.study.raters import Way
+    from spa.study.raters import RaterProtocol
     from spa.study.study import Study
 
 FORMS_KEPT = 1024  # people at work at once who find their form made; one takes some 50 kB
@@ -39,7 +39,7 @@ class Workspace:
         init=False, repr=False, compare=False, default_factory=dict
     )
     _forms: StudyForms = field(init=False, repr=False, compare=False)
-    _built: Callable[[str, Way | None], Form] = field(init=False, repr=False, compare=False)
+    _built: Callable[[str, RaterProtocol | None], Form] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         from spa.forms.build import StudyForms
@@ -47,7 +47,7 @@ class Workspace:
         object.__setattr__(self, "_forms", StudyForms(self.study, self.outputs, self.texts))
         object.__setattr__(self, "_built", lru_cache(maxsize=FORMS_KEPT)(self._build))
 
-    def form(self, assignment_id: str, way: Way | None = None) -> Form:
+    def form(self, assignment_id: str, way: RaterProtocol | None = None) -> Form:
         """Return the form of an assignment, with what a way of asking adds; those used last are kept."""
         return self._built(assignment_id, way)
 
@@ -57,7 +57,7 @@ class Workspace:
         self._drawn.clear()
         self._drawn.update(drawn)
 
-    def _build(self, assignment_id: str, way: Way | None) -> Form:
+    def _build(self, assignment_id: str, way: RaterProtocol | None) -> Form:
         from spa.forms.additions import NOTHING, Additions
 
         added = (

@@ -22,7 +22,7 @@ from spa.forms.form import (
     TextAnswer,
     TextBlock,
 )
-from spa.forms.showing import Showing
+from spa.forms.showing import AssignmentView
 from spa.study.raters import Guidelines
 
 
@@ -43,7 +43,7 @@ class Additions:
 NOTHING = Additions()
 
 
-def with_additions(showing: Showing, pages: list[Page], additions: Additions) -> list[Page]:
+def with_additions(showing: AssignmentView, pages: list[Page], additions: Additions) -> list[Page]:
     """Return the pages with what is added; pages for people only are left as they are."""
     guidelines = {one.id: one.guidelines for one in showing.study.criteria if one.guidelines is not None}
     if isinstance(additions.guidelines, tuple):
@@ -55,7 +55,7 @@ def with_additions(showing: Showing, pages: list[Page], additions: Additions) ->
     return [_with(showing, page, additions) if page.audience == "everybody" else page for page in pages]
 
 
-def _with(showing: Showing, page: Page, additions: Additions) -> Page:
+def _with(showing: AssignmentView, page: Page, additions: Additions) -> Page:
     blocks: tuple[PageBlock, ...] = page.blocks
     if isinstance(additions.guidelines, str) and page.kind == "instructions":
         blocks = (*blocks, TextBlock(markdown=additions.guidelines))
@@ -75,7 +75,7 @@ def _guided(blocks: tuple[PageBlock, ...], guidelines: Mapping[str, str]) -> Ite
         yield block
 
 
-def _referring(showing: Showing, blocks: tuple[PageBlock, ...], system: str) -> Iterator[PageBlock]:
+def _referring(showing: AssignmentView, blocks: tuple[PageBlock, ...], system: str) -> Iterator[PageBlock]:
     """Put the reference's output for an item above the first output for it on the page."""
     referred: set[str] = set()
     for block in blocks:
@@ -89,7 +89,7 @@ def _referring(showing: Showing, blocks: tuple[PageBlock, ...], system: str) -> 
 
 
 def _explained(
-    showing: Showing, blocks: tuple[PageBlock, ...], place: Literal["before", "after"]
+    showing: AssignmentView, blocks: tuple[PageBlock, ...], place: Literal["before", "after"]
 ) -> Iterator[PageBlock]:
     """Ask for an explanation beside every question about outputs or systems that asks for none yet."""
     asked = {

@@ -29,7 +29,7 @@ WHOLE = "form"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ask:
+class PromptTurn:
     """One thing put to an LLM: the pages (or parts of them) that it reads, and the questions that it answers.
 
     ``ask_id`` is "form", the id of a page or the id of a question. ``alone`` says that the ask
@@ -44,7 +44,7 @@ class Ask:
     sent: frozenset[str] = frozenset()
 
 
-def asks_of(form: Form, conversation: Conversation) -> tuple[Ask, ...]:
+def asks_of(form: Form, conversation: Conversation) -> tuple[PromptTurn, ...]:
     """Cut a form into what is asked at once.
 
     Parameters
@@ -58,21 +58,21 @@ def asks_of(form: Form, conversation: Conversation) -> tuple[Ask, ...]:
 
     Returns
     -------
-    tuple of Ask
+    tuple of PromptTurn
         Every question stands in exactly one ask; asks stand in the order of the form.
     """
     pages = pages_for(form, "everybody")
     match conversation:
         case "form":
             questions = tuple(question for page in pages for question in page.questions)
-            return (Ask(ask_id=WHOLE, pages=pages, questions=questions, alone=True),) if questions else ()
+            return (PromptTurn(ask_id=WHOLE, pages=pages, questions=questions, alone=True),) if questions else ()
         case "page":
             return tuple(_by_page(pages))
         case "question":
             return tuple(_by_question(pages))
 
 
-def _by_page(pages: Sequence[Page]) -> Iterator[Ask]:
+def _by_page(pages: Sequence[Page]) -> Iterator[PromptTurn]:
     waiting: list[Page] = []
     sent: set[str] = set()
     first = True
@@ -81,12 +81,12 @@ def _by_page(pages: Sequence[Page]) -> Iterator[Ask]:
         if not page.questions:
             continue
         shown = frozenset(sent)
-        yield Ask(ask_id=page.page_id, pages=tuple(waiting), questions=page.questions, alone=first, sent=shown)
+        yield PromptTurn(ask_id=page.page_id, pages=tuple(waiting), questions=page.questions, alone=first, sent=shown)
         sent |= {exhibit.exhibit_id for each in waiting for exhibit in _exhibits(each.blocks)}
         waiting, first = [], False
 
 
-def _by_question(pages: Sequence[Page]) -> Iterator[Ask]:
+def _by_question(pages: Sequence[Page]) -> Iterator[PromptTurn]:
     before = tuple(page for page in pages if not page.questions)
     for place, page in enumerate(pages):
         for question in page.questions:
@@ -94,7 +94,7 @@ def _by_question(pages: Sequence[Page]) -> Iterator[Ask]:
                 continue
             own = tuple(one for one in page.questions if one == question or _explains(one, question))
             shown = (*(other for other in before if pages.index(other) < place), _cut(page, question, own))
-            yield Ask(ask_id=question.question_id, pages=shown, questions=own, alone=True)
+            yield PromptTurn(ask_id=question.question_id, pages=shown, questions=own, alone=True)
 
 
 def _explains(explanation: Question, question: Question) -> bool:

@@ -18,7 +18,7 @@ from spa.forms.people_pages import (
 from spa.forms.phrases import Phrases
 from spa.forms.placing import place_by_seed
 from spa.forms.rating_pages import rating_pages
-from spa.forms.showing import Showing
+from spa.forms.showing import AssignmentView
 from spa.forms.spoken import exhibits_of
 from spa.forms.texts import Texts
 from spa.study.assignment import Assignment, BlindingKey
@@ -46,7 +46,7 @@ class StudyForms:
 
     def build(self, assignment: Assignment, key: BlindingKey, additions: Additions = NOTHING) -> Form:
         """Build the form of one assignment; see :func:`build_form`."""
-        showing = Showing(
+        showing = AssignmentView(
             study=self._study, outputs=self._outputs, assignment=assignment, key=key, phrases=self._phrases
         )
         texts = self._phrases.texts
@@ -96,7 +96,7 @@ def build_form(
     return StudyForms(study, outputs, texts).build(assignment, key, additions)
 
 
-def _pages(showing: Showing) -> list[Page]:
+def _pages(showing: AssignmentView) -> list[Page]:
     once = showing.phrases.once  # pages for people only are the same on every form
     reading = reading_pages(showing)
     asked = [
@@ -117,7 +117,7 @@ def _pages(showing: Showing) -> list[Page]:
     ]
 
 
-def _put_checks(showing: Showing, pages: list[Page]) -> None:
+def _put_checks(showing: AssignmentView, pages: list[Page]) -> None:
     """Put each attention check between two of the pages asked of everybody, or after the only one."""
     gaps = max(1, len(pages) - 1)
     checks = showing.phrases.once("checks", lambda: attention_pages(showing))

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 
 from spa.forms import scales
 from spa.forms.form import ChoiceTarget, ExhibitsBlock, Page, PageBlock, PreferenceTarget, Question, TextBlock
-from spa.forms.showing import Showing
-from spa.study.assignment import ChoicePair, ShownOutput
+from spa.forms.showing import AssignmentView
+from spa.study.assignment import OutputPair, ShownOutput
 from spa.study.study import OVERALL
 
 Directions = tuple[tuple[str, str], ...]
 
 
-def reading_pages(showing: Showing) -> list[Page]:
+def reading_pages(showing: AssignmentView) -> list[Page]:
     """Return one page for each row of outputs, where everything is read before the first comparison."""
     spa = showing.study.spa
     if spa is None or spa.reading != "first" or spa.exposure_study is not None:
@@ -28,7 +28,7 @@ def reading_pages(showing: Showing) -> list[Page]:
     return pages
 
 
-def comparison_pages(showing: Showing, *, read_before: bool) -> list[Page]:
+def comparison_pages(showing: AssignmentView, *, read_before: bool) -> list[Page]:
     """Return one page for each comparison, with the outputs of both labels above its questions."""
     comparisons = showing.assignment.comparisons
     pages = []
@@ -52,7 +52,7 @@ def comparison_pages(showing: Showing, *, read_before: bool) -> list[Page]:
     return pages
 
 
-def choice_pages(showing: Showing) -> list[Page]:
+def choice_pages(showing: AssignmentView) -> list[Page]:
     """Return one page for each pair of outputs between which the annotator chooses."""
     choices = showing.assignment.choices
     return [
@@ -67,7 +67,9 @@ def choice_pages(showing: Showing) -> list[Page]:
     ]
 
 
-def _pair_side_by_side(showing: Showing, block: int, labels: tuple[str, str], *, repeated: bool) -> Sequence[PageBlock]:
+def _pair_side_by_side(
+    showing: AssignmentView, block: int, labels: tuple[str, str], *, repeated: bool
+) -> Sequence[PageBlock]:
     """Return two labels' outputs row by row; columns stay in label order, whichever direction is asked first."""
     x, y = sorted(map(showing.assignment.blocks[block].labels.index, labels))
     found = showing.rows(block)
@@ -79,7 +81,7 @@ def _pair_side_by_side(showing: Showing, block: int, labels: tuple[str, str], *,
     return _side_by_side(showing, [(row.outputs[x], row.outputs[y]) for row in found])
 
 
-def _side_by_side(showing: Showing, shown: Sequence[tuple[ShownOutput, ...]]) -> list[PageBlock]:
+def _side_by_side(showing: AssignmentView, shown: Sequence[tuple[ShownOutput, ...]]) -> list[PageBlock]:
     """Return rows of outputs under their item text; outputs of different items one label after another."""
     if all([output.item_id == row[0].item_id for row in shown for output in row]):
         return [
@@ -93,7 +95,7 @@ def _side_by_side(showing: Showing, shown: Sequence[tuple[ShownOutput, ...]]) ->
     ]
 
 
-def _preference_questions(showing: Showing, directions: Directions, exposure: int) -> tuple[Question, ...]:
+def _preference_questions(showing: AssignmentView, directions: Directions, exposure: int) -> tuple[Question, ...]:
     """Return all criteria in the first direction, then all in the other: the reverse is not right below."""
     return showing.phrases.once(
         ("preferences", directions, exposure),
@@ -112,7 +114,7 @@ def _preference_questions(showing: Showing, directions: Directions, exposure: in
     )
 
 
-def _choice_blocks(showing: Showing, choice: ChoicePair) -> Iterator[PageBlock]:
+def _choice_blocks(showing: AssignmentView, choice: OutputPair) -> Iterator[PageBlock]:
     """Yield both outputs with what is asked about them; what is asked without the item text comes before it."""
     bare, plain, _ = showing.views("choices")
     exhibits = (showing.output(choice.output_x), showing.output(choice.output_y))
@@ -122,7 +124,7 @@ def _choice_blocks(showing: Showing, choice: ChoicePair) -> Iterator[PageBlock]:
             yield from _choice_questions(showing, choice, criteria)
 
 
-def _choice_questions(showing: Showing, choice: ChoicePair, criteria: Sequence[str]) -> list[Question]:
+def _choice_questions(showing: AssignmentView, choice: OutputPair, criteria: Sequence[str]) -> list[Question]:
     x, y = choice.output_x, choice.output_y
     ties = showing.study.choices is not None and showing.study.choices.ties
     return [
@@ -143,7 +145,7 @@ def _choice_questions(showing: Showing, choice: ChoicePair, criteria: Sequence[s
     ]
 
 
-def _ask(showing: Showing, kind: str, criterion: str, **systems: str) -> str:
+def _ask(showing: AssignmentView, kind: str, criterion: str, **systems: str) -> str:
     if criterion == OVERALL:
         return showing.say(f"{kind}_overall", **systems)
     return showing.say(f"{kind}_criterion", criterion=showing.criterion(criterion).name, **systems)

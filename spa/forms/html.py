@@ -45,7 +45,7 @@ LONGEST_KEPT = 20  # characters of an answer: what is sent to us may be long, an
 SHORT_OPTION = 32  # characters; a Likert scale with longer words is a list, not a row
 
 
-class Says(Protocol):
+class PageTexts(Protocol):
     """The locale's texts, as far as a page needs them."""
 
     @property
@@ -106,7 +106,7 @@ class Posting:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stage:
+class PageRegion:
     """Exhibits and what is asked about them: one region, so that texts and questions stay in view together."""
 
     stage_id: str  # "p3-1": unique on a page and in a document of all pages
@@ -145,7 +145,7 @@ class Stage:
 
 
 def render_page(
-    form: Form, page: Page, texts: Says, *, addresses: Addresses | None = None, state: PageState | None = None
+    form: Form, page: Page, texts: PageTexts, *, addresses: Addresses | None = None, state: PageState | None = None
 ) -> str:
     """Render one page of a form as a whole HTML document.
 
@@ -174,7 +174,7 @@ def render_page(
         form=form,
         page=page,
         sections=parts,
-        columns=max((len(part.columns) for part in parts if isinstance(part, Stage)), default=0),
+        columns=max((len(part.columns) for part in parts if isinstance(part, PageRegion)), default=0),
         number=form.pages.index(page) + 1,
         total=len(form.pages),
         addresses=addresses or Addresses(),
@@ -183,7 +183,7 @@ def render_page(
 
 
 def render_whole(
-    form: Form, texts: Says, *, posting: Posting | None = None, answers: Mapping[str, str] | None = None
+    form: Form, texts: PageTexts, *, posting: Posting | None = None, answers: Mapping[str, str] | None = None
 ) -> str:
     """Render all pages of a form as one document that needs nothing beside it.
 
@@ -205,7 +205,7 @@ def render_whole(
 
 def render_notice(
     name: Literal["start", "done", "notice"],
-    texts: Says,
+    texts: PageTexts,
     *,
     asset: Callable[[str], str] | None = None,
     **values: object,
@@ -215,9 +215,9 @@ def render_notice(
     return _document(f"{name}.html", texts, addresses=addresses, **values)
 
 
-def sections(page: Page) -> list[TextBlock | Question | Stage]:
+def sections(page: Page) -> list[TextBlock | Question | PageRegion]:
     """Gather exhibits with the questions that follow them; the order of the blocks stays."""
-    found: list[TextBlock | Question | Stage] = []
+    found: list[TextBlock | Question | PageRegion] = []
     left = page.blocks
     while left:
         first, *_ = left
@@ -228,8 +228,8 @@ def sections(page: Page) -> list[TextBlock | Question | Stage]:
         shown = _exhibits_from(left)
         asked = _asked_from(left[len(shown) :])
         left = left[len(shown) + len(asked) :]
-        stage_id = f"{page.page_id}-{sum(isinstance(section, Stage) for section in found) + 1}"
-        found.append(Stage(stage_id=stage_id, exhibits=shown, asked=asked))
+        stage_id = f"{page.page_id}-{sum(isinstance(section, PageRegion) for section in found) + 1}"
+        found.append(PageRegion(stage_id=stage_id, exhibits=shown, asked=asked))
     return found
 
 
@@ -261,7 +261,7 @@ def _asked_from(blocks: tuple[PageBlock, ...]) -> tuple[TextBlock | Question, ..
 
 def _kind_of(block: object) -> str:
     """Return which part of the template renders a block."""
-    if isinstance(block, Stage):
+    if isinstance(block, PageRegion):
         return "stage"
     if isinstance(block, TextBlock):
         return "text"
@@ -320,7 +320,7 @@ def _kept(macro: Callable[[Question], Markup], question: Question, state: PageSt
     return found
 
 
-def _document(template: str, texts: Says, **values: object) -> str:
+def _document(template: str, texts: PageTexts, **values: object) -> str:
     rendered = _environment().get_template(template).render(texts=texts, say=texts.say, **values)
     return UNWRITABLE.sub("\N{REPLACEMENT CHARACTER}", rendered)
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from spa.forms.form import Page, TextBlock
-from spa.forms.showing import Showing
+from spa.forms.showing import AssignmentView
 from spa.study.study import OVERALL, Study
 
 _SECTIONS = ("likert", "continuous", "categories", "choices")
 
 
-def instructions_page(showing: Showing) -> Page:
+def instructions_page(showing: AssignmentView) -> Page:
     """Return the page that everybody reads first; its title is the study's."""
     blocks = showing.assignment.blocks
     seen = "instructions", *((block.exposure, block.labels) for block in blocks)
@@ -23,7 +23,7 @@ def instructions_page(showing: Showing) -> Page:
     )
 
 
-def preset_instructions(showing: Showing) -> str:
+def preset_instructions(showing: AssignmentView) -> str:
     """Return the locale's instructions for this study, in Markdown.
 
     What a preference probability means follows figure 4 of Ethayarajh & Jurafsky (2022): 100 % is certain that x
@@ -54,7 +54,7 @@ def preset_instructions(showing: Showing) -> str:
     return "\n\n".join(paragraphs)
 
 
-def _exposure(showing: Showing) -> str:
+def _exposure(showing: AssignmentView) -> str:
     exposures = [block.exposure for block in showing.assignment.blocks]
     low, high = min(exposures), max(exposures)
     if low < high:

@@ -15,10 +15,10 @@ from spa.forms.form import (
     TextAnswer,
     TextBlock,
 )
-from spa.forms.showing import Showing
+from spa.forms.showing import AssignmentView
 
 
-def consent_pages(showing: Showing) -> list[Page]:
+def consent_pages(showing: AssignmentView) -> list[Page]:
     """Return the consent page; none where the study has no consent text."""
     if showing.study.consent.text is None:
         return []
@@ -32,7 +32,7 @@ def consent_pages(showing: Showing) -> list[Page]:
     return [_people_page("consent", showing.say("consent_title"), blocks)]
 
 
-def screening_pages(showing: Showing) -> list[Page]:
+def screening_pages(showing: AssignmentView) -> list[Page]:
     """Return one page with all screening questions; none where there is none."""
     questions = tuple(
         Question(
@@ -46,7 +46,7 @@ def screening_pages(showing: Showing) -> list[Page]:
     return [_people_page("screening", showing.say("screening_title"), questions)] if questions else []
 
 
-def confirmation_page(showing: Showing) -> Page:
+def confirmation_page(showing: AssignmentView) -> Page:
     """Return the page after the instructions. It stands alone because LLMs read the instructions too."""
     question = Question(
         question_id="",
@@ -57,7 +57,7 @@ def confirmation_page(showing: Showing) -> Page:
     return _people_page("instructions", showing.say("confirmation_title"), (question,))
 
 
-def attention_pages(showing: Showing) -> list[Page]:
+def attention_pages(showing: AssignmentView) -> list[Page]:
     """Return one page for each attention check, in the order of the study."""
     return [
         _people_page(
@@ -76,7 +76,7 @@ def attention_pages(showing: Showing) -> list[Page]:
     ]
 
 
-def interview_pages(showing: Showing, *, first: bool) -> list[Page]:
+def interview_pages(showing: AssignmentView, *, first: bool) -> list[Page]:
     """Return the page with the questions of the interview that come first, or last; none where there are none."""
     questions = tuple(
         Question(

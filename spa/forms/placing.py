@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from hashlib import sha256
 
-from spa.forms.showing import Showing
+from spa.forms.showing import AssignmentView
 
 
-def place_by_seed(showing: Showing, name: str, places: int) -> int:
+def place_by_seed(showing: AssignmentView, name: str, places: int) -> int:
     """Return one of ``places`` numbers from 0: always the same one for this seed, assignment and name.
 
     A form is built anew whenever a page is asked for, so the place cannot be drawn from a generator.

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from spa.errors import StudyError
-from spa.forms.asks import Ask
+from spa.forms.asks import PromptTurn
 from spa.forms.form import (
     Answer,
     Exhibit,
@@ -135,7 +135,7 @@ def render_prompt(form: Form) -> Prompt:
     return Prompt(fragments=_rendered(pages_for(form, "everybody"), ()), question_ids=questions)
 
 
-def render_ask(ask: Ask) -> Prompt:
+def render_ask(ask: PromptTurn) -> Prompt:
     """Render what is asked at once; exhibits that the conversation has shown already are not sent again."""
     questions = tuple(question.question_id for question in ask.questions)
     return Prompt(fragments=_rendered(ask.pages, ask.sent), question_ids=questions)

@@ -21,14 +21,14 @@ from spa.forms.form import (
     TextBlock,
 )
 from spa.forms.placing import place_by_seed
-from spa.forms.showing import Showing
+from spa.forms.showing import AssignmentView
 from spa.study.assignment import RATED_BY, RatedBy, ShownOutput
 from spa.study.study import OVERALL, Continuous, Likert, RatingSection
 
 Asked = tuple[RatedBy, str]  # a section's way of rating, and a criterion
 
 
-def rating_pages(showing: Showing) -> list[Page]:
+def rating_pages(showing: AssignmentView) -> list[Page]:
     """Return the pages of all rating sections, identical pairs among those of [likert]."""
     study = showing.study
     hosted = {
@@ -52,7 +52,7 @@ def rating_pages(showing: Showing) -> list[Page]:
     return [replace(page, title=title) for page, title in zip(pages, titles, strict=True)]
 
 
-def _groups(showing: Showing, pages: str, rated: list[ShownOutput]) -> list[list[ShownOutput]]:
+def _groups(showing: AssignmentView, pages: str, rated: list[ShownOutput]) -> list[list[ShownOutput]]:
     """Cut what is rated into what stands together."""
     if pages == "output":
         return [[output] for output in rated]
@@ -66,7 +66,7 @@ def _page(blocks: tuple[PageBlock, ...]) -> Page:
     return Page(page_id="", kind="rating", audience="everybody", title="", blocks=blocks)
 
 
-def _group_blocks(showing: Showing, together: list[RatedBy], group: list[ShownOutput]) -> tuple[PageBlock, ...]:
+def _group_blocks(showing: AssignmentView, together: list[RatedBy], group: list[ShownOutput]) -> tuple[PageBlock, ...]:
     """Return the blocks for outputs that stand together, with the questions of all sections asked on these pages.
 
     The item text stands above each output: where the second one is read, the first is out of sight. What is asked
@@ -94,7 +94,7 @@ def _group_blocks(showing: Showing, together: list[RatedBy], group: list[ShownOu
     return tuple(blocks)
 
 
-def _views(showing: Showing, together: list[RatedBy]) -> tuple[list[Asked], ...]:
+def _views(showing: AssignmentView, together: list[RatedBy]) -> tuple[list[Asked], ...]:
     """Return what is asked without the item text, beside it, and beside it with the differences marked."""
     views: tuple[list[Asked], ...] = ([], [], [])
     for elicitation in together:
@@ -103,11 +103,11 @@ def _views(showing: Showing, together: list[RatedBy]) -> tuple[list[Asked], ...]
     return tuple(sorted(view, key=lambda asked: asked[1] != OVERALL) for view in views)
 
 
-def _all_asked(showing: Showing, output: ShownOutput, criteria: list[Asked]) -> list[Question]:
+def _all_asked(showing: AssignmentView, output: ShownOutput, criteria: list[Asked]) -> list[Question]:
     return [asked for elicitation, criterion in criteria for asked in _asked(showing, elicitation, output, criterion)]
 
 
-def _asked(showing: Showing, elicitation: RatedBy, output: ShownOutput, criterion: str) -> list[Question]:
+def _asked(showing: AssignmentView, elicitation: RatedBy, output: ShownOutput, criterion: str) -> list[Question]:
     """Return the question about a criterion, with that for the reason where the study asks for one."""
     named = None if showing.study.single_outputs else output.label
     text, answer, reason = showing.phrases.once(
@@ -124,7 +124,7 @@ def _asked(showing: Showing, elicitation: RatedBy, output: ShownOutput, criterio
 
 
 def _wording(
-    showing: Showing, elicitation: RatedBy, label: str | None, criterion: str
+    showing: AssignmentView, elicitation: RatedBy, label: str | None, criterion: str
 ) -> tuple[str, Answer, str | None]:
     """Return the question about a criterion, how it is answered, and the question for the reason if there is one."""
     section = getattr(showing.study, RATED_BY[elicitation])
@@ -141,13 +141,13 @@ def _wording(
     return _about(showing, label, criterion), answer, reason
 
 
-def _overall(showing: Showing, label: str | None) -> str:
+def _overall(showing: AssignmentView, label: str | None) -> str:
     if label is None:
         return showing.say("identical_overall")
     return showing.say("rating_overall", system=showing.system(label))
 
 
-def _about(showing: Showing, label: str | None, criterion_id: str) -> str:
+def _about(showing: AssignmentView, label: str | None, criterion_id: str) -> str:
     """Return the question about a criterion of one output; without a label it names no system."""
     criterion = showing.criterion(criterion_id)
     system = showing.say("unnamed_caption") if label is None else showing.system(label)
@@ -158,7 +158,7 @@ def _about(showing: Showing, label: str | None, criterion_id: str) -> str:
     return showing.say("rating_criterion", system=system, criterion=criterion.name)
 
 
-def _references(showing: Showing, item_id: str, heading: Exhibit | None) -> list[PageBlock]:
+def _references(showing: AssignmentView, item_id: str, heading: Exhibit | None) -> list[PageBlock]:
     """Return what 100 and 0 look like for an item, where [continuous] names such references."""
     section = showing.study.continuous
     if section is None:
@@ -172,7 +172,7 @@ def _references(showing: Showing, item_id: str, heading: Exhibit | None) -> list
     return [ExhibitsBlock(heading=heading, exhibits=tuple(exhibits))] if exhibits else []
 
 
-def _put_identical_pairs(showing: Showing, pages: list[Page]) -> None:
+def _put_identical_pairs(showing: AssignmentView, pages: list[Page]) -> None:
     """Put pages on which an output equals its source among the others, looking like them (Chiang & Lee 2023, 4.3)."""
     study = showing.study
     if study.likert is None or study.likert.identical_pairs == 0:
@@ -192,7 +192,7 @@ def _put_identical_pairs(showing: Showing, pages: list[Page]) -> None:
         pages.insert(place_by_seed(showing, name, len(pages) + 1), _identical_pair(showing, name, item_id, criteria))
 
 
-def _identical_pair(showing: Showing, name: str, item_id: str, criteria: list[str]) -> Page:
+def _identical_pair(showing: AssignmentView, name: str, item_id: str, criteria: list[str]) -> Page:
     section = showing.study.likert
     if section is None:
         raise ValueError("identical pairs are part of [likert]")
@@ -217,9 +217,9 @@ def _identical_pair(showing: Showing, name: str, item_id: str, criteria: list[st
     return _page((*notes, ExhibitsBlock(heading=heading, exhibits=(copy,)), *questions))
 
 
-def _marks(showing: Showing, criterion_id: str) -> bool:
+def _marks(showing: AssignmentView, criterion_id: str) -> bool:
     return criterion_id != OVERALL and showing.criterion(criterion_id).mark_differences
 
 
-def _against_source(showing: Showing, criterion_id: str) -> bool:
+def _against_source(showing: AssignmentView, criterion_id: str) -> bool:
     return criterion_id != OVERALL and showing.criterion(criterion_id).against_source

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from spa.forms.form import AnswerOption, NumberAnswer, OptionsAnswer
-from spa.forms.showing import Showing
+from spa.forms.showing import AssignmentView
 from spa.study.study import Continuous, Criterion, Likert
 
 
-def percent(showing: Showing, label_x: str) -> NumberAnswer:
+def percent(showing: AssignmentView, label_x: str) -> NumberAnswer:
     """Return the answer to "what is the chance that x is better?"."""
     x = showing.system(label_x)
     return showing.phrases.once(
@@ -23,12 +23,12 @@ def percent(showing: Showing, label_x: str) -> NumberAnswer:
     )
 
 
-def likert(showing: Showing, section: Likert) -> OptionsAnswer:
+def likert(showing: AssignmentView, section: Likert) -> OptionsAnswer:
     """Return the answers 1 to k, words at both ends."""
     return showing.phrases.once("likert", lambda: _likert(showing, section))
 
 
-def _likert(showing: Showing, section: Likert) -> OptionsAnswer:
+def _likert(showing: AssignmentView, section: Likert) -> OptionsAnswer:
     words = {
         1: section.low or showing.say("rating_low"),
         section.points: section.high or showing.say("rating_high"),
@@ -42,7 +42,7 @@ def _likert(showing: Showing, section: Likert) -> OptionsAnswer:
     )
 
 
-def continuous(showing: Showing, section: Continuous) -> NumberAnswer:
+def continuous(showing: AssignmentView, section: Continuous) -> NumberAnswer:
     """Return the answer from 0 to 100, words at both ends."""
     return showing.phrases.once(
         "continuous",
@@ -56,7 +56,7 @@ def continuous(showing: Showing, section: Continuous) -> NumberAnswer:
     )
 
 
-def categories(showing: Showing, criterion: Criterion) -> OptionsAnswer:
+def categories(showing: AssignmentView, criterion: Criterion) -> OptionsAnswer:
     """Return a criterion's own options; what is read is also what is sent."""
     return showing.phrases.once(
         ("categories", criterion.id),
@@ -68,12 +68,12 @@ def categories(showing: Showing, criterion: Criterion) -> OptionsAnswer:
     )
 
 
-def winner(showing: Showing, label_x: str, label_y: str, *, ties: bool) -> OptionsAnswer:
+def winner(showing: AssignmentView, label_x: str, label_y: str, *, ties: bool) -> OptionsAnswer:
     """Return the answers "x", "y" and, where allowed, "tie"."""
     return showing.phrases.once(("winner", label_x, label_y), lambda: _winner(showing, label_x, label_y, ties=ties))
 
 
-def _winner(showing: Showing, label_x: str, label_y: str, *, ties: bool) -> OptionsAnswer:
+def _winner(showing: AssignmentView, label_x: str, label_y: str, *, ties: bool) -> OptionsAnswer:
     options = [
         AnswerOption(value="x", text=showing.system(label_x)),
         AnswerOption(value="y", text=showing.system(label_y)),
@@ -88,5 +88,5 @@ def of_texts(texts: tuple[str, ...]) -> OptionsAnswer:
     return OptionsAnswer(options=tuple(AnswerOption(value=text, text=text) for text in texts))
 
 
-def _end(showing: Showing, number: int, words: str | None) -> str:
+def _end(showing: AssignmentView, number: int, words: str | None) -> str:
     return str(number) if words is None else showing.say("scale_end", number=str(number), words=words)

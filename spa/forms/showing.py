@@ -16,7 +16,7 @@ from spa.study.study import OVERALL, Criterion, Elicitation, Study
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class ExhibitRow:
     """One row of a block: an output of every label, as exhibits in the same order."""
 
     outputs: tuple[ShownOutput, ...]
@@ -26,7 +26,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Showing:
+class AssignmentView:
     """One assignment with what is needed to show it. Exhibits of the same thing are the same record."""
 
     study: Study
@@ -36,7 +36,7 @@ class Showing:
     phrases: Phrases
     _made: dict[tuple[object, ...], Exhibit] = field(default_factory=dict)
     _numbers: dict[str, int] = field(default_factory=dict)  # item -> its place in the order of appearance
-    _rows: dict[int, tuple[Row, ...]] = field(default_factory=dict)  # index of a block -> its rows
+    _rows: dict[int, tuple[ExhibitRow, ...]] = field(default_factory=dict)  # index of a block -> its rows
 
     def say(self, name: str, **values: str) -> str:
         """Return a text of the table [form]; its wording for images where outputs are images."""
@@ -117,7 +117,7 @@ class Showing:
         made = self.outputs.of(item_id, system_id)[0]
         return self._exhibit(("reference", system_id, item_id), caption, None, item_id, made=made)
 
-    def rows(self, block: int) -> tuple[Row, ...]:
+    def rows(self, block: int) -> tuple[ExhibitRow, ...]:
         """Return a block's outputs row by row: the first of every label, the second, ..."""
         if (found := self._rows.get(block)) is None:
             found = self._rows[block] = tuple(map(self._row, _cut(self.assignment.blocks[block])))
@@ -129,9 +129,9 @@ class Showing:
         block = self.assignment.blocks[index]
         return index, block.shown.index(shown) // len(block.labels)
 
-    def _row(self, outputs: tuple[ShownOutput, ...]) -> Row:
+    def _row(self, outputs: tuple[ShownOutput, ...]) -> ExhibitRow:
         first = outputs[0].item_id
-        return Row(
+        return ExhibitRow(
             heading=self.item(first),
             exhibits=tuple(map(self.output, outputs)),
             outputs=outputs,

@@ -23,7 +23,7 @@ Role = Literal["title", "markdown", "caption", "material", "question", "end", "o
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class SpokenText:
     """One unit of text: what is said, as what, and by which exhibit."""
 
     role: Role
@@ -49,17 +49,17 @@ def pages_for(form: Form, audience: Audience) -> tuple[Page, ...]:
     return tuple(page for page in form.pages if audience == "people" or page.audience == "everybody")
 
 
-def said_on(page: Page) -> Iterator[Said]:
+def said_on(page: Page) -> Iterator[SpokenText]:
     """Yield what one page says, in reading order."""
-    yield Said(role="title", text=page.title)
+    yield SpokenText(role="title", text=page.title)
     for block in page.blocks:
         if isinstance(block, TextBlock):
-            yield Said(role="markdown", text=block.markdown)
+            yield SpokenText(role="markdown", text=block.markdown)
         elif isinstance(block, ExhibitsBlock):
             for exhibit in exhibits_of(block):
                 yield from said_by_exhibit(exhibit)
         else:
-            yield Said(role="question", text=block.text)
+            yield SpokenText(role="question", text=block.text)
             yield from said_for_answer(block.answer)
 
 
@@ -68,11 +68,11 @@ def exhibits_of(block: ExhibitsBlock) -> tuple[Exhibit, ...]:
     return block.exhibits if block.heading is None else (block.heading, *block.exhibits)
 
 
-def said_by_exhibit(exhibit: Exhibit) -> tuple[Said, Said]:
+def said_by_exhibit(exhibit: Exhibit) -> tuple[SpokenText, SpokenText]:
     """Return what an exhibit says: its caption and what it shows."""
     return (
-        Said(role="caption", text=exhibit.caption, exhibit=exhibit),
-        Said(role="material", text=visible_text(exhibit), exhibit=exhibit),
+        SpokenText(role="caption", text=exhibit.caption, exhibit=exhibit),
+        SpokenText(role="material", text=visible_text(exhibit), exhibit=exhibit),
     )
 
 
@@ -81,13 +81,13 @@ def visible_text(exhibit: Exhibit) -> str:
     return "".join([f"[{segment.text}]" if segment.marked else segment.text for segment in exhibit.segments])
 
 
-def said_for_answer(answer: Answer) -> Iterator[Said]:
+def said_for_answer(answer: Answer) -> Iterator[SpokenText]:
     """Yield what is offered as an answer: the ends of a scale, options, a box."""
     if isinstance(answer, NumberAnswer):
-        yield Said(role="end", text=answer.low_text)
-        yield Said(role="end", text=answer.high_text)
+        yield SpokenText(role="end", text=answer.low_text)
+        yield SpokenText(role="end", text=answer.high_text)
     elif isinstance(answer, OptionsAnswer):
         for option in answer.options:
-            yield Said(role="option", text=option.text, value=option.value)
+            yield SpokenText(role="option", text=option.text, value=option.value)
     elif isinstance(answer, ConfirmAnswer):
-        yield Said(role="box", text=answer.text)
+        yield SpokenText(role="box", text=answer.text)

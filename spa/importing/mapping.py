@@ -10,20 +10,20 @@ from pydantic import Field, ValidationError
 
 from spa.errors import StudyError
 from spa.study.mistakes import schema_problems
-from spa.study.section import Section, Text
+from spa.study.section import Text, TomlTable
 
 Names = Annotated[tuple[Text, ...], Field(min_length=1)]
-Mapped = TypeVar("Mapped", bound=Section)
+Mapped = TypeVar("Mapped", bound=TomlTable)
 
 
-class LlmFile(Section):
+class LlmFile(TomlTable):
     """Answers of an LLM beside the people's: one JSON object a line, ``{"id": ..., SYSTEM: {CRITERION: label}}``."""
 
     id: Text  # the LLM's name
     file: Text  # relative to the folder imported
 
 
-class Potato(Section):
+class Potato(TomlTable):
     """A folder of POTATO output in which each item shows one text a system and asks the same of each.
 
     The label of the first system is the criterion's name, those of the others carry ``_2``, ``_3``, ...
@@ -35,7 +35,7 @@ class Potato(Section):
     llms: tuple[LlmFile, ...] = ()
 
 
-class Asked(Section):
+class QuestionColumn(TomlTable):
     """One column of a table of one row a person (and item): what it asked."""
 
     column: Text
@@ -50,7 +50,7 @@ class Asked(Section):
     values: dict[str, str] = Field(default_factory=dict)  # words -> numbers, or x, y and tie
 
 
-class Wide(Section):
+class Wide(TomlTable):
     """A CSV with a column a question."""
 
     annotator: Text  # column
@@ -58,7 +58,7 @@ class Wide(Section):
     assignment: Text | None = None  # column
     seconds: Text | None = None  # column
     keep: dict[str, tuple[str, ...]] = Field(default_factory=dict)  # column -> values of the rows that are read
-    questions: Annotated[tuple[Asked, ...], Field(min_length=1)]
+    questions: Annotated[tuple[QuestionColumn, ...], Field(min_length=1)]
 
 
 def read_mapping(path: Path, kind: type[Mapped]) -> Mapped:

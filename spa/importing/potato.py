@@ -15,7 +15,7 @@ from typing import Any
 
 from spa.errors import ResponseError, shortened
 from spa.importing.mapping import LlmFile, Potato
-from spa.importing.tables import Imported, Row, number_of
+from spa.importing.tables import ImportedTables, Row, number_of
 from spa.responses.table_files import read_json_lines, utf8_lines
 
 ANSWERS = "annotation_output/*/annotated_instances.jsonl"
@@ -46,7 +46,7 @@ class _Scores:
         return score
 
 
-def read_potato(folder: Path, mapping: Potato, scores: Mapping[str, float] | None = None) -> Imported:
+def read_potato(folder: Path, mapping: Potato, scores: Mapping[str, float] | None = None) -> ImportedTables:
     """Read all people's answers below a folder, and those of the LLMs that the mapping names.
 
     Parameters
@@ -60,7 +60,7 @@ def read_potato(folder: Path, mapping: Potato, scores: Mapping[str, float] | Non
 
     Returns
     -------
-    Imported
+    ImportedTables
         Ratings: one row an answer; a question that was left empty is missing with its reason.
 
     Raises
@@ -85,7 +85,7 @@ def read_potato(folder: Path, mapping: Potato, scores: Mapping[str, float] | Non
             f"{folder}: expected labels that are finite numbers, found {', '.join(absent[:SHOWN])}{more}; "
             f"say what each counts, such as --score {shortened(repr(f'{next(iter(labels.absent))}=NUMBER'), 40)}"
         )
-    return Imported(rows={"ratings": rows}, skipped=dict(skipped))
+    return ImportedTables(rows={"ratings": rows}, skipped=dict(skipped))
 
 
 def _person(path: Path, folder: Path, mapping: Potato, scores: _Scores, skipped: Counter[str]) -> Iterator[Row]:

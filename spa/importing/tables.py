@@ -55,7 +55,7 @@ NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", re.ASC
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Imported:
+class ImportedTables:
     """Rows by table, and what was left aside, by the reason."""
 
     rows: dict[str, list[Row]]
@@ -94,13 +94,13 @@ def pseudonyms(names: Sequence[str]) -> dict[str, str]:
     return {name: f"annotator-{number}" for number, name in enumerate(dict.fromkeys(names), start=1)}
 
 
-def renamed(imported: Imported) -> Imported:
+def renamed(imported: ImportedTables) -> ImportedTables:
     """Return the same with the people's names replaced; LLMs keep theirs."""
     people = [
         row["annotator_id"] for rows in imported.rows.values() for row in rows if row["annotator_kind"] == "human"
     ]
     names = pseudonyms(people)
-    return Imported(
+    return ImportedTables(
         rows={
             table: [{**row, "annotator_id": names.get(row["annotator_id"], row["annotator_id"])} for row in rows]
             for table, rows in imported.rows.items()
@@ -109,7 +109,7 @@ def renamed(imported: Imported) -> Imported:
     )
 
 
-def write_imported(imported: Imported, folder: Path, *, format: TableFormat) -> dict[Path, int]:
+def write_imported(imported: ImportedTables, folder: Path, *, format: TableFormat) -> dict[Path, int]:
     """Write each table that has rows, whole or not at all, and return how many rows each file holds.
 
     Raises

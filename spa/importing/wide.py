@@ -8,20 +8,20 @@ from pathlib import Path
 import polars as pl
 
 from spa.errors import ResponseError, shortened
-from spa.importing.mapping import Asked, Wide
-from spa.importing.tables import Imported, Row, number_of
+from spa.importing.mapping import QuestionColumn, Wide
+from spa.importing.tables import ImportedTables, Row, number_of
 from spa.responses.table_files import read_csv
 
 TABLE_OF = {"rating": "ratings", "preference": "preferences", "choice": "choices"}
 WINNERS = ("x", "y", "tie")
 
 
-def read_wide(path: Path, mapping: Wide) -> Imported:
+def read_wide(path: Path, mapping: Wide) -> ImportedTables:
     """Read a CSV by a mapping of its columns.
 
     Returns
     -------
-    Imported
+    ImportedTables
         One row an answer; an empty cell is missing, and a row that ``keep`` leaves aside is counted.
 
     Raises
@@ -42,7 +42,7 @@ def read_wide(path: Path, mapping: Wide) -> Imported:
             continue
         for asked in mapping.questions:
             rows[TABLE_OF[asked.kind]].append(_answer(asked, mapping, row, f"{path}, row {number}, {asked.column}"))
-    return Imported(rows=rows, skipped=dict(skipped))
+    return ImportedTables(rows=rows, skipped=dict(skipped))
 
 
 def _columns_there(path: Path, frame: pl.DataFrame, mapping: Wide) -> None:
@@ -56,7 +56,7 @@ def _columns_there(path: Path, frame: pl.DataFrame, mapping: Wide) -> None:
         )
 
 
-def _answer(asked: Asked, mapping: Wide, row: dict[str, str | None], place: str) -> Row:
+def _answer(asked: QuestionColumn, mapping: Wide, row: dict[str, str | None], place: str) -> Row:
     annotator = row[mapping.annotator]
     if not annotator:
         raise ResponseError(f"{place}: expected who answered in column {mapping.annotator!r}, found nothing")
@@ -100,7 +100,7 @@ def _answer(asked: Asked, mapping: Wide, row: dict[str, str | None], place: str)
     }
 
 
-def _pair(asked: Asked, place: str) -> dict[str, str]:
+def _pair(asked: QuestionColumn, place: str) -> dict[str, str]:
     if asked.system_x is None or asked.system_y is None or asked.system_x == asked.system_y:
         raise ResponseError(f"{place}: expected `system_x` and `system_y`, two systems, of a comparison in the mapping")
     return {"system_x": asked.system_x, "system_y": asked.system_y}

@@ -25,44 +25,44 @@ from spa.responses.tokens import count_personal, is_personal
 from spa.study.study import People
 
 
-class Refused(ResponseError):
+class AdmissionRefused(ResponseError):
     """A person who may not take part now; ``notice`` names the page that says so."""
 
     notice = "refused"
 
 
-class NoneLeft(Refused):
+class NoneLeft(AdmissionRefused):
     """Every assignment has been given out."""
 
     notice = "full"
 
 
-class QuotaFull(Refused):
+class QuotaFull(AdmissionRefused):
     """The quota group of the person is full."""
 
     notice = "quota"
 
 
-class SecondVisit(Refused):
+class SecondVisit(AdmissionRefused):
     """The person has taken part already, and the study takes everybody once."""
 
     notice = "second"
 
 
-class WrongSession(Refused):
+class WrongSession(AdmissionRefused):
     """The person may not begin this session: it does not exist, or the one before it is not completed."""
 
     notice = "session"
 
 
-class UnknownGroup(Refused):
+class UnknownGroup(AdmissionRefused):
     """The link of the person names no quota group of the study."""
 
     notice = "unknown"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
+class AdmissionRules:
     """What a study says about who may come."""
 
     per_assignment: int = 1
@@ -72,7 +72,7 @@ class Rules:
     reserved: int = 0  # places for the personal links, whether used or not
 
     @classmethod
-    def of(cls, people: People) -> Rules:
+    def of(cls, people: People) -> AdmissionRules:
         """Return the rules of a study's table [people]."""
         return cls(
             per_assignment=people.per_assignment,
@@ -103,7 +103,7 @@ class Arrival:
         return is_claim(self.external_id)
 
 
-def admit(connection: Connection, who: Arrival, rules: Rules, *, now: float) -> Lease:
+def admit(connection: Connection, who: Arrival, rules: AdmissionRules, *, now: float) -> Lease:
     """Find or make the visit of somebody at the door; see ``Store.admit``."""
     release_overdue(connection, now=now)
     known = _same_visit(connection, who)
@@ -126,7 +126,7 @@ def admit(connection: Connection, who: Arrival, rules: Rules, *, now: float) -> 
     return _new_visit(connection, who, rules, now=now)
 
 
-def take_in(connection: Connection, who: Arrival, assignment_id: str, rules: Rules, *, now: float) -> Lease:
+def take_in(connection: Connection, who: Arrival, assignment_id: str, rules: AdmissionRules, *, now: float) -> Lease:
     """Make the visit of somebody whose form a platform handed out; see ``Store.take_in_within``."""
     known = _same_visit(connection, who)
     if known is not None:
@@ -146,7 +146,7 @@ def take_in(connection: Connection, who: Arrival, assignment_id: str, rules: Rul
     return lease
 
 
-def check_quota(connection: Connection, group: str | None, rules: Rules) -> None:
+def check_quota(connection: Connection, group: str | None, rules: AdmissionRules) -> None:
     """Refuse a person of a group whose places are all held by people at work or done."""
     if group is None:
         return
@@ -158,7 +158,7 @@ def check_quota(connection: Connection, group: str | None, rules: Rules) -> None
         raise QuotaFull(f"group {group!r}: all {rules.places[group]} places are taken")
 
 
-def join_group(connection: Connection, submission_id: str, group: str, rules: Rules) -> None:
+def join_group(connection: Connection, submission_id: str, group: str, rules: AdmissionRules) -> None:
     """Put a visit into a quota group, once; see ``Store.join_group``."""
     lease = lease_of(connection, submission_id)
     if lease is None or lease.people_group == group:
@@ -181,7 +181,7 @@ def _same_visit(connection: Connection, who: Arrival) -> Lease | None:
     return lease
 
 
-def _come_back(connection: Connection, visit: Lease, who: Arrival, rules: Rules, *, now: float) -> Lease:
+def _come_back(connection: Connection, visit: Lease, who: Arrival, rules: AdmissionRules, *, now: float) -> Lease:
     """Return to an open visit, or go on with its assignment in another visit of the platform."""
     own = submissions.c.submission_id == visit.submission_id
     if who.external_id is None or visit.external_id is None:
@@ -231,7 +231,7 @@ def _open_with(connection: Connection, token: str, submission_id: str) -> None:
     connection.execute(update(tokens).where(tokens.c.token == token).values(submission_id=submission_id))
 
 
-def _check_reserved(connection: Connection, who: Arrival, rules: Rules) -> None:
+def _check_reserved(connection: Connection, who: Arrival, rules: AdmissionRules) -> None:
     """Keep a place for each personal link that was not used yet from whoever comes by the open link."""
     if not rules.reserved or who.token is None or who.session > 1 or is_personal(connection, who.token):
         return
@@ -241,14 +241,14 @@ def _check_reserved(connection: Connection, who: Arrival, rules: Rules) -> None:
         raise NoneLeft(f"the {kept} places left are reserved for personal links")
 
 
-def _check_session(earlier: list[Lease], who: Arrival, rules: Rules) -> None:
+def _check_session(earlier: list[Lease], who: Arrival, rules: AdmissionRules) -> None:
     if not 1 <= who.session <= rules.sessions:
         raise WrongSession(f"[people] sessions is {rules.sessions}, got session {who.session}")
     if who.session > 1 and not any(visit.session == who.session - 1 and visit.completed for visit in earlier):
         raise WrongSession(f"annotator {who.annotator_id} has not completed session {who.session - 1}")
 
 
-def _new_visit(connection: Connection, who: Arrival, rules: Rules, *, now: float) -> Lease:
+def _new_visit(connection: Connection, who: Arrival, rules: AdmissionRules, *, now: float) -> Lease:
     place = _find_place(connection, who, who.annotator_id, rules)
     if place is None and who.claimed:  # others may have claimed to be this person, and had every assignment
         place = _find_place(connection, who, "", rules)
@@ -282,7 +282,9 @@ def _new_visit(connection: Connection, who: Arrival, rules: Rules, *, now: float
     return lease
 
 
-def _find_place(connection: Connection, who: Arrival, annotator_id: str, rules: Rules) -> tuple[str, str | None] | None:
+def _find_place(
+    connection: Connection, who: Arrival, annotator_id: str, rules: AdmissionRules
+) -> tuple[str, str | None] | None:
     """Return an assignment that ``annotator_id`` never had, and a seat of it unless there is one to stand by for."""
     place = least_answered(connection, annotator_id, rules.per_assignment)
     if place is not None or not who.overbook:

@@ -24,7 +24,7 @@ from spa.forms.form import (
 )
 from spa.responses.leases import PROBE, asked_from_json
 from spa.responses.outcomes import CLAIMED, NO_CONSENT, WITHDRAWN
-from spa.responses.prepared import Prepared
+from spa.responses.prepared import PreparedStatement
 from spa.responses.store_schema import answers, submissions, to_bytes
 from spa.responses.submission import Missing, Response, Submission
 
@@ -40,7 +40,7 @@ KINDS: dict[str, type[Target]] = {
 }
 KIND_OF = {target_type: kind for kind, target_type in KINDS.items()}
 _COLUMNS = tuple(column.name for column in answers.columns)
-_INSERT = Prepared(insert(answers))
+_INSERT = PreparedStatement(insert(answers))
 _NAMES = {target_type: tuple(sorted(each.name for each in fields(target_type))) for target_type in KINDS.values()}
 
 

@@ -36,7 +36,7 @@ class AnsweredTwice:
     values: tuple[object, ...]
 
 
-class Unreadable(Exception):
+class UnreadableAnswer(Exception):
     """The answer cannot be used; the message is the reason, ``level`` a number off the scale."""
 
     def __init__(self, reason: str, level: object = None) -> None:
@@ -90,7 +90,7 @@ def parse_answer(question: Question, raw: object) -> Response | Missing:
     kept = verbatim(raw)
     try:
         value = _read(question.answer, raw)
-    except Unreadable as reason:
+    except UnreadableAnswer as reason:
         return Missing(
             question_id=question.question_id, target=question.target, reason=str(reason), raw=kept, level=reason.level
         )
@@ -134,11 +134,11 @@ def verbatim(raw: object) -> str:
 
 def _read(answer: Answer, raw: object) -> float | str:
     if isinstance(raw, AnsweredTwice):
-        raise Unreadable(f"answered twice: got {_shown(raw)}")
+        raise UnreadableAnswer(f"answered twice: got {_shown(raw)}")
     if isinstance(answer, TextAnswer):
         return _read_text(answer, raw)
     if isinstance(raw, str) and not _bare(raw):
-        raise Unreadable(NO_ANSWER)
+        raise UnreadableAnswer(NO_ANSWER)
     match answer:
         case NumberAnswer():
             return _read_number(answer, raw)
@@ -147,18 +147,18 @@ def _read(answer: Answer, raw: object) -> float | str:
         case ConfirmAnswer():
             if raw is True or (isinstance(raw, str) and _bare(raw) == CONFIRMED):
                 return CONFIRMED
-            raise Unreadable(f'wanted "{CONFIRMED}", got {_shown(raw)}')
+            raise UnreadableAnswer(f'wanted "{CONFIRMED}", got {_shown(raw)}')
 
 
 def _read_text(answer: TextAnswer, raw: object) -> str:
     if not isinstance(raw, str):
-        raise Unreadable(f"wanted a text, got {_shown(raw)}")
+        raise UnreadableAnswer(f"wanted a text, got {_shown(raw)}")
     if not raw.strip():
         if answer.required:
-            raise Unreadable(NO_ANSWER)
+            raise UnreadableAnswer(NO_ANSWER)
         return ""
     if len(raw) > answer.longest:
-        raise Unreadable(f"wanted at most {answer.longest} characters, got {len(raw)}")
+        raise UnreadableAnswer(f"wanted at most {answer.longest} characters, got {len(raw)}")
     return raw
 
 
@@ -167,7 +167,9 @@ def _read_number(answer: NumberAnswer, raw: object) -> float:
     number = int(str(raw)) if plain else _as_number(raw, unit=answer.unit)  # most are plain
     if number is None or number != int(number) or not answer.low <= number <= answer.high:
         hint = " (70 means 70 %)" if answer.unit == "%" and number is not None and 0 < number < 1 else ""
-        raise Unreadable(f"wanted a whole number from {answer.low} to {answer.high}, got {_shown(raw)}{hint}", number)
+        raise UnreadableAnswer(
+            f"wanted a whole number from {answer.low} to {answer.high}, got {_shown(raw)}{hint}", number
+        )
     return int(number) / answer.scale  # whole by whole is rounded once, so 70/100 is the 0.7 that one would write
 
 
@@ -189,7 +191,7 @@ def _read_option(answer: OptionsAnswer, raw: object) -> float | str:
             return _read_half_point(answer, by_number[number - HALF], by_number[number + HALF], raw)
     offered = ", ".join(f'"{option.value}"' for option in answer.options[:12])
     more = ", ..." if len(answer.options) > 12 else ""
-    raise Unreadable(f"wanted one of {offered}{more}, got {_shown(raw)}", number)
+    raise UnreadableAnswer(f"wanted one of {offered}{more}, got {_shown(raw)}", number)
 
 
 def _read_half_point(answer: OptionsAnswer, below: AnswerOption, above: AnswerOption, raw: object) -> float | str:
@@ -197,7 +199,7 @@ def _read_half_point(answer: OptionsAnswer, below: AnswerOption, above: AnswerOp
         return _value_of(below)
     if answer.half_points == "keep" and below.score is not None and above.score is not None:
         return (below.score + above.score) / 2
-    raise Unreadable(
+    raise UnreadableAnswer(
         f'wanted "{below.value}" or "{above.value}", got {_shown(raw)} (half points count as missing)',
         _as_number(raw, unit=""),
     )

@@ -63,7 +63,7 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class VisitDecisions:
     """What stands of all decisions on one visit."""
 
     submission_id: str
@@ -124,12 +124,12 @@ def read_decisions(connection: Connection, submission_id: str | None = None) -> 
     return [_decision(row) for row in connection.execute(query)]
 
 
-def read_standing(connection: Connection) -> dict[str, Standing]:
+def read_standing(connection: Connection) -> dict[str, VisitDecisions]:
     """Return what stands, by visit; visits that nobody decided on are not in it."""
     return standing_of(read_decisions(connection))
 
 
-def standing_of(log: Iterable[Decision]) -> dict[str, Standing]:
+def standing_of(log: Iterable[Decision]) -> dict[str, VisitDecisions]:
     """Work out what stands after a log that is in order.
 
     >>> first = Decision(submission_id="s1", action="exclude", reviewer="Ana", decided_at=0, note="one key", number=1)
@@ -149,10 +149,10 @@ def standing_of(log: Iterable[Decision]) -> dict[str, Standing]:
     return {visit: _standing(visit, own) for visit, own in by_visit.items()}
 
 
-def _standing(visit: str, own: list[Decision]) -> Standing:
+def _standing(visit: str, own: list[Decision]) -> VisitDecisions:
     payment = next((each for each in reversed(own) if each.action in PAYMENT), None)
     counting = next((each for each in reversed(own) if each.action in ANALYSIS), None)
-    return Standing(
+    return VisitDecisions(
         submission_id=visit,
         payment=payment,
         exclusion=counting if counting is not None and counting.action == "exclude" else None,

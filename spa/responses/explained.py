@@ -11,7 +11,7 @@ from spa.responses.store import Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class RatedTarget:
     """What was rated, once: an output on a criterion, on one form, in one repeat."""
 
     assignment_id: str
@@ -24,7 +24,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Explained:
+class ExplainedRating:
     """A rating and the explanation that came with it."""
 
     score: float
@@ -36,7 +36,7 @@ class SideBySide:
     """What all of the ways rated and explained; ``left_out`` counts what only some of them did."""
 
     ways: tuple[str, ...]
-    explained: Mapping[Asked, Mapping[str, Explained]]
+    explained: Mapping[RatedTarget, Mapping[str, ExplainedRating]]
     left_out: int
 
 
@@ -57,7 +57,7 @@ def explained_ratings(store: Store, raters: Sequence[str], variants: Sequence[st
     ResponseError
         If one of the raters explained no rating of a single output, or no rating was explained in all ways.
     """
-    found: dict[Asked, dict[str, Explained]] = {}
+    found: dict[RatedTarget, dict[str, ExplainedRating]] = {}
     ways: dict[str, str] = {}  # way -> its rater
     for row in export_tables(store).ratings.iter_rows(named=True):
         if row["annotator_id"] not in raters or row["explanation"] is None or row["score"] is None:
@@ -66,8 +66,8 @@ def explained_ratings(store: Store, raters: Sequence[str], variants: Sequence[st
             continue
         way = row["annotator_id"] if row["variant"] is None else f"{row['annotator_id']}/{row['variant']}"
         ways[way] = row["annotator_id"]
-        asked = Asked(**{name: row[name] for name in Asked.__dataclass_fields__})
-        found.setdefault(asked, {})[way] = Explained(score=row["score"], explanation=row["explanation"])
+        asked = RatedTarget(**{name: row[name] for name in RatedTarget.__dataclass_fields__})
+        found.setdefault(asked, {})[way] = ExplainedRating(score=row["score"], explanation=row["explanation"])
     silent = [rater for rater in raters if rater not in ways.values()]
     if silent:
         raise ResponseError(

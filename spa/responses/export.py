@@ -26,7 +26,7 @@ from spa.forms.form import (
 from spa.responses.answers import NO_ANSWER
 from spa.responses.decisions import Decision, read_standing
 from spa.responses.store import Store
-from spa.responses.submission import Asked, Missing, Response, Submission
+from spa.responses.submission import Missing, RaterCondition, Response, Submission
 from spa.responses.tidy_tables import (
     ANNOTATORS,
     ASKED,
@@ -40,7 +40,7 @@ from spa.responses.tidy_tables import (
 
 
 @dataclass(frozen=True, slots=True)
-class Unblinded:
+class AssignmentLabels:
     """What the labels of one assignment hide, and in which column each stood."""
 
     systems: dict[str, str]
@@ -122,7 +122,7 @@ class _Gathered:
         self.identical_pairs: list[tuple[object, ...]] = []
         self.annotators: dict[str, Annotator] = {}
 
-    def add(self, submission: Submission, hidden: Unblinded, *, complete: bool) -> None:
+    def add(self, submission: Submission, hidden: AssignmentLabels, *, complete: bool) -> None:
         """Add the rows of one submission."""
         annotator = self.annotators.setdefault(
             submission.annotator_id,
@@ -204,12 +204,12 @@ def _visit(submission: Submission) -> tuple[object, ...]:
     return submission.session, "extra" if submission.extra else submission.outcome
 
 
-def _asked(asked: Asked | None) -> tuple[object, ...]:
+def _asked(asked: RaterCondition | None) -> tuple[object, ...]:
     """Return the columns ``ASKED``."""
     return (None,) * len(ASKED) if asked is None else (asked.variant, asked.repeat, asked.readout, asked.form)
 
 
-def _read(answer: Response | Missing, asked: Asked | None) -> tuple[object, ...]:
+def _read(answer: Response | Missing, asked: RaterCondition | None) -> tuple[object, ...]:
     """Return the columns ``READ``: the mass of a distribution, and whether another reading of the reply differs."""
     mass = None
     if asked is not None and asked.readout == "logit" and (answer.raw or "").startswith('{"probabilities"'):
@@ -233,7 +233,7 @@ def _preference(asked: PreferenceTarget, value: object, systems: dict[str, str])
     return (systems[x], systems[y], value, asked.criterion, asked.exposure, int(asked.asked_first), "spa", x, y)
 
 
-def _rating(asked: RatingTarget, value: object, hidden: Unblinded) -> tuple[object, ...]:
+def _rating(asked: RatingTarget, value: object, hidden: AssignmentLabels) -> tuple[object, ...]:
     return (
         asked.item_id,
         hidden.systems[asked.label],
@@ -284,7 +284,7 @@ def _evidence(decision: Decision) -> str | None:
     return _printable(": ".join(part for part in (decision.rule, decision.note) if part))
 
 
-def _unblind(store: Store) -> dict[str, Unblinded]:
+def _unblind(store: Store) -> dict[str, AssignmentLabels]:
     positions = {
         assignment.assignment_id: {
             label: place for block in assignment.blocks for place, label in enumerate(block.labels, start=1)
@@ -292,7 +292,7 @@ def _unblind(store: Store) -> dict[str, Unblinded]:
         for assignment in store.assignments()
     }
     return {
-        key.assignment_id: Unblinded(systems=key.systems, positions=positions[key.assignment_id])
+        key.assignment_id: AssignmentLabels(systems=key.systems, positions=positions[key.assignment_id])
         for key in store.keys()
     }
 

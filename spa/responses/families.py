@@ -52,7 +52,7 @@ family_people = Table(
 )
 
 
-class Family:
+class StudyFamily:
     """The people of one family of studies, as one study sees them.
 
     Parameters

@@ -19,9 +19,9 @@ from sqlalchemy import Connection, Row, Select, bindparam, delete, insert, selec
 from spa.errors import ResponseError
 from spa.responses.outcomes import COMPLETED, STANDBY, is_claim
 from spa.responses.places import recount
-from spa.responses.prepared import Prepared
+from spa.responses.prepared import PreparedStatement
 from spa.responses.store_schema import answers, assignments, meta, submissions, tokens
-from spa.responses.submission import AnnotatorKind, Asked
+from spa.responses.submission import AnnotatorKind, RaterCondition
 
 RATER = "rater:"
 PROBE = "probe"  # source of visits that try a rater out
@@ -64,7 +64,7 @@ class Lease:
     source: str  # "link", a platform's name, "rater", ...
     leased_at: float
     seat: str | None = None  # None: the place was given up, by a deadline, a platform's event or the outcome
-    asked: Asked | None = None  # of a rater
+    asked: RaterCondition | None = None  # of a rater
     token: str | None = None  # of a person: the visit's address is /a/TOKEN
     external_id: str | None = None  # the platform's name of the visit
     session: int = 1  # of a study in several
@@ -106,7 +106,7 @@ class Lease:
 
 
 _WRITTEN = tuple(field.name for field in fields(Lease) if field.name != "token")
-_GIVE = Prepared(insert(submissions).values({name: bindparam(name) for name in _WRITTEN}))
+_GIVE = PreparedStatement(insert(submissions).values({name: bindparam(name) for name in _WRITTEN}))
 
 
 def lease_from_row(row: Row[Any]) -> Lease:
@@ -126,11 +126,11 @@ def select_leases() -> Select[Any]:
     return select(*PLACES).select_from(visited).order_by(submissions.c.number)
 
 
-_OF_TOKEN = Prepared(select_leases().where(tokens.c.token == bindparam("token")))
+_OF_TOKEN = PreparedStatement(select_leases().where(tokens.c.token == bindparam("token")))
 _FIELDS = tuple(column.name for column in PLACES)
 
 
-_LOCK = Prepared(select(meta.c.value).where(meta.c.name == "schema").with_for_update())
+_LOCK = PreparedStatement(select(meta.c.value).where(meta.c.name == "schema").with_for_update())
 
 
 def lock_leases(connection: Connection) -> None:
@@ -165,7 +165,7 @@ def leases_of(connection: Connection, annotator_id: str) -> list[Lease]:
     return [lease_from_row(row) for row in connection.execute(select_leases().where(*own))]
 
 
-def lease_for_rater(connection: Connection, rater_id: str, assignment_id: str, asked: Asked) -> Lease:
+def lease_for_rater(connection: Connection, rater_id: str, assignment_id: str, asked: RaterCondition) -> Lease:
     """Give a rater an assignment that people may work on too, or the lease that it has already.
 
     Raises
@@ -185,7 +185,7 @@ def lease_for_rater(connection: Connection, rater_id: str, assignment_id: str, a
     return give(connection, new_lease_for_rater(rater_id, assignment_id, asked))
 
 
-def refuse_other_settings(lease: Lease, asked: Asked) -> None:
+def refuse_other_settings(lease: Lease, asked: RaterCondition) -> None:
     """Raise a ``ResponseError`` where a rater's lease was made for another way of asking than ``asked``."""
     if lease.asked == asked:
         return
@@ -203,7 +203,7 @@ def leases_named(connection: Connection, submission_ids: Collection[str]) -> dic
     return {row.submission_id: lease_from_row(row) for row in rows}
 
 
-def new_lease_for_rater(rater_id: str, assignment_id: str, asked: Asked) -> Lease:
+def new_lease_for_rater(rater_id: str, assignment_id: str, asked: RaterCondition) -> Lease:
     """Return a lease that is to be given to a rater; the database refuses to give the same visit twice."""
     return Lease(
         submission_id=visit_of_rater(rater_id, assignment_id, asked),
@@ -217,12 +217,12 @@ def new_lease_for_rater(rater_id: str, assignment_id: str, asked: Asked) -> Leas
     )
 
 
-def visit_of_rater(rater_id: str, assignment_id: str, asked: Asked) -> str:
+def visit_of_rater(rater_id: str, assignment_id: str, asked: RaterCondition) -> str:
     """Return the submission id of a rater's visit: rater, variant, repeat and assignment."""
     return f"{_seat_name(rater_id, asked)}/{assignment_id}"
 
 
-def _seat_name(rater_id: str, asked: Asked) -> str:
+def _seat_name(rater_id: str, asked: RaterCondition) -> str:
     parts = [rater_id, asked.variant, str(asked.repeat), None if asked.probe is None else f"{PROBE} {asked.probe}"]
     return "/".join(part for part in parts if part is not None)
 
@@ -245,15 +245,15 @@ def completed_by_raters(connection: Connection) -> set[str]:
 
 
 @lru_cache(maxsize=256)  # a run's visits are asked in few ways
-def asked_to_json(asked: Asked | None) -> str | None:
+def asked_to_json(asked: RaterCondition | None) -> str | None:
     """Write how a rater was asked."""
     return None if asked is None else json.dumps(asdict(asked), sort_keys=True)
 
 
 @lru_cache(maxsize=256)
-def asked_from_json(text: str | None) -> Asked | None:
+def asked_from_json(text: str | None) -> RaterCondition | None:
     """Read what :func:`asked_to_json` wrote."""
-    return None if text is None else Asked(**json.loads(text))
+    return None if text is None else RaterCondition(**json.loads(text))
 
 
 def give(connection: Connection, lease: Lease) -> Lease:

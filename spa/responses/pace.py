@@ -9,7 +9,7 @@ from decimal import Decimal
 from statistics import median
 
 from spa.responses.status import hourly_pay, timed_kinds
-from spa.responses.visits import Visit
+from spa.responses.visits import PersonVisit
 
 MOST_POINTS = 400  # on a curve; more cannot be told apart on a screen
 
@@ -24,12 +24,12 @@ class PacePoint:
     hourly_pay: Decimal | None  # at that median, in major units
 
 
-def pace_of(visits: Iterable[Visit], pay: Decimal | None) -> list[PacePoint]:
+def pace_of(visits: Iterable[PersonVisit], pay: Decimal | None) -> list[PacePoint]:
     """Return how the completed visits added up, oldest first; of very many, some spread evenly and the last.
 
     Parameters
     ----------
-    visits : iterable of Visit
+    visits : iterable of PersonVisit
         Visits of people; simulated annotators count only where nobody else came, late answers not at all.
     pay : Decimal or None
         For one form, in major units; what that makes an hour is left out of simulated annotators.

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from sqlalchemy import Connection, bindparam, func, select, update
 
-from spa.responses.prepared import Prepared
+from spa.responses.prepared import PreparedStatement
 from spa.responses.store_schema import places, submissions
 
 PERSON = "person"  # seats of people, and of simulated annotators, who stand for people
 OF_PEOPLE = submissions.c.seat.startswith(f"{PERSON} ")
 
-_RECOUNT = Prepared(
+_RECOUNT = PreparedStatement(
     update(places)
     .where(places.c.assignment_id == bindparam("of_assignment"))
     .values(
@@ -25,7 +25,7 @@ _RECOUNT = Prepared(
         .scalar_subquery()
     )
 )
-_LEAST_ANSWERED = Prepared(
+_LEAST_ANSWERED = PreparedStatement(
     select(places.c.assignment_id)
     .where(
         places.c.people < bindparam("per_assignment"),

@@ -16,7 +16,7 @@ from sqlalchemy.exc import DBAPIError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Compiled:
+class CompiledStatement:
     """A statement in the words of one database."""
 
     text: str
@@ -24,12 +24,12 @@ class Compiled:
     names: Sequence[str] | None  # of the parameters in order, where the driver takes them without names
 
 
-class Prepared:
+class PreparedStatement:
     """A statement with named parameters."""
 
     def __init__(self, statement: Executable) -> None:
         self._statement = statement
-        self._compiled: dict[str, Compiled] = {}  # by the name of the database
+        self._compiled: dict[str, CompiledStatement] = {}  # by the name of the database
 
     def rows(self, connection: Connection, **values: object) -> list[tuple[Any, ...]]:
         """Run the statement and return all its rows; an error is the one that the library would raise."""
@@ -52,11 +52,11 @@ class Prepared:
         with _cursor(connection, compiled.text) as cursor:
             cursor.executemany(compiled.text, given)
 
-    def _compiled_for(self, dialect: Dialect) -> Compiled:
+    def _compiled_for(self, dialect: Dialect) -> CompiledStatement:
         found = self._compiled.get(dialect.name)
         if found is None:
             statement = self._statement.compile(dialect=dialect)  # type: ignore[attr-defined]
-            found = Compiled(text=statement.string, constants=statement.params, names=statement.positiontup)
+            found = CompiledStatement(text=statement.string, constants=statement.params, names=statement.positiontup)
             self._compiled[dialect.name] = found
         return found
 

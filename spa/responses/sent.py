@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, bindparam, insert, select
 
-from spa.responses.prepared import Prepared
+from spa.responses.prepared import PreparedStatement
 from spa.responses.store_schema import from_bytes, payloads, to_bytes
 
 
@@ -19,12 +19,12 @@ class Payload:
     received_at: float  # seconds since 1970
 
 
-_SENT = Prepared(
+_SENT = PreparedStatement(
     select(payloads.c.page_id, payloads.c.body, payloads.c.received_at)
     .where(payloads.c.submission_id == bindparam("visit"))
     .order_by(payloads.c.number)
 )
-_SAVE = Prepared(
+_SAVE = PreparedStatement(
     insert(payloads).values(
         submission_id=bindparam("visit"),
         page_id=bindparam("page"),

@@ -9,7 +9,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from statistics import median
 
 from spa.responses.outcomes import COMPLETED, OUTCOMES, REPLACED, WITHDRAWN
-from spa.responses.visits import Visit
+from spa.responses.visits import PersonVisit
 from spa.study.study import People
 
 CENT = Decimal("0.01")
@@ -17,7 +17,7 @@ COUNTED = ("begun", "at_work", "standby", "dropped", "unconfirmed", *OUTCOMES, W
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class VisitCounts:
     """The visits of one source and quota group, counted; every visit is in exactly one count but ``begun``."""
 
     source: str
@@ -47,7 +47,7 @@ class Status:
     completed: int  # places that are done
     at_work: int
     free: int
-    lines: tuple[Line, ...]
+    lines: tuple[VisitCounts, ...]
     median_minutes: float | None  # of completed visits
     planned_minutes: float | None
     pay: Decimal | None
@@ -57,12 +57,12 @@ class Status:
     expected_end: float | None  # at the pace so far; None before the second completed visit
 
 
-def summarise_visits(visits: Iterable[Visit], *, assignments: int, people: People, now: float) -> Status:
+def summarise_visits(visits: Iterable[PersonVisit], *, assignments: int, people: People, now: float) -> Status:
     """Count the visits of people and say when the study will be complete at the pace so far.
 
     Parameters
     ----------
-    visits : iterable of Visit
+    visits : iterable of PersonVisit
         All visits of people, without those of raters.
     assignments : int
         How many there are.
@@ -94,7 +94,7 @@ def summarise_visits(visits: Iterable[Visit], *, assignments: int, people: Peopl
                 ends.append(visit.completed_at)
     in_groups = {group.name: group.places for group in people.groups}
     lines = tuple(
-        Line(
+        VisitCounts(
             source=source,
             people_group=group,
             places=None if group is None else in_groups.get(group),
@@ -123,13 +123,13 @@ def summarise_visits(visits: Iterable[Visit], *, assignments: int, people: Peopl
     )
 
 
-def timed_kinds(visits: Iterable[Visit]) -> set[str]:
+def timed_kinds(visits: Iterable[PersonVisit]) -> set[str]:
     """Return the kinds of annotators whose time counts: simulated ones only where nobody else came."""
     kinds: set[str] = {visit.annotator_kind for visit in visits}
     return {"human"} if "human" in kinds else kinds
 
 
-def _state(visit: Visit, now: float) -> str:
+def _state(visit: PersonVisit, now: float) -> str:
     if visit.extra:
         return "extra"
     if visit.outcome is not None:

@@ -20,22 +20,22 @@ from sqlalchemy import Connection, Engine, Select, bindparam, insert, inspect, s
 
 from spa.errors import ResponseError
 from spa.responses import builds, database, leases, sent
-from spa.responses.admission import Arrival, Rules, admit
+from spa.responses.admission import AdmissionRules, Arrival, admit
 from spa.responses.answer_rows import read_submissions, save_answers
 from spa.responses.leases import Lease
 from spa.responses.migration import migrate
 from spa.responses.outcomes import COMPLETED
-from spa.responses.prepared import Prepared
+from spa.responses.prepared import PreparedStatement
 from spa.responses.sent import Payload
 from spa.responses.store_builds import StoreOfBuilds
 from spa.responses.store_people import StoreOfPeople
 from spa.responses.store_schema import meta, metadata, submissions
 from spa.responses.store_versions import SCHEMA
-from spa.responses.submission import AnnotatorKind, Asked, Submission
+from spa.responses.submission import AnnotatorKind, RaterCondition, Submission
 
 CHUNK = 500  # rows written or read at once, so that memory stays flat
 # Run for every visit of a rater: it ends one that is open and its annotator's
-_COMPLETE = Prepared(
+_COMPLETE = PreparedStatement(
     update(submissions)
     .where(
         submissions.c.submission_id == bindparam("visit"),
@@ -148,7 +148,7 @@ class Store(StoreOfBuilds, StoreOfPeople):
         source: str,
         annotator_kind: AnnotatorKind,
         token: str | None = None,
-        rules: Rules | None = None,
+        rules: AdmissionRules | None = None,
     ) -> Lease:
         """Give a person an assignment that no other person has; the same person gets the same again.
 
@@ -164,9 +164,9 @@ class Store(StoreOfBuilds, StoreOfPeople):
         who = Arrival(annotator_id=annotator_id, source=source, annotator_kind=annotator_kind, token=token)
         with self._writing() as connection:
             leases.lock_leases(connection)
-            return admit(connection, who, rules or Rules(), now=time.time())
+            return admit(connection, who, rules or AdmissionRules(), now=time.time())
 
-    def lease_for_rater(self, rater_id: str, assignment_id: str, asked: Asked) -> Lease:
+    def lease_for_rater(self, rater_id: str, assignment_id: str, asked: RaterCondition) -> Lease:
         """Give an LLM rater an assignment, whoever else works on it."""
         with self._writing() as connection:
             leases.lock_leases(connection)

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Select, delete, select, update
 
 from spa.errors import ResponseError
 from spa.responses import admission, leases, outcomes, places, seats
-from spa.responses.admission import Arrival, Rules
+from spa.responses.admission import AdmissionRules, Arrival
 from spa.responses.answer_rows import save_answers
 from spa.responses.database import again_on_conflict
 from spa.responses.leases import Lease
@@ -18,13 +18,13 @@ from spa.responses.store_names import StoreOfNames
 from spa.responses.store_schema import payloads, submissions
 from spa.responses.submission import AnnotatorKind, Submission
 from spa.responses.tokens import is_token, note_consent
-from spa.responses.visits import Visit, select_visits, visit_from_row
+from spa.responses.visits import PersonVisit, select_visits, visit_from_row
 
-EVERYBODY = Rules()
+EVERYBODY = AdmissionRules()
 T = TypeVar("T")
 
 
-class Coming(TypedDict, total=False):
+class ArrivalFacts(TypedDict, total=False):
     """What is said of somebody who comes, by a link or from a platform.
 
     Keys
@@ -61,8 +61,8 @@ class StoreOfPeople(StoreOfNames):
         now: float,
         external_id: str | None = None,
         overbook: bool = False,
-        rules: Rules = EVERYBODY,
-        **coming: Unpack[Coming],
+        rules: AdmissionRules = EVERYBODY,
+        **coming: Unpack[ArrivalFacts],
     ) -> Lease:
         """Find or make the visit of a platform's person, who is then sent to ``/a/{lease.token}``.
 
@@ -83,8 +83,8 @@ class StoreOfPeople(StoreOfNames):
             Where all places are taken but not all done, answer an assignment beside its holder (``standing_by``):
             the answers take the place if the holder drops out, and are ``extra`` otherwise. For people whom a
             platform has promised pay, since it may fill a place before we know that somebody has left it.
-        rules : Rules
-            What the study says about who may come: ``Rules.of(study.people)``.
+        rules : AdmissionRules
+            What the study says about who may come: ``AdmissionRules.of(study.people)``.
         **coming
             ``session``, ``group``, ``minutes_allowed``, ``annotator_kind`` (:class:`Coming`).
 
@@ -114,8 +114,8 @@ class StoreOfPeople(StoreOfNames):
         *,
         now: float,
         source: str = "link",
-        rules: Rules = EVERYBODY,
-        **coming: Unpack[Coming],
+        rules: AdmissionRules = EVERYBODY,
+        **coming: Unpack[ArrivalFacts],
     ) -> Lease:
         """Find or make the visit of whoever holds a link; as :meth:`admit`, without a platform's names."""
         arrival = Arrival(annotator_id=self.annotator_id(token), source=source, token=token, **coming)
@@ -131,7 +131,7 @@ class StoreOfPeople(StoreOfNames):
         assignment_id: str,
         now: float,
         annotator_kind: AnnotatorKind = "human",
-        rules: Rules = EVERYBODY,
+        rules: AdmissionRules = EVERYBODY,
     ) -> Lease:
         """Make the visit of somebody whose form a platform handed out itself, inside a :meth:`transaction`.
 
@@ -150,7 +150,7 @@ class StoreOfPeople(StoreOfNames):
             When the person began, in seconds since 1970.
         annotator_kind : {"human", "simulated"}
             What the person is recorded as.
-        rules : Rules
+        rules : AdmissionRules
             What the study says about who may come.
         """
         arrival = Arrival(
@@ -170,7 +170,7 @@ class StoreOfPeople(StoreOfNames):
         with self.reading() as connection:
             return leases.lease_of_token(connection, token)
 
-    def join_group(self, submission_id: str, group: str, *, rules: Rules) -> None:
+    def join_group(self, submission_id: str, group: str, *, rules: AdmissionRules) -> None:
         """Put a visit into a quota group, as its answers to the screening say.
 
         Raises
@@ -219,7 +219,7 @@ class StoreOfPeople(StoreOfNames):
                 return 0
         return self._seating(lambda connection: seats.release_overdue(connection, now=now))
 
-    def reclaim(self, submission_id: str, *, now: float, rules: Rules = EVERYBODY) -> Lease:
+    def reclaim(self, submission_id: str, *, now: float, rules: AdmissionRules = EVERYBODY) -> Lease:
         """Give a late visit its place back where that is still free; returns the visit as it then stands."""
 
         def claim(connection: Connection) -> Lease:
@@ -233,7 +233,7 @@ class StoreOfPeople(StoreOfNames):
     # Ending
 
     def finish(
-        self, submission: Submission, outcome: Outcome, code: str, *, now: float, rules: Rules = EVERYBODY
+        self, submission: Submission, outcome: Outcome, code: str, *, now: float, rules: AdmissionRules = EVERYBODY
     ) -> Lease:
         """Save the answers of a visit and how it ended, in one transaction; a second call changes nothing.
 
@@ -257,7 +257,7 @@ class StoreOfPeople(StoreOfNames):
         code: str,
         *,
         now: float,
-        rules: Rules = EVERYBODY,
+        rules: AdmissionRules = EVERYBODY,
     ) -> Lease:
         """Do what :meth:`finish` does inside a :meth:`transaction` of the caller's."""
         own = submissions.c.submission_id == submission.submission_id
@@ -299,7 +299,7 @@ class StoreOfPeople(StoreOfNames):
         return self._lease(connection, submission.submission_id)
 
     def confirm_within(
-        self, connection: Connection, lease: Lease, external_id: str, *, rules: Rules = EVERYBODY
+        self, connection: Connection, lease: Lease, external_id: str, *, rules: AdmissionRules = EVERYBODY
     ) -> None:
         """Let a visit that was only claimed count, by the platform's name of it; it takes a free place if it has none.
 
@@ -322,7 +322,7 @@ class StoreOfPeople(StoreOfNames):
 
     # Looking
 
-    def find_visit(self, source: str, external_id: str) -> Visit | None:
+    def find_visit(self, source: str, external_id: str) -> PersonVisit | None:
         """Return the visit that a platform calls by this name, also where the person was forgotten since."""
         with self.reading() as connection:
             names = (external_id, forgotten_name(self.keyed(external_id)))
@@ -334,13 +334,13 @@ class StoreOfPeople(StoreOfNames):
         """Return the lease of the visit that a platform calls by this name, inside a transaction of the caller's."""
         return leases.lease_of_external(connection, source, external_id)
 
-    def visit(self, submission_id: str) -> Visit | None:
+    def visit(self, submission_id: str) -> PersonVisit | None:
         """Return the visit of a person by our own id."""
         with self.reading() as connection:
             row = connection.execute(select_visits(submissions.c.submission_id == submission_id)).first()
         return None if row is None else visit_from_row(row)
 
-    def visits(self, source: str | None = None) -> Iterator[Visit]:
+    def visits(self, source: str | None = None) -> Iterator[PersonVisit]:
         """Yield the visits of people, of one source or all, in the order in which they began."""
         conditions = () if source is None else (submissions.c.source == source,)
         for row in self.stream(select_visits(*conditions)):

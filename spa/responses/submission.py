@@ -43,7 +43,7 @@ class Missing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class RaterCondition:
     """How an LLM was asked: what sets one visit of a rater apart from another.
 
     ``form`` says whether it read what people read ("identical") or more ("variant"). ``fingerprint``
@@ -69,7 +69,7 @@ class Submission:
     source: str  # "link", "simulated", "prolific", "rater", ...
     answers: tuple[Response | Missing, ...]
     seconds: float | None = None  # from the first page shown to the last answer
-    asked: Asked | None = None  # of an LLM
+    asked: RaterCondition | None = None  # of an LLM
     session: int = 1  # of a study in several
     people_group: str | None = None  # quota group
     outcome: str = "completed"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from sqlalchemy import Connection, bindparam, func, insert, select, update
 
-from spa.responses.prepared import Prepared
+from spa.responses.prepared import PreparedStatement
 from spa.responses.store_schema import submissions, tokens
 
 LONGEST = 100  # characters; ours are far shorter
 
-_KNOWN = Prepared(select(tokens.c.number).where(tokens.c.token == bindparam("token")))
+_KNOWN = PreparedStatement(select(tokens.c.number).where(tokens.c.token == bindparam("token")))
 
 
 def is_token(token: str) -> bool:

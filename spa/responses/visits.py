@@ -13,7 +13,7 @@ from spa.responses.store_schema import payloads, people, submissions, tokens
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Visit(Lease):
+class PersonVisit(Lease):
     """A person's visit: its lease, who the person is, and how far they came.
 
     ``outcome`` is ``None`` while it is open (``released`` says whether the place was given up meanwhile);
@@ -46,6 +46,6 @@ def select_visits(*conditions: Any) -> Select[Any]:
     return found.order_by(submissions.c.number)
 
 
-def visit_from_row(row: Row[Any]) -> Visit:
+def visit_from_row(row: Row[Any]) -> PersonVisit:
     """Read a row of :func:`select_visits`."""
-    return Visit(**lease_facts(row), person=row.external_person, pages=row.pages or 0, last_seen=row.last_seen)
+    return PersonVisit(**lease_facts(row), person=row.external_person, pages=row.pages or 0, last_seen=row.last_seen)

@@ -54,7 +54,7 @@ class RatedOutput:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChoicePair:
+class OutputPair:
     """Two outputs of one item between which the annotator chooses."""
 
     output_x: ShownOutput
@@ -70,7 +70,7 @@ class Assignment:
     blocks: tuple[Block, ...]
     comparisons: tuple[Comparison, ...] = ()  # in the order asked
     rated: tuple[RatedOutput, ...] = ()  # in the order of the pages
-    choices: tuple[ChoicePair, ...] = ()
+    choices: tuple[OutputPair, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

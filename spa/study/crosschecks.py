@@ -8,19 +8,19 @@ from typing import get_args
 
 from pydantic import ValidationError
 
-from spa.study.findings import Finding, find, repeated, unfit_system
+from spa.study.findings import StudyMistake, find, repeated, unfit_system
 from spa.study.mistakes import nearest, shown
 from spa.study.people_checks import people_checks
 from spa.study.question_checks import question_checks
-from spa.study.raters import FROM_ENVIRONMENT, OWN_KEYS, SECRET, Rater, Way, asked_ways
+from spa.study.raters import FROM_ENVIRONMENT, OWN_KEYS, SECRET, Rater, RaterProtocol, asked_ways
 from spa.study.study import OVERALL, Elicitation, OutputFilter, Study
 
 RESERVED_RATERS = ("human", "simulated")  # groups of annotators that are analysed apart
 
 
-def cross_check(study: Study) -> list[Finding]:
+def cross_check(study: Study) -> list[StudyMistake]:
     """Return every mistake between the tables of a study."""
-    checks: tuple[Callable[[Study], Iterator[Finding]], ...] = (
+    checks: tuple[Callable[[Study], Iterator[StudyMistake]], ...] = (
         _language,
         _unique_ids,
         _allowed_names,
@@ -43,14 +43,14 @@ def languages() -> tuple[str, ...]:
     return tuple(sorted(file.name.removesuffix(".toml") for file in files if file.name.endswith(".toml")))
 
 
-def _language(study: Study) -> Iterator[Finding]:
+def _language(study: Study) -> Iterator[StudyMistake]:
     known = languages()
     if study.language.split("-")[0] not in known and not study.texts:
         do = "write the nearest of these and replace its words in [texts], or give all words there"
         yield find("language", f"one of {', '.join(known)}", shown(study.language), do, "texts")
 
 
-def _unique_ids(study: Study) -> Iterator[Finding]:
+def _unique_ids(study: Study) -> Iterator[StudyMistake]:
     yield from repeated("[[systems]] id", [one.id for one in study.systems])
     yield from repeated("[[criteria]] id", [one.id for one in study.criteria])
     yield from repeated("[[screening]] id", [one.id for one in study.screening])
@@ -65,7 +65,7 @@ def _unique_ids(study: Study) -> Iterator[Finding]:
         yield from repeated(f"[[attention_checks]] {check.id}, options", check.options)
 
 
-def _allowed_names(study: Study) -> Iterator[Finding]:
+def _allowed_names(study: Study) -> Iterator[StudyMistake]:
     known = [name for one in study.systems for name in (one.id, one.name) if name]
     for name in study.allowed_names:
         if name not in known:
@@ -73,7 +73,7 @@ def _allowed_names(study: Study) -> Iterator[Finding]:
             yield find("allowed_names", wanted, shown(name), nearest(name, known), "systems")
 
 
-def _outputs(study: Study) -> Iterator[Finding]:
+def _outputs(study: Study) -> Iterator[StudyMistake]:
     outputs = study.outputs
     if outputs.match_length_of is not None:
         place = "[outputs] match_length_of"
@@ -90,12 +90,12 @@ def _outputs(study: Study) -> Iterator[Finding]:
             yield find("[outputs] layout", "a column of its own for each", got, "rename one", "systems")
 
 
-def _filters(study: Study) -> Iterator[Finding]:
+def _filters(study: Study) -> Iterator[StudyMistake]:
     for number, condition in enumerate(study.outputs.filters, start=1):
         yield from _filter(study, f"[[outputs.filters]] {number}", condition)
 
 
-def _filter(study: Study, place: str, condition: OutputFilter) -> Iterator[Finding]:
+def _filter(study: Study, place: str, condition: OutputFilter) -> Iterator[StudyMistake]:
     if condition.field == "item_text" and study.outputs.item_text is None:
         yield find(place, "[outputs] item_text", "none", 'name that column, or set field = "output"')
     if condition.field == "output" and study.outputs.kind == "image":
@@ -110,7 +110,7 @@ def _filter(study: Study, place: str, condition: OutputFilter) -> Iterator[Findi
             yield find(place, f"min_{unit} at most max_{unit}", f"{least} and {most}", "swap them")
 
 
-def _systems(study: Study) -> Iterator[Finding]:
+def _systems(study: Study) -> Iterator[StudyMistake]:
     compares = study.spa is not None or study.choices is not None
     least = 2 if compares else 1  # what is only rated may come from one system
     if len(study.compared) < least:
@@ -120,15 +120,15 @@ def _systems(study: Study) -> Iterator[Finding]:
     tables = get_args(Elicitation)
     if all(getattr(study, table) is None for table in tables):
         wanted = "at least one of [spa], [likert], [continuous], [categories], [choices]"
-        yield Finding(tables, f"nothing is asked: expected {wanted}, found none; add [spa]")
+        yield StudyMistake(tables, f"nothing is asked: expected {wanted}, found none; add [spa]")
 
 
-def _spa(study: Study) -> Iterator[Finding]:
+def _spa(study: Study) -> Iterator[StudyMistake]:
     if study.spa is not None and study.spa.exposure_study is None:
         yield from _pairs(study, "[spa]", study.spa.comparisons, study.spa.baseline)
 
 
-def _choices(study: Study) -> Iterator[Finding]:
+def _choices(study: Study) -> Iterator[StudyMistake]:
     if study.choices is not None:
         if study.spa is not None and not study.spa.same_items:
             got = "false, which shows no item twice"
@@ -136,7 +136,7 @@ def _choices(study: Study) -> Iterator[Finding]:
         yield from _pairs(study, "[choices]", study.choices.comparisons, study.choices.baseline)
 
 
-def _pairs(study: Study, table: str, comparisons: object, baseline: str | None) -> Iterator[Finding]:
+def _pairs(study: Study, table: str, comparisons: object, baseline: str | None) -> Iterator[StudyMistake]:
     if baseline is not None:
         yield from unfit_system(study, f"{table} baseline", baseline)
         if comparisons != "baseline":
@@ -160,7 +160,7 @@ def _pairs(study: Study, table: str, comparisons: object, baseline: str | None) 
         seen.add(frozenset((system_x, system_y)))
 
 
-def _exposure_study(study: Study) -> Iterator[Finding]:
+def _exposure_study(study: Study) -> Iterator[StudyMistake]:
     if study.spa is None or (two := study.spa.exposure_study) is None:
         return
     place = "[spa.exposure_study]"
@@ -175,7 +175,7 @@ def _exposure_study(study: Study) -> Iterator[Finding]:
             yield find(f"[spa] {key}", f"none beside {place}, which settles it", "one", "remove it")
 
 
-def _raters(study: Study) -> Iterator[Finding]:
+def _raters(study: Study) -> Iterator[StudyMistake]:
     for rater in study.raters:
         place = f"[[raters]] {rater.id}"
         if rater.id in RESERVED_RATERS:
@@ -198,7 +198,7 @@ def _raters(study: Study) -> Iterator[Finding]:
             yield from _way(study, named, asked.way)
 
 
-def _sent_beside(place: str, rater: Rater) -> Iterator[Finding]:
+def _sent_beside(place: str, rater: Rater) -> Iterator[StudyMistake]:
     for table in ("headers", "query"):
         for name, value in getattr(rater, table).items():
             if (SECRET.search(name) or value.startswith("env:")) and FROM_ENVIRONMENT.fullmatch(value) is None:
@@ -206,7 +206,7 @@ def _sent_beside(place: str, rater: Rater) -> Iterator[Finding]:
                 yield find(f"{place}, {table}.{name}", wanted, "another text", "no secret stands in a study file")
 
 
-def _endpoint_takes(place: str, rater: Rater, way: Way) -> Iterator[Finding]:
+def _endpoint_takes(place: str, rater: Rater, way: RaterProtocol) -> Iterator[StudyMistake]:
     if rater.provider == "responses" and way.seed is not None:
         wanted = "no seed: the Responses API takes none"
         yield find(f"{place}, seed", wanted, str(way.seed), 'remove it, or set provider = "chat"')
@@ -223,7 +223,7 @@ def _endpoint_takes(place: str, rater: Rater, way: Way) -> Iterator[Finding]:
         yield find(f"{place}, conversation", wanted, '"page"', "set one of them")
 
 
-def _way(study: Study, place: str, way: Way) -> Iterator[Finding]:
+def _way(study: Study, place: str, way: RaterProtocol) -> Iterator[StudyMistake]:
     if way.answer_format == "text" and way.conversation != "question":
         got = f'conversation = "{way.conversation}"'
         yield find(f"{place}, answer_format", 'conversation = "question" with free text', got, "set it")

@@ -11,24 +11,24 @@ from spa.study.study import Study
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class StudyMistake:
     """One mistake: the tables it hangs on (untold while these hold other mistakes) and the line to tell."""
 
     tables: tuple[str, ...]
     told: str
 
 
-def find(place: str, wanted: str, got: str, do: str, *also: str) -> Finding:
+def find(place: str, wanted: str, got: str, do: str, *also: str) -> StudyMistake:
     """Tell a mistake at a place such as "[spa] exposure"; ``also`` names the other tables it hangs on.
 
     >>> find("[spa] baseline", "a system", "none", "add one").told
     '[spa] baseline: expected a system, found none; add one'
     """
     table = re.match(r"\[*(\w+)", place)
-    return Finding((*(table.groups() if table else ()), *also), f"{place}: expected {wanted}, found {got}; {do}")
+    return StudyMistake((*(table.groups() if table else ()), *also), f"{place}: expected {wanted}, found {got}; {do}")
 
 
-def repeated(place: str, values: Iterable[object]) -> Iterator[Finding]:
+def repeated(place: str, values: Iterable[object]) -> Iterator[StudyMistake]:
     """Tell every value that stands more than once."""
     seen: set[object] = set()
     told: set[object] = set()
@@ -39,7 +39,7 @@ def repeated(place: str, values: Iterable[object]) -> Iterator[Finding]:
         seen.add(value)
 
 
-def unfit_system(study: Study, place: str, system: str, *, role: str = "compared") -> Iterator[Finding]:
+def unfit_system(study: Study, place: str, system: str, *, role: str = "compared") -> Iterator[StudyMistake]:
     """Tell an unknown system, or one whose role does not fit ("compared", "reference" or "any")."""
     roles = {one.id: one.role for one in study.systems}
     if system not in roles:

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from spa.errors import StudyError, shortened
 from spa.study.crosschecks import cross_check
-from spa.study.findings import Finding, find
+from spa.study.findings import StudyMistake, find
 from spa.study.mistakes import LONGEST_VALUE, schema_problems, shown
 from spa.study.outputs import Outputs, load_outputs
 from spa.study.outputs_reading import SUFFIXES, decoded, is_control
@@ -278,9 +278,9 @@ def _without_bad_tables(raw: dict[str, Any], error: ValidationError) -> tuple[St
     return _validate(rest), tainted
 
 
-def _read_files(study: Study, folder: Path) -> tuple[Study, list[Finding]]:
+def _read_files(study: Study, folder: Path) -> tuple[Study, list[StudyMistake]]:
     """Make the output files absolute and put the text files' words in their place."""
-    findings: list[Finding] = []
+    findings: list[StudyMistake] = []
     files = tuple((folder / file).resolve() for file in study.outputs.files)
     for given, file in zip(study.outputs.files, files, strict=True):
         if not os.path.isfile(file):  # unlike Path.is_file, it takes any name
@@ -301,7 +301,7 @@ def _read_files(study: Study, folder: Path) -> tuple[Study, list[Finding]]:
         try:
             text = decoded(str(folder / words.file), _read_bytes(folder / words.file))
         except StudyError as error:
-            findings += [Finding((name,), f"[{name}] file: {problem}") for problem in error.problems]
+            findings += [StudyMistake((name,), f"[{name}] file: {problem}") for problem in error.problems]
             continue
         if not text.strip() or any(is_control(c) for c in text):
             got = f"{shown(str(words.file))}, empty or with control characters"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from spa.study.mistakes import nearest, shown
-from spa.study.outputs_reading import Number, Row, cleaned, shown_files
+from spa.study.outputs_reading import Number, OutputFileRow, cleaned, shown_files
 from spa.study.raters import asked_ways
 from spa.study.section import NOTHING
 from spa.study.study import Study
@@ -20,7 +20,7 @@ Key = tuple[str, str]  # (item_id, system)
 class RawOutput:
     """An output as it stands in its file; ``value`` is empty where the cell is."""
 
-    row: Row
+    row: OutputFileRow
     sample: str | None
     value: str
 
@@ -36,7 +36,7 @@ class Cells:
 
     texts: dict[str, str | None]
     outputs: dict[Key, tuple[RawOutput, ...]]
-    first: dict[str, Row]  # the first row of each item
+    first: dict[str, OutputFileRow]  # the first row of each item
 
 
 def columns_wanted(study: Study) -> tuple[str, ...]:
@@ -48,14 +48,14 @@ def columns_wanted(study: Study) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def sort_rows(study: Study, rows: Iterable[Row]) -> tuple[Cells, list[str]]:
+def sort_rows(study: Study, rows: Iterable[OutputFileRow]) -> tuple[Cells, list[str]]:
     """Sort rows into cells.
 
     Parameters
     ----------
     study : Study
         Says which columns mean what.
-    rows : iterable of Row
+    rows : iterable of OutputFileRow
         All rows of all output files.
 
     Returns
@@ -69,7 +69,7 @@ def sort_rows(study: Study, rows: Iterable[Row]) -> tuple[Cells, list[str]]:
     texts, first, more = _item_texts(study, identified)
     problems += more
     gathered: dict[Key, list[RawOutput]] = {}
-    unknown: dict[str, list[Row]] = defaultdict(list)
+    unknown: dict[str, list[OutputFileRow]] = defaultdict(list)
     known = [one.id for one in study.systems]
     needed = answering_all(study)
     for item_id, row in identified:
@@ -113,9 +113,9 @@ def some(lines: Sequence[str], what: str) -> list[str]:
     return [*lines[:LISTED], *([f"... and {rest} more {what}"] if rest > 0 else [])]
 
 
-def _identify(study: Study, rows: Iterable[Row]) -> tuple[list[tuple[str, Row]], list[str]]:
+def _identify(study: Study, rows: Iterable[OutputFileRow]) -> tuple[list[tuple[str, OutputFileRow]], list[str]]:
     columns = (study.outputs.item,) if isinstance(study.outputs.item, str) else study.outputs.item
-    identified: list[tuple[str, Row]] = []
+    identified: list[tuple[str, OutputFileRow]] = []
     lines: list[str] = []
     for row in rows:
         parts = [row.values[column] for column in columns]
@@ -132,11 +132,11 @@ def _identify(study: Study, rows: Iterable[Row]) -> tuple[list[tuple[str, Row]],
 
 
 def _item_texts(
-    study: Study, identified: Iterable[tuple[str, Row]]
-) -> tuple[dict[str, str | None], dict[str, Row], list[str]]:
+    study: Study, identified: Iterable[tuple[str, OutputFileRow]]
+) -> tuple[dict[str, str | None], dict[str, OutputFileRow], list[str]]:
     column = study.outputs.item_text
     texts: dict[str, str | None] = {}
-    first: dict[str, Row] = {}
+    first: dict[str, OutputFileRow] = {}
     lines: list[str] = []
     for item_id, row in identified:
         value = (row.values[column] or "") if column is not None else None
@@ -152,7 +152,7 @@ def _item_texts(
     return texts, first, some(lines, "item texts that differ")
 
 
-def _answers(study: Study, row: Row) -> Iterator[tuple[str, str | None]]:
+def _answers(study: Study, row: OutputFileRow) -> Iterator[tuple[str, str | None]]:
     if study.outputs.layout == "wide":
         for system in study.systems:
             yield system.id, row.values[system.id]
@@ -160,7 +160,7 @@ def _answers(study: Study, row: Row) -> Iterator[tuple[str, str | None]]:
         yield row.values[study.outputs.system] or "", row.values[study.outputs.output]
 
 
-def _unknown_systems(unknown: dict[str, list[Row]], known: Sequence[str]) -> list[str]:
+def _unknown_systems(unknown: dict[str, list[OutputFileRow]], known: Sequence[str]) -> list[str]:
     lines = [
         f"{rows[0].place}: expected the id of a system, found {shown(system) if system else 'nothing'} "
         f"({len(rows)} row{'s' if len(rows) > 1 else ''}); {nearest(system, known)} "

@@ -35,7 +35,7 @@ Value = str | None
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class OutputFileRow:
     """One row of an output file: the columns asked for, and where it stands."""
 
     file: Path
@@ -101,7 +101,7 @@ def decoded(place: str, content: bytes) -> str:
         ) from error
 
 
-def read_rows(path: Path, columns: Sequence[str]) -> list[Row]:
+def read_rows(path: Path, columns: Sequence[str]) -> list[OutputFileRow]:
     """Read the named columns of one output file.
 
     Parameters
@@ -113,7 +113,7 @@ def read_rows(path: Path, columns: Sequence[str]) -> list[Row]:
 
     Returns
     -------
-    list of Row
+    list of OutputFileRow
         In the order of the file; numbers as they were written, empty values as ``None``.
 
     Raises
@@ -163,12 +163,12 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _read_jsonl(path: Path, columns: Sequence[str]) -> tuple[list[Row], list[str]]:
+def _read_jsonl(path: Path, columns: Sequence[str]) -> tuple[list[OutputFileRow], list[str]]:
     # Numbers keep their spelling, so that ids do not change; NaN is how some tools write "nothing".
     decoder = json.JSONDecoder(
         object_pairs_hook=_object, parse_int=Number, parse_float=Number, parse_constant=lambda _: None
     )
-    rows: list[Row] = []
+    rows: list[OutputFileRow] = []
     problems: list[str] = []
     found: dict[str, None] = {}
     name = shown_path(path)
@@ -191,7 +191,7 @@ def _read_jsonl(path: Path, columns: Sequence[str]) -> tuple[list[Row], list[str
         found.update(dict.fromkeys(entry))
         values = {column: entry.get(column) for column in columns}
         problems += _not_text(place, values)
-        rows.append(Row(path, number, values))
+        rows.append(OutputFileRow(path, number, values))
         if len(problems) > 20:
             problems.append(f"{name}: more mistakes follow; put these right first")
             break
@@ -227,7 +227,7 @@ def _csv_mistake(place: str, text: str, told: str) -> str:
     return f"{place}: expected CSV, found a mistake: {told.splitlines()[0][:160]}; put it right"
 
 
-def _read_csv(path: Path, columns: Sequence[str]) -> tuple[list[Row], list[str]]:
+def _read_csv(path: Path, columns: Sequence[str]) -> tuple[list[OutputFileRow], list[str]]:
     place = shown_path(path)
     text = decoded(place, path.read_bytes())
     try:
@@ -243,13 +243,13 @@ def _read_csv(path: Path, columns: Sequence[str]) -> tuple[list[Row], list[str]]
     present = [column for column in columns if column in header]
     series = [frame.to_series(header.index(column)).to_list()[1:] for column in present]
     rows = [
-        Row(path, number, {column: value or None for column, value in zip(present, values, strict=True)})
+        OutputFileRow(path, number, {column: value or None for column, value in zip(present, values, strict=True)})
         for number, values in enumerate(zip(*series, strict=True), start=1)
     ]
-    return (rows if present else [Row(path, 1, {})] if frame.height > 1 else []), header
+    return (rows if present else [OutputFileRow(path, 1, {})] if frame.height > 1 else []), header
 
 
-def _read_parquet(path: Path, columns: Sequence[str]) -> tuple[list[Row], list[str]]:
+def _read_parquet(path: Path, columns: Sequence[str]) -> tuple[list[OutputFileRow], list[str]]:
     place = shown_path(path)
     try:
         header = list(pl.scan_parquet(path, glob=False).collect_schema())
@@ -274,5 +274,5 @@ def _read_parquet(path: Path, columns: Sequence[str]) -> tuple[list[Row], list[s
             name: Number(value) if value is not None and kinds[name].is_numeric() else value
             for name, value in zip(present, values, strict=True)
         }
-        rows.append(Row(path, number, made))
-    return (rows if present else [Row(path, 1, {})] if header else []), header
+        rows.append(OutputFileRow(path, number, made))
+    return (rows if present else [OutputFileRow(path, 1, {})] if header else []), header

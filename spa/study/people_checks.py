@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from spa.study.findings import Finding, find, repeated
+from spa.study.findings import StudyMistake, find, repeated
 from spa.study.mistakes import nearest, shown
 from spa.study.study import PeopleGroup, Study
 
 
-def people_checks(study: Study) -> Iterator[Finding]:
+def people_checks(study: Study) -> Iterator[StudyMistake]:
     """Yield every mistake about who may come."""
     people = study.people
     yield from repeated("[[people.groups]] name", [group.name for group in people.groups])
@@ -33,7 +33,7 @@ def people_checks(study: Study) -> Iterator[Finding]:
         yield find("[people] per_assignment", "at most annotators", got, "change one of them")
 
 
-def _group(study: Study, group: PeopleGroup) -> Iterator[Finding]:
+def _group(study: Study, group: PeopleGroup) -> Iterator[StudyMistake]:
     place = f"[[people.groups]] {group.name}"
     if (group.screening is None) == (group.parameter is None):
         got = "none" if group.screening is None else "both"
@@ -54,7 +54,7 @@ def _group(study: Study, group: PeopleGroup) -> Iterator[Finding]:
             yield find(f"{place}, values", wanted, shown(value), "put the value right", "screening")
 
 
-def _shared_values(study: Study) -> Iterator[Finding]:
+def _shared_values(study: Study) -> Iterator[StudyMistake]:
     """Tell two groups that one answer, or one link, would put a person into."""
     seen: dict[tuple[str | None, str | None, str], str] = {}
     for group in study.people.groups:

@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
 
-from spa.study.section import Ident, Section, Text
+from spa.study.section import Ident, Text, TomlTable
 
 ADDED = ("explain", "guidelines", "reference", "persona")  # keys that let a rater read more than people do
 OWN_KEYS = (  # of a request's body, which keys of the rater decide about
@@ -29,7 +29,7 @@ SECRET = re.compile(r"auth|key|token|secret|cookie|password|signature", re.IGNOR
 FROM_ENVIRONMENT = re.compile(r"env:([A-Za-z_][A-Za-z0-9_]*)")
 
 
-class Body(dict[str, Any]):
+class HashableTable(dict[str, Any]):
     """A table that can be hashed, as the rest of a way can; nobody changes it."""
 
     def __hash__(self) -> int:  # type: ignore[override]
@@ -37,9 +37,9 @@ class Body(dict[str, Any]):
         return hash(json.dumps(self))
 
 
-def _as_body(table: dict[str, Any]) -> Body:
+def _as_body(table: dict[str, Any]) -> HashableTable:
     try:
-        return Body(json.loads(json.dumps(table, sort_keys=True)))
+        return HashableTable(json.loads(json.dumps(table, sort_keys=True)))
     except TypeError as error:  # a date
         raise ValueError("expected values that JSON has") from error
 
@@ -55,7 +55,7 @@ def _pairs(given: object) -> object:
     return tuple(given.items()) if isinstance(given, dict) else given
 
 
-class Way(Section):
+class RaterProtocol(TomlTable):
     """How an LLM is asked."""
 
     temperature: Temperature | None = None
@@ -83,13 +83,13 @@ class Way(Section):
         return self.max_completion_tokens or self.max_tokens
 
 
-class Variant(Way):
+class Variant(RaterProtocol):
     """A way of asking: the rater's own, with the keys given here in place of its."""
 
     id: Ident
 
 
-class Rater(Way):
+class Rater(RaterProtocol):
     """An LLM that answers the forms that people answer."""
 
     id: Ident
@@ -106,12 +106,12 @@ class Rater(Way):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AskedWay:
+class RaterVariant:
     """A rater as it is asked once: who, under which variant, how."""
 
     rater: Rater
     variant: str | None  # None: the rater has no variants
-    way: Way
+    way: RaterProtocol
 
     @property
     def identical(self) -> bool:
@@ -142,14 +142,14 @@ LATER = ("reasoning_effort", "extra_body", "min_mass")  # keys that count in a f
 
 
 @lru_cache(maxsize=1024)  # it is asked for with every visit
-def _fingerprint(model: str, way: Way, max_tokens: int | None) -> str:
-    later = {key for key in LATER if getattr(way, key) == getattr(Way(), key)}  # unknown to old stores
+def _fingerprint(model: str, way: RaterProtocol, max_tokens: int | None) -> str:
+    later = {key for key in LATER if getattr(way, key) == getattr(RaterProtocol(), key)}  # unknown to old stores
     left_out = {"repeats", "attempts", "max_completion_tokens", *later}
     kept = way.model_copy(update={"max_tokens": max_tokens}).model_dump_json(exclude=left_out)
     return sha256(f"{model}\n{kept}".encode()).hexdigest()[:16]
 
 
-def asked_ways(rater: Rater) -> tuple[AskedWay, ...]:
+def asked_ways(rater: Rater) -> tuple[RaterVariant, ...]:
     """Return every way in which a rater is asked: its variants, its grid, or its own where it has neither.
 
     Raises
@@ -158,12 +158,12 @@ def asked_ways(rater: Rater) -> tuple[AskedWay, ...]:
         If the grid names an unknown key, or a value that its key does not take.
     """
     variants = [*rater.variants, *_of_grid(rater)]
-    own = Way().model_copy(update={key: getattr(rater, key) for key in Way.model_fields})
+    own = RaterProtocol().model_copy(update={key: getattr(rater, key) for key in RaterProtocol.model_fields})
     if not variants:
-        return (AskedWay(rater=rater, variant=None, way=own),)
+        return (RaterVariant(rater=rater, variant=None, way=own),)
     changed = ({key: getattr(one, key) for key in one.model_fields_set - {"id"}} for one in variants)
     return tuple(
-        AskedWay(rater=rater, variant=one.id, way=own.model_copy(update=keys))
+        RaterVariant(rater=rater, variant=one.id, way=own.model_copy(update=keys))
         for one, keys in zip(variants, changed, strict=True)
     )
 

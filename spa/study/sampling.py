@@ -19,8 +19,8 @@ from spa.study.assignment import (
     Assignment,
     BlindingKey,
     Block,
-    ChoicePair,
     Comparison,
+    OutputPair,
     RatedOutput,
     ShownOutput,
 )
@@ -302,7 +302,7 @@ class _Sampler:
 
     def _choices(
         self, places: list[int], columns: list[dict[str, str]], blocks: tuple[Block, ...]
-    ) -> tuple[ChoicePair, ...]:
+    ) -> tuple[OutputPair, ...]:
         if self.study.choices is None:
             return ()
         choices = []
@@ -313,7 +313,7 @@ class _Sampler:
                 for pair in pairs:
                     x, y = (made_by[system] for system in pair)
                     turned = self.sides[place, pair].deal_one() and self.study.design.directions == "counterbalanced"
-                    choices.append(ChoicePair(output_x=y, output_y=x) if turned else ChoicePair(output_x=x, output_y=y))
+                    choices.append(OutputPair(output_x=y, output_y=x) if turned else OutputPair(output_x=x, output_y=y))
         return tuple(choices)
 
 

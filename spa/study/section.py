@@ -28,7 +28,7 @@ def added(default: Any) -> Any:
     return Field(default, exclude_if=lambda value: bool(value == default))
 
 
-class Section(BaseModel):
+class TomlTable(BaseModel):
     """A table of the study file: frozen, unknown keys refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)

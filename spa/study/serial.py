@@ -6,7 +6,7 @@ import json
 from functools import lru_cache
 from typing import Any
 
-from spa.study.assignment import Assignment, BlindingKey, Block, ChoicePair, Comparison, RatedOutput, ShownOutput
+from spa.study.assignment import Assignment, BlindingKey, Block, Comparison, OutputPair, RatedOutput, ShownOutput
 
 
 def assignment_to_json(assignment: Assignment) -> str:
@@ -55,7 +55,7 @@ def assignment_from_json(text: str) -> Assignment:
             for each in record["rated"]
         ),
         choices=tuple(
-            ChoicePair(output_x=_shown_from_json(x), output_y=_shown_from_json(y)) for x, y in record["choices"]
+            OutputPair(output_x=_shown_from_json(x), output_y=_shown_from_json(y)) for x, y in record["choices"]
         ),
     )
 

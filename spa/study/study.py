@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import Field, PrivateAttr, StringConstraints
 
 from spa.study.raters import Rater
-from spa.study.section import Ident, Section, Text, added
+from spa.study.section import Ident, Text, TomlTable, added
 
 OVERALL = "overall"  # the criterion that asks for the preference as a whole; never computed
 Elicitation = Literal["spa", "likert", "continuous", "categories", "choices"]  # the tables that ask
@@ -26,7 +26,7 @@ Balance = Literal["counterbalanced", "fixed"]
 Shown = Literal["first", "all"] | Annotated[int, Field(ge=1)]
 
 
-class System(Section):
+class System(TomlTable):
     """A thing being compared. Neither ``id`` nor ``name`` ever reaches a form."""
 
     id: Ident
@@ -34,7 +34,7 @@ class System(Section):
     role: Literal["system", "human", "reference"] = "system"  # a reference is never compared
 
 
-class OutputFilter(Section):
+class OutputFilter(TomlTable):
     """A condition that an item must meet; an item that fails leaves the study with a line in the report."""
 
     field: Literal["item_text", "output"] = "item_text"
@@ -47,7 +47,7 @@ class OutputFilter(Section):
     max_characters: Annotated[int, Field(ge=1)] | None = None
 
 
-class OutputFiles(Section):
+class OutputFiles(TomlTable):
     """Where the outputs are and how the files are laid out (JSONL, CSV or Parquet by suffix)."""
 
     files: Annotated[tuple[Path, ...], Field(min_length=1)]  # relative to the study file
@@ -62,14 +62,14 @@ class OutputFiles(Section):
     match_length_of: Ident | None = None  # system cut to whole sentences, never longer than the longest other
 
 
-class Option(Section):
+class Option(TomlTable):
     """One answer of a closed question; ``score`` where the answer counts as a rating."""
 
     text: Text
     score: float | None = None
 
 
-class Criterion(Section):
+class Criterion(TomlTable):
     """Something outputs are judged on. ``question`` is asked of one output."""
 
     id: Ident
@@ -84,7 +84,7 @@ class Criterion(Section):
     reason: bool = False  # after a rating of one output, why, in the annotator's own words; may stay empty
 
 
-class ExposureStudy(Section):
+class ExposureStudy(TomlTable):
     """The same two systems under several pairs of labels, each seen at another exposure.
 
     Ethayarajh & Jurafsky (2022), appendix B: items are disjoint between the blocks and the
@@ -96,7 +96,7 @@ class ExposureStudy(Section):
     exposures: Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(min_length=1)] = (1, 2, 4, 8)
 
 
-class Spa(Section):
+class Spa(TomlTable):
     """System-level probabilistic assessment."""
 
     exposure: Annotated[int, Field(ge=1)] = 5  # outputs of each system that an annotator reads
@@ -111,7 +111,7 @@ class Spa(Section):
     exposure_study: ExposureStudy | None = None
 
 
-class RatingSection(Section):
+class RatingSection(TomlTable):
     """What every way of rating one output has in common."""
 
     outputs: Shown = "first"  # rated: the first item shown, all items, or k at random
@@ -148,7 +148,7 @@ class Categories(RatingSection):
     """Count or category answers: every criterion that has ``options``."""
 
 
-class Choices(Section):
+class Choices(TomlTable):
     """Which of two outputs of one item is better."""
 
     ties: bool = True
@@ -160,7 +160,7 @@ class Choices(Section):
     overall: bool = True
 
 
-class Design(Section):
+class Design(TomlTable):
     """How annotators differ from one another in what they see."""
 
     labels: Balance = "counterbalanced"  # fixed: every reader sees the same letter for the same system
@@ -170,7 +170,7 @@ class Design(Section):
     outputs: Annotated[int, Field(ge=1)] = added(10)  # outputs an annotator, where single outputs are dealt
 
 
-class Screening(Section):
+class Screening(TomlTable):
     """A question before the study; whoever gives no eligible answer is excluded from the analysis."""
 
     id: Ident
@@ -179,7 +179,7 @@ class Screening(Section):
     eligible: Annotated[tuple[Text, ...], Field(min_length=1)]
 
 
-class AttentionCheck(Section):
+class AttentionCheck(TomlTable):
     """A question with one right answer, asked of people only."""
 
     id: Ident
@@ -188,7 +188,7 @@ class AttentionCheck(Section):
     expected: Text
 
 
-class InterviewQuestion(Section):
+class InterviewQuestion(TomlTable):
     """A question that people answer in their own words, after everything else or before it."""
 
     id: Ident
@@ -197,14 +197,14 @@ class InterviewQuestion(Section):
     first: bool = False  # asked before the instructions, not on the last page
 
 
-class Words(Section):
+class Words(TomlTable):
     """Markdown, in the study file or in a file beside it."""
 
     text: Text | None = None
     file: Path | None = None
 
 
-class PeopleGroup(Section):
+class PeopleGroup(TomlTable):
     """A quota: so many people whose screening answer, or whose link, puts them into this group."""
 
     name: Ident
@@ -214,7 +214,7 @@ class PeopleGroup(Section):
     values: Annotated[tuple[Text, ...], Field(min_length=1)]  # answers, or values of the parameter, that belong here
 
 
-class People(Section):
+class People(TomlTable):
     """How many annotators are wanted, who may come how often, and what a completed submission is paid (major units)."""
 
     annotators: Annotated[int, Field(ge=1, le=1_000_000)] = 30
@@ -241,7 +241,7 @@ class People(Section):
         return -(-annotators * self.sessions // self.per_assignment)
 
 
-class Analysis(Section):
+class Analysis(TomlTable):
     """The analysis plan, fixed before the answers are seen."""
 
     fwer: Annotated[float, Field(gt=0, lt=1)] = 0.05
@@ -262,7 +262,7 @@ class Analysis(Section):
     expected: tuple[Text, ...] = ()  # "x > y" or "x ~ y"
 
 
-class Study(Section):
+class Study(TomlTable):
     """A study: what is asked, of whom, and how the answers will be analysed."""
 
     id: Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_-]{0,62}$")]

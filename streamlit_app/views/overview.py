@@ -12,7 +12,7 @@ from analysis.monitoring.alarms import find_alarms
 from spa.errors import AnalysisError
 from spa.responses.pace import pace_of
 from spa.responses.status import COUNTED, Status, summarise_visits
-from spa.responses.visits import Visit
+from spa.responses.visits import PersonVisit
 from streamlit_app import loading
 from streamlit_app.showing import plain, show_counts
 
@@ -75,7 +75,7 @@ def _pace(status: Status) -> None:
     )
 
 
-def _curves(visits: list[Visit], status: Status) -> None:
+def _curves(visits: list[PersonVisit], status: Status) -> None:
     """Draw what was handed in by when, and what it paid an hour, each beside what it is held against."""
     points = pace_of(visits, status.pay)
     if len(points) < FEWEST_POINTS:
@@ -134,7 +134,7 @@ def _metrics(shown: dict[str, str]) -> None:
             st.metric(title, value, width="content")
 
 
-def _alarms(state: str, visits: list[Visit], status: Status) -> None:
+def _alarms(state: str, visits: list[PersonVisit], status: Status) -> None:
     low = LOW_PAY.get(status.currency)
     if low is not None and status.hourly_pay is not None and status.hourly_pay < low:
         paid = f"At the median this pays {status.hourly_pay} {status.currency} an hour"

@@ -11,7 +11,7 @@ import streamlit as st
 
 from analysis.monitoring.beside_others import AnswerBeside, answers_beside_others
 from analysis.report.words import Names, number, percent
-from spa.annotators.progress import Visit as Progress
+from spa.annotators.progress import FormProgress as Progress
 from spa.errors import AnalysisError, ResponseError
 from spa.forms.html import render_whole
 from spa.responses.decisions import Action, Decision, parse_amount, standing_of

@@ -11,11 +11,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from spa.annotators.raters.endpoints.endpoint import Request
+from spa.annotators.raters.endpoints.endpoint import LLMRequest
 from spa.annotators.raters.local.endpoint import LocalEndpoint
-from spa.annotators.raters.reading.settling import Turn
+from spa.annotators.raters.reading.settling import LLMReplyTurn
 from spa.annotators.raters.wording import StudyWording, conversation
-from spa.forms.asks import Ask, asks_of
+from spa.forms.asks import PromptTurn, asks_of
 from spa.forms.form import Answer, Exhibit, ExhibitsBlock, Form, Page, Question, RatingTarget, Segment, TextBlock
 from spa.forms.texts import load_texts
 from spa.study.raters import Rater, asked_ways
@@ -79,11 +79,11 @@ def saved_model(folder: Path, texts: Sequence[str]) -> int:
     return sum(parameter.numel() for parameter in model.parameters())
 
 
-def requests(form: Form, way: Any) -> list[Request]:
+def requests(form: Form, way: Any) -> list[LLMRequest]:
     """Return the requests for every question of a form."""
     wording = StudyWording(load_texts("en", {}))
     return [
-        Request(messages=tuple(wording.opening(ask, way)), questions=ask.questions, way=way)
+        LLMRequest(messages=tuple(wording.opening(ask, way)), questions=ask.questions, way=way)
         for ask in asks_of(form, way.conversation)
     ]
 
@@ -141,12 +141,12 @@ async def pages_ratio(rater: Rater, form: Form) -> tuple[float, float, int]:
             for manner in best:
                 model.manner = manner
                 model._forget()
-                before: list[tuple[Ask, tuple[Turn, ...]]] = []
+                before: list[tuple[PromptTurn, tuple[LLMReplyTurn, ...]]] = []
                 start = time.perf_counter()
                 for page in asks_of(form, "page"):
                     messages = tuple(conversation(wording, [*before, (page, ())], way))
-                    reply = await endpoint.ask(Request(messages=messages, questions=page.questions, way=way))
-                    before.append((page, (Turn(text=reply.text, missing=()),)))
+                    reply = await endpoint.ask(LLMRequest(messages=messages, questions=page.questions, way=way))
+                    before.append((page, (LLMReplyTurn(text=reply.text, missing=()),)))
                     tokens = reply.prompt_tokens or 0
                 best[manner] = min(best[manner], time.perf_counter() - start)
     return best["copied"], best["packed"], tokens

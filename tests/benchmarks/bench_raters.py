@@ -24,7 +24,7 @@ import httpx2
 import openai
 
 from spa.annotators.raters.endpoints.chat import ChatEndpoint
-from spa.annotators.raters.endpoints.endpoint import Request
+from spa.annotators.raters.endpoints.endpoint import LLMRequest
 from spa.annotators.raters.run import rate_visits
 from spa.annotators.raters.summary import RatingSummary
 from spa.annotators.raters.visits import visits_of
@@ -179,7 +179,9 @@ def bodies_of(workspace: Workspace, rater: Rater) -> list[dict[str, Any]]:
     found = []
     for name in workspace.store.assignment_ids():
         for ask in asks_of(workspace.form(name, asked.way), asked.way.conversation):
-            request = Request(messages=tuple(wording.opening(ask, asked.way)), questions=ask.questions, way=asked.way)
+            request = LLMRequest(
+                messages=tuple(wording.opening(ask, asked.way)), questions=ask.questions, way=asked.way
+            )
             found.append(json.loads(json.dumps(endpoint.body(request))))
     return found
 

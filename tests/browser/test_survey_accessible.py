@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from fastapi import FastAPI
 from fastapi.responses import Response
 
-from spa.annotators.doors import House
+from spa.annotators.doors import SurveyContext
 from spa.annotators.loopback import served
 from spa.annotators.server import create_app
 from spa.cli import main
@@ -56,7 +56,7 @@ def whole_study(language: str) -> str:
     return f'language = "{language}"\n{before}{scales}\n{meaning}\n[[criteria]]{criteria}\n{spa}{after}'
 
 
-def mount(app: FastAPI, house: House) -> None:
+def mount(app: FastAPI, house: SurveyContext) -> None:
     """Show any notice on demand."""
 
     @app.get("/notice/{name}", response_model=None)

@@ -8,9 +8,9 @@ import sys
 import time
 from pathlib import Path
 
-from spa.annotators.doors import House
+from spa.annotators.doors import SurveyContext
 from spa.annotators.simulated import CROWD
-from spa.annotators.taking import Taking
+from spa.annotators.taking import VisitTransactions
 from spa.annotators.visits import Answering
 from spa.commands.simulate import SOURCE, answering, book
 from spa.commands.simulation import choose_truth
@@ -28,7 +28,7 @@ def answer(study: Path, annotators: int) -> None:
     """Let simulated people answer, whose pages are taken as the survey server takes them."""
     with open_workspace(study) as workspace:
         truth, temperament, _ = choose_truth(workspace, truth=None, utilities={}, likert_reversal=None, otherwise=CROWD)
-        house = House(
+        house = SurveyContext(
             study=workspace.study,
             texts=workspace.texts,
             store=workspace.store,
@@ -37,13 +37,13 @@ def answer(study: Path, annotators: int) -> None:
             form=workspace.form,
             annotator_kind="simulated",
         )
-        taking = Taking(house, workspace.form, source=SOURCE)
+        taking = VisitTransactions(house, workspace.form, source=SOURCE)
         annotator_of = answering(workspace, truth, temperament, seed=0)
         for token in book(workspace.store, annotators, workspace.study.people):
             _go_through(workspace, taking, annotator_of(token), token)
 
 
-def _go_through(workspace: Workspace, taking: Taking, people: Answering, token: str) -> None:
+def _go_through(workspace: Workspace, taking: VisitTransactions, people: Answering, token: str) -> None:
     with workspace.store.transaction() as connection:
         visit = taking.let_in(connection, token)
         form, answers = people(visit.lease.assignment_id)

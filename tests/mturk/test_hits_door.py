@@ -20,7 +20,7 @@ from spa.annotators.loopback import served
 from spa.annotators.server import create_app
 from spa.cli import main
 from spa.responses.admission import SecondVisit
-from spa.responses.families import Family
+from spa.responses.families import StudyFamily
 from tests.mturk.studies import STUDY, Bench, answer_to, make_bench
 
 SITE = "https://frames.example.org"
@@ -174,7 +174,7 @@ def test_a_claim_keeps_nobody_from_another_study_of_the_family(external: Bench) 
     honest = external.emulator.workers(1, country="US")[0]
     work = external.emulator.accept(honest, external.hits()[0]["HITId"])
     with external.open() as workspace:
-        other = Family(str(workspace.study.people.family_store), family="f", study="other")
+        other = StudyFamily(str(workspace.study.people.family_store), family="f", study="other")
     with other, visited(external) as client:
         sent = finish(external, client, assignmentId=work, workerId=honest)
         other.refuse_others("mturk", honest)

@@ -16,7 +16,7 @@ from click.testing import CliRunner, Result
 from fastapi import FastAPI
 
 from prolific.people.door import mount_with
-from spa.annotators.doors import House
+from spa.annotators.doors import SurveyContext
 from spa.annotators.loopback import served
 from spa.annotators.server import create_app
 from spa.annotators.visits import visit
@@ -152,7 +152,7 @@ def running_study(
     def now() -> float:
         return float(emulator.people.do("GET", "clock/")["now"])
 
-    def door(app: FastAPI, house: House) -> None:
+    def door(app: FastAPI, house: SurveyContext) -> None:
         mount_with(app, house, environment)
 
     with open_workspace(path, store) as workspace:

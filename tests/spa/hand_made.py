@@ -21,10 +21,10 @@ from spa.forms.form import (
     Segment,
     TextBlock,
 )
-from spa.responses.submission import Asked
+from spa.responses.submission import RaterCondition
 from spa.study.assignment import BlindingKey
 
-ASKED = Asked(variant=None, repeat=1, readout="verbalised", form="identical", fingerprint="f")
+ASKED = RaterCondition(variant=None, repeat=1, readout="verbalised", form="identical", fingerprint="f")
 PERCENT = NumberAnswer(low=0, high=100, scale=100, low_text="no", high_text="yes", unit="%")
 HUNDRED = NumberAnswer(low=0, high=100, scale=1, low_text="bad", high_text="good")
 FIVE = OptionsAnswer(

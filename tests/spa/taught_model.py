@@ -11,7 +11,7 @@ from spa.annotators.raters.wording import StudyWording
 from spa.forms.asks import asks_of
 from spa.forms.form import Form, NumberAnswer, OptionsAnswer, Question
 from spa.forms.texts import load_texts
-from spa.study.raters import Way
+from spa.study.raters import RaterProtocol
 from tests.spa.tiny_models import MARKS, TEMPLATE, llama_config
 
 MOST_STEPS = 400
@@ -36,7 +36,7 @@ def lessons(form: Form, truth: Mapping[str, int | str]) -> list[tuple[str, str]]
     """Return prompts with their right replies: as JSON and as bare text."""
     found = []
     for answer_format in ("json", "text"):
-        way = Way(conversation="question", answer_format=answer_format)  # type: ignore[arg-type]
+        way = RaterProtocol(conversation="question", answer_format=answer_format)  # type: ignore[arg-type]
         for ask in asks_of(form, "question"):
             (message,) = StudyWording(load_texts("en", {})).opening(ask, way)
             found.append((str(message["content"]), reply_to(ask.questions[0], truth, answer_format)))

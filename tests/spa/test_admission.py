@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from sqlalchemy import insert
 
-from spa.responses.admission import NoneLeft, QuotaFull, Rules, SecondVisit, WrongSession
+from spa.responses.admission import AdmissionRules, NoneLeft, QuotaFull, SecondVisit, WrongSession
 from spa.responses.forgetting import find_person, forget_person
 from spa.responses.leases import Lease, lock_leases
 from spa.responses.outcomes import COMPLETED, NO_CONSENT, OUTCOMES, RETURNED, SCREENED_OUT
@@ -65,7 +65,7 @@ def test_a_second_visit_is_refused_unless_the_study_allows_it(store: Store) -> N
     assert come(store, "ada", "v1") == done
     with pytest.raises(SecondVisit):
         come(store, "ada", "v2")
-    assert come(store, "ada", "v2", rules=Rules(repeat=True)).assignment_id == "a00002"
+    assert come(store, "ada", "v2", rules=AdmissionRules(repeat=True)).assignment_id == "a00002"
 
 
 def test_a_dropout_gives_the_place_back_and_comes_back_while_it_is_free(store: Store) -> None:
@@ -140,7 +140,7 @@ def test_whoever_ends_early_gives_the_place_to_somebody_else(store: Store) -> No
 
 
 def test_the_least_answered_assignment_goes_out_first(store: Store) -> None:
-    rules = Rules(per_assignment=2)
+    rules = AdmissionRules(per_assignment=2)
     given = [come(store, f"person {number}", rules=rules).assignment_id for number in range(4)]
     assert given == ["a00001", "a00002", "a00003", "a00001"]
     come(store, "person 4", rules=rules)
@@ -150,7 +150,7 @@ def test_the_least_answered_assignment_goes_out_first(store: Store) -> None:
 
 
 def test_quotas_are_kept_and_a_dropout_frees_its_place(store: Store) -> None:
-    rules = Rules(places={"women": 1, "men": 1})
+    rules = AdmissionRules(places={"women": 1, "men": 1})
     ada = come(store, "ada", group="women", rules=rules, minutes_allowed=1)
     with pytest.raises(QuotaFull):
         come(store, "eve", group="women", rules=rules)
@@ -162,7 +162,7 @@ def test_quotas_are_kept_and_a_dropout_frees_its_place(store: Store) -> None:
 
 
 def test_each_session_has_another_assignment_and_follows_the_one_before(store: Store) -> None:
-    rules = Rules(sessions=2)
+    rules = AdmissionRules(sessions=2)
     first = come(store, "ada", "v1", rules=rules)
     with pytest.raises(WrongSession):
         come(store, "ada", "v2", session=2, rules=rules)

@@ -25,7 +25,7 @@ from hypothesis.stateful import (
 from sqlalchemy import select
 
 from spa.forms.form import Form
-from spa.responses.admission import NoneLeft, Rules, SecondVisit
+from spa.responses.admission import AdmissionRules, NoneLeft, SecondVisit
 from spa.responses.forgetting import find_person, forget_person
 from spa.responses.leases import Lease, lock_leases
 from spa.responses.outcomes import COMPLETED, FAILED_CHECKS, OUTCOMES, RETURNED, SCREENED_OUT, TIMED_OUT
@@ -35,7 +35,7 @@ from tests import postgres
 from tests.spa.test_store import draws, submission_of
 
 ASSIGNMENTS = 2
-RULES = Rules(per_assignment=2)
+RULES = AdmissionRules(per_assignment=2)
 MINUTES = 10.0
 NewDatabase = Callable[[], AbstractContextManager[str]]
 PEOPLE = st.sampled_from(["ada", "bob", "eve", "joe", "kim", "lee"])

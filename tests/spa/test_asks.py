@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 from hypothesis import given, settings
 
-from spa.forms.asks import Ask, asks_of
+from spa.forms.asks import PromptTurn, asks_of
 from spa.forms.form import ChoiceTarget, ExhibitsBlock, RatingTarget
 from spa.forms.prompt import TextPart, render_ask, render_prompt
 from spa.forms.spoken import spoken
@@ -19,7 +19,7 @@ from tests.strategies import studies
 WAYS = ("form", "page", "question")
 
 
-def own_words(ask: Ask) -> list[str]:
+def own_words(ask: PromptTurn) -> list[str]:
     return [part.text for part in render_ask(ask).parts if isinstance(part, TextPart) and part.wrapper is None]
 
 

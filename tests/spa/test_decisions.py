@@ -15,7 +15,7 @@ from spa.errors import ResponseError
 from spa.responses.decisions import (
     Action,
     Decision,
-    Standing,
+    VisitDecisions,
     add_decision,
     parse_amount,
     read_decisions,
@@ -83,7 +83,7 @@ def test_an_undone_decision_leaves_no_trace_in_what_stands(steps: list[tuple[Act
             undone.add(taken_back)
             log.append(decide("undo", number=number, undoes=taken_back))
     clean = [each for each in log if each.action != "undo" and each.number not in undone]
-    nothing = Standing(submission_id="s1")
+    nothing = VisitDecisions(submission_id="s1")
     assert standing_of(log).get("s1", nothing) == standing_of(clean).get("s1", nothing)
 
 

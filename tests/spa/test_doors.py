@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from fastapi.responses import Response
 from fastapi.testclient import TestClient
 
-from spa.annotators.doors import House
+from spa.annotators.doors import SurveyContext
 from spa.annotators.served_html import read_page
 from spa.annotators.server import create_app
 from spa.study.study import Words
@@ -17,7 +17,7 @@ from tests.spa.test_server import Place, opened
 from tests.spa.test_server import built as built
 
 
-def mount(app: FastAPI, house: House) -> None:
+def mount(app: FastAPI, house: SurveyContext) -> None:
     """Take whoever comes to /platform at their word, as no real door may."""
 
     @app.get("/platform")

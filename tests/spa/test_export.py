@@ -24,7 +24,7 @@ from spa.forms.form import (
     ScreeningTarget,
     Target,
 )
-from spa.responses.admission import Rules
+from spa.responses.admission import AdmissionRules
 from spa.responses.export import export_tables
 from spa.responses.store import CHUNK, Store
 from spa.responses.submission import Missing, Response, Submission
@@ -174,7 +174,7 @@ def test_screening_and_checks_of_people(
 
 
 def test_sessions_are_told_apart_and_late_answers_are_marked(tmp_path: Path) -> None:
-    rules, now = Rules(sessions=2), 1000.0
+    rules, now = AdmissionRules(sessions=2), 1000.0
     with Store.create(tmp_path / "s.sqlite") as store:
         store.save_build("f", draws(3))
 

@@ -13,7 +13,7 @@ from fastapi.testclient import TestClient
 from spa.annotators.server import create_app
 from spa.errors import ResponseError
 from spa.responses.admission import SecondVisit
-from spa.responses.families import Family
+from spa.responses.families import StudyFamily
 from tests.spa.small_study import STUDY
 from tests.spa.test_doors import come, mount
 from tests.spa.test_server import Place, build, opened
@@ -21,7 +21,7 @@ from tests.spa.test_store import submission_of
 
 
 def test_twenty_threads_of_two_studies_share_out_the_people(database: str) -> None:
-    studies = [Family(database, family="stories", study=study) for study in ("one", "two")]
+    studies = [StudyFamily(database, family="stories", study=study) for study in ("one", "two")]
     with ThreadPoolExecutor(20) as threads:
 
         def enter(number: int) -> tuple[int, str] | None:
@@ -40,7 +40,10 @@ def test_twenty_threads_of_two_studies_share_out_the_people(database: str) -> No
 
 
 def test_another_family_and_another_platform_are_other_people(database: str) -> None:
-    with Family(database, family="stories", study="one") as one, Family(database, family="poems", study="two") as two:
+    with (
+        StudyFamily(database, family="stories", study="one") as one,
+        StudyFamily(database, family="poems", study="two") as two,
+    ):
         assert one.enter("panel", "juliet", now=1.0)
         assert not one.enter("panel", "juliet", now=2.0)
         assert one.enter("other", "juliet", now=2.0)
@@ -52,7 +55,7 @@ def test_another_family_and_another_platform_are_other_people(database: str) -> 
 
 def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
     with pytest.raises(ResponseError, match=r"family_store: .*none/f.sqlite: cannot be written"):
-        Family(tmp_path / "none" / "f.sqlite", family="stories", study="one")
+        StudyFamily(tmp_path / "none" / "f.sqlite", family="stories", study="one")
 
 
 @pytest.fixture

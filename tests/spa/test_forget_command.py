@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from spa.annotators.progress import Visit
+from spa.annotators.progress import FormProgress
 from spa.cli import main
 from spa.commands.workspace import Workspace, open_workspace
 from spa.forms.form import Form, TextAnswer
@@ -49,7 +49,7 @@ def answer_all(workspace: Workspace, person: str, visit: str) -> Lease:
         if page.kind == "comparison":
             store.save_payload(lease.submission_id, page.page_id, json.dumps({**fields, "note": SECRETS[3]}))
         store.save_payload(lease.submission_id, page.page_id, json.dumps(fields))
-    visited = Visit.from_payloads(form, lease, store.payloads(lease.submission_id))
+    visited = FormProgress.from_payloads(form, lease, store.payloads(lease.submission_id))
     return store.finish(visited.submission(60.0, COMPLETED), COMPLETED, "C", now=60.0)
 
 

@@ -18,7 +18,7 @@ from markdown_it import MarkdownIt
 from spa.forms.form import Form
 from spa.forms.html import render_page
 from spa.forms.prompt import ImagePart, TextPart, render_prompt
-from spa.forms.spoken import Said, pages_for, said_on, spoken
+from spa.forms.spoken import SpokenText, pages_for, said_on, spoken
 from spa.forms.texts import load_texts
 from spa.study.outputs import Outputs
 from spa.study.study import Study
@@ -75,7 +75,7 @@ def words_of_html(html: str) -> list[str]:
     return "".join(reader.text).split()
 
 
-def words_of(said: Said) -> list[str]:
+def words_of(said: SpokenText) -> list[str]:
     if said.role == "markdown":
         return words_of_html(MarkdownIt("commonmark", {"html": False}).render(said.text))
     if said.role == "question":  # its emphasis is seen, not read

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import spa
 from spa.forms.assets import asset_name, asset_text
 from spa.forms.form import ExhibitsBlock, Form, Page, Question, Segment, TextBlock
-from spa.forms.html import PageState, Posting, Stage, render_page, render_whole, sections
+from spa.forms.html import PageRegion, PageState, Posting, render_page, render_whole, sections
 from spa.forms.markdown import render_markdown
 from spa.forms.spoken import said_on
 from spa.forms.texts import load_texts, placeholders, shipped_languages
@@ -153,8 +153,8 @@ def test_answers_given_before_are_shown_again() -> None:
 
 def test_texts_and_their_questions_share_a_stage() -> None:
     parts = sections(small_form().pages[3])
-    assert [type(part) for part in parts] == [TextBlock, Stage]
-    assert isinstance(parts[1], Stage)
+    assert [type(part) for part in parts] == [TextBlock, PageRegion]
+    assert isinstance(parts[1], PageRegion)
     assert (len(parts[1].exhibits), len(parts[1].asked), parts[1].columns) == (2, 2, ("A", "B"))
 
 
@@ -168,14 +168,14 @@ def test_a_text_between_exhibits_belongs_to_the_ones_after_it() -> None:
         likert("q2", "A"),
     )
     parts = sections(replace(page, blocks=blocks))
-    assert [type(part) for part in parts] == [Stage, TextBlock, Stage]
-    assert [part.stage_id for part in parts if isinstance(part, Stage)] == ["p5-1", "p5-2"]
+    assert [type(part) for part in parts] == [PageRegion, TextBlock, PageRegion]
+    assert [part.stage_id for part in parts if isinstance(part, PageRegion)] == ["p5-1", "p5-2"]
 
 
 def test_columns_of_different_items_stand_apart() -> None:
     blocks = (exhibits(1, "A"), exhibits(2, "B"), preference("q1", "A", "B"))
     (stage,) = sections(replace(small_form().pages[3], blocks=blocks))
-    assert isinstance(stage, Stage)
+    assert isinstance(stage, PageRegion)
     assert (stage.apart, stage.tabs) == (True, ("A", "B"))
 
 

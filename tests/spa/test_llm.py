@@ -20,26 +20,26 @@ from sqlalchemy import update
 
 from spa.annotators.loopback import served
 from spa.annotators.raters.endpoints.chat import ChatEndpoint
-from spa.annotators.raters.endpoints.endpoint import Reply, Request, read_body
+from spa.annotators.raters.endpoints.endpoint import LLMReply, LLMRequest, read_body
 from spa.annotators.raters.endpoints.keys import find_key
 from spa.annotators.raters.reading.json_replies import UnreadableReply, find_payload
-from spa.annotators.raters.reading.settling import Turn, settle
+from spa.annotators.raters.reading.settling import LLMReplyTurn, settle
 from spa.annotators.raters.run import rate_assignments
 from spa.annotators.raters.summary import RatingSummary, stop_if_unfinished
-from spa.annotators.raters.visits import KIND, Visit
+from spa.annotators.raters.visits import KIND, RaterVisit
 from spa.annotators.raters.wording import Message
-from spa.annotators.simulated_endpoint import Faults, Seen, SimulatedModel, create_endpoint
+from spa.annotators.simulated_endpoint import EndpointTraffic, SimulatedFaults, SimulatedModel, create_endpoint
 from spa.annotators.truth import Truth
 from spa.errors import PlatformError, ResponseError
-from spa.forms.asks import Ask, asks_of
+from spa.forms.asks import PromptTurn, asks_of
 from spa.forms.form import ExhibitsBlock, Form
-from spa.journal import Call, Journal
+from spa.journal import Journal, JournalEntry
 from spa.responses.leases import asked_to_json
 from spa.responses.store import Store
 from spa.responses.store_schema import submissions
 from spa.responses.submission import Missing, Response
 from spa.study.assignment import Assignment, BlindingKey
-from spa.study.raters import Rater, Way, asked_ways
+from spa.study.raters import Rater, RaterProtocol, asked_ways
 from tests.spa.hand_made import hand_made
 from tests.spa.scripted_server import Asked, Said, chat, http, middle, scripted
 
@@ -50,7 +50,7 @@ KEY = "sk-very-secret-1234"
 class PlainWording:
     """The form as one message, the least that a rater can be given."""
 
-    def opening(self, ask: Ask, way: Way) -> list[Message]:
+    def opening(self, ask: PromptTurn, way: RaterProtocol) -> list[Message]:
         """Open the conversation."""
         shown = [
             exhibit.text
@@ -62,7 +62,7 @@ class PlainWording:
         asked = [f"[{question.question_id}] {question.text}" for question in ask.questions]
         return [{"role": "user", "content": "\n".join(shown + asked)}]
 
-    def again(self, ask: Ask, turn: Turn, way: Way) -> str:
+    def again(self, ask: PromptTurn, turn: LLMReplyTurn, way: RaterProtocol) -> str:
         """Say what was wrong."""
         return "Once more: " + "; ".join(f"{answer.question_id}: {answer.reason}" for answer in turn.missing)
 
@@ -76,16 +76,16 @@ class Bench:
     stack: ExitStack
     waits: list[float]
 
-    def form(self, assignment_id: str, way: Way | None = None) -> Form:
+    def form(self, assignment_id: str, way: RaterProtocol | None = None) -> Form:
         """Return the form of an assignment."""
         return self.made[assignment_id][0]
 
     def expect(self, assignment_ids: Sequence[str]) -> None:
         """Have every form ready already."""
 
-    def endpoint(self, faults: Faults | None = None) -> tuple[str, Seen]:
+    def endpoint(self, faults: SimulatedFaults | None = None) -> tuple[str, EndpointTraffic]:
         """Serve an endpoint until the test ends."""
-        seen = Seen()
+        seen = EndpointTraffic()
         model = SimulatedModel(self.made.values(), put, TRUTH)
         return self.stack.enter_context(served(create_endpoint(model, faults=faults, seen=seen))) + "/v1", seen
 
@@ -100,15 +100,15 @@ class Bench:
 
         return rate_assignments(self, asked_ways(rater), PlainWording(), endpoint=endpoint, limit=limit, sleep=sleep)
 
-    def calls(self, visit: str = "judge/1/a00001") -> tuple[Call, ...]:
+    def calls(self, visit: str = "judge/1/a00001") -> tuple[JournalEntry, ...]:
         """Return the rater's calls on record."""
         return Journal(self.store).calls(KIND, visit)
 
 
-def put(form: Form) -> Iterator[tuple[Ask, list[Message]]]:
+def put(form: Form) -> Iterator[tuple[PromptTurn, list[Message]]]:
     for conversation in ("form", "page", "question"):
         for ask in asks_of(form, conversation):
-            yield ask, PlainWording().opening(ask, Way())
+            yield ask, PlainWording().opening(ask, RaterProtocol())
 
 
 @pytest.fixture
@@ -153,7 +153,7 @@ def test_what_people_only_are_asked_is_not_in_the_schema(bench: Bench) -> None:
 
 
 def test_the_key_reaches_the_endpoint_and_nothing_else(bench: Bench, tmp_path: Path) -> None:
-    url, seen = bench.endpoint(Faults(statuses=(500,)))
+    url, seen = bench.endpoint(SimulatedFaults(statuses=(500,)))
     bench.rate(url)
     assert {headers["authorization"] for headers in seen.headers} == {f"Bearer {KEY}"}
     bench.store.close()
@@ -181,7 +181,7 @@ def test_a_request_is_on_record_before_it_is_sent(bench: Bench, monkeypatch: pyt
     class Killed(Exception):
         """The process ends while the request is under way."""
 
-    async def ask(endpoint: ChatEndpoint, request: Request) -> Reply:
+    async def ask(endpoint: ChatEndpoint, request: LLMRequest) -> LLMReply:
         raise Killed
 
     with monkeypatch.context() as patched:
@@ -196,7 +196,7 @@ def test_a_request_is_on_record_before_it_is_sent(bench: Bench, monkeypatch: pyt
 
 @pytest.mark.parametrize("fault", ["unreadable_first", "partial_first"])
 def test_only_what_is_missing_is_asked_a_second_time(bench: Bench, fault: str) -> None:
-    url, seen = bench.endpoint(Faults(**{fault: True}))
+    url, seen = bench.endpoint(SimulatedFaults(**{fault: True}))
     summary = bench.rate(url, limit=1)
     assert (summary.requests, sum(summary.missing.values())) == (2, 0)
     assert [call.outcome for call in bench.calls()] == ["unreadable", "ok"]
@@ -207,8 +207,10 @@ def test_only_what_is_missing_is_asked_a_second_time(bench: Bench, fault: str) -
 
 
 @pytest.mark.parametrize("conversation", ["page", "question"])
-@pytest.mark.parametrize("faults", [Faults(), Faults(prose=True), Faults(unreadable_first=True)])
-def test_a_form_is_asked_in_parts_each_once(bench: Bench, conversation: Any, faults: Faults) -> None:
+@pytest.mark.parametrize(
+    "faults", [SimulatedFaults(), SimulatedFaults(prose=True), SimulatedFaults(unreadable_first=True)]
+)
+def test_a_form_is_asked_in_parts_each_once(bench: Bench, conversation: Any, faults: SimulatedFaults) -> None:
     url, seen = bench.endpoint(faults)
     summary = bench.rate(url, limit=1, conversation=conversation)
     asks = asks_of(bench.form("a00001"), conversation)
@@ -307,14 +309,16 @@ def test_answers_from_before_the_limit_was_free_are_still_those_of_the_rater(ben
     bench.rate(url, limit=1, max_tokens=500)
     asked = asked_ways(Rater(id="judge", model="some-model", max_tokens=500))[0]
     with bench.store.transaction() as connection:
-        marked = replace(Visit(assignment_id="a00001", asked=asked, repeat=1).label, fingerprint="7afdc244cf75cac5")
+        marked = replace(
+            RaterVisit(assignment_id="a00001", asked=asked, repeat=1).label, fingerprint="7afdc244cf75cac5"
+        )
         connection.execute(update(submissions).values(asked=asked_to_json(marked)))
     assert bench.rate(url, limit=1, max_tokens=500).finished_before == 1
     assert seen.requests == 1
 
 
 def test_after_the_last_attempt_a_question_is_missing_with_its_reason(bench: Bench) -> None:
-    url, _ = bench.endpoint(Faults(unreadable_first=True))
+    url, _ = bench.endpoint(SimulatedFaults(unreadable_first=True))
     summary = bench.rate(url, attempts=1)
     asked = len(list(bench.form("a00001").questions("everybody")))
     assert summary.missing == {"the reply holds no JSON object": 3 * asked}
@@ -327,16 +331,16 @@ def test_after_the_last_attempt_a_question_is_missing_with_its_reason(bench: Ben
 @pytest.mark.parametrize(
     ("faults", "outcome", "reason"),
     [
-        (Faults(refuse=True), "refused", "the model refused to answer"),
+        (SimulatedFaults(refuse=True), "refused", "the model refused to answer"),
         (
-            Faults(truncate=True),
+            SimulatedFaults(truncate=True),
             "truncated",
             "the reply broke off at the token limit; give the rater a larger max_tokens",
         ),
     ],
 )
 def test_refusals_and_broken_off_replies_are_not_asked_again(
-    bench: Bench, faults: Faults, outcome: str, reason: str
+    bench: Bench, faults: SimulatedFaults, outcome: str, reason: str
 ) -> None:
     url, seen = bench.endpoint(faults)
     summary = bench.rate(url, limit=1)
@@ -345,12 +349,12 @@ def test_refusals_and_broken_off_replies_are_not_asked_again(
 
 
 def test_json_in_a_fence_between_sentences_is_read(bench: Bench) -> None:
-    url, _ = bench.endpoint(Faults(prose=True))
+    url, _ = bench.endpoint(SimulatedFaults(prose=True))
     assert bench.rate(url).missing == {}
 
 
 def test_a_busy_endpoint_is_waited_for_as_it_asks(bench: Bench) -> None:
-    url, _ = bench.endpoint(Faults(statuses=(429, 503), retry_after="7"))
+    url, _ = bench.endpoint(SimulatedFaults(statuses=(429, 503), retry_after="7"))
     summary = bench.rate(url, limit=1)
     assert summary.finished == 1
     assert bench.waits == pytest.approx([7.0, 7.0], abs=0.5)
@@ -359,7 +363,7 @@ def test_a_busy_endpoint_is_waited_for_as_it_asks(bench: Bench) -> None:
 
 
 def test_a_failure_is_no_answer_and_a_rerun_asks_again(bench: Bench) -> None:
-    url, seen = bench.endpoint(Faults(statuses=(500,) * 4))
+    url, seen = bench.endpoint(SimulatedFaults(statuses=(500,) * 4))
     summary = bench.rate(url, limit=1)
     assert (summary.finished, summary.unfinished) == (0, {"http_500": 1})
     assert [whole / 2 <= wait <= whole for wait, whole in zip(bench.waits, (1.0, 2.0, 4.0), strict=True)] == [True] * 3
@@ -380,7 +384,7 @@ def test_a_failure_is_no_answer_and_a_rerun_asks_again(bench: Bench) -> None:
     ],
 )
 def test_what_no_repetition_mends_stops_the_run(bench: Bench, status: int, code: str | None, said: str) -> None:
-    url, seen = bench.endpoint(Faults(statuses=(status,) * 50, error_code=code))
+    url, seen = bench.endpoint(SimulatedFaults(statuses=(status,) * 50, error_code=code))
     summary = bench.rate(url)
     assert summary.problem is not None
     assert said in summary.problem
@@ -390,7 +394,7 @@ def test_what_no_repetition_mends_stops_the_run(bench: Bench, status: int, code:
 
 
 def test_a_hanging_endpoint_times_out_and_is_recorded(bench: Bench) -> None:
-    url, _ = bench.endpoint(Faults(hang=1.0))
+    url, _ = bench.endpoint(SimulatedFaults(hang=1.0))
     summary = bench.rate(url, limit=1, timeout=0.3)
     assert summary.unfinished == {"timeout": 1}
     assert [call.outcome for call in bench.calls()] == ["timeout"]
@@ -409,7 +413,7 @@ def test_a_run_killed_after_the_answer_came_asks_nothing_again(bench: Bench) -> 
     bench.rate(url, limit=1)
     paid = bench.calls()[0]
     rater = Rater(id="judge", model="some-model", base_url=url)
-    visit = Visit(assignment_id="a00001", asked=asked_ways(rater)[0], repeat=1)
+    visit = RaterVisit(assignment_id="a00001", asked=asked_ways(rater)[0], repeat=1)
     with Store.create(Path(bench.store.name).with_name("killed.sqlite")) as store:
         draws = [(Assignment(assignment_id="a00001", number=0, blocks=()), bench.made["a00001"][1])]
         store.save_build("f", draws)
@@ -423,9 +427,9 @@ def test_a_run_killed_after_the_answer_came_asks_nothing_again(bench: Bench) -> 
     assert (summary.requests, summary.finished, seen.requests) == (0, 1, 1)
 
 
-def replied(content: str, *, attempt: int = 1) -> Call:
+def replied(content: str, *, attempt: int = 1) -> JournalEntry:
     body = json.dumps({"choices": [{"message": {"content": content}, "finish_reason": "stop"}]})
-    return Call(
+    return JournalEntry(
         kind=KIND, scope="v", key="form", attempt=attempt, request="{}", begun_at=0, outcome="ok", response=body
     )
 
@@ -435,7 +439,7 @@ def test_a_first_usable_answer_stays() -> None:
     questions = list(form.questions("everybody"))
     names = [question.question_id for question in questions]
     first, second = ({names[0]: 70, names[1]: 130}, {names[0]: 10, names[1]: 30})
-    talk = settle(questions, [replied(json.dumps(first)), replied(json.dumps(second), attempt=2)], Way())
+    talk = settle(questions, [replied(json.dumps(first)), replied(json.dumps(second), attempt=2)], RaterProtocol())
     assert [(answer.question_id, answer.value) for answer in talk.answers if isinstance(answer, Response)] == [
         (names[0], 0.7),
         (names[1], 0.3),
@@ -463,7 +467,7 @@ def test_a_key_given_twice_is_missing_even_where_both_values_agree() -> None:
     form, _ = hand_made()
     first = next(form.questions("everybody"))
     call = replied(f'{{"{first.question_id}": 70, "{first.question_id}": 70}}')
-    (answer,) = settle([first], [call], Way()).answers
+    (answer,) = settle([first], [call], RaterProtocol()).answers
     assert isinstance(answer, Missing)
     assert answer.reason.startswith("answered twice")
 

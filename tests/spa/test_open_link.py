@@ -14,7 +14,7 @@ from fastapi.testclient import TestClient
 from spa.annotators.server import create_app
 from spa.cli import main
 from spa.commands.workspace import Workspace, open_workspace
-from spa.responses.admission import NoneLeft, Rules
+from spa.responses.admission import AdmissionRules, NoneLeft
 from spa.responses.store import Store
 from tests.spa.small_study import STUDY, raw_answer, write_study
 from tests.spa.test_store import draws
@@ -60,7 +60,7 @@ def test_the_open_link_leaves_places_to_personal_links(
 
 
 def test_places_are_reserved_where_several_people_answer_an_assignment(database: str) -> None:
-    rules = Rules(per_assignment=2, reserved=3)
+    rules = AdmissionRules(per_assignment=2, reserved=3)
     with Store.create(database) as store:
         store.save_build("fingerprint", draws(3), seed=3)
         for _ in range(3):

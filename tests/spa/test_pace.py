@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spa.responses.pace import MOST_POINTS, pace_of
-from spa.responses.visits import Visit
+from spa.responses.visits import PersonVisit
 
 
-def handed_in(at: float, took: float, kind: str = "human", *, extra: bool = False) -> Visit:
-    return Visit(
+def handed_in(at: float, took: float, kind: str = "human", *, extra: bool = False) -> PersonVisit:
+    return PersonVisit(
         submission_id=f"s{at}-{took}-{kind}",
         assignment_id="a1",
         annotator_id="annotator",

@@ -6,13 +6,13 @@ import pytest
 from sqlalchemy import insert, select
 
 from spa.errors import ResponseError
-from spa.responses.prepared import Prepared
+from spa.responses.prepared import PreparedStatement
 from spa.responses.store import Store
 from spa.responses.store_schema import meta
 
 
 def test_rows_are_written_by_the_names_of_their_values_in_whatever_order(database: str) -> None:
-    statement = Prepared(insert(meta))
+    statement = PreparedStatement(insert(meta))
     with Store.create(database) as store:
         with store.transaction() as connection:
             statement.run_many(connection, ("name", "value"), [("a", "1"), ("b", "2")])
@@ -23,7 +23,7 @@ def test_rows_are_written_by_the_names_of_their_values_in_whatever_order(databas
 
 
 def test_a_row_that_is_refused_undoes_all_and_is_told(database: str) -> None:
-    statement = Prepared(insert(meta))
+    statement = PreparedStatement(insert(meta))
     with Store.create(database) as store:
         with pytest.raises(ResponseError, match="refused"), store.transaction() as connection:
             statement.run_many(connection, ("name", "value"), [("a", "1"), ("schema", "x")])  # which is there

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 import pytest
 
 from spa.annotators.raters.endpoints.allowance import Allowance
-from spa.annotators.raters.endpoints.endpoint import Reply
+from spa.annotators.raters.endpoints.endpoint import LLMReply
 from spa.annotators.raters.endpoints.hints import Hint, hint_of, seconds_of
 from tests.spa.virtual_time import run_in_no_time
 
-OK = Reply(outcome="answered")
+OK = LLMReply(outcome="answered")
 
 
 @dataclass
@@ -34,38 +34,38 @@ class Counted:
         return sum(one == "answered" for moment, one in self.sent if since <= moment < until) / (until - since)
 
 
-def bucket(rate: float, burst: float, wait: float | None) -> Callable[[float], Reply]:
+def bucket(rate: float, burst: float, wait: float | None) -> Callable[[float], LLMReply]:
     """Return an endpoint that lets ``rate`` requests a second pass, and ``burst`` of them at once."""
     state = {"left": burst, "at": 0.0}
 
-    def answer(now: float) -> Reply:
+    def answer(now: float) -> LLMReply:
         state["left"] = min(burst, state["left"] + (now - state["at"]) * rate)
         state["at"] = now
         if state["left"] < 1:
-            return Reply(outcome="http_429", retry_after=wait)
+            return LLMReply(outcome="http_429", retry_after=wait)
         state["left"] -= 1
         return OK
 
     return answer
 
 
-def window(rate: float, seconds: float, wait: bool) -> Callable[[float], Reply]:
+def window(rate: float, seconds: float, wait: bool) -> Callable[[float], LLMReply]:
     """Return an endpoint that counts requests in windows of some seconds."""
     state = {"window": -1.0, "count": 0.0}
 
-    def answer(now: float) -> Reply:
+    def answer(now: float) -> LLMReply:
         number = now // seconds
         if number != state["window"]:
             state.update(window=number, count=0)
         state["count"] += 1
         if state["count"] > rate * seconds:
-            return Reply(outcome="http_429", retry_after=(number + 1) * seconds - now if wait else None)
+            return LLMReply(outcome="http_429", retry_after=(number + 1) * seconds - now if wait else None)
         return OK
 
     return answer
 
 
-async def drive(answer: Callable[[float], Reply], *, most: int, latency: float, until: float) -> Counted:
+async def drive(answer: Callable[[float], LLMReply], *, most: int, latency: float, until: float) -> Counted:
     """Send as much as the allowance lets through; a request that is refused comes back after a second."""
     clock = asyncio.get_running_loop().time
     allowance = Allowance(most, clock=clock)
@@ -119,12 +119,12 @@ def test_overload_halves_the_places_once_and_answers_give_them_back(outcome: str
         allowance = Allowance(32, clock=asyncio.get_running_loop().time)
         seen = []
 
-        async def one(reply: Reply) -> None:
+        async def one(reply: LLMReply) -> None:
             async with allowance.place() as place:
                 await asyncio.sleep(1)
                 place.reply = reply
 
-        for reply in (Reply(outcome=outcome), Reply(outcome=outcome), *([OK] * 40)):
+        for reply in (LLMReply(outcome=outcome), LLMReply(outcome=outcome), *([OK] * 40)):
             await asyncio.gather(*(one(reply) for _ in range(32)))
             seen.append(int(allowance.at_once))
         return seen
@@ -145,7 +145,7 @@ def test_a_wait_holds_for_everybody() -> None:
             async with allowance.place() as place:
                 began.append(clock())
                 await asyncio.sleep(0.1)
-                place.reply = Reply(outcome="http_503", retry_after=30.0) if number == 0 else OK
+                place.reply = LLMReply(outcome="http_503", retry_after=30.0) if number == 0 else OK
 
         await asyncio.gather(*(one(number) for number in range(20)))
         return began

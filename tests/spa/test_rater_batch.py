@@ -12,7 +12,7 @@ import pytest
 from spa.annotators.raters import batch
 from spa.annotators.raters.endpoints import batch_files
 from spa.annotators.raters.endpoints.chat import ChatEndpoint
-from spa.annotators.raters.prices import Price, Purse
+from spa.annotators.raters.prices import Price, RaterBudget
 from spa.annotators.raters.summary import RatingSummary, stop_if_unfinished
 from spa.annotators.raters.visits import visits_of
 from spa.errors import PlatformError, StudyError
@@ -33,7 +33,13 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
 
 
 def rate(
-    bench: Bench, url: str, *, wait: bool = False, limit: int | None = None, purse: Purse | None = None, **fields: Any
+    bench: Bench,
+    url: str,
+    *,
+    wait: bool = False,
+    limit: int | None = None,
+    purse: RaterBudget | None = None,
+    **fields: Any,
 ) -> RatingSummary:
     rater = Rater(id="judge", model="m", base_url=url, provider="batch", **fields)
     visits = visits_of(bench.store, asked_ways(rater), limit=limit)
@@ -195,10 +201,10 @@ def test_a_budget_holds_what_is_under_way(bench: Bench) -> None:
     price = Price(input=10, output=10, batch_factor=0.5)
     server = BatchServer()
     with scripted(server) as served:
-        small = rate(bench, served.url, purse=Purse(price, budget=1e-6, batch=True))
+        small = rate(bench, served.url, purse=RaterBudget(price, budget=1e-6, batch=True))
         assert "budget" in (small.problem or "")
         assert server.files == {}
-        paid = Purse(price, budget=1.0, batch=True)
+        paid = RaterBudget(price, budget=1.0, batch=True)
         assert rate(bench, served.url, wait=True, purse=paid).finished == 3
     assert paid.spent == pytest.approx(3 * 110 * 10 * 0.5 / 1e6)
 

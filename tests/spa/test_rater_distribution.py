@@ -19,12 +19,12 @@ from spa.annotators.raters.reading.distribution import (
 )
 from spa.annotators.raters.reading.settling import settle
 from spa.forms.form import Answer, AnswerOption, OptionsAnswer, Question
-from spa.journal import Call
+from spa.journal import JournalEntry
 from spa.responses.submission import Missing, Response
-from spa.study.raters import Way
+from spa.study.raters import RaterProtocol
 from tests.spa.hand_made import FIVE, HUNDRED, PERCENT, WINNER, hand_made
 
-LOGIT = Way(readout="logit", conversation="question", answer_format="text")
+LOGIT = RaterProtocol(readout="logit", conversation="question", answer_format="text")
 WORDS = OptionsAnswer(
     options=tuple(AnswerOption(value=value, text=value, score=None) for value in ("strongly agree", "neutral"))
 )
@@ -47,9 +47,11 @@ def completion(top: dict[str, float], *, said: str | None = None) -> dict[str, A
     return {"object": "chat.completion", "choices": [choice]}
 
 
-def call(body: object) -> Call:
+def call(body: object) -> JournalEntry:
     text = json.dumps(body)
-    return Call(kind="llm", scope="v", key="q1", attempt=1, request="{}", begun_at=0, outcome="ok", response=text)
+    return JournalEntry(
+        kind="llm", scope="v", key="q1", attempt=1, request="{}", begun_at=0, outcome="ok", response=text
+    )
 
 
 def read(body: object, answer: Answer) -> Response | Missing:
@@ -136,7 +138,7 @@ def test_a_token_said_that_is_not_listed_counts_once() -> None:
 def test_words_are_never_read_as_probabilities(body: object) -> None:
     found = read(body, FIVE)
     assert isinstance(found, Missing)
-    both = settle([question(FIVE)], [call(completion({"4": 1.0}))], Way()).answers[0]
+    both = settle([question(FIVE)], [call(completion({"4": 1.0}))], RaterProtocol()).answers[0]
     assert isinstance(both, Missing)  # nor probabilities as words
 
 

@@ -14,14 +14,14 @@ from spa.commands.workspace import open_workspace
 from spa.responses.export import export_tables
 from spa.responses.tidy_tables import Tables
 from spa.study.load import load_study
-from spa.study.raters import AskedWay, asked_ways
+from spa.study.raters import RaterVariant, asked_ways
 from tests.spa.rehearsed import built_example, spa
 
 FOLDER = Path(str(files("spa.examples"))) / "raters"
 STORIES = FOLDER.parent / "stories" / "study.toml"
 
 
-def ways_of(name: str) -> dict[str | None, AskedWay]:
+def ways_of(name: str) -> dict[str | None, RaterVariant]:
     rater = rater_of_file(FOLDER / f"{name}.toml", load_study(STORIES))
     return {asked.variant: asked for asked in asked_ways(rater)}
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spa.annotators.raters.endpoints.endpoint import Reply
+from spa.annotators.raters.endpoints.endpoint import LLMReply
 from spa.annotators.raters.reading.settling import read_answers
 from spa.forms.form import (
     Answer,
@@ -29,7 +29,7 @@ from spa.forms.form import (
     TextAnswer,
 )
 from spa.responses.submission import Missing, Response
-from spa.study.raters import Way
+from spa.study.raters import RaterProtocol
 
 REPLIES = [
     json.loads(line) for line in (Path(__file__).parent / "replies.jsonl").read_text(encoding="utf-8").splitlines()
@@ -103,8 +103,8 @@ QUESTIONS: dict[str, tuple[Answer, Target, str]] = {
 def read(asked: str, said: str, reading: str) -> Response | Missing:
     answer, target, text = QUESTIONS[asked]
     question = Question(question_id="q1", text=text, answer=answer, target=target)
-    way = Way(conversation="question", answer_format="text", reading=reading)  # type: ignore[arg-type]
-    (found,) = read_answers([question], Reply(outcome="answered", text=said), way)
+    way = RaterProtocol(conversation="question", answer_format="text", reading=reading)  # type: ignore[arg-type]
+    (found,) = read_answers([question], LLMReply(outcome="answered", text=said), way)
     return found
 
 
@@ -158,9 +158,9 @@ def test_an_explanation_is_the_whole_reply_and_the_rating_the_number_in_it() -> 
     answer, target, text = QUESTIONS["five"]
     rating = Question(question_id="q2", text=text, answer=answer, target=target)
     why = Question(question_id="q1", text="Why?", answer=TextAnswer(), target=ExplanationTarget(of=RATED))
-    way = Way(conversation="question", answer_format="text", explain="before")
+    way = RaterProtocol(conversation="question", answer_format="text", explain="before")
     said = "The plot is thin.\nRating: 2"
-    explained, rated = read_answers([why, rating], Reply(outcome="answered", text=said), way)
+    explained, rated = read_answers([why, rating], LLMReply(outcome="answered", text=said), way)
     assert isinstance(explained, Response)
     assert isinstance(rated, Response)
     assert (explained.value, rated.value) == (said, 2.0)

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import pytest
 
-from spa.annotators.raters.endpoints.endpoint import Reply, Request, read_body
+from spa.annotators.raters.endpoints.endpoint import LLMReply, LLMRequest, read_body
 from spa.annotators.raters.hostile import LINE, with_line
 from spa.annotators.raters.injection import Injection, injection, probes
 from spa.annotators.raters.run import rate_visits
@@ -20,7 +20,7 @@ from spa.forms.form import Form, NumberAnswer, RatingTarget
 from spa.forms.texts import load_texts
 from spa.responses.store import Store
 from spa.study.assignment import Assignment, Block, ShownOutput
-from spa.study.raters import Rater, Way, asked_ways
+from spa.study.raters import Rater, RaterProtocol, asked_ways
 from tests.spa.hand_made import hand_made
 
 
@@ -33,11 +33,11 @@ class Scripted:
         self.gullible = gullible
         self.requests = 0
 
-    def record(self, request: Request) -> str:
+    def record(self, request: LLMRequest) -> str:
         """Keep the messages."""
         return json.dumps({"messages": list(request.messages)})
 
-    async def ask(self, request: Request) -> Reply:
+    async def ask(self, request: LLMRequest) -> LLMReply:
         """Answer in the middle; where the line is found and believed, at the favourable end."""
         self.requests += 1
         text = str(request.messages[-1]["content"])
@@ -75,7 +75,7 @@ class Made:
     def __init__(self, store: Store) -> None:
         self.store = store
 
-    def form(self, assignment_id: str, way: Way | None = None) -> Form:
+    def form(self, assignment_id: str, way: RaterProtocol | None = None) -> Form:
         """Return the form."""
         return hand_made(assignment_id)[0]
 

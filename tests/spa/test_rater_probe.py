@@ -12,7 +12,7 @@ import pytest
 from spa.annotators.raters import probe
 from spa.annotators.raters.endpoints.chat import ChatEndpoint
 from spa.annotators.raters.endpoints.responses import ResponsesEndpoint
-from spa.annotators.raters.prices import Price, Purse
+from spa.annotators.raters.prices import Price, RaterBudget
 from spa.commands.workspace import open_workspace
 from spa.errors import PlatformError
 from spa.journal import Journal
@@ -67,11 +67,11 @@ def store(tmp_path: Path) -> Any:
         yield made
 
 
-def look(store: Store, server: Served, *, price: Purse | None = None, again: bool = False, **fields: Any) -> Any:
+def look(store: Store, server: Served, *, price: RaterBudget | None = None, again: bool = False, **fields: Any) -> Any:
     rater = Rater(id="judge", model="m", base_url=server.url, **fields)
     kind = ResponsesEndpoint if rater.provider == "responses" else ChatEndpoint
     endpoint = kind(rater, environment={})
-    found = probe.probe(endpoint, asked_ways(rater), Journal(store), price or Purse(None), again=again)
+    found = probe.probe(endpoint, asked_ways(rater), Journal(store), price or RaterBudget(None), again=again)
     return found, *probe.problems(found, rater, asked_ways(rater), endpoint.shown)
 
 
@@ -165,12 +165,12 @@ def test_a_failure_is_no_finding(store: Store) -> None:
 
 
 def test_a_probe_costs_and_keeps_to_the_budget(store: Store) -> None:
-    purse = Purse(Price(input=10, output=10), budget=100.0)
+    purse = RaterBudget(Price(input=10, output=10), budget=100.0)
     with scripted(Server(*EVERYTHING)) as server:
         found, _, _ = look(store, server, price=purse)
         assert purse.spent == pytest.approx(found.requests * 110 * 10 / 1e6)
         with pytest.raises(PlatformError, match="budget"):
-            look(store, server, price=Purse(Price(input=10, output=10), budget=1e-9), again=True)
+            look(store, server, price=RaterBudget(Price(input=10, output=10), budget=1e-9), again=True)
 
 
 def with_rater(folder: Path, url: str) -> Path:

@@ -35,7 +35,7 @@ def test_a_record_that_cannot_be_kept_ends_the_run_before_the_next_request(
 ) -> None:
     keep, refused = journal.keep, list[str]()
 
-    def full(connection: Any, done: journal.Call) -> None:
+    def full(connection: Any, done: journal.JournalEntry) -> None:
         if done.scope.endswith("a00002"):
             refused.append(done.scope)
             raise ResponseError("s.sqlite: the disk is full")

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from spa.annotators.raters.endpoints.chat import ChatEndpoint
-from spa.annotators.raters.endpoints.endpoint import Reply, Request
-from spa.annotators.raters.prices import Price, Purse
+from spa.annotators.raters.endpoints.endpoint import LLMReply, LLMRequest
+from spa.annotators.raters.prices import Price, RaterBudget
 from spa.annotators.raters.run import rate_visits
 from spa.annotators.raters.summary import RatingSummary
 from spa.annotators.raters.visits import visits_of
@@ -41,7 +41,7 @@ def several(asked: Asked, give: Callable[[int], int] = int, bad: int = -1) -> Sa
     return http({"choices": choices, "usage": tokens, "model": "scripted"})
 
 
-def rate(bench: Bench, url: str, *, purse: Purse | None = None, repeats: int = 3, **fields: Any) -> RatingSummary:
+def rate(bench: Bench, url: str, *, purse: RaterBudget | None = None, repeats: int = 3, **fields: Any) -> RatingSummary:
     rater = Rater(id="judge", model="m", base_url=url, repeats=repeats, **fields)
 
     async def sleep(seconds: float) -> None:
@@ -64,7 +64,7 @@ def answered(bench: Bench, visits: int) -> bool:
 
 @pytest.mark.parametrize("conversation", ["form", "question", "page"])
 def test_repeats_share_a_request_and_a_prompt(bench: Bench, conversation: Any) -> None:
-    purse = Purse(Price(input=1000, output=0))
+    purse = RaterBudget(Price(input=1000, output=0))
     with scripted(several) as server:
         summary = rate(bench, server.url, purse=purse, conversation=conversation)
         asked = len(server.asked)
@@ -126,7 +126,7 @@ def test_a_kill_while_a_shared_request_is_under_way_leaves_every_call_on_record(
     class Killed(Exception):
         """The process ends."""
 
-    async def ask(endpoint: ChatEndpoint, request: Request) -> Reply:
+    async def ask(endpoint: ChatEndpoint, request: LLMRequest) -> LLMReply:
         raise Killed
 
     with monkeypatch.context() as patched:

@@ -14,7 +14,7 @@ from spa.annotators.raters import probe
 from spa.annotators.raters.endpoints.chat import ChatEndpoint
 from spa.annotators.raters.endpoints.keys import find_key, named_values
 from spa.annotators.raters.endpoints.responses import ResponsesEndpoint
-from spa.annotators.raters.prices import Purse
+from spa.annotators.raters.prices import RaterBudget
 from spa.annotators.raters.run import rate_assignments
 from spa.errors import PlatformError, StudyError
 from spa.forms.form import AnswerOption
@@ -124,7 +124,7 @@ def test_each_kind_of_server_is_asked_as_it_says(bench: Bench, tmp_path: Path, n
     with scripted(lambda asked: kind.answer(asked, answers)) as server:
         rater = rater_for(kind, server)
         found = probe.probe(
-            ChatEndpoint(rater, environment=ENVIRONMENT), asked_ways(rater), Journal(bench.store), Purse(None)
+            ChatEndpoint(rater, environment=ENVIRONMENT), asked_ways(rater), Journal(bench.store), RaterBudget(None)
         )
         assert probe.problems(found, rater, asked_ways(rater), "it")[0] == []
         tried = len(server.asked)
@@ -150,7 +150,7 @@ def test_what_a_kind_ignores_is_told_with_the_way_out(bench: Bench, name: str) -
     with scripted(lambda asked: KINDS[name].answer(asked, {})) as server:
         rater = rater_for(KINDS[name], server, model="m")
         endpoint = ChatEndpoint(rater, environment=ENVIRONMENT)
-        found = probe.probe(endpoint, asked_ways(rater), Journal(bench.store), Purse(None))
+        found = probe.probe(endpoint, asked_ways(rater), Journal(bench.store), RaterBudget(None))
     (line,) = probe.problems(found, rater, asked_ways(rater), endpoint.shown)[0]
     assert KINDS[name].refused in line
 

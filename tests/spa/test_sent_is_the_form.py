@@ -15,7 +15,7 @@ from spa.annotators.raters.endpoints.chat import ChatEndpoint
 from spa.annotators.raters.run import rate_visits
 from spa.annotators.raters.visits import visits_of
 from spa.annotators.raters.wording import StudyWording, put_in_all_ways
-from spa.annotators.simulated_endpoint import Seen, SimulatedModel, create_endpoint
+from spa.annotators.simulated_endpoint import EndpointTraffic, SimulatedModel, create_endpoint
 from spa.annotators.truth import Truth
 from spa.commands.workspace import Workspace, open_workspace
 from spa.forms.asks import Conversation, asks_of
@@ -29,13 +29,13 @@ CONVERSATIONS = get_args(Conversation)
 
 
 @contextmanager
-def rated(folder: Path, example: str, conversation: str) -> Iterator[tuple[Workspace, Seen]]:
+def rated(folder: Path, example: str, conversation: str) -> Iterator[tuple[Workspace, EndpointTraffic]]:
     """Let a simulated model answer two forms of an example over HTTP."""
     study = built_example(folder, annotators=2, example=example)
     rater = Rater(id="judge", model="m", conversation=conversation, api_key_env="none")  # type: ignore[arg-type]
     with closing(open_workspace(study)) as workspace:
         ways = asked_ways(rater)
-        seen = Seen()
+        seen = EndpointTraffic()
         names = workspace.store.assignment_ids()
         forms = [(workspace.form(name), workspace.store.key(name)) for name in names]
         truth = Truth(utilities={system.id: 0.0 for system in workspace.study.systems})

@@ -17,13 +17,13 @@ from spa.annotators.simulated import SimulatedAnnotator
 from spa.annotators.simulated_endpoint import (
     MODEL,
     STEADY,
-    Faults,
+    SimulatedFaults,
     SimulatedModel,
     assignment_rng,
     create_endpoint,
 )
 from spa.annotators.truth import Truth
-from spa.forms.asks import Ask, asks_of
+from spa.forms.asks import PromptTurn, asks_of
 from spa.forms.form import Form
 from spa.responses.answers import answer_schema, parse_answers
 from spa.responses.submission import Response
@@ -37,7 +37,7 @@ def opening(form: Form) -> list[dict[str, Any]]:
     return [{"role": "system", "content": "Answer."}, {"role": "user", "content": f"This is {form.assignment_id}."}]
 
 
-def put(form: Form) -> Iterator[tuple[Ask, list[dict[str, Any]]]]:
+def put(form: Form) -> Iterator[tuple[PromptTurn, list[dict[str, Any]]]]:
     for ask in asks_of(form, "form"):
         yield ask, opening(form)
 
@@ -114,7 +114,7 @@ def test_an_unknown_prompt_is_a_bad_request(address: str, body: bytes) -> None:
 
 
 def test_faults_come_as_ordered_and_then_pass() -> None:
-    faults = Faults(statuses=(500, 429), retry_after="3", error_code="slow_down")
+    faults = SimulatedFaults(statuses=(500, 429), retry_after="3", error_code="slow_down")
     with served(create_endpoint(SimulatedModel(FORMS, put, TRUTH), faults=faults)) as address:
         body = request(FORMS[0][0])
         answers = [httpx2.post(f"{address}/v1/chat/completions", json=body) for _ in range(3)]

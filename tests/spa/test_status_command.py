@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from spa.cli import main
 from spa.commands.workspace import open_workspace
-from spa.responses.admission import Rules
+from spa.responses.admission import AdmissionRules
 from spa.responses.outcomes import COMPLETED, SCREENED_OUT
 from spa.responses.status import summarise_visits
 from spa.responses.store import Store
@@ -31,7 +31,7 @@ PEOPLE = People(
 
 def test_visits_are_counted_once_and_times_become_minutes_pay_and_an_end(tmp_path: Path) -> None:
     """Worked by hand: 10 and 20 minutes, so 15 at the median; 3.00 for 15 minutes is 12.00 an hour."""
-    rules = Rules.of(PEOPLE)
+    rules = AdmissionRules.of(PEOPLE)
     with Store.create(tmp_path / "s.sqlite") as store:
         store.save_build("f", draws(5))
 

@@ -17,19 +17,19 @@ from typing import Any
 from spa import journal
 from spa.annotators.raters.endpoints.batch_files import ENDED, KIND, BatchFile, BatchFiles, files_of, jsonl
 from spa.annotators.raters.endpoints.chat import ChatEndpoint
-from spa.annotators.raters.endpoints.endpoint import Reply, Request, mapping, read_body
-from spa.annotators.raters.prices import Purse, budget_reached
+from spa.annotators.raters.endpoints.endpoint import LLMReply, LLMRequest, mapping, read_body
+from spa.annotators.raters.prices import RaterBudget, budget_reached
 from spa.annotators.raters.run import Forms
 from spa.annotators.raters.standing import standing_of, standings
 from spa.annotators.raters.summary import Progress, RatingSummary
-from spa.annotators.raters.talk import Talk
+from spa.annotators.raters.talk import RaterConversation
 from spa.annotators.raters.tokens import expected_tokens
 from spa.annotators.raters.visits import KIND as REQUEST
-from spa.annotators.raters.visits import Visit, visits_of
+from spa.annotators.raters.visits import RaterVisit, visits_of
 from spa.annotators.raters.wording import Wording
 from spa.errors import StudyError
-from spa.forms.asks import Ask, asks_of
-from spa.journal import STARTED, Call, Journal, calls_of
+from spa.forms.asks import PromptTurn, asks_of
+from spa.journal import STARTED, Journal, JournalEntry, calls_of
 from spa.responses.leases import Lease, leases_named
 from spa.study.raters import asked_ways
 
@@ -40,22 +40,22 @@ NOT_SENT = "not_sent"  # outcome of a request whose file never arrived
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class BatchRequest:
     """One request that is to stand in a file."""
 
     lease: Lease
-    ask: Ask
-    request: Request
+    ask: PromptTurn
+    request: LLMRequest
     expected: float  # cost
 
 
 def rate_in_batches(
     forms: Forms,
-    visits: Sequence[Visit],
+    visits: Sequence[RaterVisit],
     wording: Wording,
     *,
     endpoint: ChatEndpoint,
-    purse: Purse | None = None,
+    purse: RaterBudget | None = None,
     wait: bool = False,
     progress: Progress | None = None,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
@@ -81,7 +81,7 @@ def rate_in_batches(
     PlatformError
         If the endpoint refuses a file or a batch, or cannot be reached; what is known is on record.
     """
-    run = BatchRun(forms, visits, wording, endpoint, purse or Purse(None), progress)
+    run = BatchRun(forms, visits, wording, endpoint, purse or RaterBudget(None), progress)
     return asyncio.run(run.everything(wait=wait, sleep=sleep))
 
 
@@ -91,10 +91,10 @@ class BatchRun:
     def __init__(
         self,
         forms: Forms,
-        visits: Sequence[Visit],
+        visits: Sequence[RaterVisit],
         wording: Wording,
         endpoint: ChatEndpoint,
-        purse: Purse,
+        purse: RaterBudget,
         progress: Progress | None,
     ) -> None:
         if any(visit.asked.way.conversation == "page" for visit in visits):
@@ -166,13 +166,13 @@ class BatchRun:
         self._settle(file, {}, outcome)
         self._journal.finish(self._begin_collecting(file), outcome)
 
-    def _begin_collecting(self, file: BatchFile) -> Call:
+    def _begin_collecting(self, file: BatchFile) -> JournalEntry:
         return self._journal.begin(KIND, self._files.rater_id, f"collect {file.digest}", "{}")
 
     async def _collect(self, file: BatchFile, batch: Any) -> None:
         """Read what a batch that has ended left; what it does not tell of is open again."""
         begun = self._begin_collecting(file)
-        replies: dict[str, Reply] = {}
+        replies: dict[str, LLMReply] = {}
         for file_id in (batch.output_file_id, batch.error_file_id):
             for line in await self._files.fetch(file_id):
                 replies[str(line.get("custom_id"))] = self._reply(line)
@@ -188,7 +188,7 @@ class BatchRun:
                 f"{mend}run the command again to submit what is left"
             )
 
-    def _reply(self, line: dict[str, Any]) -> Reply:
+    def _reply(self, line: dict[str, Any]) -> LLMReply:
         response = mapping(line.get("response"))
         body = self._endpoint.redacted(json.dumps(response.get("body"), ensure_ascii=False), cut=None)
         status = response.get("status_code")
@@ -196,9 +196,9 @@ class BatchRun:
             return read_body(body)
         error = mapping(line.get("error")) or mapping(mapping(response.get("body")).get("error"))
         outcome = f"http_{status}" if status else str(error.get("code") or "failed")
-        return Reply(outcome=outcome, body=body, detail=self._endpoint.redacted(str(error.get("message") or "")))
+        return LLMReply(outcome=outcome, body=body, detail=self._endpoint.redacted(str(error.get("message") or "")))
 
-    def _settle(self, file: BatchFile, replies: dict[str, Reply], left: str) -> None:
+    def _settle(self, file: BatchFile, replies: dict[str, LLMReply], left: str) -> None:
         """Write down what became of each request of a file, visit by visit."""
         visits = {visit.submission_id: visit for visit in self._visits_of(file)}
         each = file.expected / max(1, len(file.custom_ids))
@@ -206,14 +206,14 @@ class BatchRun:
             if submission_id in visits:
                 self._settle_visit(visits[submission_id], list(names), replies, left, each)
 
-    def _visits_of(self, file: BatchFile) -> Iterator[Visit]:
+    def _visits_of(self, file: BatchFile) -> Iterator[RaterVisit]:
         """Yield the visits of a file, also those that this run is not to make: they are paid."""
         wanted = {name.rsplit("|", 2)[0] for name in file.custom_ids}
         every = visits_of(self._forms.store, asked_ways(self._endpoint.rater))
         return (visit for visit in (*self._visits, *every) if visit.submission_id in wanted)
 
     def _settle_visit(
-        self, visit: Visit, names: Sequence[str], replies: dict[str, Reply], left: str, expected: float
+        self, visit: RaterVisit, names: Sequence[str], replies: dict[str, LLMReply], left: str, expected: float
     ) -> None:
         lease, talk = self._open(visit)
         calls = {(call.key, call.attempt): call for call in self._journal.calls(REQUEST, visit.submission_id)}
@@ -224,7 +224,7 @@ class BatchRun:
                 begun = calls.get((ask_id, int(attempt)))
                 if begun is None or begun.outcome != STARTED:
                     continue  # read by a run that was broken off
-                reply = replies.get(name, Reply(outcome=left))
+                reply = replies.get(name, LLMReply(outcome=left))
                 outcome = talk.outcome_of(begun, reply)
                 cost = self._purse.pay(expected, reply)
                 facts = reply.facts if cost is None else {**reply.facts, "cost": cost}
@@ -235,7 +235,7 @@ class BatchRun:
         if talk.is_over and not finished:
             self.summary.count(talk.answers)
 
-    def _open(self, visit: Visit) -> tuple[Lease, Talk]:
+    def _open(self, visit: RaterVisit) -> tuple[Lease, RaterConversation]:
         name = visit.submission_id
         with self._forms.store.transaction() as connection:
             lease = leases_named(connection, [name]).get(name)
@@ -243,11 +243,11 @@ class BatchRun:
             if standing.write is not None:
                 standing.write(connection, standing.lease)
         form = visit.shown(self._forms.form(visit.assignment_id, visit.asked.way))
-        return standing.lease, Talk(asks_of(form, visit.asked.way.conversation), standing.calls, visit)
+        return standing.lease, RaterConversation(asks_of(form, visit.asked.way.conversation), standing.calls, visit)
 
     async def _submit(self) -> None:
         """Upload what is open and not under way, in as many files as it takes."""
-        waiting: list[Line] = []
+        waiting: list[BatchRequest] = []
         size = 0
         for line in self._open_lines():
             waiting.append(line)
@@ -258,7 +258,7 @@ class BatchRun:
         if waiting:
             await self._send(waiting)
 
-    def _open_lines(self) -> Iterator[Line]:
+    def _open_lines(self) -> Iterator[BatchRequest]:
         under_way = {name.rsplit("|", 1)[0] for file in self._under_way() for name in file.custom_ids}
         for standing in standings(self._forms.store, self._visits, self._forms.expect):
             visit = standing.visit
@@ -278,9 +278,9 @@ class BatchRun:
                 if aside is None:
                     self.summary.problem = budget_reached(visit.asked.rater, self._purse)
                     return
-                yield Line(lease=lease, ask=ask, request=request, expected=aside)
+                yield BatchRequest(lease=lease, ask=ask, request=request, expected=aside)
 
-    async def _send(self, lines: Sequence[Line]) -> None:
+    async def _send(self, lines: Sequence[BatchRequest]) -> None:
         """Write every request down, then upload the file and have it worked on."""
         with self._forms.store.transaction() as connection:
             bodies = []

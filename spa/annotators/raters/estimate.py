@@ -11,16 +11,16 @@ from spa.annotators.raters.prices import Price
 from spa.annotators.raters.run import Forms
 from spa.annotators.raters.standing import standings
 from spa.annotators.raters.tokens import CHARACTERS_A_TOKEN, answer_tokens, tokens_of
-from spa.annotators.raters.visits import KIND, Visit
+from spa.annotators.raters.visits import KIND, RaterVisit
 from spa.annotators.raters.wording import Wording, conversation
-from spa.forms.asks import Ask, asks_of
+from spa.forms.asks import PromptTurn, asks_of
 from spa.journal import Journal
 
 SAMPLE = 200  # visits that are looked at; the rest are reckoned from these
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Estimate:
+class RaterCostEstimate:
     """What is still to be asked. Tokens are estimates: ``basis`` says from what."""
 
     visits: int
@@ -35,20 +35,20 @@ class Estimate:
 
 def estimate(
     forms: Forms,
-    visits: Sequence[Visit],
+    visits: Sequence[RaterVisit],
     wording: Wording,
     *,
     price: Price | None,
     spent: float = 0.0,
     progress: Callable[[], None] | None = None,
-) -> Estimate:
+) -> RaterCostEstimate:
     """Reckon what is still to be asked, from up to 200 visits spread over all; nothing is sent.
 
     Parameters
     ----------
     forms : Forms
         The store and the forms.
-    visits : sequence of Visit
+    visits : sequence of RaterVisit
         What would be asked.
     wording : Wording
         How the form is put.
@@ -73,7 +73,7 @@ def estimate(
     scale = len(open_visits) / max(1, len(sample))
     whole = [round(value * scale) for value in (requests, prompt, completion)]
     looked = "every form" if step == 1 else f"{len(sample)} of {len(open_visits)} forms"
-    return Estimate(
+    return RaterCostEstimate(
         visits=len(visits),
         finished=len(visits) - len(open_visits),
         requests=whole[0],
@@ -86,12 +86,12 @@ def estimate(
 
 
 def _asked_of(
-    forms: Forms, visit: Visit, answered: Collection[str], wording: Wording
+    forms: Forms, visit: RaterVisit, answered: Collection[str], wording: Wording
 ) -> Iterable[tuple[int, int, int]]:
     """Yield requests, tokens read and tokens written for each ask of a visit that is open."""
     way = visit.asked.way
     form = forms.form(visit.assignment_id, way)
-    talk: list[tuple[Ask, tuple[Any, ...]]] = []
+    talk: list[tuple[PromptTurn, tuple[Any, ...]]] = []
     for ask in asks_of(form, way.conversation):
         talk = [(ask, ())] if ask.alone else [*talk, (ask, ())]
         if ask.ask_id in answered:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from spa.annotators.raters.hostile import CLEAN
-from spa.annotators.raters.visits import Visit
+from spa.annotators.raters.visits import RaterVisit
 from spa.forms.form import (
     ChoiceTarget,
     NumberAnswer,
@@ -21,7 +21,7 @@ from spa.forms.form import (
 from spa.responses.store import Store
 from spa.responses.submission import Missing, Response, Submission
 from spa.study.assignment import Assignment
-from spa.study.raters import AskedWay
+from spa.study.raters import RaterVariant
 
 MOVED = 0.1  # of the scale: a change at least as large counts
 
@@ -45,24 +45,24 @@ class Injection:
     mean_shift: float | None
 
 
-def probes(assignments: Sequence[Assignment], asked: AskedWay) -> list[Visit]:
+def probes(assignments: Sequence[Assignment], asked: RaterVariant) -> list[RaterVisit]:
     """Return two visits for each assignment: as it is, and with the line under one label, each label in turn."""
     visits = []
     for place, assignment in enumerate(assignments):
         labels = [label for block in assignment.blocks for label in block.labels]
-        clean = Visit(assignment_id=assignment.assignment_id, asked=asked, repeat=1, probe=CLEAN)
+        clean = RaterVisit(assignment_id=assignment.assignment_id, asked=asked, repeat=1, probe=CLEAN)
         visits += [clean, replace(clean, probe=labels[place % len(labels)])]
     return visits
 
 
-def injection(store: Store, visits: Sequence[Visit], questions: dict[str, dict[str, Question]]) -> Injection:
+def injection(store: Store, visits: Sequence[RaterVisit], questions: dict[str, dict[str, Question]]) -> Injection:
     """Compare what was answered with and without the line.
 
     Parameters
     ----------
     store : Store
         Where the probes were recorded.
-    visits : sequence of Visit
+    visits : sequence of RaterVisit
         Those of :func:`probes`.
     questions : dict of str to dict
         For each assignment, its questions by id.

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from spa.annotators.raters.endpoints.endpoint import Reply
+from spa.annotators.raters.endpoints.endpoint import LLMReply
 from spa.errors import StudyError
 from spa.study.raters import Rater
 
@@ -75,7 +75,7 @@ def load_prices(path: Path | None, study: Path) -> PriceTable:
         ) from error
 
 
-class Purse:
+class RaterBudget:
     """What one rater may spend: earlier runs count, and what is under way is set aside.
 
     Parameters
@@ -132,7 +132,7 @@ class Purse:
         """Set aside what an earlier run has asked for and nobody has paid yet."""
         self._set_aside += amount
 
-    def pay(self, expected: float, reply: Reply) -> float | None:
+    def pay(self, expected: float, reply: LLMReply) -> float | None:
         """Take what a request cost in place of what was set aside; ``None`` where no price is known or nothing is due.
 
         Where the endpoint does not say what it counts, what was set aside counts as the cost.
@@ -151,7 +151,7 @@ class Purse:
         return cost
 
 
-def budget_reached(rater: Rater, purse: Purse) -> str:
+def budget_reached(rater: Rater, purse: RaterBudget) -> str:
     """Return one line: what is spent, and what to do."""
     return (
         f"rater {rater.id!r}: the next request could pass the budget of {purse.budget:g} ({purse.spent:.6g} is spent, "

@@ -13,14 +13,14 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
-from spa.annotators.raters.endpoints.endpoint import Reply, Request, listed, mapping, parts_of, read_body
+from spa.annotators.raters.endpoints.endpoint import LLMReply, LLMRequest, listed, mapping, parts_of, read_body
 from spa.annotators.raters.endpoints.problems import is_hopeless, told
 from spa.annotators.raters.endpoints.remote import RemoteEndpoint
-from spa.annotators.raters.prices import Purse
+from spa.annotators.raters.prices import RaterBudget
 from spa.errors import PlatformError
 from spa.forms.form import AnswerOption, OptionsAnswer, Question, RatingTarget
-from spa.journal import Call, Journal
-from spa.study.raters import AskedWay, Rater, Way
+from spa.journal import Journal, JournalEntry
+from spa.study.raters import Rater, RaterProtocol, RaterVariant
 
 KIND = "llm-capability"
 MOST = 6  # requests
@@ -61,11 +61,11 @@ class Trial:
     """One tiny request."""
 
     key: str
-    request: Request
+    request: LLMRequest
     more: tuple[tuple[str, Any], ...] = ()
 
 
-def trials(rater: Rater, ways: Sequence[AskedWay]) -> Iterator[Trial]:
+def trials(rater: Rater, ways: Sequence[RaterVariant]) -> Iterator[Trial]:
     """Yield the requests that show what the ways rely on, at most six."""
     chat = rater.provider != "responses"
     used = [asked.way for asked in ways]
@@ -84,16 +84,18 @@ def trials(rater: Rater, ways: Sequence[AskedWay]) -> Iterator[Trial]:
     yield Trial(key="sample again", request=put(RANDOM, temperature=1.0))
 
 
-def _put(own: Way, messages: list[dict[str, str]], *, held: bool = False, tokens: int = TOKENS, **keys: Any) -> Request:
+def _put(
+    own: RaterProtocol, messages: list[dict[str, str]], *, held: bool = False, tokens: int = TOKENS, **keys: Any
+) -> LLMRequest:
     """Return a request with the rater's own words to the endpoint beside what is tried."""
     limit = "max_tokens" if own.max_completion_tokens is None else "max_completion_tokens"
     kept = {"reasoning_effort": own.reasoning_effort, "extra_body": own.extra_body}
-    way = Way().model_copy(update={**FREE, **kept, limit: tokens, **keys})
-    return Request(messages=tuple(messages), questions=(HELD,) if held else (), way=way)
+    way = RaterProtocol().model_copy(update={**FREE, **kept, limit: tokens, **keys})
+    return LLMRequest(messages=tuple(messages), questions=(HELD,) if held else (), way=way)
 
 
 def probe(
-    endpoint: RemoteEndpoint, ways: Sequence[AskedWay], journal: Journal, purse: Purse, *, again: bool = False
+    endpoint: RemoteEndpoint, ways: Sequence[RaterVariant], journal: Journal, purse: RaterBudget, *, again: bool = False
 ) -> Capabilities:
     """Return what an endpoint does, from the journal where it has been probed before.
 
@@ -101,11 +103,11 @@ def probe(
     ----------
     endpoint : RemoteEndpoint
         Not opened yet; it is as it was on return.
-    ways : sequence of AskedWay
+    ways : sequence of RaterVariant
         How the rater is asked.
     journal : Journal
         Where requests and answers are kept.
-    purse : Purse
+    purse : RaterBudget
         What the rater may spend.
     again : bool
         Ask anew.
@@ -119,7 +121,7 @@ def probe(
 
 
 async def _probe(
-    endpoint: RemoteEndpoint, ways: Sequence[AskedWay], journal: Journal, purse: Purse, *, again: bool
+    endpoint: RemoteEndpoint, ways: Sequence[RaterVariant], journal: Journal, purse: RaterBudget, *, again: bool
 ) -> Capabilities:
     scope = scope_of(endpoint)
     made = 0
@@ -134,7 +136,7 @@ async def _probe(
     return read_capabilities(calls, requests=made)
 
 
-async def _try(endpoint: RemoteEndpoint, trial: Trial, journal: Journal, purse: Purse) -> None:
+async def _try(endpoint: RemoteEndpoint, trial: Trial, journal: Journal, purse: RaterBudget) -> None:
     aside = purse.set_aside(50, TOKENS)
     if aside is None:
         raise PlatformError(f"rater {endpoint.rater.id!r}: the budget does not hold a request of the probe")
@@ -158,12 +160,12 @@ def skip(endpoint: RemoteEndpoint, journal: Journal) -> None:
     journal.finish(journal.begin(KIND, scope_of(endpoint), SKIPPED, "{}"), SKIPPED)
 
 
-def _last(calls: Sequence[Call]) -> Call | None:
+def _last(calls: Sequence[JournalEntry]) -> JournalEntry | None:
     seen = [call for call in calls if _tells(call)]
     return seen[-1] if seen else None
 
 
-def _tells(call: Call) -> bool:
+def _tells(call: JournalEntry) -> bool:
     """Tell whether a call shows anything: an answer of no words does not, and is asked for again by the next run."""
     if call.outcome == "answered" and call.response is not None:
         reply = read_body(call.response)
@@ -171,7 +173,7 @@ def _tells(call: Call) -> bool:
     return call.outcome in TELLING
 
 
-def read_capabilities(calls: dict[str, Call], *, requests: int = 0) -> Capabilities:
+def read_capabilities(calls: dict[str, JournalEntry], *, requests: int = 0) -> Capabilities:
     """Read what an endpoint does from the last response to each trial, by key."""
     spoken = {key: call.response or "" for key, call in calls.items() if call.outcome in ("answered", "truncated")}
     replies = {key: read_body(body) for key, body in spoken.items()}
@@ -191,7 +193,7 @@ def read_capabilities(calls: dict[str, Call], *, requests: int = 0) -> Capabilit
     )
 
 
-def samples(reply: Reply) -> tuple[str, ...]:
+def samples(reply: LLMReply) -> tuple[str, ...]:
     """Return every sample of a response."""
     body = mapping(json.loads(reply.body or "{}"))
     texts = [mapping(mapping(choice).get("message")).get("content") for choice in listed(body.get("choices"))]
@@ -203,7 +205,7 @@ def _yes(seen: bool) -> str:
     return "yes" if seen else "ignored"
 
 
-def _of_schema(call: Call | None, reply: Reply | None) -> str:
+def _of_schema(call: JournalEntry | None, reply: LLMReply | None) -> str:
     if call is not None and call.outcome == "no_schema":
         return "refused"
     if reply is None:
@@ -223,14 +225,16 @@ def _equal(said: dict[str, tuple[str, ...]], first: str, second: str, varies: bo
     return _yes(one[0] == other[0])
 
 
-def _tells_probabilities(reply: Reply) -> bool:
+def _tells_probabilities(reply: LLMReply) -> bool:
     body = mapping(json.loads(reply.body or "{}"))
     told_by_chat = [mapping(mapping(choice).get("logprobs")) for choice in listed(body.get("choices"))]
     lists = [one.get("content") for one in told_by_chat] + [part.get("logprobs") for part in parts_of(body)]
     return any(mapping(token).get("top_logprobs") for tokens in lists for token in listed(tokens))
 
 
-def problems(found: Capabilities, rater: Rater, ways: Iterable[AskedWay], shown: str) -> tuple[list[str], list[str]]:
+def problems(
+    found: Capabilities, rater: Rater, ways: Iterable[RaterVariant], shown: str
+) -> tuple[list[str], list[str]]:
     """Return what the rater cannot do without (errors) and what is to be known (warnings), a line each."""
     used = [asked.way for asked in ways]
     place = f"rater {rater.id!r}: {shown}"

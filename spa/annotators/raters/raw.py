@@ -10,7 +10,7 @@ from typing import Any
 
 from spa.annotators.raters.visits import KIND
 from spa.files import written_whole
-from spa.journal import Call, Journal
+from spa.journal import Journal, JournalEntry
 from spa.responses.leases import Lease
 from spa.responses.store import Store
 
@@ -35,7 +35,7 @@ def raw_calls(store: Store) -> Iterator[dict[str, Any]]:
         yield _row(call, visits[call.scope])
 
 
-def _row(call: Call, visit: Lease) -> dict[str, Any]:
+def _row(call: JournalEntry, visit: Lease) -> dict[str, Any]:
     request = json.loads(call.request)
     asked = visit.asked
     return {

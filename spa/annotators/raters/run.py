@@ -21,22 +21,22 @@ from sqlalchemy import Connection
 
 from spa import journal
 from spa.annotators.raters.endpoints.allowance import Allowance
-from spa.annotators.raters.endpoints.endpoint import Endpoint, Reply, Request, samples_of
+from spa.annotators.raters.endpoints.endpoint import LLMEndpoint, LLMReply, LLMRequest, samples_of
 from spa.annotators.raters.endpoints.problems import LONGEST_WAIT, backoff, is_hopeless, is_refusal, is_transient, told
-from spa.annotators.raters.prices import Purse, budget_reached
-from spa.annotators.raters.standing import Standing, grouped, standings
+from spa.annotators.raters.prices import RaterBudget, budget_reached
+from spa.annotators.raters.standing import RaterVisitState, grouped, standings
 from spa.annotators.raters.summary import Progress, RatingSummary
-from spa.annotators.raters.talk import Talk
+from spa.annotators.raters.talk import RaterConversation
 from spa.annotators.raters.tokens import expected_tokens, is_cut
-from spa.annotators.raters.visits import KIND, Visit, visits_of
+from spa.annotators.raters.visits import KIND, RaterVisit, visits_of
 from spa.annotators.raters.wording import Wording
 from spa.forms.asks import asks_of
 from spa.forms.form import Form
-from spa.journal import Call
+from spa.journal import JournalEntry
 from spa.responses.batches import BatchedWriter, LoopWriter, Writer
 from spa.responses.leases import Lease
 from spa.responses.store import Store
-from spa.study.raters import AskedWay, Rater, Way
+from spa.study.raters import Rater, RaterProtocol, RaterVariant
 
 TRIES = 4  # requests in one run for a turn that the endpoint does not answer
 TRIES_BUSY = 10  # where it says that there are too many
@@ -47,7 +47,7 @@ TOGETHER = 0.005  # seconds that a record waits for others; a model takes a hund
 YOUNG = 20_000  # new objects after which Python looks for cycles among them; its default is 700
 
 
-Spoken = tuple[Talk, Lease]
+Spoken = tuple[RaterConversation, Lease]
 
 
 class Forms(Protocol):
@@ -57,7 +57,7 @@ class Forms(Protocol):
     def store(self) -> Store:
         """Where assignments come from and answers go."""
 
-    def form(self, assignment_id: str, way: Way | None = None) -> Form:
+    def form(self, assignment_id: str, way: RaterProtocol | None = None) -> Form:
         """Return the form of an assignment, with what a way of asking adds to it."""
 
     def expect(self, assignment_ids: Sequence[str]) -> None:
@@ -66,11 +66,11 @@ class Forms(Protocol):
 
 def rate_assignments(
     forms: Forms,
-    ways: Sequence[AskedWay],
+    ways: Sequence[RaterVariant],
     wording: Wording,
     *,
-    endpoint: Endpoint,
-    purse: Purse | None = None,
+    endpoint: LLMEndpoint,
+    purse: RaterBudget | None = None,
     limit: int | None = None,
     only: Collection[str] = (),
     progress: Progress | None = None,
@@ -83,13 +83,13 @@ def rate_assignments(
     ----------
     forms : Forms
         A workspace: the store and the forms of its assignments.
-    ways : sequence of AskedWay
+    ways : sequence of RaterVariant
         Who answers and how: the ways of one rater.
     wording : Wording
         How the form is put.
-    endpoint : Endpoint
+    endpoint : LLMEndpoint
         The connection; closed on return.
-    purse : Purse, optional
+    purse : RaterBudget, optional
         What the rater may spend; without one nothing is counted.
     limit : int, optional
         Only the first so many assignments.
@@ -118,11 +118,11 @@ def at_once(rater: Rater) -> int:
 
 def rate_visits(
     forms: Forms,
-    visits: Sequence[Visit],
+    visits: Sequence[RaterVisit],
     wording: Wording,
     *,
-    endpoint: Endpoint,
-    purse: Purse | None = None,
+    endpoint: LLMEndpoint,
+    purse: RaterBudget | None = None,
     progress: Progress | None = None,
     several: bool = False,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
@@ -134,15 +134,15 @@ def rate_visits(
     """
     rater = visits[0].asked.rater
     most = min(at_once(rater), len(visits))
-    waiting = Waiting(sleep=sleep, rng=np.random.default_rng() if rng is None else rng)
+    waiting = RetryTimer(sleep=sleep, rng=np.random.default_rng() if rng is None else rng)
     samples = MOST_SAMPLES if several and rater.provider == "chat" else 1
-    purse = purse or Purse(None)
+    purse = purse or RaterBudget(None)
     run = RatingRun(forms, wording, endpoint=endpoint, purse=purse, waiting=waiting, rater_id=rater.id, samples=samples)
     return asyncio.run(run.everything(visits, most, progress))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Waiting:
+class RetryTimer:
     """How a run waits between tries."""
 
     sleep: Callable[[float], Awaitable[None]]
@@ -157,10 +157,10 @@ class RatingRun:
         forms: Forms,
         wording: Wording,
         *,
-        endpoint: Endpoint,
-        purse: Purse,
+        endpoint: LLMEndpoint,
+        purse: RaterBudget,
         rater_id: str,
-        waiting: Waiting,
+        waiting: RetryTimer,
         samples: int = 1,
     ) -> None:
         self._forms = forms
@@ -181,7 +181,7 @@ class RatingRun:
         self._to_write: dict[str, Callable[[Connection, Lease], object]] = {}
         self.summary = RatingSummary(rater=rater_id)
 
-    async def everything(self, visits: Sequence[Visit], most: int, progress: Progress | None) -> RatingSummary:
+    async def everything(self, visits: Sequence[RaterVisit], most: int, progress: Progress | None) -> RatingSummary:
         """Work through the visits, as many at once as the endpoint lets us and ``most`` at the most."""
         self.summary.visits = len(visits)
         self._allowance = Allowance(most, sleep=self._waiting.sleep)
@@ -189,7 +189,7 @@ class RatingRun:
         self._progress, self._began = progress, time.monotonic()
         waiting = grouped(standings(self._store, visits, self._forms.expect), self._samples)
 
-        async def work(queue: Iterator[list[Standing]]) -> None:
+        async def work(queue: Iterator[list[RaterVisitState]]) -> None:
             for group in queue:
                 if self._stopped:
                     return
@@ -245,7 +245,7 @@ class RatingRun:
         if self._progress is not None:
             self._progress(self.summary)
 
-    async def _rate(self, group: Sequence[Standing]) -> None:
+    async def _rate(self, group: Sequence[RaterVisitState]) -> None:
         """Finish visits that may be asked together, or leave them for a rerun."""
         talks: list[Spoken] = []
         for standing in group:
@@ -256,7 +256,7 @@ class RatingRun:
             if standing.write is not None:
                 self._to_write[lease.submission_id] = standing.write
             form = visit.shown(self._forms.form(visit.assignment_id, visit.asked.way))
-            talk = Talk(asks_of(form, visit.asked.way.conversation), standing.calls, visit)
+            talk = RaterConversation(asks_of(form, visit.asked.way.conversation), standing.calls, visit)
             if talk.is_over:  # and not completed, which the last call does as a rule; nothing holds up the next visit
                 await self._finish(talk, lease)
             else:
@@ -272,7 +272,7 @@ class RatingRun:
                 asked = []
             talks = [one for one in (*asked, *rest) if not one[0].is_over]
 
-    async def _finish(self, talk: Talk, lease: Lease) -> None:
+    async def _finish(self, talk: RaterConversation, lease: Lease) -> None:
         await self._save(
             lambda connection: self._complete(connection, talk, lease), lambda: self.summary.count(talk.answers)
         )
@@ -315,12 +315,12 @@ class RatingRun:
         return talks, reply.outcome
 
     async def _call(
-        self, talks: Sequence[Spoken], request: Request, record: str, aside: float
-    ) -> tuple[list[Spoken], Reply]:
+        self, talks: Sequence[Spoken], request: LLMRequest, record: str, aside: float
+    ) -> tuple[list[Spoken], LLMReply]:
         """Make one request, on record before and after; the last answer of a visit completes it."""
         local = talks[0][0].visit.asked.rater.provider == "local"
 
-        def begin(connection: Connection) -> list[Call]:
+        def begin(connection: Connection) -> list[JournalEntry]:
             begun = []
             for talk, lease in talks:
                 self._write_lease(connection, lease)
@@ -385,7 +385,7 @@ class RatingRun:
         if write := self._to_write.get(lease.submission_id):
             write(connection, lease)
 
-    def _complete(self, connection: Connection, talk: Talk, lease: Lease) -> None:
+    def _complete(self, connection: Connection, talk: RaterConversation, lease: Lease) -> None:
         """Store the answers of a visit, which may be one that was asked nothing."""
         self._write_lease(connection, lease)
         self._store.complete_within(connection, talk.submission(lease), completion_code="rater")

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from sqlalchemy import Connection, select
 
 from spa.annotators.raters.endpoints.endpoint import mapping
-from spa.annotators.raters.visits import KIND, Visit
-from spa.journal import STARTED, Call, calls_of
+from spa.annotators.raters.visits import KIND, RaterVisit
+from spa.journal import STARTED, JournalEntry, calls_of
 from spa.responses.leases import Lease, ask_anew, give, leases_named, new_lease_for_rater, refuse_other_settings
 from spa.responses.store import Store
 from spa.responses.store_schema import journal
@@ -28,17 +28,17 @@ LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")  # names u
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class RaterVisitState:
     """One visit as a run finds it.
 
     ``write`` puts the lease into the store where it is not there as it stands, with the first call of the visit;
     ``calls`` are those of a visit that is not completed.
     """
 
-    visit: Visit
+    visit: RaterVisit
     lease: Lease
     write: Callable[[Connection, Lease], object] | None
-    calls: tuple[Call, ...]
+    calls: tuple[JournalEntry, ...]
 
     @property
     def open(self) -> bool:
@@ -46,14 +46,16 @@ class Standing:
         return not self.lease.completed
 
 
-def standings(store: Store, visits: Sequence[Visit], expect: Callable[[list[str]], object]) -> Iterator[Standing]:
+def standings(
+    store: Store, visits: Sequence[RaterVisit], expect: Callable[[list[str]], object]
+) -> Iterator[RaterVisitState]:
     """Yield where each visit stands.
 
     Parameters
     ----------
     store : Store
         What knows it.
-    visits : sequence of Visit
+    visits : sequence of RaterVisit
         In the order in which they are made.
     expect : callable
         Told the assignments of the visits that come next and are not completed.
@@ -75,9 +77,9 @@ def standings(store: Store, visits: Sequence[Visit], expect: Callable[[list[str]
         yield from found
 
 
-def grouped(standings: Iterator[Standing], most: int) -> Iterator[list[Standing]]:
+def grouped(standings: Iterator[RaterVisitState], most: int) -> Iterator[list[RaterVisitState]]:
     """Yield visits one by one, or as many as ``most`` repeats of one way on one form together."""
-    group: list[Standing] = []
+    group: list[RaterVisitState] = []
     for standing in standings:
         visit = standing.visit
         alike = group and (visit.assignment_id, visit.asked) == (group[0].visit.assignment_id, group[0].visit.asked)
@@ -89,7 +91,7 @@ def grouped(standings: Iterator[Standing], most: int) -> Iterator[list[Standing]
         yield group
 
 
-def standing_of(visit: Visit, lease: Lease | None, calls: Sequence[Call]) -> Standing:
+def standing_of(visit: RaterVisit, lease: Lease | None, calls: Sequence[JournalEntry]) -> RaterVisitState:
     """Return where one visit stands, by its lease and its calls.
 
     Raises
@@ -99,7 +101,7 @@ def standing_of(visit: Visit, lease: Lease | None, calls: Sequence[Call]) -> Sta
     """
     if lease is None:
         new = new_lease_for_rater(visit.asked.rater.id, visit.assignment_id, visit.label)
-        return Standing(visit=visit, lease=new, write=give, calls=())
+        return RaterVisitState(visit=visit, lease=new, write=give, calls=())
     cut = [call for call in calls if call.outcome == CUT and call.begun_at >= lease.leased_at]
     label = visit.label
     changed = lease.asked != label and lease.asked not in [
@@ -110,9 +112,9 @@ def standing_of(visit: Visit, lease: Lease | None, calls: Sequence[Call]) -> Sta
     if changed and (any(call.outcome in binding for call in calls) or (lease.completed and not cut)):
         refuse_other_settings(lease, label)
     if not changed and not any(_has_more_room(visit, call) for call in cut):
-        return Standing(visit=visit, lease=lease, write=None, calls=_since(lease, calls))
+        return RaterVisitState(visit=visit, lease=lease, write=None, calls=_since(lease, calls))
     anew = replace(lease, asked=label, leased_at=time.time(), outcome=None, completed_at=None, completion_code=None)
-    return Standing(visit=visit, lease=anew, write=ask_anew, calls=_since(anew, calls))
+    return RaterVisitState(visit=visit, lease=anew, write=ask_anew, calls=_since(anew, calls))
 
 
 def _cut_off(connection: Connection, names: Sequence[str]) -> list[str]:
@@ -123,7 +125,7 @@ def _cut_off(connection: Connection, names: Sequence[str]) -> list[str]:
     return list(connection.scalars(select(journal.c.scope).where(*cut).distinct()))
 
 
-def _since(lease: Lease, calls: Sequence[Call]) -> tuple[Call, ...]:
+def _since(lease: Lease, calls: Sequence[JournalEntry]) -> tuple[JournalEntry, ...]:
     """Return the calls of a visit: answers that broke off before it was asked as it is now count no more."""
     return tuple(
         replace(call, outcome=OVERTAKEN) if call.outcome == CUT and call.begun_at < lease.leased_at else call
@@ -131,13 +133,13 @@ def _since(lease: Lease, calls: Sequence[Call]) -> tuple[Call, ...]:
     )
 
 
-def _limit(call: Call) -> int | None:
+def _limit(call: JournalEntry) -> int | None:
     """Return the most tokens that a call on record asked for."""
     sent = mapping(mapping(json.loads(call.request)).get("parameters"))
     return next((sent[name] for name in LIMITS if isinstance(sent.get(name), int)), None)
 
 
-def _has_more_room(visit: Visit, call: Call) -> bool:
+def _has_more_room(visit: RaterVisit, call: JournalEntry) -> bool:
     """Tell whether a visit allows a longer answer than a call whose answer broke off."""
     limit = _limit(call)
     if visit.way.limit is None or limit is None:  # without a limit of ours an answer ends where the endpoint ends it

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from spa.annotators.raters.endpoints.endpoint import Reply
-from spa.annotators.raters.prices import Purse
+from spa.annotators.raters.endpoints.endpoint import LLMReply
+from spa.annotators.raters.prices import RaterBudget
 from spa.errors import PlatformError
 from spa.responses.submission import Missing, Response
 
@@ -52,7 +52,7 @@ class RatingSummary:
             else:
                 self.answered += 1
 
-    def paid(self, outcome: str, reply: Reply, purse: Purse) -> None:
+    def paid(self, outcome: str, reply: LLMReply, purse: RaterBudget) -> None:
         """Count a request that is answered and paid."""
         self.outcomes[outcome] += 1
         self.prompt_tokens += reply.prompt_tokens or 0

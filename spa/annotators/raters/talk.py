@@ -5,27 +5,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from spa.annotators.raters.endpoints.endpoint import Reply, Request
-from spa.annotators.raters.reading.settling import SPOKEN, Settled, settle
-from spa.annotators.raters.visits import Visit
+from spa.annotators.raters.endpoints.endpoint import LLMReply, LLMRequest
+from spa.annotators.raters.reading.settling import SPOKEN, TurnOutcome, settle
+from spa.annotators.raters.visits import RaterVisit
 from spa.annotators.raters.wording import Wording, conversation
-from spa.forms.asks import Ask
-from spa.journal import Call
+from spa.forms.asks import PromptTurn
+from spa.journal import JournalEntry
 from spa.responses.leases import Lease
 from spa.responses.submission import Missing, Response, Submission
 
 
-class Talk:
+class RaterConversation:
     """Where one visit stands: its asks, the calls made for each, and what they settled."""
 
-    def __init__(self, asks: Sequence[Ask], calls: Sequence[Call], visit: Visit) -> None:
+    def __init__(self, asks: Sequence[PromptTurn], calls: Sequence[JournalEntry], visit: RaterVisit) -> None:
         self.visit = visit
-        self._read: tuple[str, str | None, Settled] | None = None  # of the last call that was tried
+        self._read: tuple[str, str | None, TurnOutcome] | None = None  # of the last call that was tried
         self._asks = tuple(asks)
-        self._calls: dict[str, tuple[Call, ...]] = {
+        self._calls: dict[str, tuple[JournalEntry, ...]] = {
             ask.ask_id: tuple(call for call in calls if call.key == ask.ask_id) for ask in asks
         }
-        self._settled: dict[str, Settled] = {ask.ask_id: self._settle(ask) for ask in asks}
+        self._settled: dict[str, TurnOutcome] = {ask.ask_id: self._settle(ask) for ask in asks}
 
     @property
     def is_over(self) -> bool:
@@ -33,7 +33,7 @@ class Talk:
         return all(self._is_final(ask) for ask in self._asks)
 
     @property
-    def ask(self) -> Ask:
+    def ask(self) -> PromptTurn:
         """The first ask that is open."""
         return next(ask for ask in self._asks if not self._is_final(ask))
 
@@ -64,15 +64,15 @@ class Talk:
         return sum(call.seconds or 0.0 for calls in self._calls.values() for call in calls)
 
     @property
-    def open_asks(self) -> tuple[Ask, ...]:
+    def open_asks(self) -> tuple[PromptTurn, ...]:
         """Every ask that is open."""
         return tuple(ask for ask in self._asks if not self._is_final(ask))
 
-    def calls(self, ask: Ask) -> tuple[Call, ...]:
+    def calls(self, ask: PromptTurn) -> tuple[JournalEntry, ...]:
         """Return the calls made for an ask."""
         return self._calls[ask.ask_id]
 
-    def request(self, wording: Wording, ask: Ask | None = None) -> Request:
+    def request(self, wording: Wording, ask: PromptTurn | None = None) -> LLMRequest:
         """Return the request for an ask, the first that is open: for what it lacks, after what was said before."""
         ask = self.ask if ask is None else ask
         place = self._asks.index(ask)
@@ -82,7 +82,7 @@ class Talk:
         missing = {answer.question_id for answer in self._settled[ask.ask_id].missing}
         questions = tuple(question for question in ask.questions if question.question_id in missing)
         way = self.visit.way
-        return Request(messages=tuple(conversation(wording, history, way)), questions=questions, way=way)
+        return LLMRequest(messages=tuple(conversation(wording, history, way)), questions=questions, way=way)
 
     def submission(self, lease: Lease) -> Submission:
         """Return the visit with its answers."""
@@ -97,7 +97,7 @@ class Talk:
             asked=self.visit.label,
         )
 
-    def outcome_of(self, call: Call, reply: Reply) -> str:
+    def outcome_of(self, call: JournalEntry, reply: LLMReply) -> str:
         """Return the outcome of a call as the journal has it: "ok" where every question has its answer."""
         if reply.outcome not in ("answered", "truncated"):
             return reply.outcome
@@ -107,15 +107,15 @@ class Talk:
         )  # else one token was all we wanted
         return ("truncated" if cut else "unreadable") if settled.missing else "ok"
 
-    def after(self, call: Call) -> Talk:
+    def after(self, call: JournalEntry) -> RaterConversation:
         """Return where the visit stands with one more call."""
-        talk = Talk((), (), self.visit)
+        talk = RaterConversation((), (), self.visit)
         talk._asks = self._asks
         talk._calls = {**self._calls, call.key: (*self._calls[call.key], call)}
         talk._settled = {**self._settled, call.key: self._settled_after(call)}
         return talk
 
-    def _settled_after(self, call: Call) -> Settled:
+    def _settled_after(self, call: JournalEntry) -> TurnOutcome:
         """Read one more call of an ask; the same response is read once."""
         spoken = call.outcome in SPOKEN
         if self._read is not None and spoken and self._read[:2] == (call.key, call.response):
@@ -126,8 +126,8 @@ class Talk:
             self._read = (call.key, call.response, settled)
         return settled
 
-    def _is_final(self, ask: Ask) -> bool:
+    def _is_final(self, ask: PromptTurn) -> bool:
         return self._settled[ask.ask_id].is_final(self.visit.asked.way.attempts)
 
-    def _settle(self, ask: Ask) -> Settled:
+    def _settle(self, ask: PromptTurn) -> TurnOutcome:
         return settle(ask.questions, self._calls[ask.ask_id], self.visit.asked.way)

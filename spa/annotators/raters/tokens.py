@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from spa.annotators.raters.endpoints.endpoint import Reply, Request
+from spa.annotators.raters.endpoints.endpoint import LLMReply, LLMRequest
 from spa.forms.form import Question
 
 CHARACTERS_A_TOKEN = 4.0  # of scripts written with letters; a Chinese or Japanese character counts as a token
@@ -47,7 +47,7 @@ def answer_tokens(questions: Iterable[Question], *, explained: bool) -> int:
     return sum(each for _ in questions)
 
 
-def is_cut(request: Request, reply: Reply) -> bool:
+def is_cut(request: LLMRequest, reply: LLMReply) -> bool:
     """Tell whether an endpoint read far less than it was sent: some cut a long prompt and say nothing.
 
     Images are left out, for they are reckoned in ways of their own; a model on this machine counts exactly.
@@ -63,7 +63,7 @@ def is_cut(request: Request, reply: Reply) -> bool:
     return read < LEAST_READ * tokens_of({"content": text} for text in texts)
 
 
-def expected_tokens(request: Request) -> tuple[int, int]:
+def expected_tokens(request: LLMRequest) -> tuple[int, int]:
     """Estimate the tokens that a request reads and that its reply writes."""
     explained = request.way.explain != "no"
     return tokens_of(request.messages), request.samples * answer_tokens(request.questions, explained=explained)

@@ -11,31 +11,31 @@ from spa.errors import StudyError
 from spa.forms.form import Form
 from spa.responses.leases import visit_of_rater
 from spa.responses.store import Store
-from spa.responses.submission import Asked
-from spa.study.raters import AskedWay, Way
+from spa.responses.submission import RaterCondition
+from spa.study.raters import RaterProtocol, RaterVariant
 
 KIND = "llm"  # of a rater's calls, in the journal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Visit:
+class RaterVisit:
     """One assignment answered once by one rater in one way."""
 
     assignment_id: str
-    asked: AskedWay
+    asked: RaterVariant
     repeat: int
     probe: str | None = None  # see spa.annotators.raters.injection
 
     @property
-    def way(self) -> Way:
+    def way(self) -> RaterProtocol:
         """How this visit is asked: where the way has a seed, each repeat has one of its own, counted on from it."""
         way = self.asked.way
         return way if way.seed is None else way.model_copy(update={"seed": way.seed + self.repeat - 1})
 
     @property
-    def label(self) -> Asked:
+    def label(self) -> RaterCondition:
         """How the visit is told apart from others in the store."""
-        return Asked(
+        return RaterCondition(
             variant=self.asked.variant,
             repeat=self.repeat,
             readout=self.asked.way.readout,
@@ -55,8 +55,8 @@ class Visit:
 
 
 def visits_of(
-    store: Store, ways: Sequence[AskedWay], *, limit: int | None = None, only: Collection[str] = ()
-) -> Sequence[Visit]:
+    store: Store, ways: Sequence[RaterVariant], *, limit: int | None = None, only: Collection[str] = ()
+) -> Sequence[RaterVisit]:
     """Return every visit: assignment by assignment, so that a run that is stopped has whole ones.
 
     Raises
@@ -74,10 +74,10 @@ def visits_of(
     return _Visits([name for name in names if not only or name in only][:limit], ways)
 
 
-class _Visits(Sequence[Visit]):
+class _Visits(Sequence[RaterVisit]):
     """Visits made when they are looked at, so that memory does not grow with their number."""
 
-    def __init__(self, assignment_ids: Sequence[str], ways: Sequence[AskedWay]) -> None:
+    def __init__(self, assignment_ids: Sequence[str], ways: Sequence[RaterVariant]) -> None:
         self._names = assignment_ids
         self._ways = [(way, repeat) for way in ways for repeat in range(1, way.way.repeats + 1)]
 
@@ -91,4 +91,4 @@ class _Visits(Sequence[Visit]):
             raise IndexError(place)
         number, way = divmod(place, len(self._ways))
         asked, repeat = self._ways[way]
-        return Visit(assignment_id=self._names[number], asked=asked, repeat=repeat)
+        return RaterVisit(assignment_id=self._names[number], asked=asked, repeat=repeat)

@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from spa.annotators.raters.endpoints.endpoint import Reply
+from spa.annotators.raters.endpoints.endpoint import LLMReply
 
 FEWER = 0.5  # of the requests at once, after a sign of overload
 BELOW = 0.97  # of the rate that was answered, after "too many requests"
@@ -31,11 +31,11 @@ OVERLOADED = ("timeout", "http_503", "http_529", "dropped")
 
 
 @dataclass(slots=True, kw_only=True)
-class Place:
+class RequestSlot:
     """One request that may be sent; ``reply`` is set when it has been answered."""
 
     began: float
-    reply: Reply | None = None
+    reply: LLMReply | None = None
 
 
 class Allowance:
@@ -74,14 +74,14 @@ class Allowance:
         self._cut = self._since  # when requests at once were last cut
 
     @asynccontextmanager
-    async def place(self) -> AsyncIterator[Place]:
+    async def place(self) -> AsyncIterator[RequestSlot]:
         """Wait until a request may be sent; what becomes of it is noted on leaving."""
         async with self._room:
             await self._room.wait_for(lambda: self._under_way < max(1, int(self.at_once)))
             self._under_way += 1
         try:
             await self._turn()
-            place = Place(began=self._clock())
+            place = RequestSlot(began=self._clock())
             yield place
             if place.reply is not None:
                 self._note(place.began, place.reply)
@@ -99,7 +99,7 @@ class Allowance:
                     break
             self._next = self._clock() + (0.0 if self.rate is None else 1 / self.rate)
 
-    def _note(self, began: float, reply: Reply) -> None:
+    def _note(self, began: float, reply: LLMReply) -> None:
         now = self._clock()
         wait = reply.retry_after
         if reply.hint is not None and reply.hint.share_left == 0:

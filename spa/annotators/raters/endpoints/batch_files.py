@@ -14,11 +14,11 @@ from typing import Any, TypeVar
 import openai
 
 from spa.annotators.raters.endpoints.chat import ChatEndpoint
-from spa.annotators.raters.endpoints.endpoint import Reply, mapping
+from spa.annotators.raters.endpoints.endpoint import LLMReply, mapping
 from spa.annotators.raters.endpoints.problems import told
 from spa.annotators.raters.endpoints.remote import outcome_of
 from spa.errors import PlatformError
-from spa.journal import STARTED, Call, Journal
+from spa.journal import STARTED, Journal, JournalEntry
 
 KIND = "llm-batch"
 OF_KEY = "spa_key"  # of a batch's metadata
@@ -33,8 +33,8 @@ class BatchFile:
 
     digest: str  # SHA-256 of its lines
     custom_ids: tuple[str, ...]
-    upload: Call
-    create: Call | None
+    upload: JournalEntry
+    create: JournalEntry | None
     collected: bool
     expected: float  # cost set aside
 
@@ -51,7 +51,7 @@ class BatchFile:
 
 def files_of(journal: Journal, rater_id: str) -> list[BatchFile]:
     """Return every file of a rater that is not collected or given up, oldest first."""
-    last: dict[str, dict[str, Call]] = {}
+    last: dict[str, dict[str, JournalEntry]] = {}
     for call in journal.calls(KIND, rater_id):
         what, digest = call.key.split(" ", 1)
         last.setdefault(digest, {})[what] = call
@@ -59,7 +59,7 @@ def files_of(journal: Journal, rater_id: str) -> list[BatchFile]:
     return [one for one in found if not one.collected]
 
 
-def _file(digest: str, calls: dict[str, Call]) -> BatchFile:
+def _file(digest: str, calls: dict[str, JournalEntry]) -> BatchFile:
     upload = calls["upload"]
     asked = json.loads(upload.request)
     return BatchFile(
@@ -81,7 +81,7 @@ class BatchFiles:
         self._journal = journal
         self.rater_id = endpoint.rater.id
 
-    async def upload(self, call: Call, digest: str, lines: bytes) -> Call:
+    async def upload(self, call: JournalEntry, digest: str, lines: bytes) -> JournalEntry:
         """Upload lines under the hash that the journal has them by."""
         made = await self._told(
             lambda: self._client.files.create(file=(f"{digest}.jsonl", lines), purpose="batch"), call
@@ -95,7 +95,7 @@ class BatchFiles:
                 return str(file.id)
         return None
 
-    async def create(self, digest: str, file_id: str) -> Call:
+    async def create(self, digest: str, file_id: str) -> JournalEntry:
         """Have a file worked on."""
         asked = {"input_file_id": file_id, "endpoint": PATH, "completion_window": "24h", "metadata": {OF_KEY: digest}}
         call = self._journal.begin(KIND, self.rater_id, f"create {digest}", json.dumps(asked, sort_keys=True))
@@ -124,7 +124,7 @@ class BatchFiles:
     async def _list(self, listing: Any) -> Any:
         return await self._told(lambda: listing)
 
-    async def _told(self, make: Callable[[], Awaitable[T]], call: Call | None = None) -> T:
+    async def _told(self, make: Callable[[], Awaitable[T]], call: JournalEntry | None = None) -> T:
         """Make a call; what goes wrong becomes one line, and on record where it is known not to have taken effect."""
         try:
             return await make()
@@ -133,7 +133,7 @@ class BatchFiles:
             if call is not None:
                 self._journal.finish(call, reply.outcome, response=reply.body, detail=reply.detail)
         except openai.APIConnectionError as error:
-            reply = Reply(outcome=outcome_of(error), detail=self._endpoint.redacted(str(error.__cause__ or error)))
+            reply = LLMReply(outcome=outcome_of(error), detail=self._endpoint.redacted(str(error.__cause__ or error)))
             if call is not None and reply.outcome == "connection":  # nobody was reached; else nobody knows
                 self._journal.finish(call, reply.outcome, detail=reply.detail)
         raise PlatformError(told(reply, self._endpoint.rater, self._endpoint.shown))

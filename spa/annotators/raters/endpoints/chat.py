@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
 
-from spa.annotators.raters.endpoints.endpoint import Request
+from spa.annotators.raters.endpoints.endpoint import LLMRequest
 from spa.annotators.raters.endpoints.remote import OPENAI_URL, TOP_LOGPROBS, RemoteEndpoint
 from spa.responses.answers import answer_schema
 
@@ -22,7 +22,7 @@ class ChatEndpoint(RemoteEndpoint):
 
     path = "/chat/completions"
 
-    def parameters(self, request: Request) -> dict[str, Any]:
+    def parameters(self, request: LLMRequest) -> dict[str, Any]:
         """Return what is sent beside the messages."""
         way = request.way
         sent: dict[str, Any] = {"model": self.rater.model}
@@ -43,7 +43,7 @@ class ChatEndpoint(RemoteEndpoint):
             sent["max_completion_tokens" if newer else "max_tokens"] = most
         return {**sent, **(way.extra_body or {})}
 
-    def spoken(self, request: Request) -> tuple[str, Sequence[Mapping[str, Any]]]:
+    def spoken(self, request: LLMRequest) -> tuple[str, Sequence[Mapping[str, Any]]]:
         """Return the messages, and what they are called."""
         return "messages", request.messages
 

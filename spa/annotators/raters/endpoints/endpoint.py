@@ -15,23 +15,23 @@ from typing import Any, Protocol, Self
 from spa.annotators.raters.endpoints.hints import Hint
 from spa.annotators.raters.endpoints.said import said_in, without_thought
 from spa.forms.form import Question
-from spa.study.raters import Way
+from spa.study.raters import RaterProtocol
 
 SPOKE = ("answered", "refused", "truncated", "unreadable")  # the model, or something in its name, replied: paid
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class LLMRequest:
     """One request: the whole conversation so far, and the questions that the reply is to answer."""
 
     messages: tuple[Mapping[str, Any], ...]  # role and content, as chat endpoints take them
     questions: tuple[Question, ...]
-    way: Way
+    way: RaterProtocol
     samples: int = 1  # answers wanted in one response, each for a visit of its own
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class LLMReply:
     """What came back from one request.
 
     ``outcome`` is "answered", "refused" or "truncated" where the model spoke (``body`` is the paid
@@ -57,7 +57,7 @@ class Reply:
         """Whether a reply arrived that counts as an attempt."""
         return self.outcome in SPOKE
 
-    def with_hint(self, hint: Hint | None) -> Reply:
+    def with_hint(self, hint: Hint | None) -> LLMReply:
         """Return the same with what the server says of its allowance."""
         return self if hint is None else replace(self, hint=hint)
 
@@ -68,17 +68,17 @@ class Reply:
         return {name: value for name in names if (value := getattr(self, name)) not in (None, "")}
 
 
-class Endpoint(Protocol):
+class LLMEndpoint(Protocol):
     """A connection to a model; an asynchronous context manager."""
 
     @property
     def shown(self) -> str:
         """Where it is, for messages; without passwords."""
 
-    def record(self, request: Request) -> str:
+    def record(self, request: LLMRequest) -> str:
         """Return what is sent, as JSON for the journal: no key, images by their digest."""
 
-    async def ask(self, request: Request) -> Reply:
+    async def ask(self, request: LLMRequest) -> LLMReply:
         """Send one request and return what became of it."""
 
     async def __aenter__(self) -> Self: ...
@@ -88,7 +88,7 @@ class Endpoint(Protocol):
     ) -> None: ...
 
 
-def read_body(body: str) -> Reply:
+def read_body(body: str) -> LLMReply:
     """Read the body of an answer, whatever it holds.
 
     Bodies are stored verbatim and read again on every run, so that this works on the body alone.
@@ -97,14 +97,14 @@ def read_body(body: str) -> Reply:
         found = mapping(json.loads(body))
     except (ValueError, RecursionError) as error:
         what = "not JSON" if body.strip() else "empty"
-        return Reply(outcome="garbled", body=body, detail=f"the response is {what}: {error}")
+        return LLMReply(outcome="garbled", body=body, detail=f"the response is {what}: {error}")
     if found.get("error") and not found.get("choices") and not found.get("output"):
         told = found["error"]
         return read_error({"message": told} if isinstance(told, str) else mapping(told), body)
     return read_response(found, body) if found.get("object") == "response" else read_completion(found, body)
 
 
-def samples_of(reply: Reply, number: int) -> list[Reply]:
+def samples_of(reply: LLMReply, number: int) -> list[LLMReply]:
     """Return each of several answers of one response as a reply of its own.
 
     The first has what the response counts, which was paid once. Answers that were asked for and did not come are
@@ -117,20 +117,20 @@ def samples_of(reply: Reply, number: int) -> list[Reply]:
     rest = {**found, "usage": None}
     bodies = [{**(rest if place else found), "choices": [choice]} for place, choice in enumerate(choices)]
     replies = [read_body(json.dumps(body)) for body in bodies] or [reply]
-    return replies + [Reply(outcome="not_sampled")] * (number - len(replies))
+    return replies + [LLMReply(outcome="not_sampled")] * (number - len(replies))
 
 
-def read_error(error: Mapping[str, Any], body: str) -> Reply:
+def read_error(error: Mapping[str, Any], body: str) -> LLMReply:
     """Read an error that arrived in the place of an answer."""
     code = error.get("code")
     detail = str(error.get("message") or code or "an error without words")
     if code == "content_filter":
-        return Reply(outcome="refused", body=body, detail=detail)
+        return LLMReply(outcome="refused", body=body, detail=detail)
     of_http = isinstance(code, int) and 400 <= code < 600  # as routers of several endpoints write it
-    return Reply(outcome=f"http_{code}" if of_http else "failed", body=body, detail=detail)
+    return LLMReply(outcome=f"http_{code}" if of_http else "failed", body=body, detail=detail)
 
 
-def read_response(response: Mapping[str, Any], body: str) -> Reply:
+def read_response(response: Mapping[str, Any], body: str) -> LLMReply:
     """Read an object of the Responses API."""
     usage = mapping(response.get("usage"))
     known: dict[str, Any] = {
@@ -145,16 +145,16 @@ def read_response(response: Mapping[str, Any], body: str) -> Reply:
     refusals = [str(part.get("refusal")) for part in parts if part.get("type") == "refusal"]
     reason = str(mapping(response.get("incomplete_details")).get("reason") or "")
     if refusals or reason == "content_filter":
-        return Reply(outcome="refused", text=text, detail=" ".join(refusals) or reason, **known)
+        return LLMReply(outcome="refused", text=text, detail=" ".join(refusals) or reason, **known)
     if response.get("status") == "incomplete":
-        return Reply(outcome="truncated", text=text, detail=reason, **known)
+        return LLMReply(outcome="truncated", text=text, detail=reason, **known)
     if not parts:
         detail = f"the response holds no message (status {response.get('status')!r})"
-        return Reply(outcome="unreadable", detail=detail, **known)
-    return Reply(outcome="answered", text=text, **known)
+        return LLMReply(outcome="unreadable", detail=detail, **known)
+    return LLMReply(outcome="answered", text=text, **known)
 
 
-def read_completion(completion: Mapping[str, Any], body: str) -> Reply:
+def read_completion(completion: Mapping[str, Any], body: str) -> LLMReply:
     """Read a chat completion."""
     usage = mapping(completion.get("usage"))
     known: dict[str, Any] = {
@@ -169,12 +169,12 @@ def read_completion(completion: Mapping[str, Any], body: str) -> Reply:
     first = mapping(choices[0]) if isinstance(choices, list) and choices else {}
     message = mapping(first.get("message"))
     if not message:
-        return Reply(outcome="unreadable", detail="the response holds no message", **known)
+        return LLMReply(outcome="unreadable", detail="the response holds no message", **known)
     text = without_thought(said_in(message.get("content")))
     finish = first.get("finish_reason")
     if message.get("refusal") or finish == "content_filter":
-        return Reply(outcome="refused", text=text, detail=str(message.get("refusal") or finish), **known)
-    return Reply(outcome="truncated" if finish == "length" else "answered", text=text, **known)
+        return LLMReply(outcome="refused", text=text, detail=str(message.get("refusal") or finish), **known)
+    return LLMReply(outcome="truncated" if finish == "length" else "answered", text=text, **known)
 
 
 def parts_of(response: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from spa.annotators.raters.endpoints.endpoint import Reply
+from spa.annotators.raters.endpoints.endpoint import LLMReply
 from spa.study.raters import Rater
 
 TRANSIENT = ("connection", "dropped", "garbled", "failed", "http_408", "http_409", "http_425", "http_429")
@@ -39,7 +39,7 @@ def backoff(trial: int, rng: np.random.Generator) -> float:
     return min(FIRST_WAIT * 2.0**trial, LONGEST_WAIT) * float(rng.uniform(0.5, 1.0))
 
 
-def told(reply: Reply, rater: Rater, shown: str) -> str:
+def told(reply: LLMReply, rater: Rater, shown: str) -> str:
     """Return one line: what the endpoint did and what to do."""
     place = f"rater {rater.id!r}: {shown}"
     said = f" ({reply.detail})" if reply.detail else ""

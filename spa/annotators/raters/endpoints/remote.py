@@ -20,7 +20,7 @@ import aiohttp
 import httpx2
 import openai
 
-from spa.annotators.raters.endpoints.endpoint import Reply, Request, mapping, read_body
+from spa.annotators.raters.endpoints.endpoint import LLMReply, LLMRequest, mapping, read_body
 from spa.annotators.raters.endpoints.hints import hint_of
 from spa.annotators.raters.endpoints.keys import NO_KEY, find_key, is_loopback, named_values, without_password
 from spa.study.raters import Rater
@@ -38,7 +38,7 @@ MARKUP = re.compile(r"<(script|style)\b.*?</\1>|<[^>]*>", re.IGNORECASE | re.DOT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
+class SerializedRequest:
     """A request as text: what is sent, and the record of it."""
 
     content: bytes
@@ -76,7 +76,7 @@ class RemoteEndpoint(ABC):
         self._address = f"{self.base_url.rstrip('/')}{self.path}"  # whole: the library takes long to join a path to it
         more = {name: value for name in ("headers", "query") if (value := getattr(rater, name))}
         self._about = to_json({"base_url": self.shown, **more, "versions": versions})[1:]
-        self._lately: deque[tuple[Request, Written]] = deque(maxlen=max(1, rater.concurrency))
+        self._lately: deque[tuple[LLMRequest, SerializedRequest]] = deque(maxlen=max(1, rater.concurrency))
         # Redirects are not followed: a request that is paid for goes where the study says, or nowhere.
         http = openai.DefaultAioHttpClient(trust_env=not is_loopback(self.base_url), follow_redirects=False)
         self.client = openai.AsyncOpenAI(
@@ -103,31 +103,31 @@ class RemoteEndpoint(ABC):
         return without_password(self.base_url)
 
     @abstractmethod
-    def parameters(self, request: Request) -> dict[str, Any]:
+    def parameters(self, request: LLMRequest) -> dict[str, Any]:
         """Return what is sent beside the messages."""
 
     @abstractmethod
-    def spoken(self, request: Request) -> tuple[str, Sequence[Mapping[str, Any]]]:
+    def spoken(self, request: LLMRequest) -> tuple[str, Sequence[Mapping[str, Any]]]:
         """Return the messages as they are sent, and what they are called."""
 
-    def body(self, request: Request) -> dict[str, Any]:
+    def body(self, request: LLMRequest) -> dict[str, Any]:
         """Return all that is sent."""
         name, messages = self.spoken(request)
         return {name: messages, **self.parameters(request)}
 
-    def record(self, request: Request) -> str:
+    def record(self, request: LLMRequest) -> str:
         """Return the request as JSON for the journal; an image is named by its digest."""
         return self._written(request).record
 
-    async def ask(self, request: Request) -> Reply:
+    async def ask(self, request: LLMRequest) -> LLMReply:
         """Send one request and return what became of it."""
         return await self._send(self._written(request).content)
 
-    async def send(self, body: Mapping[str, Any]) -> Reply:
+    async def send(self, body: Mapping[str, Any]) -> LLMReply:
         """Send a body and return what became of it."""
         return await self._send(to_json(body).encode())
 
-    def _written(self, request: Request) -> Written:
+    def _written(self, request: LLMRequest) -> SerializedRequest:
         """Return a request as text, which is made once for the record and for what is sent."""
         for known, written in self._lately:
             if known is request:
@@ -138,14 +138,14 @@ class RemoteEndpoint(ABC):
             shown = to_json([without_images(message) for message in request.messages])
         else:
             shown = said
-        written = Written(
+        written = SerializedRequest(
             content=f'{{"{name}":{said},{parameters[1:]}'.encode(),
             record=f'{{"messages":{shown},"parameters":{parameters},{self._about}',
         )
         self._lately.append((request, written))
         return written
 
-    async def _send(self, content: bytes) -> Reply:
+    async def _send(self, content: bytes) -> LLMReply:
         try:
             # A parsed answer would be lost where it does not fit, after it has been paid for.
             response = await self.client.post(
@@ -155,10 +155,10 @@ class RemoteEndpoint(ABC):
         except openai.APIStatusError as error:
             return self.refused_by_server(error)
         except openai.APIConnectionError as error:
-            return Reply(outcome=outcome_of(error), detail=self.redacted(str(error.__cause__ or error)))
+            return LLMReply(outcome=outcome_of(error), detail=self.redacted(str(error.__cause__ or error)))
         return read_body(self.redacted(text, cut=None)).with_hint(hint_of(response.headers))
 
-    def refused_by_server(self, error: openai.APIStatusError) -> Reply:
+    def refused_by_server(self, error: openai.APIStatusError) -> LLMReply:
         """Return what a status other than success means."""
         body = self.redacted(error.response.text, cut=None)
         told = mapping(error.body) if isinstance(error.body, dict) else {}
@@ -169,7 +169,7 @@ class RemoteEndpoint(ABC):
         outcome = refusal_of(error.status_code, str(error.code or told.get("type") or ""), message)
         if outcome == "refused":
             return read_body(body)
-        return Reply(
+        return LLMReply(
             outcome=outcome,
             body=body,
             detail=self.redacted(message),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from spa.annotators.raters.endpoints.endpoint import Request
+from spa.annotators.raters.endpoints.endpoint import LLMRequest
 from spa.annotators.raters.endpoints.remote import TOP_LOGPROBS, RemoteEndpoint
 from spa.responses.answers import answer_schema
 
@@ -20,7 +20,7 @@ class ResponsesEndpoint(RemoteEndpoint):
 
     path = "/responses"
 
-    def parameters(self, request: Request) -> dict[str, Any]:
+    def parameters(self, request: LLMRequest) -> dict[str, Any]:
         """Return what is sent beside the messages."""
         way = request.way
         sent: dict[str, Any] = {"model": self.rater.model, "store": False, "stream": False}
@@ -40,7 +40,7 @@ class ResponsesEndpoint(RemoteEndpoint):
             sent["reasoning"] = {"effort": way.reasoning_effort}
         return {**sent, **(way.extra_body or {})}
 
-    def spoken(self, request: Request) -> tuple[str, Sequence[Mapping[str, Any]]]:
+    def spoken(self, request: LLMRequest) -> tuple[str, Sequence[Mapping[str, Any]]]:
         """Return the messages as this API takes them, and what they are called."""
         return "input", [as_input(message) for message in request.messages]
 

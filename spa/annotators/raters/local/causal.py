@@ -25,7 +25,7 @@ CLOSE_ROUGH = 2e-2  # for numbers of 16 bits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Looked:
+class TokenScores:
     """What a model gives to the tokens that may come next, and how much of the prompt was known."""
 
     log_probabilities: Mapping[Path, Mapping[int, float]]
@@ -33,7 +33,7 @@ class Looked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spoken:
+class GeneratedText:
     """What a model wrote."""
 
     tokens: tuple[int, ...]
@@ -61,15 +61,15 @@ class CausalModel:
         self._cache: Any = None
         self.manner: Manner = self._try_manners()
 
-    def look(self, prompt: LocalPrompt, tree: OptionTree) -> Looked:
+    def look(self, prompt: LocalPrompt, tree: OptionTree) -> TokenScores:
         """Return the logarithms of the probabilities of every token that leads on to an option."""
         manner = self.manner if self._may_reuse(prompt) else "alone"
         cut = _cut(prompt, len(prompt.tokens) - tree.dropped)
         found, reused = self._logits(cut, tree.inner, manner)
         chosen = {place: {token: float(row[token]) for token in tree.children(place)} for place, row in found.items()}
-        return Looked(log_probabilities=chosen, reused=reused)
+        return TokenScores(log_probabilities=chosen, reused=reused)
 
-    def write(self, prompt: LocalPrompt, generation: Any) -> Spoken:
+    def write(self, prompt: LocalPrompt, generation: Any) -> GeneratedText:
         """Return what the model writes after a prompt."""
         import torch
 
@@ -88,7 +88,7 @@ class CausalModel:
         )[0].tolist()
         if reusing:  # the token written last has not been read
             self._keep(_keys(prompt.images, whole[:-1]))
-        return Spoken(tokens=tuple(whole[len(prompt.tokens) :]), reused=reused)
+        return GeneratedText(tokens=tuple(whole[len(prompt.tokens) :]), reused=reused)
 
     def _logits(self, prompt: LocalPrompt, places: Sequence[Path], manner: Manner) -> tuple[dict[Path, Any], int]:
         """Return log-probabilities over the vocabulary at each place, and the number of tokens known before."""

@@ -17,7 +17,7 @@ from secrets import randbelow
 from types import TracebackType
 from typing import Any, Self
 
-from spa.annotators.raters.endpoints.endpoint import Reply, Request, read_body
+from spa.annotators.raters.endpoints.endpoint import LLMReply, LLMRequest, read_body
 from spa.annotators.raters.endpoints.remote import without_images
 from spa.annotators.raters.local.causal import CausalModel
 from spa.annotators.raters.local.loading import (
@@ -33,14 +33,14 @@ from spa.annotators.raters.local.prompts import LocalPrompt, image_urls, local_p
 from spa.annotators.raters.local.seq2seq import EncoderDecoderModel
 from spa.annotators.raters.reading.distribution import offered
 from spa.errors import PlatformError
-from spa.study.raters import Rater, Way, asked_ways
+from spa.study.raters import Rater, RaterProtocol, asked_ways
 
 MOST_TOKENS = 1024  # in an answer, where the rater sets no max_tokens
 SEEDS = 2**31
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Running:
+class RunningModel:
     """A model that is ready to be asked."""
 
     loaded: LoadedModel
@@ -76,7 +76,7 @@ class LocalEndpoint:
         self.rater = rater
         self._base = Path() if base is None else base
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="local model")
-        self._running: Running | None = None
+        self._running: RunningModel | None = None
 
     async def __aenter__(self) -> Self:
         self._running = await asyncio.get_running_loop().run_in_executor(self._thread, self._start)
@@ -94,7 +94,7 @@ class LocalEndpoint:
         return f"the local model {self.rater.model}"
 
     @property
-    def running(self) -> Running:
+    def running(self) -> RunningModel:
         """The model, once it is loaded.
 
         Raises
@@ -106,7 +106,7 @@ class LocalEndpoint:
             raise RuntimeError("a local endpoint is asked inside `async with`")
         return self._running
 
-    def record(self, request: Request) -> str:
+    def record(self, request: LLMRequest) -> str:
         """Return the request as JSON for the journal; an image is named by its digest.
 
         Raises
@@ -127,11 +127,11 @@ class LocalEndpoint:
         }
         return json.dumps(record, ensure_ascii=True, sort_keys=True)
 
-    async def ask(self, request: Request) -> Reply:
+    async def ask(self, request: LLMRequest) -> LLMReply:
         """Let the model answer."""
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._answer, request)
 
-    def _start(self) -> Running:
+    def _start(self) -> RunningModel:
         """Load the model."""
         import torch
 
@@ -139,9 +139,9 @@ class LocalEndpoint:
         threads = choose_threads()
         torch.set_num_threads(threads)
         made = EncoderDecoderModel(loaded) if loaded.kind == "encoder-decoder" else CausalModel(loaded)
-        return Running(loaded=loaded, model=made, threads=threads)
+        return RunningModel(loaded=loaded, model=made, threads=threads)
 
-    def _answer(self, request: Request) -> Reply:
+    def _answer(self, request: LLMRequest) -> LLMReply:
         way = request.way
         template = unthinking(self.running.loaded) if way.readout == "logit" else {}
         try:
@@ -170,7 +170,7 @@ class LocalEndpoint:
             },
         }
 
-    def _distribution(self, request: Request, prompt: LocalPrompt) -> dict[str, Any]:
+    def _distribution(self, request: LLMRequest, prompt: LocalPrompt) -> dict[str, Any]:
         """Return the probabilities of the answers to the one question asked."""
         (question,) = request.questions
         tokenizer = self.running.loaded.tokenizer
@@ -199,7 +199,7 @@ class LocalEndpoint:
             },
         }
 
-    def _text(self, prompt: LocalPrompt, way: Way) -> dict[str, Any]:
+    def _text(self, prompt: LocalPrompt, way: RaterProtocol) -> dict[str, Any]:
         """Return what the model says."""
         import torch
 
@@ -226,18 +226,18 @@ def unthinking(loaded: LoadedModel) -> dict[str, Any]:
     return {"enable_thinking": False} if isinstance(template, str) and "enable_thinking" in template else {}
 
 
-def asked_for(way: Way) -> dict[str, Any]:
+def asked_for(way: RaterProtocol) -> dict[str, Any]:
     """Return what of a way decides about what is computed."""
     names = ("readout", "temperature", "top_p", "seed", "max_tokens")
     return {name: value for name in names if (value := getattr(way, name)) is not None}
 
 
-def generation_settings(way: Way) -> dict[str, Any]:
+def generation_settings(way: RaterProtocol) -> dict[str, Any]:
     """Return how a text is generated: the most probable words, or drawn at the way's temperature.
 
     Nothing is left to a folder's own defaults. Where the way gives no seed, one is drawn, to be recorded.
 
-    >>> generation_settings(Way(temperature=0.0, max_tokens=8))
+    >>> generation_settings(RaterProtocol(temperature=0.0, max_tokens=8))
     {'do_sample': False, 'max_new_tokens': 8}
     """
     settings: dict[str, Any] = {"do_sample": False, "max_new_tokens": way.max_tokens or MOST_TOKENS}

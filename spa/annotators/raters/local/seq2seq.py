@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from spa.annotators.raters.local.causal import Looked, Spoken
+from spa.annotators.raters.local.causal import GeneratedText, TokenScores
 from spa.annotators.raters.local.loading import LoadedModel
 from spa.annotators.raters.local.options import OptionTree
 from spa.annotators.raters.local.prompts import LocalPrompt
@@ -21,7 +21,7 @@ class EncoderDecoderModel:
         given = loaded.model.generation_config.decoder_start_token_id
         self._start: int = given if given is not None else loaded.model.config.decoder_start_token_id
 
-    def look(self, prompt: LocalPrompt, tree: OptionTree) -> Looked:
+    def look(self, prompt: LocalPrompt, tree: OptionTree) -> TokenScores:
         """Return the logarithms of the probabilities of every token that leads on to an option."""
         import torch
 
@@ -40,12 +40,12 @@ class EncoderDecoderModel:
         for number, place in enumerate(places):
             row = logits[number, len(place)].to("cpu", torch.float64).log_softmax(-1)
             found[place] = {token: float(row[token]) for token in tree.children(place)}
-        return Looked(log_probabilities=found, reused=0)
+        return TokenScores(log_probabilities=found, reused=0)
 
-    def write(self, prompt: LocalPrompt, generation: Any) -> Spoken:
+    def write(self, prompt: LocalPrompt, generation: Any) -> GeneratedText:
         """Return what the model writes after a prompt."""
         import torch
 
         ids = torch.tensor([prompt.tokens], device=self._device)
         whole = self._model.generate(input_ids=ids, attention_mask=torch.ones_like(ids), generation_config=generation)
-        return Spoken(tokens=tuple(whole[0].tolist()[1:]), reused=0)
+        return GeneratedText(tokens=tuple(whole[0].tolist()[1:]), reused=0)

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from spa.annotators.raters.endpoints.endpoint import Reply, mapping, parts_of
-from spa.annotators.raters.reading.free_text import Unread, read_free_text
+from spa.annotators.raters.endpoints.endpoint import LLMReply, mapping, parts_of
+from spa.annotators.raters.reading.free_text import UnreadableText, read_free_text
 from spa.forms.form import ConfirmAnswer, NumberAnswer, OptionsAnswer, Question, TextAnswer
 from spa.responses.submission import Missing, Response
 
@@ -68,7 +68,7 @@ def offered(question: Question) -> tuple[str, ...]:
 
 
 def read_distributions(
-    questions: Sequence[Question], reply: Reply, *, min_mass: float
+    questions: Sequence[Question], reply: LLMReply, *, min_mass: float
 ) -> tuple[Response | Missing, ...]:
     """Read a reply as the probabilities of the answers to the question that it was asked.
 
@@ -76,7 +76,7 @@ def read_distributions(
     ----------
     questions : sequence of Question
         What was asked: one question.
-    reply : Reply
+    reply : LLMReply
         What came back.
     min_mass : float
         Least probability, in [0, 1], with which the reply must begin with any of the answers.
@@ -91,7 +91,7 @@ def read_distributions(
     return tuple(_read(question, reply, min_mass) for question in questions)
 
 
-def _read(question: Question, reply: Reply, min_mass: float) -> Response | Missing:
+def _read(question: Question, reply: LLMReply, min_mass: float) -> Response | Missing:
     raw = differ = None
     try:
         if reply.outcome in ("refused", "unreadable"):
@@ -118,7 +118,7 @@ def _differs_from_words(found: Distribution, question: Question, text: str) -> b
     """Tell whether the words of the reply give another answer than the most probable; None where they give none."""
     try:
         return read_free_text(question, text, reading="strict") not in found.most_probable
-    except Unread:
+    except UnreadableText:
         return None
 
 

@@ -58,7 +58,7 @@ FOLLOW = (
 LIKELY = r"\s*%\s*(?:chance|probab|likel|sure|certain|confiden|in favou?r|that|for|的?(?:可能|概率|把握))"
 
 
-class Unread(Exception):
+class UnreadableText(Exception):
     """The text gives no answer; the message is the reason, and ``levels`` what the answer might have been."""
 
     def __init__(self, reason: str, levels: Iterable[str] = ()) -> None:
@@ -67,7 +67,7 @@ class Unread(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scale:
+class AnswerScale:
     """The numbers that a question takes, and the words by which a reply refers to it."""
 
     low: Decimal
@@ -95,7 +95,7 @@ def read_free_text(question: Question, text: str, *, reading: Reading) -> str:
 
     Raises
     ------
-    Unread
+    UnreadableText
         Where the text gives no answer, or more than one.
     """
     answer = question.answer
@@ -114,24 +114,26 @@ def read_free_text(question: Question, text: str, *, reading: Reading) -> str:
     try:
         payload = find_payload(text)
     except SeveralObjects as problem:
-        raise Unread(f"ambiguous: {problem}") from problem
+        raise UnreadableText(f"ambiguous: {problem}") from problem
     except UnreadableReply:  # none, or a broken one, which is read as text
         return _one_option(question, plain) if scale is None else _number(plain, scale, question)
     return read_free_text(question, _of_json(question, payload), reading="strict")
 
 
-def _scale(question: Question) -> Scale | None:
+def _scale(question: Question) -> AnswerScale | None:
     """Return the scale of a question that takes numbers."""
     answer = question.answer
     criterion = getattr(question.target, "criterion", "")
     words = frozenset(WORD.findall(_plain(f"{question.text} {criterion}")))
     if isinstance(answer, NumberAnswer):
-        return Scale(low=Decimal(answer.low), high=Decimal(answer.high), percent=answer.unit == "%", question=words)
+        return AnswerScale(
+            low=Decimal(answer.low), high=Decimal(answer.high), percent=answer.unit == "%", question=words
+        )
     values = [option.value for option in answer.options] if isinstance(answer, OptionsAnswer) else []
     if not values or not all(value.isdecimal() for value in values):
         return None
     numbers = [Decimal(value) for value in values]
-    return Scale(low=min(numbers), high=max(numbers), percent=False, question=words)
+    return AnswerScale(low=min(numbers), high=max(numbers), percent=False, question=words)
 
 
 def _plain(text: str) -> str:
@@ -177,7 +179,7 @@ def _of_json(question: Question, payload: dict[str, object]) -> str:
     if isinstance(value, dict):
         return _of_json(question, value)
     if not isinstance(value, str):
-        raise Unread(f"ambiguous: the reply's JSON has no value for {question.question_id}")
+        raise UnreadableText(f"ambiguous: the reply's JSON has no value for {question.question_id}")
     return value
 
 
@@ -188,13 +190,13 @@ def _as_in_paper(text: str) -> str:
     return text
 
 
-def _without_any_scale(plain: str, scale: Scale) -> str:
+def _without_any_scale(plain: str, scale: AnswerScale) -> str:
     said = re.sub(r"\btitle [12]\b", " ", DECORATION.sub(" ", plain))
     text = re.sub(_of_scale(scale), " ", _without_scale(said, scale))
     return text if re.search(r"\d", text) else numerals_as_digits(text)
 
 
-def _of_scale(scale: Scale) -> str:
+def _of_scale(scale: AnswerScale) -> str:
     """Return a pattern for "/5" and "out of 5"."""
     return rf"\s*\(?(?:/|out of(?: a possible)?|of|from|من أصل|من)\s*{scale.high}(?:\.0)?(?!\.?\d)"
 
@@ -202,11 +204,11 @@ def _of_scale(scale: Scale) -> str:
 def _first(text: str) -> str:
     found = re.search(r"\d+(?:\.\d+)?", text, re.ASCII)
     if found is None:
-        raise Unread(REFUSED if REFUSALS.search(text) else NO_NUMBER)
+        raise UnreadableText(REFUSED if REFUSALS.search(text) else NO_NUMBER)
     return found[0]
 
 
-def _number(plain: str, scale: Scale, question: Question) -> str:
+def _number(plain: str, scale: AnswerScale, question: Question) -> str:
     """Return the number that stands as the answer."""
     text = _without_scale(_without_list(numerals_as_digits(DECORATION.sub(" ", plain))), scale)
     declared, concluded, later = _standing(text, scale, question)
@@ -214,16 +216,16 @@ def _number(plain: str, scale: Scale, question: Question) -> str:
     if len(found) == 1:
         return found[0]
     if found:
-        raise Unread(f"ambiguous: the reply gives {', '.join(found)}", found)
+        raise UnreadableText(f"ambiguous: the reply gives {', '.join(found)}", found)
     ends = next((pair for pair in _ranges(text) if all(_on(scale, one) for one in pair)), ())
     if ends:
-        raise Unread(f"ambiguous: the reply gives {', '.join(ends)}", ends)
+        raise UnreadableText(f"ambiguous: the reply gives {', '.join(ends)}", ends)
     if REFUSALS.search(plain):
-        raise Unread(REFUSED)
-    raise Unread(NO_ANSWER if re.search(r"\d", text) else NO_NUMBER)
+        raise UnreadableText(REFUSED)
+    raise UnreadableText(NO_ANSWER if re.search(r"\d", text) else NO_NUMBER)
 
 
-def _standing(text: str, scale: Scale, question: Question) -> tuple[list[str], list[str], list[str]]:
+def _standing(text: str, scale: AnswerScale, question: Question) -> tuple[list[str], list[str], list[str]]:
     """Return the numbers that stand as the answer, those of them that conclude, and bare ones after the first."""
     percent = "|%" if scale.high == 100 else ""
     unit = rf"(?P<unit>\s*(?:{UNIT}{percent}))?(?P<scale>{_of_scale(scale)})?(?:\s*(?:{UNIT}{percent}))?"
@@ -247,7 +249,7 @@ def _standing(text: str, scale: Scale, question: Question) -> tuple[list[str], l
         )
         if stands and not REFERRING.search(sentence):
             if scale.percent and _is_of_other(question, clause, match, text):
-                raise Unread("ambiguous: the reply gives a chance of the other direction")
+                raise UnreadableText("ambiguous: the reply gives a chance of the other direction")
             declared.append(value)
             if CONCLUDING.search(sentence):
                 concluded.append(value)
@@ -256,7 +258,7 @@ def _standing(text: str, scale: Scale, question: Question) -> tuple[list[str], l
     return declared, concluded, later
 
 
-def _labelled(sentence: str, scale: Scale) -> bool:
+def _labelled(sentence: str, scale: AnswerScale) -> bool:
     """Tell whether a number follows a label that is made of the question's own words: "Likability: 3"."""
     label = re.search(r"(?:^|[,(])\s*([^:=,(]{1,60})[:=]\s*$", sentence)
     words = WORD.findall(label[1]) if label else []
@@ -296,10 +298,10 @@ def _without_list(text: str) -> str:
     return LIST_MARKER.sub("\n", text) if {"1", "2"} <= set(counted) else text
 
 
-def _without_scale(text: str, scale: Scale) -> str:
+def _without_scale(text: str, scale: AnswerScale) -> str:
     """Drop what only describes the scale: its range, and what its ends mean.
 
-    >>> five = Scale(low=Decimal(1), high=Decimal(5), percent=False, question=frozenset())
+    >>> five = AnswerScale(low=Decimal(1), high=Decimal(5), percent=False, question=frozenset())
     >>> _without_scale("on a scale of 1-5, with 1 being the lowest, i rate it 4/5.", five)
     ' ,  , i rate it 4/5.'
     """
@@ -328,7 +330,7 @@ def _ranges(text: str) -> list[tuple[str, str]]:
     return re.findall(rf"(?<![\d.])(\d+(?:\.\d+)?){between}(\d+(?:\.\d+)?)(?!\.?\d)", text)
 
 
-def _on(scale: Scale, number: str) -> bool:
+def _on(scale: AnswerScale, number: str) -> bool:
     return scale.low <= Decimal(number) <= scale.high
 
 
@@ -347,5 +349,5 @@ def _one_option(question: Question, plain: str) -> str:
     if len(chosen) == 1:
         return chosen[0]
     if len(found := chosen or named) > 1:
-        raise Unread(f"ambiguous: the reply names {', '.join(found)}", found)
-    raise Unread(REFUSED if REFUSALS.search(text) else NO_OPTION)
+        raise UnreadableText(f"ambiguous: the reply names {', '.join(found)}", found)
+    raise UnreadableText(REFUSED if REFUSALS.search(text) else NO_OPTION)

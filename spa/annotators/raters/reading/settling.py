@@ -9,22 +9,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from spa.annotators.raters.endpoints.endpoint import Reply, read_body
+from spa.annotators.raters.endpoints.endpoint import LLMReply, read_body
 from spa.annotators.raters.reading.distribution import read_distributions
-from spa.annotators.raters.reading.free_text import Unread, read_free_text
+from spa.annotators.raters.reading.free_text import UnreadableText, read_free_text
 from spa.annotators.raters.reading.json_replies import UnreadableReply, find_payload
 from spa.forms.form import Question, TextAnswer
-from spa.journal import Call
+from spa.journal import JournalEntry
 from spa.responses.answers import parse_answer, parse_answers
 from spa.responses.submission import Missing, Response
-from spa.study.raters import Reading, Way
+from spa.study.raters import RaterProtocol, Reading
 
 BROKE_OFF = "the reply broke off at the token limit; give the rater a larger max_tokens"
 SPOKEN = ("ok", "unreadable", "refused", "truncated")  # outcomes of a call to which the model replied
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
+class LLMReplyTurn:
     """One thing that the LLM said, and the questions that it left without a usable answer."""
 
     text: str
@@ -32,12 +32,12 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settled:
+class TurnOutcome:
     """Where a rater stands with one ask after some calls."""
 
     answers: tuple[Response | Missing, ...]  # one a question, in the order of the form
     missing: tuple[Missing, ...]  # those of them that are no usable answer so far
-    turns: tuple[Turn, ...]
+    turns: tuple[LLMReplyTurn, ...]
     closed: bool  # the last turn was a refusal or broke off: asking again would only cost
 
     def is_final(self, attempts: int) -> bool:
@@ -45,13 +45,13 @@ class Settled:
         return not self.missing or self.closed or len(self.turns) >= attempts
 
 
-def settle(questions: Sequence[Question], calls: Iterable[Call], way: Way) -> Settled:
+def settle(questions: Sequence[Question], calls: Iterable[JournalEntry], way: RaterProtocol) -> TurnOutcome:
     """Read all calls of one ask, oldest first.
 
     A question keeps its first usable answer; what a later reply says about it is not read.
     """
     settled: dict[str, Response | Missing] = {}
-    turns: list[Turn] = []
+    turns: list[LLMReplyTurn] = []
     closed = False
     open_questions = questions
     for call in calls:
@@ -63,12 +63,12 @@ def settle(questions: Sequence[Question], calls: Iterable[Call], way: Way) -> Se
         missing = missing_of(answers)
         left = {answer.question_id for answer in missing}
         open_questions = [question for question in open_questions if question.question_id in left]
-        turns.append(Turn(text=reply.text, missing=missing))
+        turns.append(LLMReplyTurn(text=reply.text, missing=missing))
         closed = reply.outcome in ("refused", "truncated")
         if way.readout == "logit" and reply.outcome == "answered":
             closed = True  # the probabilities would be the same again
     answers = tuple([settled.get(question.question_id) or not_asked(question) for question in questions])
-    return Settled(answers=answers, missing=missing_of(answers), turns=tuple(turns), closed=closed)
+    return TurnOutcome(answers=answers, missing=missing_of(answers), turns=tuple(turns), closed=closed)
 
 
 def missing_of(answers: Iterable[Response | Missing]) -> tuple[Missing, ...]:
@@ -81,7 +81,7 @@ def not_asked(question: Question) -> Missing:
     return Missing(question_id=question.question_id, target=question.target, reason="not asked", raw=None)
 
 
-def read_answers(questions: Sequence[Question], reply: Reply, way: Way) -> tuple[Response | Missing, ...]:
+def read_answers(questions: Sequence[Question], reply: LLMReply, way: RaterProtocol) -> tuple[Response | Missing, ...]:
     """Read one reply as answers to the questions that it was asked."""
     if way.readout == "logit":
         return read_distributions(questions, reply, min_mass=way.min_mass)
@@ -98,7 +98,7 @@ def read_answers(questions: Sequence[Question], reply: Reply, way: Way) -> tuple
     return tuple(read_alone(question, reply, reading=way.reading) for question in questions)
 
 
-def read_alone(question: Question, reply: Reply, *, reading: Reading) -> Response | Missing:
+def read_alone(question: Question, reply: LLMReply, *, reading: Reading) -> Response | Missing:
     """Read a free text as the answer to one question; ``raw`` is the whole text, which the other reader reads too."""
     answer = _read_text(question, reply, reading=reading)
     if isinstance(question.answer, TextAnswer):
@@ -107,10 +107,10 @@ def read_alone(question: Question, reply: Reply, *, reading: Reading) -> Respons
     return replace(answer, readings_differ=getattr(answer, "value", None) != getattr(other, "value", None))
 
 
-def _read_text(question: Question, reply: Reply, *, reading: Reading) -> Response | Missing:
+def _read_text(question: Question, reply: LLMReply, *, reading: Reading) -> Response | Missing:
     try:
         value = read_free_text(question, reply.text, reading=reading)
-    except Unread as problem:
+    except UnreadableText as problem:
         reason = BROKE_OFF if reply.outcome == "truncated" else str(problem)
         (missing,) = all_missing([question], reason, reply.text or None)
         return replace(missing, level=" or ".join(problem.levels) or None)
