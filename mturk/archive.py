@@ -18,7 +18,7 @@ from typing import Any
 
 from mturk import records
 from mturk.answers import AnswerRefused, XMLRefused, answer_pairs, read_answers
-from mturk.endpoints import Endpoint
+from mturk.endpoints import MTurkEndpoint
 from mturk.replies import call
 from spa.errors import PlatformError
 from spa.files import written_whole
@@ -53,21 +53,23 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet would run these
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Archived:
+class ArchiveSummary:
     """What was written, and how many of it."""
 
     files: Mapping[str, int]  # path -> rows
     checksums: Mapping[str, str]  # path -> SHA-256
 
 
-def write_archive(store: Store, endpoint: Endpoint, folder: Path, *, worker_ids: bool, now: float) -> Archived:
+def write_archive(
+    store: Store, endpoint: MTurkEndpoint, folder: Path, *, worker_ids: bool, now: float
+) -> ArchiveSummary:
     """Write what is known of all HITs of a study; afterwards they may be disposed of.
 
     Parameters
     ----------
     store : Store
         Where submissions were collected.
-    endpoint : Endpoint
+    endpoint : MTurkEndpoint
         Asked for what the HITs say; those that it no longer has are written from the store.
     folder : Path
         Where the files go.
@@ -94,13 +96,13 @@ def write_archive(store: Store, endpoint: Endpoint, folder: Path, *, worker_ids:
             if hit.disposed_at is None:
                 count = counts.get(hit.hit_id, 0)
                 records.change_hit(connection, hit.hit_id, archived_assignments=count, archived_at=now)
-    return Archived(
+    return ArchiveSummary(
         files={str(path): count for path, count in written.items()},
         checksums={str(path): sha256(path.read_bytes()).hexdigest() for path in written},
     )
 
 
-def _hit_facts(endpoint: Endpoint, hit: records.Hit) -> dict[str, Any]:
+def _hit_facts(endpoint: MTurkEndpoint, hit: records.PublishedHit) -> dict[str, Any]:
     reply = call(endpoint.reading.get_hit, {"HITId": hit.hit_id})
     if reply.state == "done":
         return {key: _written(value) for key, value in reply.content["HIT"].items()}

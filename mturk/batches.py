@@ -12,7 +12,7 @@ MOST_ASSIGNMENTS = 1_000_000_000  # of one HIT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Estimate:
+class HitCostEstimate:
     """What a number of HITs costs when every assignment is approved. Amounts in dollars."""
 
     hits: tuple[int, ...]  # assignments of each HIT
@@ -65,7 +65,7 @@ def estimate(
     masters: bool = False,
     rules: FeeRules = "mturk",
     minutes: float | None = None,
-) -> Estimate:
+) -> HitCostEstimate:
     """Reckon what HITs cost.
 
     Parameters
@@ -79,7 +79,7 @@ def estimate(
     minutes : float, optional
         What a form takes, for the pay an hour.
     """
-    return Estimate(
+    return HitCostEstimate(
         hits=tuple(hits),
         reward=reward,
         rewards=reward * sum(hits),

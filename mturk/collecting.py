@@ -15,7 +15,7 @@ from sqlalchemy import Connection
 from mturk import records
 from mturk.answers import AnswerRefused, XMLRefused, answer_pairs, read_answers
 from mturk.eligibility import exclude
-from mturk.endpoints import Endpoint
+from mturk.endpoints import MTurkEndpoint
 from mturk.reading import read_submission
 from mturk.receipts import RECEIPT_FIELD, SOURCE, claim_name, make_receipt
 from mturk.replies import fetch, pages
@@ -40,7 +40,7 @@ DOUBTS = (TWICE, NO_VISIT, ANOTHER, NO_RECEIPT)
 
 
 @dataclass(slots=True, kw_only=True)
-class Collected:
+class HitCollection:
     """What a run found."""
 
     hits: int = 0  # looked at
@@ -56,7 +56,7 @@ class Collector:
     """Reads submissions from an endpoint into the store of a study."""
 
     def __init__(
-        self, workspace: Workspace, endpoint: Endpoint, family_type: str | None, family: StudyFamily | None = None
+        self, workspace: Workspace, endpoint: MTurkEndpoint, family_type: str | None, family: StudyFamily | None = None
     ) -> None:
         self.workspace = workspace
         self.store = workspace.store
@@ -64,7 +64,7 @@ class Collector:
         self.family_type = family_type
         self.family = family
         self.rules = AdmissionRules.of(workspace.study.people)
-        self.found = Collected()
+        self.found = HitCollection()
 
     def collect(self, *, everything: bool = False) -> Iterator[str]:
         """Look at the HITs that may hold something new, or at all, and yield their ids; ``found`` counts.
@@ -84,7 +84,7 @@ class Collector:
         """Return how many HITs are still at the endpoint."""
         return sum(hit.disposed_at is None for hit in records.all_hits(self.store, self.endpoint.origin))
 
-    def _due(self, everything: bool) -> tuple[list[records.Hit], list[str]]:
+    def _due(self, everything: bool) -> tuple[list[records.PublishedHit], list[str]]:
         live = [hit for hit in records.all_hits(self.store, self.endpoint.origin) if hit.disposed_at is None]
         if not live:
             return [], []
@@ -99,7 +99,7 @@ class Collector:
         ]
         return due, [hit.hit_id for hit in live if hit.hit_id not in listed]
 
-    def _collect_hit(self, hit: records.Hit, found: Collected) -> None:
+    def _collect_hit(self, hit: records.PublishedHit, found: HitCollection) -> None:
         known = records.known_works(self.store, hit.hit_id)
         client = self.endpoint.reading
         for page in pages(client, "list_assignments_for_hit", HITId=hit.hit_id, AssignmentStatuses=STATUSES):
@@ -114,7 +114,7 @@ class Collector:
             found.new += len(fresh)
             found.excluded += self._exclude(one for one in listed if not _is_excluded(known, one))
 
-    def _take(self, connection: Connection, hit: records.Hit, assignment: Mapping[str, Any]) -> bool:
+    def _take(self, connection: Connection, hit: records.PublishedHit, assignment: Mapping[str, Any]) -> bool:
         """Save one submission; returns whether there is a problem with it."""
         if hit.assignment_id is None:
             annotator_id, submission_id, problem = self._find_finished(connection, assignment)
@@ -230,7 +230,7 @@ class Collector:
         return len(marked)
 
 
-def worker_of(endpoint: Endpoint, mturk_assignment_id: str) -> str:
+def worker_of(endpoint: MTurkEndpoint, mturk_assignment_id: str) -> str:
     """Ask the endpoint who handed an assignment in; that is written down nowhere here."""
     answer = fetch(endpoint.reading.get_assignment, AssignmentId=mturk_assignment_id)
     return str(answer["Assignment"]["WorkerId"])

@@ -11,11 +11,11 @@ from decimal import Decimal
 
 from mturk import records
 from mturk.collecting import APPROVED, REJECTED
-from mturk.endpoints import Endpoint
+from mturk.endpoints import MTurkEndpoint
 from mturk.fees import format_money
-from mturk.once import Once
-from mturk.paying import Bonus
-from mturk.people import Message, Sent, send
+from mturk.once import IdempotentMTurkCalls
+from mturk.paying import MTurkBonus
+from mturk.people import AnnotatorMessage, MessageDelivery, send
 from mturk.receipts import SOURCE
 from mturk.review_rules import LONGEST_REASON
 from mturk.reviewing import check_reason
@@ -29,7 +29,7 @@ PAID_ALREADY = "approved already, and an approval cannot be taken back"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decided:
+class DecidedWork:
     """The work that reviewers decided on, with what stands of the decisions, and the decisions without any work yet."""
 
     works: tuple[tuple[records.Work, VisitDecisions], ...]
@@ -60,7 +60,7 @@ class Rejections:
     left: tuple[tuple[records.Work, str], ...]  # not to be rejected, and why
 
 
-def decided_works(store: Store, endpoint: Endpoint) -> Decided:
+def decided_works(store: Store, endpoint: MTurkEndpoint) -> DecidedWork:
     """Read the decisions and the work that they are about, in the order in which it was collected."""
     standing = decided_by_reviewers(store)
     works = tuple(
@@ -70,10 +70,10 @@ def decided_works(store: Store, endpoint: Endpoint) -> Decided:
     )
     here = {work.submission_id for work, _ in works}
     ours = (visit.submission_id for visit in store.visits(SOURCE))
-    return Decided(works=works, waiting=tuple(standing[one] for one in ours if one in standing and one not in here))
+    return DecidedWork(works=works, waiting=tuple(standing[one] for one in ours if one in standing and one not in here))
 
 
-def decided_rejections(decided: Decided, except_for: Collection[str] = ()) -> Rejections:
+def decided_rejections(decided: DecidedWork, except_for: Collection[str] = ()) -> Rejections:
     """Return the rejections that reviewers proposed.
 
     Raises
@@ -105,10 +105,10 @@ def decided_rejections(decided: Decided, except_for: Collection[str] = ()) -> Re
     return Rejections(works=tuple(works), done=done, left=tuple(left))
 
 
-def decided_bonuses(decided: Decided) -> list[Bonus]:
+def decided_bonuses(decided: DecidedWork) -> list[MTurkBonus]:
     """Return the bonuses that reviewers decided on; each decision is a purpose of its own, its note the reason."""
     return [
-        Bonus(
+        MTurkBonus(
             mturk_assignment_id=work.mturk_assignment_id,
             amount=decision.amount,
             reason=decision.note or "",
@@ -121,15 +121,15 @@ def decided_bonuses(decided: Decided) -> list[Bonus]:
 
 
 def check_bonuses(
-    bonuses: Iterable[Bonus], decided: Decided, rewards: Mapping[str, Decimal], cap: Decimal | None
+    bonuses: Iterable[MTurkBonus], decided: DecidedWork, rewards: Mapping[str, Decimal], cap: Decimal | None
 ) -> None:
     """Refuse amounts that nobody can have meant, and reasons that the protocol does not carry.
 
     Parameters
     ----------
-    bonuses : iterable of Bonus
+    bonuses : iterable of MTurkBonus
         Those to be paid.
-    decided : Decided
+    decided : DecidedWork
         The work that they are for.
     rewards : mapping
         HIT -> its reward in dollars, which is the cap where none is given.
@@ -160,18 +160,22 @@ def check_bonuses(
         raise PlatformError(*problems)
 
 
-def decided_messages(decided: Decided, subject: str) -> list[tuple[records.Work, Message]]:
+def decided_messages(decided: DecidedWork, subject: str) -> list[tuple[records.Work, AnnotatorMessage]]:
     """Return the messages that reviewers decided on, and the work of those whom they are for."""
     return [
-        (work, Message(subject=subject, text=decision.note or "", name=name_of(decision)))
+        (work, AnnotatorMessage(subject=subject, text=decision.note or "", name=name_of(decision)))
         for work, standing in decided.works
         for decision in standing.messages
     ]
 
 
 def send_all(
-    once: Once, endpoint: Endpoint, messages: Sequence[tuple[records.Work, Message]], *, again: bool
-) -> Iterator[Sent]:
+    once: IdempotentMTurkCalls,
+    endpoint: MTurkEndpoint,
+    messages: Sequence[tuple[records.Work, AnnotatorMessage]],
+    *,
+    again: bool,
+) -> Iterator[MessageDelivery]:
     """Send messages one by one, each once, and yield what became of each."""
     for work, message in messages:
         yield send(once, endpoint, message, [work], again=again)

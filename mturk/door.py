@@ -18,7 +18,7 @@ from fastapi.responses import HTMLResponse, Response
 from mturk import records
 from mturk.hit_page import DOOR
 from mturk.receipts import RECEIPT_FIELD, SOURCE, claim_name, make_receipt
-from mturk.settings import Settings, minutes_allowed, read_settings
+from mturk.settings import MTurkTable, minutes_allowed, read_settings
 from spa.annotators.doors import SurveyContext
 from spa.forms.form import Form
 from spa.forms.html import render_notice, render_whole
@@ -37,16 +37,16 @@ def mount(app: FastAPI, house: SurveyContext) -> None:
     raw = house.study.bridges["mturk"]
     if not raw:
         return
-    door = HitDoor(house, read_settings(raw, Path("study.toml")))
+    door = HitAdapter(house, read_settings(raw, Path("study.toml")))
     door.know_sites()
     app.add_api_route(DOOR, door.come_in, methods=["GET", "HEAD"], response_class=HTMLResponse, response_model=None)
     house.on_finish(SOURCE, door.hand_in)
 
 
-class HitDoor:
+class HitAdapter:
     """The routes of annotators who come from a HIT, and how they leave."""
 
-    def __init__(self, house: SurveyContext, settings: Settings) -> None:
+    def __init__(self, house: SurveyContext, settings: MTurkTable) -> None:
         self.house = house
         self.settings = settings
         records.set_up(house.store)
@@ -74,7 +74,9 @@ class HitDoor:
         if not _is_site(turkSubmitTo, (*hit.sites.split(), *self.settings.worker_sites)):
             return self.house.notice("hit_unknown", FORBIDDEN)
         name = claim_name(self.house.store, assignmentId, workerId)
-        claim = records.Claim(claim=name, mturk_assignment_id=assignmentId, hit_id=hitId, submit_to=turkSubmitTo)
+        claim = records.HitUrlParameters(
+            claim=name, mturk_assignment_id=assignmentId, hit_id=hitId, submit_to=turkSubmitTo
+        )
         records.note_claim(self.house.store, claim)
         return self.house.admit(
             source=SOURCE,

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mturk.endpoints import Endpoint
-from mturk.once import Deed, Once
+from mturk.endpoints import MTurkEndpoint
+from mturk.once import IdempotentCall, IdempotentMTurkCalls
 from mturk.replies import call, failed, fetch, pages
-from mturk.settings import Settings
+from mturk.settings import MTurkTable
 from spa.errors import PlatformError
 
 MASTERS = "2F1QJWKUDD8XADTFD2Q0G6UTO95ALH"
@@ -28,7 +28,7 @@ QUALIFICATIONS = "qualifications"  # scope of the journal
 Requirement = Mapping[str, Any]
 
 
-def requirements(settings: Settings, family_type: str) -> list[Requirement]:
+def requirements(settings: MTurkTable, family_type: str) -> list[Requirement]:
     """Return the requirements of a study's HITs, the exclusion of its family first.
 
     Raises
@@ -72,7 +72,7 @@ def family_name(family: str) -> str:
     return f"Took part in {family}"[:LONGEST_NAME]
 
 
-def find_family_type(endpoint: Endpoint, family: str) -> str | None:
+def find_family_type(endpoint: MTurkEndpoint, family: str) -> str | None:
     """Return the id of a family's qualification; ``None`` where nobody made it yet."""
     name = family_name(family)
     parameters = {"Query": name, "MustBeRequestable": False, "MustBeOwnedByCaller": True}
@@ -83,7 +83,7 @@ def find_family_type(endpoint: Endpoint, family: str) -> str | None:
     return None
 
 
-def ensure_family_type(once: Once, endpoint: Endpoint, family: str) -> str:
+def ensure_family_type(once: IdempotentMTurkCalls, endpoint: MTurkEndpoint, family: str) -> str:
     """Return the id of a family's qualification, which is made where it is not there yet; names are unique."""
     scope, key = f"{QUALIFICATIONS} {endpoint.origin}", f"type/{family}"
     found = find_family_type(endpoint, family)
@@ -100,7 +100,7 @@ def ensure_family_type(once: Once, endpoint: Endpoint, family: str) -> str:
         "QualificationTypeStatus": "Active",
     }
     answer = once.do(
-        Deed(
+        IdempotentCall(
             scope=scope,
             key=key,
             method=endpoint.once.create_qualification_type,
@@ -112,7 +112,7 @@ def ensure_family_type(once: Once, endpoint: Endpoint, family: str) -> str:
     return str(answer["QualificationType"]["QualificationTypeId"])
 
 
-def exclude(endpoint: Endpoint, family_type: str, worker_id: str) -> None:
+def exclude(endpoint: MTurkEndpoint, family_type: str, worker_id: str) -> None:
     """Mark an annotator as having taken part, without a message to them; doing it again changes nothing."""
     parameters = {
         "QualificationTypeId": family_type,
@@ -125,7 +125,7 @@ def exclude(endpoint: Endpoint, family_type: str, worker_id: str) -> None:
         raise failed("associate_qualification_with_worker", reply)
 
 
-def has_taken_part(endpoint: Endpoint, family_type: str, worker_id: str) -> bool:
+def has_taken_part(endpoint: MTurkEndpoint, family_type: str, worker_id: str) -> bool:
     """Ask the endpoint whether an annotator has the family's qualification, which it may have revoked."""
     parameters = {"QualificationTypeId": family_type, "WorkerId": worker_id}
     reply = call(endpoint.reading.get_qualification_score, parameters)
@@ -136,7 +136,7 @@ def has_taken_part(endpoint: Endpoint, family_type: str, worker_id: str) -> bool
     raise failed("get_qualification_score", reply)
 
 
-def available_balance(endpoint: Endpoint) -> str:
+def available_balance(endpoint: MTurkEndpoint) -> str:
     """Return what the account at the endpoint can spend, in dollars."""
     return str(fetch(endpoint.reading.get_account_balance)["AvailableBalance"])
 

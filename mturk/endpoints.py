@@ -28,7 +28,7 @@ READ_ATTEMPTS = 8
 
 
 @dataclass(frozen=True)
-class Endpoint:
+class MTurkEndpoint:
     """An endpoint that speaks the MTurk protocol."""
 
     url: str
@@ -59,7 +59,7 @@ class Endpoint:
         return boto3.session.Session()
 
 
-def choose_endpoint(named: str | None) -> Endpoint:
+def choose_endpoint(named: str | None) -> MTurkEndpoint:
     """Return the endpoint that an option or the environment names.
 
     Raises
@@ -81,7 +81,7 @@ def choose_endpoint(named: str | None) -> Endpoint:
             f"endpoint {url}: wanted https, because requests and answers would travel in the open; "
             "http is for this machine alone (127.0.0.1)"
         )
-    return Endpoint(url.rstrip("/"))
+    return MTurkEndpoint(url.rstrip("/"))
 
 
 def _is_amazon(host: str) -> bool:

@@ -10,14 +10,14 @@ from typing import Any
 from sqlalchemy import Connection
 
 from mturk import records
-from mturk.batches import Estimate, estimate
+from mturk.batches import HitCostEstimate, estimate
 from mturk.collecting import STATUSES, SUBMITTED
-from mturk.endpoints import Endpoint
+from mturk.endpoints import MTurkEndpoint
 from mturk.fees import MANY, assignment_fee, parse_money
-from mturk.once import Deed, Once
+from mturk.once import IdempotentCall, IdempotentMTurkCalls
 from mturk.publishing import fetch_hit
 from mturk.replies import call, failed, pages
-from mturk.settings import Settings
+from mturk.settings import MTurkTable
 from spa.errors import PlatformError
 
 LIFETIMES = "lifetimes"  # scope of the journal
@@ -28,14 +28,14 @@ REVIEWABLE = ("Reviewable", "Reviewing")
 class Keeper:
     """Extends, expires and disposes of the HITs of one study."""
 
-    def __init__(self, once: Once, endpoint: Endpoint, settings: Settings) -> None:
+    def __init__(self, once: IdempotentMTurkCalls, endpoint: MTurkEndpoint, settings: MTurkTable) -> None:
         self.once = once
         self.store = once.store
         self.endpoint = endpoint
         self.settings = settings
         self.scope = f"{LIFETIMES} {endpoint.origin}"
 
-    def choose(self, named: Sequence[str]) -> tuple[records.Hit, ...]:
+    def choose(self, named: Sequence[str]) -> tuple[records.PublishedHit, ...]:
         """Return the HITs named, or all that are not disposed of.
 
         Raises
@@ -50,7 +50,7 @@ class Keeper:
         chosen = [own[hit_id] for hit_id in dict.fromkeys(named)] or list(own.values())
         return tuple(hit for hit in chosen if hit.disposed_at is None)
 
-    def estimate_more(self, hits: Sequence[records.Hit], places: int) -> Estimate:
+    def estimate_more(self, hits: Sequence[records.PublishedHit], places: int) -> HitCostEstimate:
         """Reckon what more places cost in each of the HITs.
 
         Raises
@@ -86,14 +86,14 @@ class Keeper:
             ),
             cost.fees * 0,
         )
-        return Estimate(hits=cost.hits, reward=reward, rewards=cost.rewards, fees=fees, minutes=None)
+        return HitCostEstimate(hits=cost.hits, reward=reward, rewards=cost.rewards, fees=fees, minutes=None)
 
-    def add_places(self, hits: Sequence[records.Hit], places: int) -> Iterator[str]:
+    def add_places(self, hits: Sequence[records.PublishedHit], places: int) -> Iterator[str]:
         """Give each HIT more places, once for each number that it had before."""
         for hit in hits:
             before = hit.max_assignments
             self.once.do(
-                Deed(
+                IdempotentCall(
                     scope=self.scope,
                     key=f"more/{hit.hit_id}/{before}+{places}",
                     method=self.endpoint.once.create_additional_assignments_for_hit,
@@ -104,18 +104,18 @@ class Keeper:
             )
             yield hit.hit_id
 
-    def extend(self, hits: Sequence[records.Hit], hours: float) -> Iterator[str]:
+    def extend(self, hits: Sequence[records.PublishedHit], hours: float) -> Iterator[str]:
         """Let HITs stand so many hours from now."""
         until = datetime.fromtimestamp(self.once.clock(), UTC) + timedelta(hours=hours)
         for hit in hits:
             yield self._set_expiry(hit.hit_id, until)
 
-    def expire(self, hits: Sequence[records.Hit]) -> Iterator[str]:
+    def expire(self, hits: Sequence[records.PublishedHit]) -> Iterator[str]:
         """Take HITs off the list now."""
         for hit in hits:
             yield self._set_expiry(hit.hit_id, LONG_AGO)
 
-    def check_disposal(self, hits: Sequence[records.Hit]) -> None:
+    def check_disposal(self, hits: Sequence[records.PublishedHit]) -> None:
         """Refuse to dispose of anything that is not finished, reviewed, collected and archived.
 
         Raises
@@ -152,11 +152,11 @@ class Keeper:
         if problems:
             raise PlatformError(*problems)
 
-    def dispose(self, hits: Sequence[records.Hit]) -> Iterator[str]:
+    def dispose(self, hits: Sequence[records.PublishedHit]) -> Iterator[str]:
         """Delete HITs at the endpoint; what was collected stays."""
         for hit in hits:
             self.once.do(
-                Deed(
+                IdempotentCall(
                     scope=self.scope,
                     key=f"dispose/{hit.hit_id}",
                     method=self.endpoint.once.delete_hit,

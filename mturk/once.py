@@ -17,7 +17,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from mturk.replies import Reply, call, failed
+from mturk.replies import MTurkReply, call, failed
 from spa.errors import PlatformError
 from spa.journal import STARTED, Journal, JournalEntry, finish
 from spa.responses.store import Store
@@ -32,7 +32,7 @@ Method = Callable[..., Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Deed:
+class IdempotentCall:
     """One thing to be done once.
 
     ``scope`` and ``key`` name it for ever; ``request`` is what is sent and stands in the journal;
@@ -50,11 +50,11 @@ class Deed:
     token_name: str | None = "UniqueRequestToken"  # None: the operation takes none, and find alone tells
     repeatable: bool = False  # sent again it does nothing more, token or not
     annotation: str | None = None  # put before the token into RequesterAnnotation, to be found in lists
-    read_refusal: Callable[[Reply], Mapping[str, Any] | None] = lambda reply: None
+    read_refusal: Callable[[MTurkReply], Mapping[str, Any] | None] = lambda reply: None
     keep: Callable[[Connection, Mapping[str, Any]], None] = lambda connection, answer: None
 
 
-class Once:
+class IdempotentMTurkCalls:
     """Does deeds against one endpoint, on the journal of one store."""
 
     def __init__(
@@ -80,7 +80,7 @@ class Once:
         found = self.journal.calls(KIND, scope, key)
         return bool(found) and found[-1].outcome == STARTED
 
-    def do(self, deed: Deed) -> Mapping[str, Any]:
+    def do(self, deed: IdempotentCall) -> Mapping[str, Any]:
         """Do a deed unless it is done already, and return what the endpoint answered.
 
         Raises
@@ -101,7 +101,7 @@ class Once:
         )
         return self._send(deed, begun)
 
-    def settle(self, deed: Deed, opened: JournalEntry) -> Mapping[str, Any] | None:
+    def settle(self, deed: IdempotentCall, opened: JournalEntry) -> Mapping[str, Any] | None:
         """Find out what became of an attempt that was broken off, and bring it to an end.
 
         Returns
@@ -118,7 +118,7 @@ class Once:
         self.journal.finish(opened, LAPSED, response=None, note="not there when looked for, and its token too old")
         return None
 
-    def _send(self, deed: Deed, opened: JournalEntry, *, uncertain: bool = False) -> Mapping[str, Any]:
+    def _send(self, deed: IdempotentCall, opened: JournalEntry, *, uncertain: bool = False) -> Mapping[str, Any]:
         """Send an attempt until it is known what came of it.
 
         ``uncertain`` says that it may have taken effect before: a refusal then proves nothing by itself, since a
@@ -126,7 +126,7 @@ class Once:
         """
         token = self.token(deed.scope, deed.key, opened.attempt)
         parameters = self._parameters(deed, opened, token)
-        reply = Reply(state="later")
+        reply = MTurkReply(state="later")
         for tried in range(TRIES):
             if tried:
                 self.sleep(min(2.0 ** (tried - 1), 20.0))
@@ -146,7 +146,7 @@ class Once:
                 break
         raise failed(deed.method.__name__, reply)
 
-    def _parameters(self, deed: Deed, opened: JournalEntry, token: str) -> dict[str, Any]:
+    def _parameters(self, deed: IdempotentCall, opened: JournalEntry, token: str) -> dict[str, Any]:
         """Return what this attempt sends: what stands in the journal, whatever has changed since."""
         parameters: dict[str, Any] = {**json.loads(opened.request), **deed.hidden}
         if deed.token_name is not None:
@@ -155,14 +155,16 @@ class Once:
             parameters["RequesterAnnotation"] = deed.annotation + token
         return parameters
 
-    def _close(self, deed: Deed, opened: JournalEntry, answer: Mapping[str, Any], **facts: Any) -> Mapping[str, Any]:
+    def _close(
+        self, deed: IdempotentCall, opened: JournalEntry, answer: Mapping[str, Any], **facts: Any
+    ) -> Mapping[str, Any]:
         text = json.dumps(answer, ensure_ascii=False, default=_plain, sort_keys=True)
         with self.store.transaction() as connection:
             finish(connection, opened, DONE, response=text, facts=facts)
             deed.keep(connection, _content(text))
         return _content(text)
 
-    def _last(self, deed: Deed) -> JournalEntry | None:
+    def _last(self, deed: IdempotentCall) -> JournalEntry | None:
         found = self.journal.calls(KIND, deed.scope, deed.key)
         return found[-1] if found else None
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from mturk.collecting import worker_of
-from mturk.endpoints import Endpoint
+from mturk.endpoints import MTurkEndpoint
 from mturk.fees import FeeRules, bonus_fee, format_money, parse_money
-from mturk.once import DONE, KIND, Deed, Once, written
+from mturk.once import DONE, KIND, IdempotentCall, IdempotentMTurkCalls, written
 from mturk.replies import pages
 from spa.errors import PlatformError
 from spa.journal import STARTED
@@ -22,7 +22,7 @@ BONUSES = "bonuses"  # scope of the journal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bonus:
+class MTurkBonus:
     """An amount of dollars for whoever handed in a submission."""
 
     mturk_assignment_id: str
@@ -40,7 +40,7 @@ class Bonus:
 class BonusCost:
     """What bonuses cost, in dollars."""
 
-    bonuses: tuple[Bonus, ...]
+    bonuses: tuple[MTurkBonus, ...]
     amounts: Decimal
     fees: Decimal
 
@@ -50,7 +50,7 @@ class BonusCost:
         return self.amounts + self.fees
 
 
-def bonuses_of(named: Sequence[str], amount: str, reason: str, purpose: str) -> list[Bonus]:
+def bonuses_of(named: Sequence[str], amount: str, reason: str, purpose: str) -> list[MTurkBonus]:
     """Return the same bonus for several submissions.
 
     Raises
@@ -61,7 +61,7 @@ def bonuses_of(named: Sequence[str], amount: str, reason: str, purpose: str) -> 
     return [_bonus(one, amount, reason, purpose, "--amount") for one in dict.fromkeys(named)]
 
 
-def read_bonuses(path: Path, purpose: str) -> list[Bonus]:
+def read_bonuses(path: Path, purpose: str) -> list[MTurkBonus]:
     """Read bonuses from a CSV file with the columns assignment, amount and reason, and purpose where it varies.
 
     Raises
@@ -84,24 +84,24 @@ def read_bonuses(path: Path, purpose: str) -> list[Bonus]:
     return found
 
 
-def _bonus(mturk_assignment_id: str, amount: str, reason: str, purpose: str, where: str) -> Bonus:
+def _bonus(mturk_assignment_id: str, amount: str, reason: str, purpose: str, where: str) -> MTurkBonus:
     dollars = parse_money(amount)
     if dollars <= 0:
         raise PlatformError(f"bonus, {where}: wanted more than nothing, got {amount}")
     if not reason.strip():
         raise PlatformError(f"bonus, {where}: wanted a reason, which the annotator reads, got none")
-    return Bonus(mturk_assignment_id=mturk_assignment_id, amount=dollars, reason=reason, purpose=purpose)
+    return MTurkBonus(mturk_assignment_id=mturk_assignment_id, amount=dollars, reason=reason, purpose=purpose)
 
 
 class Payer:
     """Pays bonuses at one endpoint."""
 
-    def __init__(self, once: Once, endpoint: Endpoint) -> None:
+    def __init__(self, once: IdempotentMTurkCalls, endpoint: MTurkEndpoint) -> None:
         self.once = once
         self.endpoint = endpoint
         self.scope = f"{BONUSES} {endpoint.origin}"
 
-    def unpaid(self, bonuses: Iterable[Bonus], rules: FeeRules) -> BonusCost:
+    def unpaid(self, bonuses: Iterable[MTurkBonus], rules: FeeRules) -> BonusCost:
         """Return those not paid yet, and what they cost.
 
         Raises
@@ -119,12 +119,12 @@ class Payer:
             fees=sum((bonus_fee(bonus.amount, rules=rules) for bonus in left), Decimal("0.00")),
         )
 
-    def pay(self, bonuses: Iterable[Bonus]) -> Iterator[Bonus]:
+    def pay(self, bonuses: Iterable[MTurkBonus]) -> Iterator[MTurkBonus]:
         """Pay bonuses one by one, each once; yields those paid."""
         for bonus in bonuses:
             worker_id = worker_of(self.endpoint, bonus.mturk_assignment_id)
             self.once.do(
-                Deed(
+                IdempotentCall(
                     scope=self.scope,
                     key=bonus.key,
                     method=self.endpoint.once.send_bonus,
@@ -135,13 +135,13 @@ class Payer:
             )
             yield bonus
 
-    def broken_off(self, wanted: Iterable[Bonus]) -> tuple[str, ...]:
+    def broken_off(self, wanted: Iterable[MTurkBonus]) -> tuple[str, ...]:
         """Return the journal's names of bonuses whose payment was broken off and that nobody wants any more."""
         still = {bonus.key for bonus in wanted}
         last = {call.key: call.outcome for call in self.once.journal.calls(KIND, self.scope)}
         return tuple(key for key, outcome in last.items() if outcome == STARTED and key not in still)
 
-    def _is_paid(self, bonus: Bonus) -> bool:
+    def _is_paid(self, bonus: MTurkBonus) -> bool:
         calls = self.once.journal.calls(KIND, self.scope, bonus.key)
         if not calls or calls[-1].outcome not in (DONE, STARTED):
             return False
@@ -152,7 +152,7 @@ class Payer:
             )
         return calls[-1].outcome == DONE
 
-    def _find(self, bonus: Bonus, token: str) -> Mapping[str, Any] | None:
+    def _find(self, bonus: MTurkBonus, token: str) -> Mapping[str, Any] | None:
         """Look whether a bonus is listed that no finished call of ours accounts for."""
         listed = [
             payment
@@ -168,7 +168,7 @@ class Payer:
         return {} if len(listed) > len(ours) else None
 
 
-def _request(bonus: Bonus) -> dict[str, Any]:
+def _request(bonus: MTurkBonus) -> dict[str, Any]:
     return {
         "AssignmentId": bonus.mturk_assignment_id,
         "BonusAmount": format_money(bonus.amount),

@@ -10,8 +10,8 @@ from typing import Any
 
 from mturk import records
 from mturk.collecting import worker_of
-from mturk.endpoints import Endpoint
-from mturk.once import DONE, KIND, REFUSED, Deed, Once, written
+from mturk.endpoints import MTurkEndpoint
+from mturk.once import DONE, KIND, REFUSED, IdempotentCall, IdempotentMTurkCalls, written
 from mturk.replies import call, failed, pages
 from mturk.reviewing import known
 from spa.errors import PlatformError
@@ -23,7 +23,7 @@ MOST_AT_ONCE = 100  # annotators of one call
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Message:
+class AnnotatorMessage:
     """What annotators are written."""
 
     subject: str
@@ -42,7 +42,7 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sent:
+class MessageDelivery:
     """Whom a message reached: counts, and who was not, by the store's own ids."""
 
     sent: int
@@ -51,7 +51,7 @@ class Sent:
     failed: Mapping[str, str]
 
 
-def block(once: Once, endpoint: Endpoint, work: records.Work, *, reason: str, lift: bool) -> None:
+def block(once: IdempotentMTurkCalls, endpoint: MTurkEndpoint, work: records.Work, *, reason: str, lift: bool) -> None:
     """Block or unblock an annotator; the same again changes nothing."""
     worker_id = worker_of(endpoint, work.mturk_assignment_id)
     method = endpoint.once.delete_worker_block if lift else endpoint.once.create_worker_block
@@ -67,7 +67,7 @@ def block(once: Once, endpoint: Endpoint, work: records.Work, *, reason: str, li
     if look("") is not None:
         return
     once.do(
-        Deed(
+        IdempotentCall(
             scope=f"{BLOCKS} {endpoint.origin}",
             key=f"{'lift' if lift else 'block'}/{work.annotator_id}/{once.clock():.0f}",
             method=method,
@@ -80,13 +80,20 @@ def block(once: Once, endpoint: Endpoint, work: records.Work, *, reason: str, li
     )
 
 
-def recipients(store: Store, endpoint: Endpoint, named: Sequence[str]) -> tuple[records.Work, ...]:
+def recipients(store: Store, endpoint: MTurkEndpoint, named: Sequence[str]) -> tuple[records.Work, ...]:
     """Return a submission of each annotator who is meant."""
     works = [known(store, one) for one in named] if named else records.all_works(store, endpoint.origin)
     return tuple({work.annotator_id: work for work in works}.values())
 
 
-def send(once: Once, endpoint: Endpoint, message: Message, works: Sequence[records.Work], *, again: bool) -> Sent:
+def send(
+    once: IdempotentMTurkCalls,
+    endpoint: MTurkEndpoint,
+    message: AnnotatorMessage,
+    works: Sequence[records.Work],
+    *,
+    again: bool,
+) -> MessageDelivery:
     """Send a message to each annotator once.
 
     There is no way to ask whether a message arrived, so that one whose call was broken off is not sent again
@@ -100,7 +107,7 @@ def send(once: Once, endpoint: Endpoint, message: Message, works: Sequence[recor
     for first in range(0, len(open_to), MOST_AT_ONCE):
         group = open_to[first : first + MOST_AT_ONCE]
         not_reached |= dict(_send_group(once, endpoint, scope, message, group))
-    return Sent(
+    return MessageDelivery(
         sent=len(open_to) - len(not_reached),
         before=len(works) - len(waiting),
         unknown=len(waiting) - len(open_to),
@@ -108,13 +115,15 @@ def send(once: Once, endpoint: Endpoint, message: Message, works: Sequence[recor
     )
 
 
-def has_reached(once: Once, endpoint: Endpoint, message: Message, work: records.Work) -> bool:
+def has_reached(
+    once: IdempotentMTurkCalls, endpoint: MTurkEndpoint, message: AnnotatorMessage, work: records.Work
+) -> bool:
     """Say whether a message is known to have gone to whoever handed something in."""
     reached, _ = _reached(once, f"{MESSAGES} {endpoint.origin}", message)
     return work.annotator_id in reached
 
 
-def _reached(once: Once, scope: str, message: Message) -> tuple[set[str], set[str]]:
+def _reached(once: IdempotentMTurkCalls, scope: str, message: AnnotatorMessage) -> tuple[set[str], set[str]]:
     """Return to whom a message went before, and to whom it may have gone."""
     reached: set[str] = set()
     doubtful: set[str] = set()
@@ -128,7 +137,11 @@ def _reached(once: Once, scope: str, message: Message) -> tuple[set[str], set[st
 
 
 def _send_group(
-    once: Once, endpoint: Endpoint, scope: str, message: Message, group: Sequence[records.Work]
+    once: IdempotentMTurkCalls,
+    endpoint: MTurkEndpoint,
+    scope: str,
+    message: AnnotatorMessage,
+    group: Sequence[records.Work],
 ) -> Iterator[tuple[str, str]]:
     workers = {worker_of(endpoint, work.mturk_assignment_id): work.annotator_id for work in group}
     request = {"Subject": message.subject, "annotators": sorted(workers.values())}

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any, Literal
 from sqlalchemy import Connection
 
 from mturk import records
-from mturk.batches import Estimate, estimate, split
+from mturk.batches import HitCostEstimate, estimate, split
 from mturk.eligibility import available_balance, ensure_family_type, requirements
-from mturk.endpoints import Endpoint
+from mturk.endpoints import MTurkEndpoint
 from mturk.fees import CENT, assignment_fee, format_money, parse_money
 from mturk.hit_page import external_question, fits, html_question
-from mturk.once import Deed, Once
+from mturk.once import IdempotentCall, IdempotentMTurkCalls
 from mturk.questions import question_size, render_question
-from mturk.replies import Reply, call, failed, fetch, pages
-from mturk.settings import Settings, minutes_allowed, minutes_of
+from mturk.replies import MTurkReply, call, failed, fetch, pages
+from mturk.settings import MTurkTable, minutes_allowed, minutes_of
 from mturk.sites import fetch_sites
 from spa.errors import PlatformError, StudyError
 from spa.journal import STARTED
@@ -43,34 +43,36 @@ class Seat:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class PublishingPlan:
     """What publishing would do now."""
 
     form: Literal["html", "external"]
     seats: tuple[Seat, ...]  # HITs still to be made
     wanted: int  # annotators of the study
     published: int  # places in HITs that were made before
-    cost: Estimate  # of the seats
+    cost: HitCostEstimate  # of the seats
     origins: tuple[str, ...]  # sites that answers may be posted to
     largest_question: int  # bytes of the largest XML looked at; those of the form where it does not fit
     minutes_allowed: float
 
 
-def origins_of(settings: Settings, endpoint: Endpoint) -> tuple[str, ...]:
+def origins_of(settings: MTurkTable, endpoint: MTurkEndpoint) -> tuple[str, ...]:
     """Return the sites that answers may be posted to; the endpoint is asked for its own."""
     return tuple(dict.fromkeys((endpoint.origin, *settings.worker_sites, *fetch_sites(endpoint))))
 
 
-def make_plan(workspace: Workspace, settings: Settings, endpoint: Endpoint, *, annotators: int | None = None) -> Plan:
+def make_plan(
+    workspace: Workspace, settings: MTurkTable, endpoint: MTurkEndpoint, *, annotators: int | None = None
+) -> PublishingPlan:
     """Plan the HITs that are still to be made, and price them; nothing is made.
 
     Parameters
     ----------
     workspace : Workspace
         The study with its store.
-    settings : Settings
+    settings : MTurkTable
         Its table [mturk].
-    endpoint : Endpoint
+    endpoint : MTurkEndpoint
         Where the HITs go: those published there count.
     annotators : int, optional
         How many are wanted in all; the study's own number where absent.
@@ -106,7 +108,7 @@ def make_plan(workspace: Workspace, settings: Settings, endpoint: Endpoint, *, a
     cost = estimate(
         [seat.assignments for seat in seats], reward, masters=settings.masters, rules=settings.fees, minutes=minutes
     )
-    return Plan(
+    return PublishingPlan(
         form=form,
         seats=seats,
         wanted=wanted,
@@ -130,7 +132,7 @@ def reward_of(workspace: Workspace) -> Decimal:
     return people.pay.quantize(CENT)
 
 
-def check_balance(endpoint: Endpoint, needed: Decimal) -> Decimal:
+def check_balance(endpoint: MTurkEndpoint, needed: Decimal) -> Decimal:
     """Return the balance at the endpoint, refused where it does not cover what is planned."""
     balance = parse_money(available_balance(endpoint))
     if balance < needed:
@@ -144,7 +146,9 @@ def check_balance(endpoint: Endpoint, needed: Decimal) -> Decimal:
 class Publisher:
     """Makes the HITs of a plan."""
 
-    def __init__(self, workspace: Workspace, settings: Settings, endpoint: Endpoint, once: Once) -> None:
+    def __init__(
+        self, workspace: Workspace, settings: MTurkTable, endpoint: MTurkEndpoint, once: IdempotentMTurkCalls
+    ) -> None:
         self.workspace = workspace
         self.settings = settings
         self.endpoint = endpoint
@@ -163,7 +167,7 @@ class Publisher:
             self.once.settle(self._deed(seat, {}, origins_of(self.settings, self.endpoint)), entry)
         return len(opened)
 
-    def publish(self, plan: Plan, family: str) -> Iterator[str]:
+    def publish(self, plan: PublishingPlan, family: str) -> Iterator[str]:
         """Make the HITs one by one and yield their ids."""
         if not plan.seats:
             return
@@ -173,7 +177,7 @@ class Publisher:
             answer = self.once.do(self._deed(seat, self._request(plan, seat, hit_type), plan.origins))
             yield str(answer["HIT"]["HITId"])
 
-    def _hit_type(self, plan: Plan, family_type: str) -> str:
+    def _hit_type(self, plan: PublishingPlan, family_type: str) -> str:
         study = self.workspace.study
         parameters = {
             "Title": (self.settings.title or study.title)[:128],
@@ -189,7 +193,7 @@ class Publisher:
             raise failed("create_hit_type", reply)
         return str(reply.content["HITTypeId"])
 
-    def _request(self, plan: Plan, seat: Seat, hit_type: str) -> Mapping[str, Any]:
+    def _request(self, plan: PublishingPlan, seat: Seat, hit_type: str) -> Mapping[str, Any]:
         return {
             "HITTypeId": hit_type,
             "MaxAssignments": seat.assignments,
@@ -197,15 +201,15 @@ class Publisher:
             "Question": self._question(plan, seat),
         }
 
-    def _question(self, plan: Plan, seat: Seat) -> str:
+    def _question(self, plan: PublishingPlan, seat: Seat) -> str:
         if seat.assignment_id is None:
             return render_question(external_question(str(self.settings.public_url)))
         form = self.workspace.form(seat.assignment_id)
         return render_question(html_question(form, self.workspace.texts, origins=plan.origins))
 
-    def _deed(self, seat: Seat, request: Mapping[str, Any], origins: tuple[str, ...]) -> Deed:
+    def _deed(self, seat: Seat, request: Mapping[str, Any], origins: tuple[str, ...]) -> IdempotentCall:
         annotation = f"spa:{self.workspace.study.id}:"
-        return Deed(
+        return IdempotentCall(
             scope=self.scope,
             key=_key_of(seat),
             method=self.endpoint.once.create_hit_with_hit_type,
@@ -224,7 +228,7 @@ class Publisher:
                     return {"HIT": hit}
         return None
 
-    def _read_refusal(self, reply: Reply) -> Mapping[str, Any] | None:
+    def _read_refusal(self, reply: MTurkReply) -> Mapping[str, Any] | None:
         """Return the HIT that a repeat of a token is refused for: the endpoint's words name it."""
         if EXISTS.lower() not in f"{reply.code} {reply.told}".lower():
             return None
@@ -256,7 +260,7 @@ class Publisher:
         )
 
 
-def fetch_hit(endpoint: Endpoint, hit_id: str) -> Mapping[str, Any]:
+def fetch_hit(endpoint: MTurkEndpoint, hit_id: str) -> Mapping[str, Any]:
     """Return a HIT as the endpoint knows it now."""
     hit: Mapping[str, Any] = fetch(endpoint.reading.get_hit, HITId=hit_id)["HIT"]
     return hit
@@ -264,10 +268,10 @@ def fetch_hit(endpoint: Endpoint, hit_id: str) -> Mapping[str, Any]:
 
 def _choose_form(
     workspace: Workspace,
-    settings: Settings,
+    settings: MTurkTable,
     origins: tuple[str, ...],
     assignment_ids: list[str],
-    published: tuple[records.Hit, ...],
+    published: tuple[records.PublishedHit, ...],
 ) -> tuple[Literal["html", "external"], int]:
     """Decide whether the forms stand in the HITs, and return the bytes of the largest question."""
     began = {"html" if hit.assignment_id is not None else "external" for hit in published}
@@ -290,7 +294,7 @@ def _choose_form(
     return "external", largest
 
 
-def _external_size(settings: Settings) -> int:
+def _external_size(settings: MTurkTable) -> int:
     if settings.public_url is None:
         raise StudyError(
             "[mturk] public_url: wanted the https address of the survey server (`spa serve`), because the form does "
@@ -299,18 +303,20 @@ def _external_size(settings: Settings) -> int:
     return question_size(external_question(settings.public_url))
 
 
-def _seats_with_forms(built: list[str], wanted: int, each: int, reward: Decimal, settings: Settings) -> Iterator[Seat]:
+def _seats_with_forms(
+    built: list[str], wanted: int, each: int, reward: Decimal, settings: MTurkTable
+) -> Iterator[Seat]:
     for number, assignment_id in enumerate(built):
         yield from _seats(assignment_id, 0, min(each, wanted - number * each), reward, settings)
 
 
-def _seats(assignment_id: str | None, offset: int, count: int, reward: Decimal, settings: Settings) -> Iterator[Seat]:
+def _seats(assignment_id: str | None, offset: int, count: int, reward: Decimal, settings: MTurkTable) -> Iterator[Seat]:
     for size in split(max(count, 0), reward, masters=settings.masters, rules=settings.fees):
         yield Seat(offset=offset, assignments=size, assignment_id=assignment_id)
         offset += size
 
 
-def _original_size(hit: records.Hit) -> int:
+def _original_size(hit: records.PublishedHit) -> int:
     return int(hit.key.rpartition("+")[2])
 
 

@@ -17,7 +17,7 @@ LONGEST = 120  # characters of one reason
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class SubmissionReading:
     """The answers of one submission, and what a reviewer should know before paying for them."""
 
     answers: tuple[Response | Missing, ...]
@@ -25,7 +25,7 @@ class Reading:
     problem: str | None
 
 
-def read_submission(form: Form, answer: str) -> Reading:
+def read_submission(form: Form, answer: str) -> SubmissionReading:
     """Read the XML of a submission by the rules that hold for everybody's answers.
 
     Nothing is lost: what cannot be read is missing with its reason, and the XML is kept by the caller.
@@ -43,9 +43,9 @@ def read_submission(form: Form, answer: str) -> Reading:
     except (AnswerRefused, XMLRefused) as error:
         reason = f"the submission cannot be read: {error}"
         lost = tuple(Missing(question_id=q.question_id, target=q.target, reason=reason, raw=None) for q in questions)
-        return Reading(answers=lost, outcome=COMPLETED, problem=reason)
+        return SubmissionReading(answers=lost, outcome=COMPLETED, problem=reason)
     answers = parse_answers(questions, payload)
-    return Reading(answers=answers, outcome=_outcome(answers), problem=_problem(form, payload, answers))
+    return SubmissionReading(answers=answers, outcome=_outcome(answers), problem=_problem(form, payload, answers))
 
 
 def _outcome(answers: tuple[Response | Missing, ...]) -> Outcome:

@@ -87,7 +87,7 @@ claims = Table(  # of frames that show the survey server: what their addresses s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hit:
+class PublishedHit:
     """A HIT that was published."""
 
     number: int
@@ -129,7 +129,7 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
+class HitUrlParameters:
     """What the address of a frame says: this assignment of this HIT, by the person whom ``claim`` hashes too."""
 
     claim: str
@@ -155,18 +155,18 @@ def change_hit(connection: Connection, hit_id: str, **values: Any) -> None:
     connection.execute(update(hits).where(hits.c.hit_id == hit_id).values(**values))
 
 
-def all_hits(store: Store, endpoint: str) -> tuple[Hit, ...]:
+def all_hits(store: Store, endpoint: str) -> tuple[PublishedHit, ...]:
     """Return the HITs published at an endpoint, in the order in which they were made."""
     query = select(hits).where(hits.c.endpoint == endpoint).order_by(hits.c.number)
     with store.reading() as connection:
-        return tuple(Hit(**row._mapping) for row in connection.execute(query))
+        return tuple(PublishedHit(**row._mapping) for row in connection.execute(query))
 
 
-def find_hit(store: Store, hit_id: str) -> Hit | None:
+def find_hit(store: Store, hit_id: str) -> PublishedHit | None:
     """Return one HIT by the endpoint's id."""
     with store.reading() as connection:
         row = connection.execute(select(hits).where(hits.c.hit_id == hit_id)).first()
-    return None if row is None else Hit(**row._mapping)
+    return None if row is None else PublishedHit(**row._mapping)
 
 
 def sites(store: Store) -> tuple[str, ...]:
@@ -176,7 +176,7 @@ def sites(store: Store) -> tuple[str, ...]:
         return tuple(dict.fromkeys(site for one in found for site in one.split()))
 
 
-def note_claim(store: Store, claim: Claim) -> None:
+def note_claim(store: Store, claim: HitUrlParameters) -> None:
     """Remember what a frame's address said; the first time counts."""
     if find_claim(store, claim.claim) is not None:
         return
@@ -185,11 +185,11 @@ def note_claim(store: Store, claim: Claim) -> None:
             connection.execute(insert(claims).values(asdict(claim)))
 
 
-def find_claim(store: Store, external_id: str) -> Claim | None:
+def find_claim(store: Store, external_id: str) -> HitUrlParameters | None:
     """Return what a frame's address said, by the visit's name before or after its submission was collected."""
     with store.reading() as connection:
         row = connection.execute(_claims(external_id)).first()
-    return None if row is None else Claim(**row._mapping)
+    return None if row is None else HitUrlParameters(**row._mapping)
 
 
 def claims_at(store: Store, endpoint: str) -> set[str]:

@@ -30,7 +30,7 @@ SHOWN = 300  # characters of an endpoint's own words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class MTurkReply:
     """What came of one call."""
 
     state: State
@@ -39,7 +39,7 @@ class Reply:
     told: str = ""  # in words, one line
 
 
-def call(method: Callable[..., Mapping[str, Any]], parameters: Mapping[str, Any]) -> Reply:
+def call(method: Callable[..., Mapping[str, Any]], parameters: Mapping[str, Any]) -> MTurkReply:
     """Make one call and say what came of it.
 
     Raises
@@ -59,11 +59,11 @@ def call(method: Callable[..., Mapping[str, Any]], parameters: Mapping[str, Any]
     except ParamValidationError as error:
         raise PlatformError(f"the protocol does not allow this call: {error}") from error
     except (EndpointConnectionError, ConnectTimeoutError, ProxyConnectionError) as error:
-        return Reply(state="later", told=_line(error))
+        return MTurkReply(state="later", told=_line(error))
     except BotoCoreError as error:
-        return Reply(state="unknown", told=_line(error))
+        return MTurkReply(state="unknown", told=_line(error))
     answer.pop("ResponseMetadata", None)
-    return Reply(state="done", content=answer)
+    return MTurkReply(state="done", content=answer)
 
 
 def fetch(method: Callable[..., Mapping[str, Any]], **parameters: Any) -> Mapping[str, Any]:
@@ -100,7 +100,7 @@ def pages(client: Any, operation: str, **parameters: Any) -> Iterator[Mapping[st
         token = following
 
 
-def failed(operation: str, reply: Reply) -> PlatformError:
+def failed(operation: str, reply: MTurkReply) -> PlatformError:
     """Tell in one line that a call did not take effect, or may not have."""
     what = {
         "refused": "the endpoint refused",
@@ -112,16 +112,16 @@ def failed(operation: str, reply: Reply) -> PlatformError:
     return PlatformError(f"{operation}: {what}{code}: {reply.told}; {remedy}")
 
 
-def _reply_to(error: ClientError) -> Reply:
+def _reply_to(error: ClientError) -> MTurkReply:
     status = int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
     fault: Mapping[str, Any] = error.response.get("Error", {})
     code = str(error.response.get("TurkErrorCode") or fault.get("Code") or status)
     told = " ".join(str(fault.get("Message") or error).split())[:SHOWN]
     if str(fault.get("Code")) in THROTTLED or status == 429 or TOO_FAST.search(f"{code} {told}"):
-        return Reply(state="later", code=code, told=told)
+        return MTurkReply(state="later", code=code, told=told)
     if 400 <= status < 500:
-        return Reply(state="refused", code=code, told=told)
-    return Reply(state="unknown", code=code, told=told or f"status {status}")
+        return MTurkReply(state="refused", code=code, told=told)
+    return MTurkReply(state="unknown", code=code, told=told or f"status {status}")
 
 
 def _line(error: Exception) -> str:

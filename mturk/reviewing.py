@@ -12,8 +12,8 @@ from sqlalchemy import Connection
 
 from mturk import records
 from mturk.collecting import APPROVED, DOUBTS, REJECTED, SUBMITTED
-from mturk.endpoints import Endpoint
-from mturk.once import Deed, Once
+from mturk.endpoints import MTurkEndpoint
+from mturk.once import IdempotentCall, IdempotentMTurkCalls
 from mturk.replies import fetch
 from mturk.review_rules import LONGEST_REASON, OVERRIDE_DAYS, SHORTEST_REASON
 from spa.errors import PlatformError
@@ -44,7 +44,7 @@ class Due:
 
 def to_approve(
     store: Store,
-    endpoint: Endpoint,
+    endpoint: MTurkEndpoint,
     decided: Mapping[str, VisitDecisions],
     *,
     also: Iterable[str] = (),
@@ -56,7 +56,7 @@ def to_approve(
     ----------
     store : Store
         Where the submissions were collected.
-    endpoint : Endpoint
+    endpoint : MTurkEndpoint
         Where they were handed in.
     decided : mapping
         Our visit -> what reviewers decided about it.
@@ -91,14 +91,14 @@ def to_approve(
     return _due(store, endpoint, chosen, left, vouched_for)
 
 
-def named_to_approve(store: Store, endpoint: Endpoint, named: Sequence[str], *, override: bool, now: float) -> Due:
+def named_to_approve(store: Store, endpoint: MTurkEndpoint, named: Sequence[str], *, override: bool, now: float) -> Due:
     """Find what those named cost to approve, whatever is known of them or was decided.
 
     Parameters
     ----------
     store : Store
         Where the submissions were collected.
-    endpoint : Endpoint
+    endpoint : MTurkEndpoint
         Where they were handed in.
     named : sequence of str
         The endpoint's ids of submissions.
@@ -122,7 +122,7 @@ def named_to_approve(store: Store, endpoint: Endpoint, named: Sequence[str], *, 
 class Reviewer:
     """Approves and rejects at one endpoint."""
 
-    def __init__(self, once: Once, endpoint: Endpoint) -> None:
+    def __init__(self, once: IdempotentMTurkCalls, endpoint: MTurkEndpoint) -> None:
         self.once = once
         self.endpoint = endpoint
         self.scope = f"{REVIEWS} {endpoint.origin}"
@@ -153,9 +153,9 @@ class Reviewer:
         method: Callable[..., Mapping[str, Any]],
         request: Mapping[str, Any],
         status: str,
-    ) -> Deed:
+    ) -> IdempotentCall:
         """Return a review as a deed: the status at the endpoint tells whether it is done."""
-        return Deed(
+        return IdempotentCall(
             scope=self.scope,
             key=f"{name}/{work.mturk_assignment_id}",
             method=method,
@@ -217,7 +217,7 @@ def _reason_to_look(work: records.Work, standing: VisitDecisions | None) -> str 
 
 def _due(
     store: Store,
-    endpoint: Endpoint,
+    endpoint: MTurkEndpoint,
     chosen: Sequence[records.Work],
     left: Sequence[tuple[records.Work, str]] = (),
     vouched_for: Sequence[records.Work] = (),

@@ -63,7 +63,7 @@ class Qualification(TomlTable):
         return self
 
 
-class Settings(TomlTable):
+class MTurkTable(TomlTable):
     """Every key of ``[mturk]`` with its default."""
 
     title: Annotated[Text, StringConstraints(max_length=128)] | None = None  # the study's where absent
@@ -108,12 +108,12 @@ def minutes_of(study: Study, form: form_module.Form) -> float:
     return study.people.minutes or estimate_effort(form).minutes
 
 
-def minutes_allowed(study: Study, settings: Settings, form: form_module.Form) -> float:
+def minutes_allowed(study: Study, settings: MTurkTable, form: form_module.Form) -> float:
     """Return how long an annotator may hold an assignment."""
     return settings.minutes_allowed or max(LEAST_MINUTES, SLACK * minutes_of(study, form))
 
 
-def read_settings(raw: Mapping[str, Any], file: Path) -> Settings:
+def read_settings(raw: Mapping[str, Any], file: Path) -> MTurkTable:
     """Check the table ``[mturk]``; without one every key has its default.
 
     Parameters
@@ -129,7 +129,7 @@ def read_settings(raw: Mapping[str, Any], file: Path) -> Settings:
         With every mistake, one line each.
     """
     try:
-        return Settings.model_validate_json(json.dumps(_plain(raw)), strict=True)
+        return MTurkTable.model_validate_json(json.dumps(_plain(raw)), strict=True)
     except ValidationError as error:
         raise StudyError(*(_told(file, detail) for detail in error.errors(include_url=False))) from error
 
@@ -147,7 +147,7 @@ def _told(file: Path, detail: Any) -> str:
     place = " ".join(f"entry {part + 1}," if isinstance(part, int) else str(part) for part in detail["loc"])
     where = f"{file}: [mturk] {place}".rstrip(" ,")
     if detail["type"] == "extra_forbidden":
-        known = ", ".join(Settings.model_fields)
+        known = ", ".join(MTurkTable.model_fields)
         return f"{where}: no such key; known: {known}"
     wanted = str(detail["msg"])
     if detail["type"] == "value_error":  # one of our own: it says what was wrong with the table as a whole

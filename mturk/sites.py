@@ -11,7 +11,7 @@ from json import JSONDecodeError
 
 import httpx2
 
-from mturk.endpoints import Endpoint
+from mturk.endpoints import MTurkEndpoint
 from spa.errors import PlatformError
 
 ADDRESS = "/.well-known/hit-sites"
@@ -26,7 +26,7 @@ def write_sites(*origins: str) -> dict[str, list[str]]:
     return {"sites": list(origins)}
 
 
-def fetch_sites(endpoint: Endpoint) -> tuple[str, ...]:
+def fetch_sites(endpoint: MTurkEndpoint) -> tuple[str, ...]:
     """Ask an endpoint for the origins of its worker site; none where it does not say.
 
     Raises

@@ -10,7 +10,7 @@ from typing import Any
 
 from mturk import records
 from mturk.collecting import APPROVED, SUBMITTED
-from mturk.endpoints import Endpoint
+from mturk.endpoints import MTurkEndpoint
 from mturk.once import KIND
 from mturk.replies import pages
 from spa.journal import Journal
@@ -20,7 +20,7 @@ GONE = "Gone"  # no longer listed: disposed of, here or by the endpoint
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class HitStatus:
     """The counts of one moment."""
 
     hits: tuple[str, ...]
@@ -52,7 +52,7 @@ class Standing:
         }
 
 
-def look(store: Store, endpoint: Endpoint) -> Standing:
+def look(store: Store, endpoint: MTurkEndpoint) -> HitStatus:
     """Ask the endpoint for the HITs published there, and set beside it what is known here."""
     own = records.all_hits(store, endpoint.origin)
     listed = {hit["HITId"]: hit for page in pages(endpoint.reading, "list_hits") for hit in page["HITs"]}
@@ -64,7 +64,7 @@ def look(store: Store, endpoint: Endpoint) -> Standing:
     collected_here = sum(sum(counted.get(hit["HITId"], {}).values()) for hit in here)
     waiting = list(records.all_works(store, endpoint.origin, statuses=[SUBMITTED]))
     prices = {hit.hit_id: Decimal(hit.reward) + Decimal(hit.fee) for hit in own}
-    return Standing(
+    return HitStatus(
         hits=tuple(hit.hit_id for hit in own),
         places=sum(hit.max_assignments for hit in own),
         states=Counter(str(listed[hit.hit_id]["HITStatus"]) if hit.hit_id in listed else GONE for hit in own),

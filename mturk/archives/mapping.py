@@ -22,7 +22,7 @@ OPTIONAL = ("criterion", "sample", "exposure", "explanation", "position", "elici
 Table = Literal["ratings", "preferences", "choices"]
 
 
-class Cell(TomlTable):
+class ColumnSource(TomlTable):
     """Where one column of a tidy table comes from."""
 
     column: Text | None = None  # of the results
@@ -46,7 +46,7 @@ class Cell(TomlTable):
         return tuple(self.one_of) if self.one_of else (() if self.column is None else (self.column,))
 
 
-Cells = dict[str, Cell]
+Cells = dict[str, ColumnSource]
 
 
 class ResultMapping(TomlTable):

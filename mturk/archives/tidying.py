@@ -12,7 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from mturk.archives.mapping import ANSWERS, Cell, Cells, ResultMapping, Table
+from mturk.archives.mapping import ANSWERS, Cells, ColumnSource, ResultMapping, Table
 from mturk.archives.results import UNREADABLE, Result
 from spa.errors import PlatformError
 
@@ -25,12 +25,12 @@ REJECTED = "Rejected"
 EMPTY = "no answer"
 
 
-class Unreadable(Exception):
+class UnreadableCell(Exception):
     """A cell that does not say what its column needs; the message is the reason."""
 
 
 @dataclass(slots=True, kw_only=True)
-class Tidied:
+class TidyArchive:
     """Rows of each table, and what was counted."""
 
     ratings: list[dict[str, Any]] = field(default_factory=list)
@@ -64,7 +64,7 @@ def load_key(path: Path) -> bytes:
     return key
 
 
-def tidy(results: Iterable[Result], mapping: ResultMapping, key: bytes) -> Tidied:
+def tidy(results: Iterable[Result], mapping: ResultMapping, key: bytes) -> TidyArchive:
     """Make tidy rows of old results.
 
     An answer that cannot be read is a row with its reason; a rejected submission is there, with a line in the
@@ -84,7 +84,7 @@ def tidy(results: Iterable[Result], mapping: ResultMapping, key: bytes) -> Tidie
     PlatformError
         If a column of the mapping is in none of the results, or one submission stands there with two contents.
     """
-    made = Tidied()
+    made = TidyArchive()
     people: dict[str, dict[str, Any]] = {}
     seen: dict[str, Result] = {}
     known: set[str] = set()
@@ -163,7 +163,7 @@ def _row(table: Table, cells: Cells, result: Result) -> dict[str, Any]:
     for name, cell in cells.items():
         try:
             row[name] = _typed(name, _read(cell, result), cell.scale)
-        except Unreadable as unreadable:
+        except UnreadableCell as unreadable:
             row[name] = None
             reason = reason or (str(unreadable) if name == answer else f"{name}: {unreadable}")
     if reason is None and row[answer] is None:
@@ -173,21 +173,21 @@ def _row(table: Table, cells: Cells, result: Result) -> dict[str, Any]:
     return {**row, "missing_reason": reason}
 
 
-def _read(cell: Cell, result: Result) -> str | float | None:
+def _read(cell: ColumnSource, result: Result) -> str | float | None:
     if cell.value is not None:
         return cell.value
     if UNREADABLE in result.columns:
-        raise Unreadable(result.columns[UNREADABLE])
+        raise UnreadableCell(result.columns[UNREADABLE])
     if cell.one_of:
         chosen = [name for name in cell.one_of if result.columns.get(name, "").strip().lower() in TRUE]
         if len(chosen) > 1:
-            raise Unreadable(f"answered twice: {', '.join(chosen)}")
+            raise UnreadableCell(f"answered twice: {', '.join(chosen)}")
         return cell.one_of[chosen[0]] if chosen else None
     text = result.columns.get(cell.column or "", "").strip()
     if not cell.levels or not text:
         return text or None
     if text not in cell.levels:
-        raise Unreadable(f"wanted one of {', '.join(cell.levels)}, got {_shown(text)}")
+        raise UnreadableCell(f"wanted one of {', '.join(cell.levels)}, got {_shown(text)}")
     return cell.levels[text]
 
 
@@ -198,17 +198,17 @@ def _typed(name: str, value: str | float | None, scale: float) -> Any:
     if name in ("score", "preference", *WHOLE):
         number = _number(str(value))
         if number is None:
-            raise Unreadable(f"wanted a number, got {_shown(str(value))}")
+            raise UnreadableCell(f"wanted a number, got {_shown(str(value))}")
         number /= scale
         if name == "preference" and not 0 <= number <= 1:
-            raise Unreadable(f"wanted 0 to 1, got {number:g} (give scale = 100 for percent)")
+            raise UnreadableCell(f"wanted 0 to 1, got {number:g} (give scale = 100 for percent)")
         if name in WHOLE:
             if number != int(number):
-                raise Unreadable(f"wanted a whole number, got {number:g}")
+                raise UnreadableCell(f"wanted a whole number, got {number:g}")
             return int(number)
         return number
     if name == "winner" and value not in WINNERS:
-        raise Unreadable(f"wanted x, y or tie, got {_shown(str(value))} (say in levels what it means)")
+        raise UnreadableCell(f"wanted x, y or tie, got {_shown(str(value))} (say in levels what it means)")
     return str(value)
 
 

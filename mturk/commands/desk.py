@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import click
 
 if TYPE_CHECKING:
-    from mturk.endpoints import Endpoint
-    from mturk.once import Once
-    from mturk.settings import Settings
+    from mturk.endpoints import MTurkEndpoint
+    from mturk.once import IdempotentMTurkCalls
+    from mturk.settings import MTurkTable
     from spa.commands.workspace import Workspace
 
 T = TypeVar("T")
@@ -24,14 +24,14 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Desk:
+class HitStudy:
     """A study, the table [mturk] that goes with it, and the endpoint that it speaks to."""
 
     path: Path
     workspace: Workspace
-    settings: Settings
-    endpoint: Endpoint
-    once: Once
+    settings: MTurkTable
+    endpoint: MTurkEndpoint
+    once: IdempotentMTurkCalls
 
     @property
     def family(self) -> str:
@@ -72,11 +72,11 @@ except_option = click.option(
 
 
 @contextmanager
-def at_desk(study: Path, store: str | None, endpoint_url: str | None, *, changes: bool) -> Iterator[Desk]:
+def at_desk(study: Path, store: str | None, endpoint_url: str | None, *, changes: bool) -> Iterator[HitStudy]:
     """Yield the desk of a study; ``changes`` lets one process at a time do what creates or pays."""
     from mturk import records
     from mturk.endpoints import choose_endpoint
-    from mturk.once import Once
+    from mturk.once import IdempotentMTurkCalls
     from mturk.rejections import note_rejections
     from mturk.settings import read_settings
     from spa.commands.workspace import open_workspace
@@ -89,7 +89,13 @@ def at_desk(study: Path, store: str | None, endpoint_url: str | None, *, changes
         if changes:
             stack.enter_context(one_run(workspace.store.name, "mturk", workspace.store.reading, what="bridge"))
         records.set_up(workspace.store)
-        yield Desk(path=study, workspace=workspace, settings=settings, endpoint=endpoint, once=Once(workspace.store))
+        yield HitStudy(
+            path=study,
+            workspace=workspace,
+            settings=settings,
+            endpoint=endpoint,
+            once=IdempotentMTurkCalls(workspace.store),
+        )
         if changes:
             note_rejections(workspace.store, endpoint.origin, now=time.time())
 

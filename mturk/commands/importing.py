@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from mturk.archives.tidying import Tidied
+    from mturk.archives.tidying import TidyArchive
     from spa.responses.table_files import TableFormat
     from spa.responses.tidy_tables import Tables
 
@@ -65,7 +65,7 @@ def import_(
         click.echo(str(path))
 
 
-def as_tables(made: Tidied) -> Tables:
+def as_tables(made: TidyArchive) -> Tables:
     """Return rows as the tables of an export, with its columns."""
     import polars as pl
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from mturk.endpoint.endpoint import Endpoint
+    from mturk.endpoint.endpoint import MTurkService
 
 
 @click.group(epilog="Example: spa mturk keys add lab --store lab.sqlite --budget 500")
@@ -74,18 +74,18 @@ def revoke(access_key_id: str, store: str) -> None:
 
 
 @contextmanager
-def opened(store: str, *, create: bool = False) -> Iterator[Endpoint]:
+def opened(store: str, *, create: bool = False) -> Iterator[MTurkService]:
     """Yield an endpoint's store for a command beside a server that may be running.
 
     The time is that of this machine, or the emulator's where the store is one's.
     """
     from mturk.endpoint.emulator import load_clock
-    from mturk.endpoint.endpoint import Endpoint
-    from mturk.endpoint.moment import Rules
+    from mturk.endpoint.endpoint import MTurkService
+    from mturk.endpoint.moment import HostRules
     from mturk.endpoint.store import open_store
 
     with open_store(store, create=create) as found:
-        yield Endpoint(found, clock=load_clock(found), rules=Rules(), alone=False)
+        yield MTurkService(found, clock=load_clock(found), rules=HostRules(), alone=False)
 
 
 def _day(at: float) -> str:

@@ -24,7 +24,7 @@ def ledger(store: str, kind: str, since: datetime | None) -> None:
 
     The workers' names are those that the host entered; requesters never see them.
     """
-    from mturk.endpoint.ledger import Entry, entries
+    from mturk.endpoint.ledger import LedgerEntry, entries
 
     start = None if since is None else since.replace(tzinfo=UTC).timestamp()
     with opened(store) as endpoint:
@@ -35,7 +35,7 @@ def ledger(store: str, kind: str, since: datetime | None) -> None:
         click.echo(json.dumps(rows, ensure_ascii=False, indent=1))
         return
     text = io.StringIO()
-    writer = csv.DictWriter(text, [field.name for field in fields(Entry)])
+    writer = csv.DictWriter(text, [field.name for field in fields(LedgerEntry)])
     writer.writeheader()
     writer.writerows({name: _plain(value) for name, value in row.items()} for row in rows)
     click.echo(text.getvalue(), nl=False)

@@ -20,8 +20,8 @@ from mturk.commands.desk import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mturk.commands.desk import Desk
-    from mturk.people import Sent
+    from mturk.commands.desk import HitStudy
+    from mturk.people import MessageDelivery
 
 
 @click.command(
@@ -100,12 +100,12 @@ def notify(
 
 
 def _send(
-    desk: Desk, subject: str, text: str, named: tuple[str, ...], *, again: bool, yes: bool, as_json: bool
+    desk: HitStudy, subject: str, text: str, named: tuple[str, ...], *, again: bool, yes: bool, as_json: bool
 ) -> None:
     """Send one message to those named, or to all."""
-    from mturk.people import Message, recipients, send
+    from mturk.people import AnnotatorMessage, recipients, send
 
-    message = Message(subject=subject, text=text)
+    message = AnnotatorMessage(subject=subject, text=text)
     works = recipients(desk.workspace.store, desk.endpoint, named)
     facts: dict[str, Any] = {"annotators": len(works), "failed": {}, "unknown": 0}
     if not yes:
@@ -114,7 +114,7 @@ def _send(
     _tell_sent([send(desk.once, desk.endpoint, message, works, again=again)], facts, as_json=as_json)
 
 
-def _send_decided(desk: Desk, subject: str | None, *, again: bool, yes: bool, as_json: bool) -> None:
+def _send_decided(desk: HitStudy, subject: str | None, *, again: bool, yes: bool, as_json: bool) -> None:
     """Send the messages that reviewers decided on."""
     from mturk.decided import decided_messages, decided_works, send_all
     from mturk.people import LONGEST_SUBJECT, has_reached
@@ -133,7 +133,9 @@ def _send_decided(desk: Desk, subject: str | None, *, again: bool, yes: bool, as
     _tell_sent(sent, facts, as_json=as_json, more=waiting_line(found.waiting_messages))
 
 
-def _tell_sent(sent: Sequence[Sent], facts: dict[str, Any], *, as_json: bool, more: Sequence[str] = ()) -> None:
+def _tell_sent(
+    sent: Sequence[MessageDelivery], facts: dict[str, Any], *, as_json: bool, more: Sequence[str] = ()
+) -> None:
     facts |= {"sent": sum(one.sent for one in sent), "before": sum(one.before for one in sent)}
     facts |= {"unknown": sum(one.unknown for one in sent)}
     failed = [(annotator, why) for one in sent for annotator, why in one.failed.items()]

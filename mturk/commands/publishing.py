@@ -11,9 +11,9 @@ from mturk.commands.desk import at_desk, in_progress, study_options, tell, when,
 from spa.commands.numbers import Finite
 
 if TYPE_CHECKING:
-    from mturk.batches import Estimate
-    from mturk.commands.desk import Desk
-    from mturk.publishing import Plan
+    from mturk.batches import HitCostEstimate
+    from mturk.commands.desk import HitStudy
+    from mturk.publishing import PublishingPlan
 
 
 @click.command(epilog="Example: spa mturk plan my-study/study.toml --endpoint-url http://127.0.0.1:8470")
@@ -149,7 +149,7 @@ def expire(
         tell([f"{len(done)} HITs expired; those at work may still hand in"], facts, as_json=as_json)
 
 
-def _planned_lines(desk: Desk, planned: Plan) -> list[str]:
+def _planned_lines(desk: HitStudy, planned: PublishingPlan) -> list[str]:
     lines = [
         f"{desk.workspace.study.title}, at {desk.endpoint.origin}",
         f"{planned.wanted} annotators wanted, {planned.published} places published before",
@@ -173,7 +173,7 @@ def _planned_lines(desk: Desk, planned: Plan) -> list[str]:
     ]
 
 
-def _eligibility_lines(desk: Desk) -> list[str]:
+def _eligibility_lines(desk: HitStudy) -> list[str]:
     settings = desk.settings
     rules = [f"nobody who took part in {desk.family!r} before"]
     if settings.masters:
@@ -192,7 +192,7 @@ def _eligibility_lines(desk: Desk) -> list[str]:
     return ["who may take them: " + "; ".join(rules)]
 
 
-def _cost_lines(cost: Estimate) -> list[str]:
+def _cost_lines(cost: HitCostEstimate) -> list[str]:
     hourly = "" if cost.hourly is None else f", about ${cost.hourly} an hour at {cost.minutes:g} minutes"
     return [
         f"reward ${cost.reward}{hourly}",
@@ -200,7 +200,7 @@ def _cost_lines(cost: Estimate) -> list[str]:
     ]
 
 
-def _planned_facts(planned: Plan) -> dict[str, Any]:
+def _planned_facts(planned: PublishingPlan) -> dict[str, Any]:
     cost = planned.cost
     return {
         "form": planned.form,

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     from mturk import records
-    from mturk.commands.desk import Desk
-    from mturk.decided import Decided
-    from mturk.paying import Bonus, BonusCost, Payer
+    from mturk.commands.desk import HitStudy
+    from mturk.decided import DecidedWork
+    from mturk.paying import BonusCost, MTurkBonus, Payer
     from mturk.reviewing import Due
 
 
@@ -83,7 +83,7 @@ def approve(
 
 
 def _due(
-    desk: Desk, named: tuple[str, ...], also: tuple[str, ...], except_for: tuple[str, ...], *, override: bool
+    desk: HitStudy, named: tuple[str, ...], also: tuple[str, ...], except_for: tuple[str, ...], *, override: bool
 ) -> Due:
     import time
 
@@ -145,7 +145,7 @@ def reject(
 
 
 def _proposed(
-    desk: Desk, except_for: tuple[str, ...], lines: list[str], facts: dict[str, Any]
+    desk: HitStudy, except_for: tuple[str, ...], lines: list[str], facts: dict[str, Any]
 ) -> tuple[tuple[records.Work, str], ...]:
     """Return what reviewers proposed to reject and the message of each; what is to be told is added."""
     from mturk.decided import decided_rejections, decided_works
@@ -214,7 +214,7 @@ def bonus(
         raise click.UsageError("--cap goes with --decided")
     most = None if cap is None else parse_money(cap)
     with at_desk(study, store, endpoint_url, changes=True) as desk:
-        wanted: list[Bonus]
+        wanted: list[MTurkBonus]
         found = decided_works(desk.workspace.store, desk.endpoint) if decided else None
         if found is not None:
             wanted = decided_bonuses(found)
@@ -248,7 +248,7 @@ def bonus(
         tell([*lines, f"{len(done)} paid"], facts, as_json=as_json)
 
 
-def _look_over(desk: Desk, payer: Payer, found: Decided, cost: BonusCost, most: Decimal | None) -> list[str]:
+def _look_over(desk: HitStudy, payer: Payer, found: DecidedWork, cost: BonusCost, most: Decimal | None) -> list[str]:
     """Check decided bonuses and return a line for each, and for those undone while they were being paid."""
     from decimal import Decimal
 

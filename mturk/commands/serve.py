@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
     from starlette.types import ASGIApp
 
-    from mturk.endpoint.endpoint import Clock, Endpoint
+    from mturk.endpoint.endpoint import Clock, MTurkService
     from mturk.endpoint.site.settings import SiteSettings
     from spa.annotators.listening import Listener
 
@@ -58,9 +58,9 @@ def serve(
     and leave the Host header as it is.
     """
     from mturk.endpoint.emulator import load_clock
-    from mturk.endpoint.endpoint import Endpoint
+    from mturk.endpoint.endpoint import MTurkService
     from mturk.endpoint.keys import load_host_key
-    from mturk.endpoint.moment import Rules
+    from mturk.endpoint.moment import HostRules
     from mturk.endpoint.one_server import only_server
     from mturk.endpoint.site.frames import create_frames
     from mturk.endpoint.site.two_doors import run_both
@@ -80,8 +80,8 @@ def serve(
     ):
         host_key = load_host_key(store, create=True)
         clock: Clock = load_clock(opened) if emulate else time.time
-        rules = Rules(fees="mturk" if kind == "mturk" else "none", private_hooks=private_hooks)
-        endpoint = Endpoint(opened, clock=clock, rules=rules)
+        rules = HostRules(fees="mturk" if kind == "mturk" else "none", private_hooks=private_hooks)
+        endpoint = MTurkService(opened, clock=clock, rules=rules)
         settings = make_settings(listener, frames, address, frame_url, name, popups)
         app = make_app(endpoint, host_key, settings, emulate=emulate)
         click.echo(f"endpoint: {listener.address} (store {opened.name})")
@@ -121,7 +121,7 @@ def make_settings(
     )
 
 
-def make_app(endpoint: Endpoint, host_key: bytes, settings: SiteSettings, *, emulate: bool) -> ASGIApp:
+def make_app(endpoint: MTurkService, host_key: bytes, settings: SiteSettings, *, emulate: bool) -> ASGIApp:
     """Return the application: the protocol, the worker site, and an emulator's controls where it is one."""
     from mturk.endpoint.app import create_app
     from mturk.endpoint.emulator import MovableClock, add_emulator
@@ -134,7 +134,7 @@ def make_app(endpoint: Endpoint, host_key: bytes, settings: SiteSettings, *, emu
     return app
 
 
-def _tell_play_key(endpoint: Endpoint, host_key: bytes) -> None:
+def _tell_play_key(endpoint: MTurkService, host_key: bytes) -> None:
     """Say the emulator's own key, which opens nothing but play money."""
     from mturk.endpoint.emulator import play_key
 

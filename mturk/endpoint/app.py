@@ -13,12 +13,12 @@ from fastapi import FastAPI, Request
 from fastapi.responses import Response
 from starlette.concurrency import run_in_threadpool
 
-from mturk.endpoint.endpoint import Endpoint
+from mturk.endpoint.endpoint import MTurkService
 from mturk.endpoint.keys import KEY_ID, owner_of, secret_access_key
 from mturk.endpoint.limits import check_limits
 from mturk.endpoint.moment import Moment
 from mturk.endpoint.operations import OPERATIONS
-from mturk.endpoint.operations.call import Answer, Call
+from mturk.endpoint.operations.call import Answer, OperationCall
 from mturk.endpoint.operations.notifying import check_notification
 from mturk.endpoint.protocol import (
     CONTENT_TYPE,
@@ -29,17 +29,17 @@ from mturk.endpoint.protocol import (
     write_answer,
     write_refusal,
 )
-from mturk.endpoint.refusals import Refusal
-from mturk.endpoint.sigv4 import Received, verify
+from mturk.endpoint.refusals import MTurkRequestError
+from mturk.endpoint.sigv4 import SignedRequest, verify
 from spa.errors import SpaError
 
 log = logging.getLogger("uvicorn.error")
 
 
-class Door:
+class ProtocolHandler:
     """Takes requests of the protocol: who sends them, what they ask, what is answered."""
 
-    def __init__(self, endpoint: Endpoint, host_key: bytes, *, wall: Callable[[], float] = time.time) -> None:
+    def __init__(self, endpoint: MTurkService, host_key: bytes, *, wall: Callable[[], float] = time.time) -> None:
         service()  # a missing model is told when the endpoint starts
         self._endpoint = endpoint
         self._host_key = host_key
@@ -50,15 +50,17 @@ class Door:
         try:
             received = await _received(request)
             answer = await self._answer(received)
-        except Refusal as refusal:
+        except MTurkRequestError as refusal:
             return _respond(write_refusal(refusal), refusal.status)
         except SpaError as error:
             log.error("%s", error)
-            fault = Refusal("ServiceFault", None, "the endpoint's store does not answer; try again", status=500)
+            fault = MTurkRequestError(
+                "ServiceFault", None, "the endpoint's store does not answer; try again", status=500
+            )
             return _respond(write_refusal(fault), fault.status)
         return _respond(write_answer(answer), 200)
 
-    async def _answer(self, received: Received) -> Answer:
+    async def _answer(self, received: SignedRequest) -> Answer:
         operation = operation_named(received.headers.get("x-amz-target", ""))
         key_id = verify(received, secret_of=self._secret_of, now=self._wall())
         given = read_request(operation, received.body)
@@ -73,12 +75,12 @@ class Door:
         return secret_access_key(self._host_key, key_id) if KEY_ID.fullmatch(key_id) else None
 
 
-def create_app(endpoint: Endpoint, host_key: bytes) -> FastAPI:
+def create_app(endpoint: MTurkService, host_key: bytes) -> FastAPI:
     """Create the web application of an endpoint.
 
     Parameters
     ----------
-    endpoint : Endpoint
+    endpoint : MTurkService
         Store, clock and rules.
     host_key : bytes
         From which the requesters' secrets follow.
@@ -89,7 +91,7 @@ def create_app(endpoint: Endpoint, host_key: bytes) -> FastAPI:
         An application that any ASGI server runs, in one process.
     """
     app = FastAPI(title="MTurk endpoint", docs_url=None, redoc_url=None, openapi_url=None)
-    door = Door(endpoint, host_key)
+    door = ProtocolHandler(endpoint, host_key)
     app.add_api_route("/", door.take, methods=["POST"], response_model=None)
     app.add_api_route("/health", _report_health, methods=["GET"], response_model=None)
     return app
@@ -99,28 +101,30 @@ async def _report_health() -> dict[str, str]:
     return {"status": "ok"}
 
 
-async def _received(request: Request) -> Received:
+async def _received(request: Request) -> SignedRequest:
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
         if len(body) > MOST_BYTES:
-            raise Refusal("RequestEntityTooLarge", None, f"wanted at most {MOST_BYTES} bytes", status=413)
+            raise MTurkRequestError("RequestEntityTooLarge", None, f"wanted at most {MOST_BYTES} bytes", status=413)
     target = request.url.path + (f"?{request.url.query}" if request.url.query else "")
     headers: dict[str, str] = {}
     for name, value in request.headers.items():
         headers[name] = f"{headers[name]},{value}" if name in headers else value
-    return Received(method=request.method, path=target, headers=headers, body=bytes(body))
+    return SignedRequest(method=request.method, path=target, headers=headers, body=bytes(body))
 
 
 def _carry_out(operation: str, key_id: str, given: dict[str, Any], moment: Moment) -> Answer:
     requester_id = owner_of(moment.connection, key_id)
     if requester_id is None:
-        raise Refusal(
+        raise MTurkRequestError(
             "UnrecognizedClientException",
             "AWS.BadCredentialSupplied",
             "the access key is not known here; the host issues one with `spa mturk keys add`",
         )
-    return OPERATIONS[operation](Call(moment=moment, requester_id=requester_id, operation=operation, given=given))
+    return OPERATIONS[operation](
+        OperationCall(moment=moment, requester_id=requester_id, operation=operation, given=given)
+    )
 
 
 def _respond(body: bytes, status: int) -> Response:

@@ -19,7 +19,7 @@ OVERRIDE_WITHIN = 30 * 86_400.0  # seconds after submission in which a rejection
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Assignment:
+class HitAssignment:
     """What one worker does of one HIT."""
 
     assignment_id: str
@@ -46,7 +46,7 @@ class Assignment:
         return self.auto_approval_at if self.status == SUBMITTED else None
 
 
-def submitted(held: Assignment, answer: str, *, turn: int, delay: int, now: float) -> Assignment:
+def submitted(held: HitAssignment, answer: str, *, turn: int, delay: int, now: float) -> HitAssignment:
     """Return the assignment with the worker's answer.
 
     Raises
@@ -58,18 +58,18 @@ def submitted(held: Assignment, answer: str, *, turn: int, delay: int, now: floa
     return replace(held, status=SUBMITTED, answer=answer, turn=turn, submitted_at=now, auto_approval_at=now + delay)
 
 
-def returned(held: Assignment, now: float) -> Assignment:
+def returned(held: HitAssignment, now: float) -> HitAssignment:
     """Return the assignment after the worker gave it back."""
     _held(held, now)
     return replace(held, status=RETURNED, closed_at=now)
 
 
-def abandoned(held: Assignment) -> Assignment:
+def abandoned(held: HitAssignment) -> HitAssignment:
     """Return the assignment after its time ran out."""
     return replace(held, status=ABANDONED, closed_at=held.deadline)
 
 
-def approved(work: Assignment, *, feedback: str | None, override: bool, now: float) -> Assignment:
+def approved(work: HitAssignment, *, feedback: str | None, override: bool, now: float) -> HitAssignment:
     """Return the assignment approved.
 
     Raises
@@ -80,7 +80,7 @@ def approved(work: Assignment, *, feedback: str | None, override: bool, now: flo
     if work.status == REJECTED and override:
         if work.submitted_at is None or now > work.submitted_at + OVERRIDE_WITHIN:
             raise wrong_state(
-                "Assignment",
+                "HitAssignment",
                 work.assignment_id,
                 work.status,
                 [SUBMITTED],
@@ -88,11 +88,11 @@ def approved(work: Assignment, *, feedback: str | None, override: bool, now: flo
             )
     elif work.status != SUBMITTED:
         why = "Set OverrideRejection to take a rejection back." if work.status == REJECTED else ""
-        raise wrong_state("Assignment", work.assignment_id, work.status, [SUBMITTED], why)
+        raise wrong_state("HitAssignment", work.assignment_id, work.status, [SUBMITTED], why)
     return replace(work, status=APPROVED, approved_at=now, feedback=work.feedback if feedback is None else feedback)
 
 
-def rejected(work: Assignment, *, feedback: str, now: float) -> Assignment:
+def rejected(work: HitAssignment, *, feedback: str, now: float) -> HitAssignment:
     """Return the assignment rejected.
 
     Raises
@@ -101,12 +101,12 @@ def rejected(work: Assignment, *, feedback: str, now: float) -> Assignment:
         If it is not submitted, or approved or rejected already.
     """
     if work.status != SUBMITTED:
-        raise wrong_state("Assignment", work.assignment_id, work.status, [SUBMITTED])
+        raise wrong_state("HitAssignment", work.assignment_id, work.status, [SUBMITTED])
     return replace(work, status=REJECTED, rejected_at=now, feedback=feedback)
 
 
-def _held(work: Assignment, now: float) -> None:
+def _held(work: HitAssignment, now: float) -> None:
     if work.status != ACCEPTED:
-        raise wrong_state("Assignment", work.assignment_id, work.status, [ACCEPTED])
+        raise wrong_state("HitAssignment", work.assignment_id, work.status, [ACCEPTED])
     if now >= work.deadline:
-        raise wrong_state("Assignment", work.assignment_id, ABANDONED, [ACCEPTED], "Its time is over.")
+        raise wrong_state("HitAssignment", work.assignment_id, ABANDONED, [ACCEPTED], "Its time is over.")

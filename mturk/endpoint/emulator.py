@@ -18,14 +18,14 @@ from sqlalchemy import delete, insert, select
 from starlette.concurrency import run_in_threadpool
 
 from mturk.answers import render_answers
-from mturk.endpoint.assignments import Assignment
-from mturk.endpoint.endpoint import Endpoint
-from mturk.endpoint.faults import Faults, read_fault
-from mturk.endpoint.keys import Issued, issue, reissued
+from mturk.endpoint.assignments import HitAssignment
+from mturk.endpoint.endpoint import MTurkService
+from mturk.endpoint.faults import FaultMiddleware, read_fault
+from mturk.endpoint.keys import IssuedKey, issue, reissued
 from mturk.endpoint.ledger import entries, fund
 from mturk.endpoint.moment import Moment
 from mturk.endpoint.qualification import request_qualification
-from mturk.endpoint.refusals import Refusal
+from mturk.endpoint.refusals import MTurkRequestError
 from mturk.endpoint.schema import access_keys, meta, requesters
 from mturk.endpoint.store import EndpointStore, get_meta
 from mturk.endpoint.work import accept, hand_back, offers, submit
@@ -72,9 +72,9 @@ def load_clock(store: EndpointStore) -> MovableClock:
     return MovableClock(ahead=float(ahead), frozen_at=float(frozen) if frozen else None)
 
 
-def add_emulator(app: FastAPI, endpoint: Endpoint, clock: MovableClock) -> Faults:
+def add_emulator(app: FastAPI, endpoint: MTurkService, clock: MovableClock) -> FaultMiddleware:
     """Add the control routes to an endpoint's application and return the application with faults before it."""
-    faults = Faults(app)
+    faults = FaultMiddleware(app)
     control = Control(endpoint, clock, faults)
     for path, method, work in (
         ("state", "GET", control.show),
@@ -104,7 +104,7 @@ async def _route(work: Callable[[Given], Any], request: Request) -> Response:
         if not isinstance(given, dict):
             raise PlatformError("wanted a JSON object")
         return JSONResponse(await run_in_threadpool(work, given))
-    except Refusal as refusal:
+    except MTurkRequestError as refusal:
         return JSONResponse({"error": refusal.message, "code": refusal.code}, refusal.status)
     except (SpaError, ValueError, KeyError, TypeError) as error:
         return JSONResponse({"error": f"{type(error).__name__}: {error}"}, 400)
@@ -113,7 +113,7 @@ async def _route(work: Callable[[Given], Any], request: Request) -> Response:
 class Control:
     """What a test or rehearsal does with an emulator."""
 
-    def __init__(self, endpoint: Endpoint, clock: MovableClock, faults: Faults) -> None:
+    def __init__(self, endpoint: MTurkService, clock: MovableClock, faults: FaultMiddleware) -> None:
         self._endpoint = endpoint
         self._clock = clock
         self._faults = faults
@@ -212,7 +212,7 @@ def _answer_of(given: Given) -> str:
     return str(given["answer"]) if "answer" in given else render_answers(given["fields"].items())
 
 
-def _shown(work: Assignment) -> Given:
+def _shown(work: HitAssignment) -> Given:
     return {"assignment_id": work.assignment_id, "status": work.status, "deadline": work.deadline}
 
 
@@ -221,10 +221,10 @@ def _keep_clock(kept: str, moment: Moment) -> None:
     moment.connection.execute(insert(meta).values(name=CLOCK, value=kept))
 
 
-def play_key(endpoint: Endpoint, host_key: bytes, *, budget: int) -> Issued:
+def play_key(endpoint: MTurkService, host_key: bytes, *, budget: int) -> IssuedKey:
     """Return the key of the requester "emulator", made with a budget the first time; told again at every start."""
 
-    def find_or_issue(moment: Moment) -> Issued:
+    def find_or_issue(moment: Moment) -> IssuedKey:
         query = (
             select(access_keys.c.access_key_id, access_keys.c.requester_id)
             .join(requesters, requesters.c.requester_id == access_keys.c.requester_id)

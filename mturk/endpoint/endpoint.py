@@ -11,17 +11,17 @@ from typing import TypeVar
 from sqlalchemy import Connection
 
 from mturk.endpoint.lapse import let_time_pass
-from mturk.endpoint.moment import Moment, Rules
+from mturk.endpoint.moment import HostRules, Moment
 from mturk.endpoint.store import EndpointStore
 
 T = TypeVar("T")
 Clock = Callable[[], float]  # seconds since 1970
 
 
-class Endpoint:
+class MTurkService:
     """A store together with its clock and rules; every piece of work finds all done that time alone does."""
 
-    def __init__(self, store: EndpointStore, *, clock: Clock, rules: Rules, alone: bool = True) -> None:
+    def __init__(self, store: EndpointStore, *, clock: Clock, rules: HostRules, alone: bool = True) -> None:
         self.store = store
         self.clock = clock
         self.rules = rules

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 
 from sqlalchemy import bindparam, insert, select
 
-from mturk.endpoint.assignments import Assignment
-from mturk.endpoint.hits import Hit
+from mturk.endpoint.assignments import HitAssignment
+from mturk.endpoint.hits import HostedHit
 from mturk.endpoint.moment import Moment, new_id
 from mturk.endpoint.schema import deliveries, notifications
 
@@ -19,7 +19,7 @@ SUBSCRIBER = select(notifications.c.destination, notifications.c.event_types).wh
 )
 
 
-def tell(moment: Moment, event_type: str, hit: Hit, work: Assignment | None = None) -> None:
+def tell(moment: Moment, event_type: str, hit: HostedHit, work: HitAssignment | None = None) -> None:
     """Write an event down for delivery, if the HIT type's notifications are on and name it."""
     row = moment.connection.execute(SUBSCRIBER, {"name": hit.hit_type_id}).first()
     if row is None or event_type not in json.loads(row.event_types):

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from mturk.endpoint.refusals import Refusal
+from mturk.endpoint.refusals import MTurkRequestError
 from spa.errors import PlatformError
 
 Kind = Literal["throttle", "error_before", "error_after", "drop_before", "drop_after", "slow"]
@@ -18,7 +18,7 @@ EVERY_OPERATION = "*"
 
 
 @dataclass(slots=True, kw_only=True)
-class Fault:
+class FaultRule:
     """One order: which calls fail, and how.
 
     ``skip`` calls pass first; then every ``every``-th fails, ``times`` in all. "after" means that the call took
@@ -43,7 +43,7 @@ class Fault:
         return due
 
 
-def read_fault(given: dict[str, Any]) -> Fault:
+def read_fault(given: dict[str, Any]) -> FaultRule:
     """Return the fault that a test ordered.
 
     Raises
@@ -59,15 +59,15 @@ def read_fault(given: dict[str, Any]) -> Fault:
         raise PlatformError(f"fault: wanted a kind of {', '.join(KINDS)}, got {given.get('kind')!r}")
     if given.get("every", 1) < 1 or given.get("skip", 0) < 0 or given.get("times", 1) < 0:
         raise PlatformError("fault: every begins at 1, skip and times at 0")
-    return Fault(**given)
+    return FaultRule(**given)
 
 
-class Faults:
+class FaultMiddleware:
     """Stands before the application and does what was ordered."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
-        self.orders: list[Fault] = []
+        self.orders: list[FaultRule] = []
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, unless an order strikes it."""
@@ -75,7 +75,7 @@ class Faults:
         if fault is None:
             await self.app(scope, receive, send)
         elif fault.kind == "throttle":
-            await _answer(send, Refusal("ThrottlingException", None, "Rate exceeded"))
+            await _answer(send, MTurkRequestError("ThrottlingException", None, "Rate exceeded"))
         elif fault.kind == "slow":
             held: list[Message] = []
             await self.app(scope, receive, _keeper(held))
@@ -88,9 +88,9 @@ class Faults:
             if fault.kind.startswith("drop"):
                 _drop(receive)
             else:
-                await _answer(send, Refusal("ServiceFault", None, "an ordered fault", status=500))
+                await _answer(send, MTurkRequestError("ServiceFault", None, "an ordered fault", status=500))
 
-    def _striking(self, scope: Scope) -> Fault | None:
+    def _striking(self, scope: Scope) -> FaultRule | None:
         target = dict(scope["headers"]).get(b"x-amz-target", b"").decode("latin-1")
         operation = target.rpartition(".")[2]
         striking = [fault for fault in self.orders if fault.strikes(operation)]
@@ -112,7 +112,7 @@ def _drop(receive: Receive) -> None:
     transport.abort()
 
 
-async def _answer(send: Send, refusal: Refusal) -> None:
+async def _answer(send: Send, refusal: MTurkRequestError) -> None:
     body = json.dumps({"__type": refusal.kind, "message": refusal.message, "Message": refusal.message}).encode()
     headers = [(b"content-type", b"application/x-amz-json-1.1"), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": refusal.status, "headers": headers})

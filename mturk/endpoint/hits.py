@@ -40,7 +40,7 @@ class HitType:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hit:
+class HostedHit:
     """One HIT; ``number`` is its place in the order of creation."""
 
     number: int
@@ -94,29 +94,29 @@ class Hit:
         return min(dates, default=None)
 
 
-def accepted(hit: Hit, now: float) -> Hit:
+def accepted(hit: HostedHit, now: float) -> HostedHit:
     """Return the HIT with one more assignment held."""
     if hit.status != ASSIGNABLE:
         raise wrong_state("HIT", hit.hit_id, hit.status, [ASSIGNABLE])
     return replace(hit, pending=hit.pending + 1, active_at=now)
 
 
-def given_up(hit: Hit, now: float) -> Hit:
+def given_up(hit: HostedHit, now: float) -> HostedHit:
     """Return the HIT after an assignment was returned or abandoned."""
     return replace(hit, pending=hit.pending - 1, active_at=now)
 
 
-def submitted(hit: Hit, now: float) -> Hit:
+def submitted(hit: HostedHit, now: float) -> HostedHit:
     """Return the HIT after a held assignment was submitted; expiry does not matter to who accepted before."""
     return replace(hit, pending=hit.pending - 1, submitted=hit.submitted + 1, active_at=now)
 
 
-def reviewed(hit: Hit, now: float) -> Hit:
+def reviewed(hit: HostedHit, now: float) -> HostedHit:
     """Return the HIT after a submitted assignment was approved or rejected."""
     return replace(hit, submitted=hit.submitted - 1, completed=hit.completed + 1, active_at=now)
 
 
-def extended(hit: Hit, more: int, now: float) -> Hit:
+def extended(hit: HostedHit, more: int, now: float) -> HostedHit:
     """Return the HIT with more assignments; one that was reviewed is open again.
 
     Raises
@@ -137,19 +137,19 @@ def extended(hit: Hit, more: int, now: float) -> Hit:
     return replace(hit, maximum=maximum, reviewing=False, active_at=now)
 
 
-def expiring(hit: Hit, at: float, now: float) -> Hit:
+def expiring(hit: HostedHit, at: float, now: float) -> HostedHit:
     """Return the HIT with another date of expiry; a date that has passed expires it now."""
     _alive(hit)
     reopened = at > now
     return replace(hit, expires_at=at, expired=not reopened, reviewing=hit.reviewing and not reopened, active_at=now)
 
 
-def expired(hit: Hit) -> Hit:
+def expired(hit: HostedHit) -> HostedHit:
     """Return the HIT after its date of expiry came."""
     return replace(hit, expired=True, active_at=max(hit.active_at, hit.expires_at))
 
 
-def in_review(hit: Hit, reviewing: bool, now: float) -> Hit:
+def in_review(hit: HostedHit, reviewing: bool, now: float) -> HostedHit:
     """Return the HIT as Reviewing, or as Reviewable again; a repeated call changes nothing.
 
     Raises
@@ -162,13 +162,13 @@ def in_review(hit: Hit, reviewing: bool, now: float) -> Hit:
     return replace(hit, reviewing=reviewing, active_at=now)
 
 
-def retyped(hit: Hit, hit_type_id: str, now: float) -> Hit:
+def retyped(hit: HostedHit, hit_type_id: str, now: float) -> HostedHit:
     """Return the HIT with another HIT type."""
     _alive(hit)
     return replace(hit, hit_type_id=hit_type_id, active_at=now)
 
 
-def disposed(hit: Hit, now: float) -> Hit:
+def disposed(hit: HostedHit, now: float) -> HostedHit:
     """Return the HIT after it was deleted.
 
     Raises
@@ -189,7 +189,7 @@ def disposed(hit: Hit, now: float) -> Hit:
     return replace(hit, disposed_at=now, expired=True, reviewing=False, active_at=now)
 
 
-def _alive(hit: Hit) -> None:
+def _alive(hit: HostedHit) -> None:
     if hit.disposed_at is not None:
         raise wrong_state(
             "HIT", hit.hit_id, DISPOSED, [ASSIGNABLE, UNASSIGNABLE, REVIEWABLE, REVIEWING], "Create another HIT."

@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 import httpx2
 from sqlalchemy import Row, select, update
 
-from mturk.endpoint.endpoint import Endpoint
+from mturk.endpoint.endpoint import MTurkService
 from mturk.endpoint.keys import hook_secret
 from mturk.endpoint.moment import Moment
 from mturk.endpoint.schema import deliveries
@@ -32,7 +32,7 @@ SIGNATURE = "X-Spa-Signature"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class WebhookDestination:
     """Where a destination's name leads: one address, checked, to which the connection is then made."""
 
     host: str
@@ -55,7 +55,7 @@ def check_destination(url: str, *, private: bool) -> str | None:
     return found if isinstance(found, str) else None
 
 
-def resolve(url: str, *, private: bool) -> Place | str:
+def resolve(url: str, *, private: bool) -> WebhookDestination | str:
     """Return where a URL leads, or what is wrong with it; a name with any private address is refused."""
     try:
         parts = urlsplit(url)
@@ -76,7 +76,9 @@ def resolve(url: str, *, private: bool) -> Place | str:
     address = addresses[0]
     name = f"[{address}]" if address.version == 6 else str(address)
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    return Place(host=parts.netloc, address=str(address), port=port, url=f"{parts.scheme}://{name}:{port}{path}")
+    return WebhookDestination(
+        host=parts.netloc, address=str(address), port=port, url=f"{parts.scheme}://{name}:{port}{path}"
+    )
 
 
 def is_public(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
@@ -102,12 +104,12 @@ def sign(secret: str, body: bytes, at: int) -> str:
     return f"t={at},v1={digest}"
 
 
-def deliver_due(endpoint: Endpoint, host_key: bytes, client: httpx2.Client, *, wall: Callable[[], float]) -> int:
+def deliver_due(endpoint: MTurkService, host_key: bytes, client: httpx2.Client, *, wall: Callable[[], float]) -> int:
     """Send the events that are due and write down what came of them; return how many were tried.
 
     Parameters
     ----------
-    endpoint : Endpoint
+    endpoint : MTurkService
         Whose events.
     host_key : bytes
         From which the hook secrets follow.

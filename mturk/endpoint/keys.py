@@ -35,7 +35,7 @@ NAME = re.compile(r"[^\x00-\x1f\x7f\ud800-\udfff]{1,100}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Issued:
+class IssuedKey:
     """A key as its owner is told it, once."""
 
     requester_id: str
@@ -98,7 +98,7 @@ def hook_secret(host_key: bytes, requester_id: str) -> str:
     return _derived(host_key, f"hooks of {requester_id}", 30)
 
 
-def issue(moment: Moment, name: str, host_key: bytes, *, budget: int = 0) -> Issued:
+def issue(moment: Moment, name: str, host_key: bytes, *, budget: int = 0) -> IssuedKey:
     """Make an access key for a requester, who is made too where the name is new.
 
     Raises
@@ -125,9 +125,9 @@ def issue(moment: Moment, name: str, host_key: bytes, *, budget: int = 0) -> Iss
     return reissued(requester_id, key_id, host_key)
 
 
-def reissued(requester_id: str, access_key_id: str, host_key: bytes) -> Issued:
+def reissued(requester_id: str, access_key_id: str, host_key: bytes) -> IssuedKey:
     """Return a key again with what follows from the host key."""
-    return Issued(
+    return IssuedKey(
         requester_id=requester_id,
         access_key_id=access_key_id,
         secret_access_key=secret_access_key(host_key, access_key_id),

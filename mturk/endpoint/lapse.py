@@ -8,7 +8,7 @@ from sqlalchemy import bindparam, select
 
 from mturk.endpoint.assignments import ACCEPTED, abandoned
 from mturk.endpoint.events import tell
-from mturk.endpoint.hits import Hit, disposed, expired, given_up
+from mturk.endpoint.hits import HostedHit, disposed, expired, given_up
 from mturk.endpoint.moment import Moment
 from mturk.endpoint.review import approve_by_time
 from mturk.endpoint.rows import find_assignment, find_hit, find_type, save_assignment, save_hit
@@ -70,5 +70,5 @@ def _hit_is_due(moment: Moment, hit_id: str) -> None:
     save_hit(moment, hit, _after(hit, at), kind=kind)
 
 
-def _after(hit: Hit, at: float) -> Hit:
+def _after(hit: HostedHit, at: float) -> HostedHit:
     return expired(hit) if not hit.expired and hit.expires_at <= at else disposed(hit, at)

@@ -18,7 +18,7 @@ SIGNED = re.compile(r"(-?)([0-9][0-9.]*)", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class LedgerEntry:
     """One row: a reward or a bonus. Amounts are US dollars as text."""
 
     number: int
@@ -36,7 +36,7 @@ class Entry:
     reason: str | None
 
 
-def entries(moment: Moment, *, since: float | None = None) -> Iterator[Entry]:
+def entries(moment: Moment, *, since: float | None = None) -> Iterator[LedgerEntry]:
     """Yield the ledger in the order in which it was written."""
     query = (
         select(ledger, requesters.c.name.label("requester"), workers.c.name.label("worker"))
@@ -47,7 +47,7 @@ def entries(moment: Moment, *, since: float | None = None) -> Iterator[Entry]:
     if since is not None:
         query = query.where(ledger.c.at >= since)
     for row in moment.connection.execute(query):
-        yield Entry(
+        yield LedgerEntry(
             number=row.number,
             at=row.at,
             kind=row.kind,

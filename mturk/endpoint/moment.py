@@ -13,7 +13,7 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
+class HostRules:
     """What a host chooses."""
 
     fees: FeeRules = "none"
@@ -27,7 +27,7 @@ class Moment:
 
     connection: Connection
     now: float  # seconds since 1970
-    rules: Rules
+    rules: HostRules
 
 
 def new_id(first: str = "3", length: int = 30) -> str:

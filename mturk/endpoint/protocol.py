@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
-from mturk.endpoint.refusals import PREFIX, Refusal
+from mturk.endpoint.refusals import PREFIX, MTurkRequestError
 from spa.errors import PlatformError, how_to_install
 
 if TYPE_CHECKING:
@@ -53,12 +53,12 @@ def operation_named(target: str) -> str:
 
     Raises
     ------
-    Refusal
+    MTurkRequestError
         If there is none.
     """
     prefix, _, name = target.partition(".")
     if prefix != service().metadata["targetPrefix"] or name not in service().operation_names:
-        raise Refusal("UnknownOperationException", None, f"X-Amz-Target {target[:100]!r} names no operation")
+        raise MTurkRequestError("UnknownOperationException", None, f"X-Amz-Target {target[:100]!r} names no operation")
     return name
 
 
@@ -67,15 +67,17 @@ def read_request(operation: str, body: bytes) -> dict[str, Any]:
 
     Raises
     ------
-    Refusal
+    MTurkRequestError
         If the body is no JSON object, or the model does not allow it.
     """
     try:
         given = json.loads(body or b"{}", parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
-        raise Refusal("SerializationException", None, f"the body is no JSON ({error})") from error
+        raise MTurkRequestError("SerializationException", None, f"the body is no JSON ({error})") from error
     if not isinstance(given, dict):
-        raise Refusal("SerializationException", None, f"the body is no JSON object, but a {type(given).__name__}")
+        raise MTurkRequestError(
+            "SerializationException", None, f"the body is no JSON object, but a {type(given).__name__}"
+        )
     given = {name: value for name, value in given.items() if value is not None}
     shape = service().operation_model(operation).input_shape
     if shape is not None:
@@ -88,21 +90,21 @@ def check(given: Mapping[str, Any], shape: Shape) -> None:
 
     Raises
     ------
-    Refusal
+    MTurkRequestError
         If something is missing, unknown, or outside its type, pattern, length, range or enumeration.
     """
     from botocore.validate import ParamValidator
 
     if awkward := [*_awkward(given, shape, "")]:
-        raise Refusal("ParameterValidationError", PREFIX + "InvalidParameterValue", "; ".join(awkward[:5]))
+        raise MTurkRequestError("ParameterValidationError", PREFIX + "InvalidParameterValue", "; ".join(awkward[:5]))
     report = ParamValidator().validate(given, shape)
     if report.has_errors():
         text = " ".join(report.generate_report().split())
         code = "AWS.MissingParameters" if "Missing required parameter" in text else PREFIX + "InvalidParameterValue"
-        raise Refusal("ParameterValidationError", code, text)
+        raise MTurkRequestError("ParameterValidationError", code, text)
     problems = [*_problems(given, shape, "")]
     if problems:
-        raise Refusal("ParameterValidationError", PREFIX + "InvalidParameterValue", "; ".join(problems[:5]))
+        raise MTurkRequestError("ParameterValidationError", PREFIX + "InvalidParameterValue", "; ".join(problems[:5]))
 
 
 def write_answer(answer: Mapping[str, Any]) -> bytes:
@@ -110,7 +112,7 @@ def write_answer(answer: Mapping[str, Any]) -> bytes:
     return json.dumps(_without_none(answer), separators=(",", ":")).encode()
 
 
-def write_refusal(refusal: Refusal) -> bytes:
+def write_refusal(refusal: MTurkRequestError) -> bytes:
     """Return an error as it travels."""
     answer = {"__type": refusal.kind, "Message": refusal.message, "message": refusal.message}
     return write_answer(answer | {"TurkErrorCode": refusal.code})

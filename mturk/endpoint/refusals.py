@@ -10,7 +10,7 @@ PREFIX = "AWS.MechanicalTurk."
 NOT_SUPPORTED = "SpaEndpoint.NotSupported"
 
 
-class Refusal(PlatformError):
+class MTurkRequestError(PlatformError):
     """A request that is answered with an error.
 
     Parameters
@@ -33,28 +33,28 @@ class Refusal(PlatformError):
         self.status = status
 
 
-def refused(code: str, message: str) -> Refusal:
+def refused(code: str, message: str) -> MTurkRequestError:
     """Return a ``RequestError`` with one of the service's own codes."""
-    return Refusal("RequestError", PREFIX + code, message)
+    return MTurkRequestError("RequestError", PREFIX + code, message)
 
 
-def invalid(parameter: str, message: str) -> Refusal:
+def invalid(parameter: str, message: str) -> MTurkRequestError:
     """Return the error of a parameter whose value cannot be used."""
-    return Refusal("ParameterValidationError", PREFIX + "InvalidParameterValue", f"{parameter}: {message}")
+    return MTurkRequestError("ParameterValidationError", PREFIX + "InvalidParameterValue", f"{parameter}: {message}")
 
 
-def not_supported(what: str, instead: str) -> Refusal:
+def not_supported(what: str, instead: str) -> MTurkRequestError:
     """Return the error of something that this endpoint leaves out, naming what to do instead."""
-    return Refusal("RequestError", NOT_SUPPORTED, f"{what} is not supported by this endpoint; {instead}")
+    return MTurkRequestError("RequestError", NOT_SUPPORTED, f"{what} is not supported by this endpoint; {instead}")
 
 
-def absent(kind: str, name: str) -> Refusal:
+def absent(kind: str, name: str) -> MTurkRequestError:
     """Return the error of a thing that is not there, or is another requester's, which is told alike."""
     words = {"HIT": "HIT", "HITType": "HITType", "Assignment": "Assignment", "Worker": "Worker"}
     return refused(f"{kind}DoesNotExist", f"{words.get(kind, kind)} {name} does not exist.")
 
 
-def wrong_state(kind: str, name: str, state: str, allowed: Iterable[str], why: str = "") -> Refusal:
+def wrong_state(kind: str, name: str, state: str, allowed: Iterable[str], why: str = "") -> MTurkRequestError:
     """Return the error of an operation that the thing's state does not allow."""
     hint = f" {why}" if why else ""
     return refused(

@@ -43,7 +43,7 @@ class Locale:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
+class QualificationValue:
     """What a worker has of one qualification type: a number, a place, or the bare fact (neither)."""
 
     number: int | None = None
@@ -65,7 +65,7 @@ def check_requirements(requirements: Sequence[Requirement]) -> None:
         _check(f"{where}[{number}]", asked)
 
 
-def meets(asked: Requirement, held: Held | None) -> bool:
+def meets(asked: Requirement, held: QualificationValue | None) -> bool:
     """Whether a worker who has ``held``, or nothing, of the type meets a requirement.
 
     A comparison of values is met by nobody who has no value, ``NotEqualTo`` and ``NotIn`` included.

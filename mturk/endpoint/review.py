@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from sqlalchemy import bindparam, insert, select, update
 
-from mturk.endpoint.assignments import SUBMITTED, Assignment, approved, rejected
+from mturk.endpoint.assignments import SUBMITTED, HitAssignment, approved, rejected
 from mturk.endpoint.events import tell
-from mturk.endpoint.hits import DISPOSED, Hit, HitType, reviewed
+from mturk.endpoint.hits import DISPOSED, HitType, HostedHit, reviewed
 from mturk.endpoint.moment import Moment
 from mturk.endpoint.money import format_money
 from mturk.endpoint.refusals import absent, refused
@@ -25,7 +25,7 @@ SPEND = (
 
 def approve(
     moment: Moment, assignment_id: str, *, requester_id: str, feedback: str | None, override: bool = False
-) -> Assignment:
+) -> HitAssignment:
     """Approve an assignment: its reward is owed from now on.
 
     Raises
@@ -44,13 +44,13 @@ def approve(
     return done
 
 
-def approve_by_time(moment: Moment, work: Assignment, hit: Hit, kind: HitType) -> None:
+def approve_by_time(moment: Moment, work: HitAssignment, hit: HostedHit, kind: HitType) -> None:
     """Approve an assignment that nobody reviewed in time; it is owed whatever the budget is."""
     at = work.auto_approval_at if work.auto_approval_at is not None else moment.now
     _finish(moment, work, approved(work, feedback=None, override=False, now=at), hit, kind, automatic=True)
 
 
-def reject(moment: Moment, assignment_id: str, *, requester_id: str, feedback: str) -> Assignment:
+def reject(moment: Moment, assignment_id: str, *, requester_id: str, feedback: str) -> HitAssignment:
     """Reject an assignment: nothing is owed for it.
 
     Raises
@@ -69,7 +69,7 @@ def reject(moment: Moment, assignment_id: str, *, requester_id: str, feedback: s
 def owe(
     moment: Moment,
     kind: str,
-    work: Assignment,
+    work: HitAssignment,
     *,
     cents: int,
     fee: int,
@@ -110,7 +110,9 @@ def short_of_money(what: str, wanted: int, there: int) -> Exception:
     )
 
 
-def _finish(moment: Moment, work: Assignment, done: Assignment, hit: Hit, kind: HitType, *, automatic: bool) -> None:
+def _finish(
+    moment: Moment, work: HitAssignment, done: HitAssignment, hit: HostedHit, kind: HitType, *, automatic: bool
+) -> None:
     save_assignment(moment, work, done)
     if work.status == SUBMITTED:  # a rejection that is taken back was counted as completed before
         save_hit(moment, hit, reviewed(hit, done.approved_at or moment.now), kind=kind)
@@ -119,10 +121,10 @@ def _finish(moment: Moment, work: Assignment, done: Assignment, hit: Hit, kind: 
     tell(moment, "AssignmentApproved", hit, done)
 
 
-def _found(moment: Moment, assignment_id: str, requester_id: str) -> tuple[Assignment, Hit]:
+def _found(moment: Moment, assignment_id: str, requester_id: str) -> tuple[HitAssignment, HostedHit]:
     work = find_assignment(moment, assignment_id, requester_id=requester_id)
     if work.submitted_at is None:  # held, returned or abandoned: not known to requesters
-        raise absent("Assignment", assignment_id)
+        raise absent("HitAssignment", assignment_id)
     hit = find_hit(moment, work.hit_id)
     if hit.status == DISPOSED:
         raise refused(

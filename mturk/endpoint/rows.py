@@ -9,17 +9,17 @@ from typing import Any
 
 from sqlalchemy import bindparam, insert, select, update
 
-from mturk.endpoint.assignments import Assignment
+from mturk.endpoint.assignments import HitAssignment
 from mturk.endpoint.events import tell
-from mturk.endpoint.hits import ASSIGNABLE, REVIEWABLE, Hit, HitType
+from mturk.endpoint.hits import ASSIGNABLE, REVIEWABLE, HitType, HostedHit
 from mturk.endpoint.moment import Moment
 from mturk.endpoint.money import reward_fee
 from mturk.endpoint.refusals import absent
 from mturk.endpoint.schema import assignments, hit_types, hits, requesters
 from mturk.endpoint.system_types import asks_for_masters
 
-HIT_FIELDS = tuple(field.name for field in fields(Hit))
-ASSIGNMENT_FIELDS = tuple(field.name for field in fields(Assignment))
+HIT_FIELDS = tuple(field.name for field in fields(HostedHit))
+ASSIGNMENT_FIELDS = tuple(field.name for field in fields(HitAssignment))
 TYPE_FIELDS = tuple(field.name for field in fields(HitType))
 HIT_COLUMNS = tuple(hits.c[name] for name in HIT_FIELDS)
 ASSIGNMENT_COLUMNS = tuple(assignments.c[name] for name in ASSIGNMENT_FIELDS)
@@ -48,17 +48,17 @@ HOLD = (
 )
 
 
-def hit_from(row: Sequence[Any]) -> Hit:
+def hit_from(row: Sequence[Any]) -> HostedHit:
     """Return the record of a row of ``HIT_COLUMNS``."""
-    return Hit(**dict(zip(HIT_FIELDS, row, strict=True)))
+    return HostedHit(**dict(zip(HIT_FIELDS, row, strict=True)))
 
 
-def assignment_from(row: Sequence[Any]) -> Assignment:
+def assignment_from(row: Sequence[Any]) -> HitAssignment:
     """Return the record of a row of ``ASSIGNMENT_COLUMNS``."""
-    return Assignment(**dict(zip(ASSIGNMENT_FIELDS, row, strict=True)))
+    return HitAssignment(**dict(zip(ASSIGNMENT_FIELDS, row, strict=True)))
 
 
-def find_hit(moment: Moment, hit_id: str, *, requester_id: str | None = None) -> Hit:
+def find_hit(moment: Moment, hit_id: str, *, requester_id: str | None = None) -> HostedHit:
     """Return a HIT, of this requester where one is given.
 
     Raises
@@ -86,7 +86,7 @@ def find_type(moment: Moment, hit_type_id: str, *, requester_id: str | None = No
     return HitType(**dict(zip(TYPE_FIELDS, row, strict=True)))
 
 
-def find_assignment(moment: Moment, assignment_id: str, *, requester_id: str | None = None) -> Assignment:
+def find_assignment(moment: Moment, assignment_id: str, *, requester_id: str | None = None) -> HitAssignment:
     """Return an assignment, of this requester's HITs where one is given.
 
     Raises
@@ -96,7 +96,7 @@ def find_assignment(moment: Moment, assignment_id: str, *, requester_id: str | N
     """
     row = moment.connection.execute(ONE_ASSIGNMENT, {"name": assignment_id}).first()
     if row is None or requester_id not in (None, row.requester_id):
-        raise absent("Assignment", assignment_id)
+        raise absent("HitAssignment", assignment_id)
     return assignment_from(row)
 
 
@@ -106,19 +106,21 @@ def price(moment: Moment, kind: HitType, maximum: int) -> int:
     return kind.reward + reward_fee(kind.reward, maximum=maximum, masters=masters, rules=moment.rules.fees)
 
 
-def held(moment: Moment, hit: Hit, kind: HitType) -> int:
+def held(moment: Moment, hit: HostedHit, kind: HitType) -> int:
     """Return what a HIT may yet cost, cents."""
     return hit.payable * price(moment, kind, hit.maximum)
 
 
-def add_hit(moment: Moment, hit: Hit) -> Hit:
+def add_hit(moment: Moment, hit: HostedHit) -> HostedHit:
     """Write a new HIT and return it with its number."""
     values = {name: getattr(hit, name) for name in HIT_FIELDS if name != "number"}
     made = moment.connection.execute(NEW_HIT, values | {"status": hit.status, "due_at": hit.due_at})
     return replace(hit, number=int((made.inserted_primary_key or (0,))[0]))
 
 
-def save_hit(moment: Moment, before: Hit, after: Hit, *, kind: HitType, kind_after: HitType | None = None) -> Hit:
+def save_hit(
+    moment: Moment, before: HostedHit, after: HostedHit, *, kind: HitType, kind_after: HitType | None = None
+) -> HostedHit:
     """Write a HIT's next state, hold or free the money that it binds, and tell of what happened."""
     kind_after = kind_after or kind
     difference = held(moment, after, kind_after) - held(moment, before, kind)
@@ -137,13 +139,13 @@ def save_hit(moment: Moment, before: Hit, after: Hit, *, kind: HitType, kind_aft
     return after
 
 
-def add_assignment(moment: Moment, work: Assignment) -> None:
+def add_assignment(moment: Moment, work: HitAssignment) -> None:
     """Write a new assignment."""
     values = {name: getattr(work, name) for name in ASSIGNMENT_FIELDS}
     moment.connection.execute(NEW_ASSIGNMENT, values | {"due_at": work.due_at})
 
 
-def save_assignment(moment: Moment, before: Assignment, after: Assignment) -> None:
+def save_assignment(moment: Moment, before: HitAssignment, after: HitAssignment) -> None:
     """Write an assignment's next state."""
     values = {name: getattr(after, name) for name in ASSIGNMENT_FIELDS if name != "assignment_id"}
     moment.connection.execute(NEXT_ASSIGNMENT, values | {"row_name": before.assignment_id, "due_at": after.due_at})

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from mturk.endpoint.refusals import Refusal
+from mturk.endpoint.refusals import MTurkRequestError
 
 if TYPE_CHECKING:
     from botocore.auth import SigV4Auth
@@ -29,7 +29,7 @@ STAMP = "%Y%m%dT%H%M%SZ"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Received:
+class SignedRequest:
     """A request as it arrived."""
 
     method: str
@@ -38,12 +38,12 @@ class Received:
     body: bytes
 
 
-def verify(request: Received, *, secret_of: Callable[[str], str | None], now: float) -> str:
+def verify(request: SignedRequest, *, secret_of: Callable[[str], str | None], now: float) -> str:
     """Return the access key id that signed a request.
 
     Parameters
     ----------
-    request : Received
+    request : SignedRequest
         What came.
     secret_of : callable
         Access key id to secret; None for a key that is unknown or revoked.
@@ -52,16 +52,16 @@ def verify(request: Received, *, secret_of: Callable[[str], str | None], now: fl
 
     Raises
     ------
-    Refusal
+    MTurkRequestError
         If there is no signature, it is not made with a known key, for this service, of this body, or is too old.
     """
     header = request.headers.get("authorization", "")
     if not header:
-        raise Refusal("MissingAuthenticationTokenException", "AWS.NotAuthorized", "the request is not signed")
+        raise MTurkRequestError("MissingAuthenticationTokenException", "AWS.NotAuthorized", "the request is not signed")
     parts = dict(PART.findall(header.removeprefix(ALGORITHM)))
     scope = parts.get("Credential", "").split("/")
     if not header.startswith(ALGORITHM + " ") or len(parts) != 3 or len(scope) != 5:
-        raise Refusal("IncompleteSignatureException", "AWS.NotAuthorized", f"wanted an {ALGORITHM} signature")
+        raise MTurkRequestError("IncompleteSignatureException", "AWS.NotAuthorized", f"wanted an {ALGORITHM} signature")
     key_id, day, region, service, ending = scope
     stamp = request.headers.get("x-amz-date", "")
     _check_scope(service, ending, day, stamp)
@@ -72,12 +72,12 @@ def verify(request: Received, *, secret_of: Callable[[str], str | None], now: fl
     wanted = _signature(request, signed, key_id, secret or "", region, service, stamp)
     if not hmac.compare_digest(wanted.encode(), parts["Signature"].encode()) or secret is None:
         if secret is None:
-            raise Refusal(
+            raise MTurkRequestError(
                 "UnrecognizedClientException",
                 "AWS.BadCredentialSupplied",
                 "the access key is not known here; the host issues one with `spa mturk keys add`",
             )
-        raise Refusal(
+        raise MTurkRequestError(
             "InvalidSignatureException",
             "AWS.BadCredentialSupplied",
             "the signature does not match; check the secret access key, and that a proxy leaves Host and body alone",
@@ -87,7 +87,7 @@ def verify(request: Received, *, secret_of: Callable[[str], str | None], now: fl
 
 def _check_scope(service: str, ending: str, day: str, stamp: str) -> None:
     if service != SERVICE or ending != "aws4_request" or day != stamp[:8]:
-        raise Refusal(
+        raise MTurkRequestError(
             "InvalidSignatureException",
             "AWS.NotAuthorized",
             f"wanted a signature for the service {SERVICE} and the day of X-Amz-Date",
@@ -98,11 +98,11 @@ def _check_date(stamp: str, now: float) -> None:
     try:
         sent = datetime.strptime(stamp, STAMP).replace(tzinfo=UTC).timestamp()
     except ValueError:
-        raise Refusal(
+        raise MTurkRequestError(
             "IncompleteSignatureException", "AWS.NotAuthorized", "wanted an X-Amz-Date such as 20170117T000000Z"
         ) from None
     if abs(sent - now) > SKEW:
-        raise Refusal(
+        raise MTurkRequestError(
             "InvalidSignatureException",
             "AWS.NotAuthorized",
             f"the signature is of {stamp}, and may differ by 15 minutes from the clock here, which says "
@@ -110,17 +110,17 @@ def _check_date(stamp: str, now: float) -> None:
         )
 
 
-def _check_headers(request: Received, signed: list[str]) -> None:
+def _check_headers(request: SignedRequest, signed: list[str]) -> None:
     needed = {"host", *(name for name in request.headers if name.startswith("x-amz-"))}
     missing = sorted(needed - set(signed)) + sorted(set(signed) - set(request.headers))
     if missing:
-        raise Refusal(
+        raise MTurkRequestError(
             "InvalidSignatureException", "AWS.NotAuthorized", f"these headers must be there and signed: {missing}"
         )
 
 
 def _signature(
-    request: Received, signed: list[str], key_id: str, secret: str, region: str, service: str, stamp: str
+    request: SignedRequest, signed: list[str], key_id: str, secret: str, region: str, service: str, stamp: str
 ) -> str:
     from botocore.awsrequest import AWSRequest
     from botocore.credentials import Credentials
@@ -141,7 +141,7 @@ def _signer_class() -> type[SigV4Auth]:
     from botocore.auth import SigV4Auth
     from botocore.compat import HTTPHeaders
 
-    class Again(SigV4Auth):  # type: ignore[misc]
+    class RecomputedSignature(SigV4Auth):  # type: ignore[misc]
         """Signs the headers that it is given, all of them, and always the body that came."""
 
         def headers_to_sign(self, request: AWSRequest) -> HTTPHeaders:
@@ -155,4 +155,4 @@ def _signer_class() -> type[SigV4Auth]:
             head, _, _ = text.rpartition("\n")
             return f"{head}\n{self.payload(request)}"
 
-    return Again
+    return RecomputedSignature

@@ -12,7 +12,7 @@ from sqlalchemy import Row, bindparam, func, select
 from mturk.endpoint.assignments import APPROVED, REJECTED, SUBMITTED
 from mturk.endpoint.moment import Moment
 from mturk.endpoint.refusals import refused
-from mturk.endpoint.requirements import Action, Held, Locale, Requirement, guards, meets
+from mturk.endpoint.requirements import Action, Locale, QualificationValue, Requirement, guards, meets
 from mturk.endpoint.schema import assignments, blocks, qualifications, workers
 from mturk.endpoint.system_types import ADULT, ALL_MASTERS, LOCALE, NUMBER_APPROVED, PERCENT_APPROVED
 
@@ -36,7 +36,7 @@ class Worker:
 
     worker_id: str
     name: str
-    held: dict[str, Held] = field(default_factory=dict)  # by qualification type
+    held: dict[str, QualificationValue] = field(default_factory=dict)  # by qualification type
     blocked_by: frozenset[str] = frozenset()  # requesters
 
 
@@ -56,19 +56,19 @@ def find_worker(moment: Moment, worker_id: str, *, requirements: str | None = No
     return Worker(worker_id=worker_id, name=row.name, held=held, blocked_by=blocked_by)
 
 
-def _held_by(moment: Moment, row: Row[Any]) -> dict[str, Held]:
+def _held_by(moment: Moment, row: Row[Any]) -> dict[str, QualificationValue]:
     found = moment.connection.execute(GRANTED, {"name": row.worker_id})
-    held: dict[str, Held] = {type_id: Held(number=value) for type_id, value in found}
+    held: dict[str, QualificationValue] = {type_id: QualificationValue(number=value) for type_id, value in found}
     if row.country is not None:
-        held[LOCALE] = Held(locale=Locale(country=row.country, subdivision=row.subdivision))
+        held[LOCALE] = QualificationValue(locale=Locale(country=row.country, subdivision=row.subdivision))
     if row.masters:
-        held |= {type_id: Held() for type_id in ALL_MASTERS}
-    held[ADULT] = Held(number=int(row.adult))
+        held |= {type_id: QualificationValue() for type_id in ALL_MASTERS}
+    held[ADULT] = QualificationValue(number=int(row.adult))
     approved, rejected, waiting = _counts(moment, row.worker_id)
     few = approved + rejected + waiting < FEW or not approved + rejected
     share = 100 if few else round(100 * approved / (approved + rejected))
-    held[NUMBER_APPROVED] = Held(number=approved)
-    held[PERCENT_APPROVED] = Held(number=share)
+    held[NUMBER_APPROVED] = QualificationValue(number=approved)
+    held[PERCENT_APPROVED] = QualificationValue(number=share)
     return held
 
 
@@ -85,7 +85,7 @@ def may(worker: Worker, requester_id: str, requirements: str, action: Action) ->
     return requester_id not in worker.blocked_by and not unmet(worker, requirements, action)
 
 
-def with_held(worker: Worker, type_id: str, held: Held) -> Worker:
+def with_held(worker: Worker, type_id: str, held: QualificationValue) -> Worker:
     """Return a worker with one more qualification."""
     return replace(worker, held=worker.held | {type_id: held})
 

@@ -33,7 +33,7 @@ TOGETHER = 64  # calls that share a transaction at most
 
 
 @dataclass(slots=True)
-class Waiting:
+class QueuedWork:
     """A call that waits for its turn."""
 
     work: Work[Any]
@@ -47,7 +47,7 @@ class EndpointStore:
         self._engine = engine
         self._writer = writing(engine)
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="endpoint-store")
-        self._waiting: deque[Waiting] = deque()
+        self._waiting: deque[QueuedWork] = deque()
         self._lock = threading.Lock()
         self._draining = False
         self.name = name
@@ -61,7 +61,7 @@ class EndpointStore:
         """Put ``work`` in line; its result is there when what it wrote is on disk, and its error undoes it alone."""
         future: Future[T] = Future()
         with self._lock:
-            self._waiting.append(Waiting(work, future))
+            self._waiting.append(QueuedWork(work, future))
             start, self._draining = not self._draining, True
         if start:
             self._thread.submit(self._drain)
@@ -99,11 +99,11 @@ class EndpointStore:
             for waiting, result in zip(batch, results, strict=True):
                 _settle(waiting.future, result)
 
-    def _commit(self, batch: list[Waiting]) -> list[Any]:
+    def _commit(self, batch: list[QueuedWork]) -> list[Any]:
         with told(self.name), self._writer.begin() as connection:
             return [_savepoint(connection, waiting.work) for waiting in batch]
 
-    def _each_alone(self, batch: list[Waiting]) -> None:
+    def _each_alone(self, batch: list[QueuedWork]) -> None:
         for waiting in batch:
             alone = self._thread.submit(self._commit, [waiting])
             alone.add_done_callback(partial(_copy, waiting.future))

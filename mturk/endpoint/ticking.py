@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from mturk.endpoint.endpoint import Endpoint
+from mturk.endpoint.endpoint import MTurkService
 from mturk.endpoint.hooks import deliver_due, new_client
 from spa.errors import SpaError
 
@@ -17,7 +17,7 @@ log = logging.getLogger("uvicorn.error")
 
 
 @contextmanager
-def ticking(endpoint: Endpoint, host_key: bytes, *, seconds: float = SECONDS) -> Iterator[None]:
+def ticking(endpoint: MTurkService, host_key: bytes, *, seconds: float = SECONDS) -> Iterator[None]:
     """Let time pass and events be delivered, every so many seconds, while a block runs."""
     stop = threading.Event()
     thread = threading.Thread(target=_tick, args=(endpoint, host_key, seconds, stop), name="endpoint-ticking")
@@ -29,7 +29,7 @@ def ticking(endpoint: Endpoint, host_key: bytes, *, seconds: float = SECONDS) ->
         thread.join()
 
 
-def _tick(endpoint: Endpoint, host_key: bytes, seconds: float, stop: threading.Event) -> None:
+def _tick(endpoint: MTurkService, host_key: bytes, seconds: float, stop: threading.Event) -> None:
     with new_client() as client:
         while not stop.wait(seconds):
             try:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from sqlalchemy import bindparam, func, select
 
 from mturk.endpoint import assignments as life
-from mturk.endpoint.assignments import ACCEPTED, Assignment
+from mturk.endpoint.assignments import ACCEPTED, HitAssignment
 from mturk.endpoint.events import tell
-from mturk.endpoint.hits import ASSIGNABLE, Hit, HitType, accepted, given_up
+from mturk.endpoint.hits import ASSIGNABLE, HitType, HostedHit, accepted, given_up
 from mturk.endpoint.hits import submitted as with_submission
 from mturk.endpoint.moment import Moment, new_id
 from mturk.endpoint.refusals import absent, refused
@@ -40,7 +40,7 @@ HOLDING = select(func.count()).where(assignments.c.worker_id == bindparam("worke
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Offer:
+class OpenHitGroup:
     """A group of HITs that a worker can see."""
 
     kind: HitType
@@ -52,7 +52,7 @@ class Offer:
     to_accept: tuple[Requirement, ...]
 
 
-def offers(moment: Moment, worker_id: str) -> Iterator[Offer]:
+def offers(moment: Moment, worker_id: str) -> Iterator[OpenHitGroup]:
     """Yield the groups that a worker can see, the newest first."""
     worker = find_worker(moment, worker_id)
     names = dict(moment.connection.execute(select(requesters.c.requester_id, requesters.c.name)).all())
@@ -72,7 +72,7 @@ def offers(moment: Moment, worker_id: str) -> Iterator[Offer]:
         if not may(worker, kind.requester_id, kind.requirements, "Discover"):
             continue
         first = moment.connection.scalar(select(hits.c.hit_id).where(hits.c.number == group.first))
-        yield Offer(
+        yield OpenHitGroup(
             kind=kind,
             requester=names[kind.requester_id],
             count=group.open,
@@ -83,7 +83,7 @@ def offers(moment: Moment, worker_id: str) -> Iterator[Offer]:
         )
 
 
-def next_hit(moment: Moment, worker_id: str, group_id: str) -> Hit | None:
+def next_hit(moment: Moment, worker_id: str, group_id: str) -> HostedHit | None:
     """Return the first HIT of a group that a worker may still accept or preview, or None."""
     row = moment.connection.execute(
         select(*HIT_COLUMNS)
@@ -95,7 +95,7 @@ def next_hit(moment: Moment, worker_id: str, group_id: str) -> Hit | None:
     return None if row is None else hit_from(row)
 
 
-def preview(moment: Moment, worker_id: str, hit_id: str) -> tuple[Hit, HitType]:
+def preview(moment: Moment, worker_id: str, hit_id: str) -> tuple[HostedHit, HitType]:
     """Return a HIT to be looked at; nothing is held for the worker.
 
     Raises
@@ -112,7 +112,7 @@ def preview(moment: Moment, worker_id: str, hit_id: str) -> tuple[Hit, HitType]:
     return hit, kind
 
 
-def accept(moment: Moment, worker_id: str, hit_id: str) -> Assignment:
+def accept(moment: Moment, worker_id: str, hit_id: str) -> HitAssignment:
     """Give a worker an assignment of a HIT.
 
     Raises
@@ -128,7 +128,7 @@ def accept(moment: Moment, worker_id: str, hit_id: str) -> Assignment:
     _demand(worker, kind, unmet(worker, kind.requirements, "Accept"), "accepted")
     _check_own(moment, worker_id, hit)
     taken = accepted(hit, moment.now)
-    work = Assignment(
+    work = HitAssignment(
         assignment_id=new_id(),
         hit_id=hit_id,
         requester_id=hit.requester_id,
@@ -142,7 +142,7 @@ def accept(moment: Moment, worker_id: str, hit_id: str) -> Assignment:
     return work
 
 
-def hand_back(moment: Moment, worker_id: str, assignment_id: str) -> Assignment:
+def hand_back(moment: Moment, worker_id: str, assignment_id: str) -> HitAssignment:
     """Return an assignment, so that others may take its place.
 
     Raises
@@ -159,7 +159,7 @@ def hand_back(moment: Moment, worker_id: str, assignment_id: str) -> Assignment:
     return given
 
 
-def submit(moment: Moment, worker_id: str, assignment_id: str, answer: str) -> Assignment:
+def submit(moment: Moment, worker_id: str, assignment_id: str, answer: str) -> HitAssignment:
     """Take a worker's answer, XML; it is kept as it is.
 
     Raises
@@ -181,7 +181,7 @@ def submit(moment: Moment, worker_id: str, assignment_id: str, answer: str) -> A
     return done
 
 
-def find_held(moment: Moment, worker_id: str, assignment_id: str) -> Assignment:
+def find_held(moment: Moment, worker_id: str, assignment_id: str) -> HitAssignment:
     """Return an assignment of this worker, whatever its state.
 
     Raises
@@ -191,7 +191,7 @@ def find_held(moment: Moment, worker_id: str, assignment_id: str) -> Assignment:
     """
     work = find_assignment(moment, assignment_id)
     if work.worker_id != worker_id:
-        raise absent("Assignment", assignment_id)
+        raise absent("HitAssignment", assignment_id)
     return work
 
 
@@ -204,7 +204,7 @@ def _not_taken(worker_id: str):  # type: ignore[no-untyped-def]
     return ~taken.exists()
 
 
-def _check_own(moment: Moment, worker_id: str, hit: Hit) -> None:
+def _check_own(moment: Moment, worker_id: str, hit: HostedHit) -> None:
     if moment.connection.execute(TAKEN, {"worker": worker_id, "hit": hit.hit_id}).first() is not None:
         raise refused("AssignmentAlreadyExists", f"Worker {worker_id} has an assignment of HIT {hit.hit_id} already.")
     holding = moment.connection.scalar(HOLDING, {"worker": worker_id})

@@ -16,7 +16,7 @@ WORKER_ID = re.compile(r"A[A-Z0-9]{1,63}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class KnownWorker:
     """A worker as the host sees them."""
 
     worker_id: str
@@ -37,7 +37,7 @@ def add_worker(
     masters: bool = False,
     adult: bool = False,
     worker_id: str | None = None,
-) -> Known:
+) -> KnownWorker:
     """Enter a worker.
 
     Raises
@@ -68,7 +68,9 @@ def add_worker(
             created_at=moment.now,
         )
     )
-    return Known(worker_id=made, name=name, country=country, subdivision=subdivision, masters=masters, adult=adult)
+    return KnownWorker(
+        worker_id=made, name=name, country=country, subdivision=subdivision, masters=masters, adult=adult
+    )
 
 
 def change_worker(moment: Moment, worker_id: str, **changes: object) -> None:
@@ -84,9 +86,9 @@ def change_worker(moment: Moment, worker_id: str, **changes: object) -> None:
         raise PlatformError(f"worker {worker_id!r}: there is none; `spa mturk workers list` shows them")
 
 
-def known_workers(moment: Moment) -> tuple[Known, ...]:
+def known_workers(moment: Moment) -> tuple[KnownWorker, ...]:
     """Return all workers, in the order in which they were entered."""
-    columns = [workers.c[name] for name in Known.__slots__]
+    columns = [workers.c[name] for name in KnownWorker.__slots__]
     return tuple(
-        Known(**row._mapping) for row in moment.connection.execute(select(*columns).order_by(workers.c.number))
+        KnownWorker(**row._mapping) for row in moment.connection.execute(select(*columns).order_by(workers.c.number))
     )

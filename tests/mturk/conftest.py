@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from botocore.loaders import create_loader
 
-from mturk.once import Once
+from mturk.once import IdempotentMTurkCalls
 from tests.mturk.emulated import Emulator, emulator
 from tests.mturk.studies import Bench, make_bench
 
@@ -49,5 +49,5 @@ def emulated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Emulat
 def bench(tmp_path: Path, emulated: Emulator, monkeypatch: pytest.MonkeyPatch) -> Bench:
     """Return a study of three annotators, built and not published; nobody waits between tries of a call."""
     monkeypatch.setattr("botocore.loaders.create_loader", shared_loader)
-    monkeypatch.setitem(Once.__init__.__kwdefaults__, "sleep", lambda seconds: None)
+    monkeypatch.setitem(IdempotentMTurkCalls.__init__.__kwdefaults__, "sleep", lambda seconds: None)
     return make_bench(tmp_path, emulated)

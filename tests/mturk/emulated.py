@@ -18,9 +18,9 @@ from botocore.exceptions import ClientError
 
 from mturk.endpoint.app import create_app
 from mturk.endpoint.emulator import MovableClock, add_emulator, play_key
-from mturk.endpoint.endpoint import Endpoint
-from mturk.endpoint.keys import Issued, issue, load_host_key
-from mturk.endpoint.moment import Rules
+from mturk.endpoint.endpoint import MTurkService
+from mturk.endpoint.keys import IssuedKey, issue, load_host_key
+from mturk.endpoint.moment import HostRules
 from mturk.endpoint.store import open_store
 from spa.annotators.loopback import served
 
@@ -47,10 +47,10 @@ class Emulator:
     """A running emulator and the ways into it."""
 
     url: str
-    endpoint: Endpoint
+    endpoint: MTurkService
     clock: MovableClock
     host_key: bytes
-    key: Issued
+    key: IssuedKey
     opened: list[Any] = field(default_factory=list)
 
     @cached_property
@@ -64,7 +64,7 @@ class Emulator:
         self.opened.append(made := httpx2.Client(base_url=f"{self.url}/emulator/", timeout=60))
         return made
 
-    def client_of(self, key: Issued, **config: Any) -> Any:
+    def client_of(self, key: IssuedKey, **config: Any) -> Any:
         """Return a boto3 client of a requester."""
         made = boto3.client(
             "mturk",
@@ -92,7 +92,7 @@ class Emulator:
         for opened in self.opened:
             opened.close()
 
-    def requester(self, name: str, budget: int = 1_000_000) -> Issued:
+    def requester(self, name: str, budget: int = 1_000_000) -> IssuedKey:
         """Issue a key to another requester; the budget is in cents."""
         return self.endpoint.call(lambda moment: issue(moment, name, self.host_key, budget=budget))
 
@@ -145,7 +145,7 @@ def emulator(target: str | Path, **rules: Any) -> Iterator[Emulator]:
     with open_store(place, create=True) as store:
         host_key = secrets.token_bytes(32) if "://" in place else load_host_key(place, create=True)
         clock = MovableClock(frozen_at=START)
-        endpoint = Endpoint(store, clock=clock, rules=Rules(**{"fees": "mturk", **rules}))
+        endpoint = MTurkService(store, clock=clock, rules=HostRules(**{"fees": "mturk", **rules}))
         key = play_key(endpoint, host_key, budget=1_000_000)
         app = add_emulator(create_app(endpoint, host_key), endpoint, clock)
         with served(app) as url:  # type: ignore[arg-type]

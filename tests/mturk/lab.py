@@ -17,12 +17,12 @@ import uvicorn
 
 from mturk.answers import answer_pairs, read_answers
 from mturk.endpoint.app import create_app
-from mturk.endpoint.endpoint import Endpoint
-from mturk.endpoint.keys import Issued, issue
-from mturk.endpoint.moment import Moment, Rules
+from mturk.endpoint.endpoint import MTurkService
+from mturk.endpoint.keys import IssuedKey, issue
+from mturk.endpoint.moment import HostRules, Moment
 from mturk.endpoint.operations import OPERATIONS
-from mturk.endpoint.operations.call import Call
-from mturk.endpoint.refusals import Refusal
+from mturk.endpoint.operations.call import OperationCall
+from mturk.endpoint.refusals import MTurkRequestError
 from mturk.endpoint.rows import find_assignment
 from mturk.endpoint.site.app import add_site
 from mturk.endpoint.site.frame_pages import SUBMIT_PATH, submit_to
@@ -86,7 +86,7 @@ class Recorder:
 class Lab:
     """An endpoint with one requester; the site is served where ``site_url`` and ``frame_url`` say."""
 
-    def __init__(self, endpoint: Endpoint, clock: HandClock, settings: SiteSettings) -> None:
+    def __init__(self, endpoint: MTurkService, clock: HandClock, settings: SiteSettings) -> None:
         self.endpoint = endpoint
         self.clock = clock
         self.settings = settings
@@ -113,7 +113,7 @@ class Lab:
         asking = requester_id or self.requester_id
 
         def work(moment: Moment) -> dict[str, Any]:
-            call = Call(moment=moment, requester_id=asking, operation=operation, given=given)
+            call = OperationCall(moment=moment, requester_id=asking, operation=operation, given=given)
             return OPERATIONS[operation](call)
 
         return self.endpoint.call(work)
@@ -154,7 +154,7 @@ class Lab:
         def work(moment: Moment) -> str:
             try:
                 held = find_assignment(moment, assignment_id)
-            except Refusal:
+            except MTurkRequestError:
                 return self.frame_url
             secret = secret_of(moment.connection)
             return submit_to(self.settings, secret, assignment_id=assignment_id, worker_id=held.worker_id)
@@ -168,7 +168,7 @@ class Lab:
             visitor = Visitor(self, client)
             yield visitor if worker_id is None else visitor.sign_in(worker_id)
 
-    def _new_key(self, name: str) -> Issued:
+    def _new_key(self, name: str) -> IssuedKey:
         return self.endpoint.call(lambda moment: issue(moment, name, HOST_KEY, budget=1_000_000))
 
 
@@ -231,7 +231,7 @@ def open_lab(store: str | Path, *, popups: bool = False, clock: Any = None) -> I
         opened = stack.enter_context(open_store(store, create=True))
         site = stack.enter_context(listen("127.0.0.1", 0))
         frames = stack.enter_context(listen("127.0.0.1", 0))
-        endpoint = Endpoint(opened, clock=clock, rules=Rules())
+        endpoint = MTurkService(opened, clock=clock, rules=HostRules())
         settings = SiteSettings(
             site_url=site.address, frame_url=frames.address, place="Lab HITs", popups=popups, clock=clock
         )

@@ -11,8 +11,8 @@ from typing import Any
 
 from click.testing import CliRunner, Result
 
-from mturk.endpoints import Endpoint
-from mturk.settings import Settings, read_settings
+from mturk.endpoints import MTurkEndpoint
+from mturk.settings import MTurkTable, read_settings
 from spa.cli import main
 from spa.commands.workspace import Workspace, open_workspace
 from spa.forms.form import ConfirmAnswer, Form, NumberAnswer, OptionsAnswer, Question, ScreeningTarget
@@ -78,14 +78,14 @@ class Bench:
         with open_workspace(self.study) as workspace:
             yield workspace
 
-    def settings(self, **changes: Any) -> Settings:
+    def settings(self, **changes: Any) -> MTurkTable:
         """Return the table [mturk] with changes."""
         with self.open() as workspace:
             return read_settings({**workspace.study.bridges["mturk"], **changes}, self.study)
 
-    def endpoint(self) -> Endpoint:
+    def endpoint(self) -> MTurkEndpoint:
         """Return the emulator as the bridge sees it."""
-        return Endpoint(self.emulator.url)
+        return MTurkEndpoint(self.emulator.url)
 
     def hits(self) -> list[dict[str, Any]]:
         """Return all HITs of the account, as the endpoint knows them."""

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from mturk.endpoint.moment import Rules
+from mturk.endpoint.moment import HostRules
 from tests.mturk.emulated import HIT, QUESTION, Emulator, emulator, pages_of, refused
 
 DAY = 86_400
@@ -273,7 +273,7 @@ def test_requesters_see_only_their_own(own: Emulator) -> None:
 def test_what_is_new_may_show_late_and_not_be_changed_at_once(tmp_path) -> None:  # type: ignore[no-untyped-def]
     with emulator(tmp_path / "late.sqlite") as place:
         place.do("rules", lag=5)
-        assert place.endpoint.rules == Rules(fees="mturk", lag=5)
+        assert place.endpoint.rules == HostRules(fees="mturk", lag=5)
         hit_id = place.hit()["HITId"]
         assert place.client.list_hits()["HITs"] == []
         with refused(place, "InvalidHITState"):

@@ -13,7 +13,7 @@ from fastapi import FastAPI, Request
 from sqlalchemy import text
 
 from mturk.endpoint.keys import load_host_key, secret_access_key
-from mturk.endpoint.refusals import Refusal, refused
+from mturk.endpoint.refusals import MTurkRequestError, refused
 from mturk.endpoint.schema import metadata
 from mturk.endpoint.store import open_store
 from mturk.endpoint.ticking import ticking
@@ -128,7 +128,7 @@ def test_one_mistake_undoes_itself_and_nothing_else(tmp_path: Path) -> None:
         calls = [store.submit(work) for work in (good("a"), refusing, good("b"), failing, good("c"))]
         held.result()
         assert [calls[number].result() for number in (0, 2, 4)] == [1, 1, 1]
-        with pytest.raises(Refusal):
+        with pytest.raises(MTurkRequestError):
             calls[1].result()
         with pytest.raises(KeyError):
             calls[3].result()

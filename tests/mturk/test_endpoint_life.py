@@ -21,12 +21,12 @@ from sqlalchemy import func, select
 
 from mturk.endpoint.assignments import ABANDONED, ACCEPTED, APPROVED, REJECTED, RETURNED, SUBMITTED
 from mturk.endpoint.emulator import MovableClock
-from mturk.endpoint.endpoint import Endpoint
+from mturk.endpoint.endpoint import MTurkService
 from mturk.endpoint.keys import issue
-from mturk.endpoint.moment import Moment, Rules
+from mturk.endpoint.moment import HostRules, Moment
 from mturk.endpoint.operations import OPERATIONS
-from mturk.endpoint.operations.call import Call
-from mturk.endpoint.refusals import Refusal
+from mturk.endpoint.operations.call import OperationCall
+from mturk.endpoint.refusals import MTurkRequestError
 from mturk.endpoint.schema import assignments, hits, ledger, requesters
 from mturk.endpoint.store import open_store
 from mturk.endpoint.work import accept, hand_back, submit
@@ -47,7 +47,7 @@ class Life(RuleBasedStateMachine):
         self.stack.callback(shutil.rmtree, folder)
         store = self.stack.enter_context(open_store(folder / "lab.sqlite", create=True))
         self.clock = MovableClock(frozen_at=START)
-        self.endpoint = Endpoint(store, clock=self.clock, rules=Rules(fees="mturk"))
+        self.endpoint = MTurkService(store, clock=self.clock, rules=HostRules(fees="mturk"))
         self.hits: list[str] = []
         self.held: list[tuple[str, str]] = []  # worker and assignment, whatever became of it
         self.done: list[tuple[str, str]] = []  # those that were submitted
@@ -69,12 +69,12 @@ class Life(RuleBasedStateMachine):
 
         def work(moment: Moment) -> dict[str, object]:
             given_all = dict(given)
-            call = Call(moment=moment, requester_id=self.requester_id, operation=operation, given=given_all)
+            call = OperationCall(moment=moment, requester_id=self.requester_id, operation=operation, given=given_all)
             return OPERATIONS[operation](call)
 
         try:
             return self.endpoint.call(work)
-        except Refusal:
+        except MTurkRequestError:
             return None
 
     @rule(
@@ -96,7 +96,7 @@ class Life(RuleBasedStateMachine):
         worker_id, hit_id = self.workers[worker], self.hits[hit % len(self.hits)]
         try:
             work = self.endpoint.call(lambda moment: accept(moment, worker_id, hit_id))
-        except Refusal:
+        except MTurkRequestError:
             return
         self.held.append((worker_id, work.assignment_id))
 
@@ -111,7 +111,7 @@ class Life(RuleBasedStateMachine):
             else:
                 self.endpoint.call(lambda moment: submit(moment, worker_id, name, "<x/>"))
                 self.done.append((worker_id, name))
-        except Refusal:
+        except MTurkRequestError:
             return
 
     @precondition(lambda self: self.held)

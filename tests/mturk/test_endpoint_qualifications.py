@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mturk.endpoint.refusals import Refusal
-from mturk.endpoint.requirements import COMPARE, Held, Locale, check_requirements, meets
+from mturk.endpoint.refusals import MTurkRequestError
+from mturk.endpoint.requirements import COMPARE, Locale, QualificationValue, check_requirements, meets
 from tests.mturk.emulated import Emulator, pages_of, refused
 
 APPROVED, PERCENT = "00000000000000000040", "000000000000000000L0"
@@ -51,7 +51,7 @@ def test_every_comparator_with_a_value_and_without(comparator: str, value: int |
         "DoesNotExist": {None},
     }[comparator]
     values = {"In": [5, 9], "NotIn": [5, 9], "Exists": [], "DoesNotExist": []}.get(comparator, [5])
-    held = None if value is None else Held(number=value)
+    held = None if value is None else QualificationValue(number=value)
     assert meets(asking("3A", comparator, *values), held) == (value in met)
 
 
@@ -75,7 +75,7 @@ def test_places_lie_in_their_country(comparator: str, places: list[str], met: se
     check_requirements([asked])
     for place in ("US", "US-CA", "DE"):
         country, part = split(place)
-        assert meets(asked, Held(locale=Locale(country=country, subdivision=part))) == (place in met)
+        assert meets(asked, QualificationValue(locale=Locale(country=country, subdivision=part))) == (place in met)
     assert not meets(asked, None)
 
 
@@ -85,7 +85,7 @@ def test_places_lie_in_their_country(comparator: str, places: list[str], met: se
 )
 def test_opposite_comparators_divide_all_who_have_a_value(value: int, bounds: list[int]) -> None:
     """Of two opposites exactly one is met, so no worker is both let in and kept out."""
-    held = Held(number=value)
+    held = QualificationValue(number=value)
     for one, other, values in (
         ("LessThan", "GreaterThanOrEqualTo", bounds[:1]),
         ("GreaterThan", "LessThanOrEqualTo", bounds[:1]),
@@ -115,7 +115,7 @@ def test_opposite_comparators_divide_all_who_have_a_value(value: int, bounds: li
     ids=str,
 )
 def test_requirements_that_say_nothing_clear_are_refused(asked: list[dict[str, object]]) -> None:
-    with pytest.raises(Refusal, match="QualificationRequirements"):
+    with pytest.raises(MTurkRequestError, match="QualificationRequirements"):
         check_requirements(asked)
 
 

@@ -60,7 +60,7 @@ def kill_at(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str, str], No
     real = replies.call
 
     def switch(operation: str, moment: str) -> None:
-        def dying(method: Callable[..., Mapping[str, Any]], parameters: Mapping[str, Any]) -> replies.Reply:
+        def dying(method: Callable[..., Mapping[str, Any]], parameters: Mapping[str, Any]) -> replies.MTurkReply:
             if method.__name__ != operation:
                 return real(method, parameters)
             monkeypatch.setattr(once_module, "call", real)
@@ -126,7 +126,7 @@ def test_a_token_too_old_is_never_sent_again(
         bench.run("publish", "--yes")
     day = 25 * 3600
     bench.emulator.advance(day)
-    monkeypatch.setitem(once_module.Once.__init__.__kwdefaults__, "clock", lambda: time.time() + day)
+    monkeypatch.setitem(once_module.IdempotentMTurkCalls.__init__.__kwdefaults__, "clock", lambda: time.time() + day)
     bench.run("publish", "--yes")
     assert len(bench.hits()) == 3
     outcomes = [line.split()[3] for line in bench.run("journal").stdout.splitlines() if "a00001" in line]

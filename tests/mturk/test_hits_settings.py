@@ -9,7 +9,7 @@ import pytest
 
 from mturk.eligibility import requirements
 from mturk.endpoints import choose_endpoint
-from mturk.settings import Settings, read_settings
+from mturk.settings import MTurkTable, read_settings
 from spa.errors import PlatformError, StudyError
 
 HERE = Path("study.toml")
@@ -90,5 +90,5 @@ def test_who_may_take_a_hit_becomes_requirements() -> None:
 
 
 def test_without_the_table_everything_has_its_default() -> None:
-    assert read_settings({}, HERE) == Settings()
-    assert len(requirements(Settings(), "3FAMILY")) == 1
+    assert read_settings({}, HERE) == MTurkTable()
+    assert len(requirements(MTurkTable(), "3FAMILY")) == 1

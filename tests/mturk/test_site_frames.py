@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from mturk.endpoint.site.capabilities import Capability, read_capability, sign
 from mturk.endpoint.site.frame_pages import FrameRefused, check_apart, page_of, page_policy, sandbox_of
-from mturk.endpoint.site.guards import MOST_ADDRESSES, TRIES, Patience
+from mturk.endpoint.site.guards import MOST_ADDRESSES, TRIES, FailureLimit
 from mturk.endpoint.site.settings import SiteSettings
 from mturk.questions import HTMLQuestion
 from tests.mturk.lab import open_lab, title_of
@@ -97,7 +97,7 @@ def test_no_frame_has_more_rights_than_it_needs() -> None:
 
 def test_memory_of_failures_is_bounded() -> None:
     now = [0.0]
-    patience = Patience(lambda: now[0])
+    patience = FailureLimit(lambda: now[0])
     for number in range(MOST_ADDRESSES + 50):
         patience.note(f"10.0.{number // 256}.{number % 256}")
     assert len(patience._failures) == MOST_ADDRESSES

@@ -15,9 +15,9 @@ from mturk.endpoint.operations import (
     qualifying,
     reviewing,
 )
-from mturk.endpoint.operations.call import Answer, Call
+from mturk.endpoint.operations.call import Answer, OperationCall
 
-OPERATIONS: Mapping[str, Callable[[Call], Answer]] = {
+OPERATIONS: Mapping[str, Callable[[OperationCall], Answer]] = {
     "AcceptQualificationRequest": granting.accept_request,
     "ApproveAssignment": reviewing.approve_assignment,
     "AssociateQualificationWithWorker": granting.associate,

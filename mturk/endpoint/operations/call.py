@@ -21,7 +21,7 @@ PAGE = 10  # results of a page where MaxResults is not given
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class OperationCall:
     """A request whose sender is known and whose parameters fit the model."""
 
     moment: Moment
@@ -41,7 +41,7 @@ class Call:
 
 
 def one_page(
-    call: Call,
+    call: OperationCall,
     query: Select[Any],
     order: Column[Any],
     write: Callable[[Row[Any]], Answer],
@@ -66,7 +66,7 @@ def one_page(
     return {"NextToken": following, "NumResults": len(shown), name: [write(row) for row in shown]}
 
 
-def _sum(call: Call, number: bytes) -> bytes:
+def _sum(call: OperationCall, number: bytes) -> bytes:
     """Return what ties a token to its list: operation, requester and filters."""
     filters = sorted(
         (name, str(value)) for name, value in call.given.items() if name not in ("NextToken", "MaxResults")
@@ -75,12 +75,12 @@ def _sum(call: Call, number: bytes) -> bytes:
     return hmac.new(secret_of(call.moment.connection), text, hashlib.sha256).digest()[:12]
 
 
-def _write_token(call: Call, number: int) -> str:
+def _write_token(call: OperationCall, number: int) -> str:
     raw = number.to_bytes(8, "big")
     return base64.urlsafe_b64encode(raw + _sum(call, raw)).decode()
 
 
-def _read_token(call: Call, token: str) -> int:
+def _read_token(call: OperationCall, token: str) -> int:
     try:
         raw = base64.urlsafe_b64decode(token.encode("ascii", "strict"))
     except (binascii.Error, ValueError):

@@ -10,15 +10,15 @@ from typing import Any
 from sqlalchemy import bindparam, insert, select
 
 from mturk.endpoint.events import tell
-from mturk.endpoint.hits import Hit, HitType, expiring, extended, retyped
+from mturk.endpoint.hits import HitType, HostedHit, expiring, extended, retyped
 from mturk.endpoint.limits import AUTO_APPROVAL_DELAY
 from mturk.endpoint.moment import new_id
 from mturk.endpoint.money import parse_money
-from mturk.endpoint.operations.call import Answer, Call
+from mturk.endpoint.operations.call import Answer, OperationCall
 from mturk.endpoint.operations.left_out import refuse_left_out
 from mturk.endpoint.operations.tokens import made_before, remember
 from mturk.endpoint.operations.written import write_hit
-from mturk.endpoint.refusals import NOT_SUPPORTED, PREFIX, Refusal, absent, invalid, refused
+from mturk.endpoint.refusals import NOT_SUPPORTED, PREFIX, MTurkRequestError, absent, invalid, refused
 from mturk.endpoint.requirements import check_requirements
 from mturk.endpoint.review import budget_of, short_of_money
 from mturk.endpoint.rows import TYPE_FIELDS, add_hit, find_hit, find_type, held, hold, save_hit
@@ -32,26 +32,26 @@ SAME_TYPE = select(hit_types.c.hit_type_id).where(
 DELETED_AT = select(hit_types.c.deleted_at).where(hit_types.c.hit_type_id == bindparam("name"))
 
 
-def create_hit_type(call: Call) -> Answer:
+def create_hit_type(call: OperationCall) -> Answer:
     """Register a HIT type; the same seven properties give the same id."""
     return {"HITTypeId": _type_of(call).hit_type_id}
 
 
-def create_hit(call: Call) -> Answer:
+def create_hit(call: OperationCall) -> Answer:
     """Create a HIT, and its HIT type where that is new."""
     refuse_left_out(call.given)
     _refuse_repeated(call)
     return _create(call, _type_of(call))
 
 
-def create_hit_with_type(call: Call) -> Answer:
+def create_hit_with_type(call: OperationCall) -> Answer:
     """Create a HIT of a HIT type that is there."""
     refuse_left_out(call.given)
     _refuse_repeated(call)
     return _create(call, _own_type(call, call.given["HITTypeId"]))
 
 
-def create_additional_assignments(call: Call) -> Answer:
+def create_additional_assignments(call: OperationCall) -> Answer:
     """Let more workers do a HIT."""
     made = made_before(call, "extension")
     if made is not None:
@@ -66,7 +66,7 @@ def create_additional_assignments(call: Call) -> Answer:
     return {}
 
 
-def update_expiration(call: Call) -> Answer:
+def update_expiration(call: OperationCall) -> Answer:
     """Move a HIT's date of expiry; one that has passed expires it at once."""
     hit = find_hit(call.moment, call.given["HITId"], requester_id=call.requester_id)
     at = float(call.given["ExpireAt"])
@@ -79,7 +79,7 @@ def update_expiration(call: Call) -> Answer:
     return {}
 
 
-def update_hit_type(call: Call) -> Answer:
+def update_hit_type(call: OperationCall) -> Answer:
     """Give a HIT the properties of another HIT type."""
     hit = find_hit(call.moment, call.given["HITId"], requester_id=call.requester_id)
     _refuse_too_new(call, hit)
@@ -91,12 +91,12 @@ def update_hit_type(call: Call) -> Answer:
     return {}
 
 
-def _create(call: Call, kind: HitType) -> Answer:
+def _create(call: OperationCall, kind: HitType) -> Answer:
     given = call.given
     if "Question" not in given:
         raise invalid("Question", "wanted an HTMLQuestion or ExternalQuestion, got nothing")
     _check_question(given["Question"])
-    hit = Hit(
+    hit = HostedHit(
         number=0,
         hit_id=new_id(),
         requester_id=call.requester_id,
@@ -121,14 +121,14 @@ def _check_question(xml: str) -> None:
     try:
         read_question(xml)
     except XMLRefused as error:
-        raise Refusal("ParameterValidationError", PREFIX + "XMLParseError", f"Question: {error}") from error
+        raise MTurkRequestError("ParameterValidationError", PREFIX + "XMLParseError", f"Question: {error}") from error
     except QuestionNotSupported as error:
-        raise Refusal("RequestError", NOT_SUPPORTED, str(error)) from error
+        raise MTurkRequestError("RequestError", NOT_SUPPORTED, str(error)) from error
     except QuestionRefused as error:
         raise invalid("Question", str(error)) from error
 
 
-def _type_of(call: Call) -> HitType:
+def _type_of(call: OperationCall) -> HitType:
     """Return the HIT type with the properties given, made where it is new."""
     given = call.given
     requirements: list[dict[str, Any]] = given.get("QualificationRequirements", [])
@@ -175,7 +175,7 @@ def _digest(kind: HitType) -> str:
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
-def _check_types_exist(call: Call, requirements: list[dict[str, Any]]) -> None:
+def _check_types_exist(call: OperationCall, requirements: list[dict[str, Any]]) -> None:
     for number, asked in enumerate(requirements):
         type_id = asked["QualificationTypeId"]
         if type_id in SYSTEM_TYPES:
@@ -193,14 +193,14 @@ def _check_types_exist(call: Call, requirements: list[dict[str, Any]]) -> None:
             raise refused("InvalidQualificationTypeState", f"{where}: QualificationType {type_id} is Inactive.")
 
 
-def _own_type(call: Call, hit_type_id: str) -> HitType:
+def _own_type(call: OperationCall, hit_type_id: str) -> HitType:
     kind = find_type(call.moment, hit_type_id, requester_id=call.requester_id)
     if call.moment.connection.scalar(DELETED_AT, {"name": kind.hit_type_id}) is not None:
         raise absent("HITType", hit_type_id)
     return kind
 
 
-def _check_funds(call: Call, cost: int, what: str) -> None:
+def _check_funds(call: OperationCall, cost: int, what: str) -> None:
     if cost <= 0:
         return
     granted, spent, bound = budget_of(call.moment, call.requester_id)
@@ -208,7 +208,7 @@ def _check_funds(call: Call, cost: int, what: str) -> None:
         raise short_of_money(what, cost, granted - spent - bound)
 
 
-def _refuse_repeated(call: Call) -> None:
+def _refuse_repeated(call: OperationCall) -> None:
     made = made_before(call, "hit")
     if made is not None:
         raise refused(
@@ -217,12 +217,12 @@ def _refuse_repeated(call: Call) -> None:
         )
 
 
-def _processed(call: Call) -> Refusal:
+def _processed(call: OperationCall) -> MTurkRequestError:
     token = call.given["UniqueRequestToken"]
     return refused("DuplicateRequest", f'The idempotency token "{token}" has already been processed.')
 
 
-def _refuse_too_new(call: Call, hit: Hit) -> None:
+def _refuse_too_new(call: OperationCall, hit: HostedHit) -> None:
     if hit.created_at > call.visible_until:
         raise refused(
             "InvalidHITState", f"HIT {hit.hit_id} was created just now and cannot be changed yet; try again shortly."

@@ -8,7 +8,7 @@ from sqlalchemy import Row, Select, select
 
 from mturk.endpoint.assignments import KNOWN_TO_REQUESTERS
 from mturk.endpoint.hits import DISPOSED, REVIEWABLE, HitType
-from mturk.endpoint.operations.call import Answer, Call, one_page
+from mturk.endpoint.operations.call import Answer, OperationCall, one_page
 from mturk.endpoint.operations.written import write_assignment, write_hit
 from mturk.endpoint.refusals import absent
 from mturk.endpoint.rows import (
@@ -23,13 +23,13 @@ from mturk.endpoint.rows import (
 from mturk.endpoint.schema import assignments, hits, requirement_types
 
 
-def get_hit(call: Call) -> Answer:
+def get_hit(call: OperationCall) -> Answer:
     """Return a HIT, also one that is disposed of."""
     hit = find_hit(call.moment, call.given["HITId"], requester_id=call.requester_id)
     return {"HIT": write_hit(hit, find_type(call.moment, hit.hit_type_id))}
 
 
-def get_assignment(call: Call) -> Answer:
+def get_assignment(call: OperationCall) -> Answer:
     """Return a submitted assignment with its HIT."""
     work = find_assignment(call.moment, call.given["AssignmentId"], requester_id=call.requester_id)
     hit = find_hit(call.moment, work.hit_id)
@@ -38,12 +38,12 @@ def get_assignment(call: Call) -> Answer:
     return {"Assignment": write_assignment(work), "HIT": write_hit(hit, find_type(call.moment, hit.hit_type_id))}
 
 
-def list_hits(call: Call) -> Answer:
+def list_hits(call: OperationCall) -> Answer:
     """List all HITs that are not disposed of, the newest first."""
     return _list(call, _own(call))
 
 
-def list_reviewable_hits(call: Call) -> Answer:
+def list_reviewable_hits(call: OperationCall) -> Answer:
     """List HITs that wait for their requester."""
     query = _own(call).where(hits.c.status == call.given.get("Status", REVIEWABLE))
     if "HITTypeId" in call.given:
@@ -52,13 +52,13 @@ def list_reviewable_hits(call: Call) -> Answer:
     return _list(call, query)
 
 
-def list_hits_for_qualification_type(call: Call) -> Answer:
+def list_hits_for_qualification_type(call: OperationCall) -> Answer:
     """List HITs whose type asks for a qualification."""
     query = _own(call).join(requirement_types, requirement_types.c.hit_type_id == hits.c.hit_type_id)
     return _list(call, query.where(requirement_types.c.qualification_type_id == call.given["QualificationTypeId"]))
 
 
-def list_assignments(call: Call) -> Answer:
+def list_assignments(call: OperationCall) -> Answer:
     """List what workers submitted of a HIT, in the order of submission."""
     hit = find_hit(call.moment, call.given["HITId"], requester_id=call.requester_id)
     if hit.status == DISPOSED:
@@ -78,7 +78,7 @@ def list_assignments(call: Call) -> Answer:
     return one_page(call, query, assignments.c.turn, write, "Assignments")
 
 
-def _own(call: Call) -> Select[Any]:
+def _own(call: OperationCall) -> Select[Any]:
     return select(hits.c.number.label("place"), *HIT_COLUMNS).where(
         hits.c.requester_id == call.requester_id,
         hits.c.status != DISPOSED,
@@ -86,7 +86,7 @@ def _own(call: Call) -> Select[Any]:
     )
 
 
-def _list(call: Call, query: Select[Any]) -> Answer:
+def _list(call: OperationCall, query: Select[Any]) -> Answer:
     kinds: dict[str, HitType] = {}
 
     def write(row: Row[Any]) -> Answer:

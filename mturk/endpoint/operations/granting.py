@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import Row, select, update
 
-from mturk.endpoint.operations.call import Answer, Call, one_page
+from mturk.endpoint.operations.call import Answer, OperationCall, one_page
 from mturk.endpoint.operations.people import check_worker, leave_message
 from mturk.endpoint.operations.qualifying import find_qualification_type
 from mturk.endpoint.qualification import grant_qualification
@@ -14,7 +14,7 @@ from mturk.endpoint.refusals import refused
 from mturk.endpoint.schema import qualification_requests, qualification_types, qualifications
 
 
-def associate(call: Call) -> Answer:
+def associate(call: OperationCall) -> Answer:
     """Give a worker a qualification, or another value of it."""
     given = call.given
     kind = find_qualification_type(call.moment, given["QualificationTypeId"], call.requester_id)
@@ -26,7 +26,7 @@ def associate(call: Call) -> Answer:
     return {}
 
 
-def disassociate(call: Call) -> Answer:
+def disassociate(call: OperationCall) -> Answer:
     """Revoke a worker's qualification."""
     given = call.given
     kind = find_qualification_type(call.moment, given["QualificationTypeId"], call.requester_id)
@@ -43,13 +43,13 @@ def disassociate(call: Call) -> Answer:
     return {}
 
 
-def get_score(call: Call) -> Answer:
+def get_score(call: OperationCall) -> Answer:
     """Return what a worker has of a qualification type."""
     kind = find_qualification_type(call.moment, call.given["QualificationTypeId"], call.requester_id)
     return {"Qualification": _write(_find(call, kind.qualification_type_id, call.given["WorkerId"]))}
 
 
-def list_workers(call: Call) -> Answer:
+def list_workers(call: OperationCall) -> Answer:
     """List workers who have a qualification or, where that is asked for, had it."""
     kind = find_qualification_type(call.moment, call.given["QualificationTypeId"], call.requester_id)
     query = select(qualifications.c.number.label("place"), qualifications).where(
@@ -59,7 +59,7 @@ def list_workers(call: Call) -> Answer:
     return one_page(call, query, qualifications.c.number, _write, "Qualifications")
 
 
-def list_requests(call: Call) -> Answer:
+def list_requests(call: OperationCall) -> Answer:
     """List what workers have requested and nobody has answered."""
     query = (
         select(qualification_requests.c.number.label("place"), qualification_requests)
@@ -75,7 +75,7 @@ def list_requests(call: Call) -> Answer:
     return one_page(call, query, qualification_requests.c.number, _write_request, "QualificationRequests")
 
 
-def accept_request(call: Call) -> Answer:
+def accept_request(call: OperationCall) -> Answer:
     """Grant what a worker requested."""
     row = _find_request(call)
     value = call.given.get("IntegerValue", 1)
@@ -84,13 +84,13 @@ def accept_request(call: Call) -> Answer:
     return {}
 
 
-def reject_request(call: Call) -> Answer:
+def reject_request(call: OperationCall) -> Answer:
     """Refuse what a worker requested; they see the reason."""
     _answer(call, _find_request(call), "Rejected", call.given.get("Reason"))
     return {}
 
 
-def _find(call: Call, type_id: str, worker_id: str) -> Row[Any]:
+def _find(call: OperationCall, type_id: str, worker_id: str) -> Row[Any]:
     row = call.moment.connection.execute(
         select(qualifications).where(
             qualifications.c.qualification_type_id == type_id, qualifications.c.worker_id == worker_id
@@ -104,7 +104,7 @@ def _find(call: Call, type_id: str, worker_id: str) -> Row[Any]:
     return row
 
 
-def _find_request(call: Call) -> Row[Any]:
+def _find_request(call: OperationCall) -> Row[Any]:
     request_id = call.given["QualificationRequestId"]
     row = call.moment.connection.execute(
         select(qualification_requests)
@@ -128,7 +128,7 @@ def _find_request(call: Call) -> Row[Any]:
     return row
 
 
-def _answer(call: Call, row: Row[Any], status: str, reason: str | None) -> None:
+def _answer(call: OperationCall, row: Row[Any], status: str, reason: str | None) -> None:
     call.moment.connection.execute(
         update(qualification_requests)
         .where(qualification_requests.c.number == row.number)

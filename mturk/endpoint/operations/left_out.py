@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mturk.endpoint.operations.call import Answer, Call
+from mturk.endpoint.operations.call import Answer, OperationCall
 from mturk.endpoint.refusals import not_supported
 
 LEFT_OUT: Mapping[str, tuple[str, str]] = {  # parameter: what it is, what to do instead
@@ -35,11 +35,11 @@ def refuse_left_out(given: Mapping[str, Any]) -> None:
             raise not_supported(what, instead)
 
 
-def get_file_upload_url(call: Call) -> Answer:
+def get_file_upload_url(call: OperationCall) -> Answer:
     """Refuse: only native forms upload files, and those are left out."""
     raise not_supported("GetFileUploadURL", "let an ExternalQuestion's own server take files")
 
 
-def list_review_policy_results(call: Call) -> Answer:
+def list_review_policy_results(call: OperationCall) -> Answer:
     """Refuse: there are no review policies."""
     raise not_supported("ListReviewPolicyResultsForHIT", "use ListAssignmentsForHIT and judge the answers yourself")

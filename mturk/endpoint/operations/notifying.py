@@ -10,13 +10,13 @@ from sqlalchemy import delete, insert, select, update
 
 from mturk.endpoint.events import VERSION, send
 from mturk.endpoint.hooks import check_destination
-from mturk.endpoint.operations.call import Answer, Call
+from mturk.endpoint.operations.call import Answer, OperationCall
 from mturk.endpoint.refusals import invalid, not_supported, refused
 from mturk.endpoint.rows import find_type
 from mturk.endpoint.schema import notifications
 
 
-def update_settings(call: Call) -> Answer:
+def update_settings(call: OperationCall) -> Answer:
     """Set, replace, switch on or switch off the notifications of a HIT type."""
     given = call.given
     kind = find_type(call.moment, given["HITTypeId"], requester_id=call.requester_id)
@@ -45,7 +45,7 @@ def update_settings(call: Call) -> Answer:
     return {}
 
 
-def send_test_event(call: Call) -> Answer:
+def send_test_event(call: OperationCall) -> Answer:
     """Send one event as if it had happened, whether or not the specification names it."""
     asked = call.given["Notification"]
     send(call.moment, call.requester_id, asked["Destination"], {"EventType": call.given["TestEventType"]})

@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import Row, select
 
 from mturk.endpoint.money import bonus_fee, format_money, parse_money
-from mturk.endpoint.operations.call import Answer, Call, one_page
+from mturk.endpoint.operations.call import Answer, OperationCall, one_page
 from mturk.endpoint.operations.tokens import made_before, remember
 from mturk.endpoint.refusals import absent, invalid, refused
 from mturk.endpoint.review import budget_of, owe, short_of_money
@@ -17,14 +17,14 @@ from mturk.endpoint.schema import ledger
 ACQUAINTED = 183 * 86_400.0  # seconds; whoever did nothing for a requester in six months gets no bonus
 
 
-def get_balance(call: Call) -> Answer:
+def get_balance(call: OperationCall) -> Answer:
     """Return what may be spent yet, and what HITs that are not finished bind."""
     granted, spent, held = budget_of(call.moment, call.requester_id)
     available = granted - spent - held
     return {"AvailableBalance": format_money(max(0, available)), "OnHoldBalance": format_money(held)}
 
 
-def send_bonus(call: Call) -> Answer:
+def send_bonus(call: OperationCall) -> Answer:
     """Owe a worker something beyond the reward."""
     given, moment = call.given, call.moment
     if made_before(call, "bonus") is not None:
@@ -49,7 +49,7 @@ def send_bonus(call: Call) -> Answer:
     return {}
 
 
-def list_bonuses(call: Call) -> Answer:
+def list_bonuses(call: OperationCall) -> Answer:
     """List bonuses of an assignment or of all assignments of a HIT."""
     given = call.given
     query = select(ledger.c.number.label("place"), ledger).where(

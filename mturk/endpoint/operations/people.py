@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import Row, delete, func, insert, select, update
 
 from mturk.endpoint.assignments import APPROVED, REJECTED
-from mturk.endpoint.operations.call import Answer, Call, one_page
+from mturk.endpoint.operations.call import Answer, OperationCall, one_page
 from mturk.endpoint.refusals import invalid, refused
 from mturk.endpoint.schema import assignments, blocks, messages, workers
 
@@ -15,7 +15,7 @@ MOST_BLOCKS = 100_000
 MOST_TOLD = 100  # workers a call
 
 
-def check_worker(call: Call, worker_id: str) -> None:
+def check_worker(call: OperationCall, worker_id: str) -> None:
     """Check that there is such a worker.
 
     Raises
@@ -27,7 +27,7 @@ def check_worker(call: Call, worker_id: str) -> None:
         raise invalid("WorkerId", f'The value "{worker_id}" is not valid for the parameter WorkerId: no such worker.')
 
 
-def create_block(call: Call) -> Answer:
+def create_block(call: OperationCall) -> Answer:
     """Keep a worker from this requester's HITs; the reason is the requester's own note."""
     worker_id, reason = call.given["WorkerId"], call.given["Reason"]
     check_worker(call, worker_id)
@@ -46,7 +46,7 @@ def create_block(call: Call) -> Answer:
     return {}
 
 
-def delete_block(call: Call) -> Answer:
+def delete_block(call: OperationCall) -> Answer:
     """Let a worker do this requester's HITs again; one who is not blocked stays so."""
     check_worker(call, call.given["WorkerId"])
     call.moment.connection.execute(
@@ -55,13 +55,13 @@ def delete_block(call: Call) -> Answer:
     return {}
 
 
-def list_blocks(call: Call) -> Answer:
+def list_blocks(call: OperationCall) -> Answer:
     """List blocked workers."""
     query = select(blocks.c.number.label("place"), blocks).where(blocks.c.requester_id == call.requester_id)
     return one_page(call, query, blocks.c.number, _write_block, "WorkerBlocks")
 
 
-def notify_workers(call: Call) -> Answer:
+def notify_workers(call: OperationCall) -> Answer:
     """Leave a message on the site of each worker whose work this requester has approved or rejected."""
     given = call.given
     wanted = list(dict.fromkeys(given["WorkerIds"]))
@@ -93,7 +93,7 @@ def notify_workers(call: Call) -> Answer:
     return {"NotifyWorkersFailureStatuses": failures}
 
 
-def leave_message(call: Call, worker_id: str, subject: str, body: str) -> None:
+def leave_message(call: OperationCall, worker_id: str, subject: str, body: str) -> None:
     """Leave a message on a worker's site."""
     call.moment.connection.execute(
         insert(messages).values(

@@ -8,7 +8,7 @@ from sqlalchemy import Row, func, insert, or_, select, update
 
 from mturk.endpoint.hits import DISPOSED
 from mturk.endpoint.moment import Moment, new_id
-from mturk.endpoint.operations.call import Answer, Call, one_page
+from mturk.endpoint.operations.call import Answer, OperationCall, one_page
 from mturk.endpoint.operations.left_out import refuse_left_out
 from mturk.endpoint.refusals import absent, invalid, refused
 from mturk.endpoint.schema import hit_types, hits, qualification_requests, qualification_types, requirement_types
@@ -17,7 +17,7 @@ from mturk.endpoint.system_types import SYSTEM_TYPES
 FOUNDED = 1_120_000_000.0  # seconds since 1970: a date for types that nobody created
 
 
-def create_type(call: Call) -> Answer:
+def create_type(call: OperationCall) -> Answer:
     """Create a qualification type; its name is unique among its requester's."""
     given = call.given
     refuse_left_out(given)
@@ -53,7 +53,7 @@ def create_type(call: Call) -> Answer:
     return {"QualificationType": _write(find_qualification_type(call.moment, type_id, call.requester_id))}
 
 
-def get_type(call: Call) -> Answer:
+def get_type(call: OperationCall) -> Answer:
     """Return a qualification type."""
     type_id = call.given["QualificationTypeId"]
     if type_id in SYSTEM_TYPES:
@@ -61,7 +61,7 @@ def get_type(call: Call) -> Answer:
     return {"QualificationType": _write(find_qualification_type(call.moment, type_id, call.requester_id))}
 
 
-def update_type(call: Call) -> Answer:
+def update_type(call: OperationCall) -> Answer:
     """Change a qualification type; its name and keywords stay."""
     given = call.given
     refuse_left_out(given)
@@ -83,7 +83,7 @@ def update_type(call: Call) -> Answer:
     }
 
 
-def delete_type(call: Call) -> Answer:
+def delete_type(call: OperationCall) -> Answer:
     """Delete a qualification type, the HIT types that ask for it, and refuse what workers have requested.
 
     Qualifications that were granted stay for HITs that are out; the name is free when no such HIT is left.
@@ -104,7 +104,7 @@ def delete_type(call: Call) -> Answer:
     return {}
 
 
-def list_types(call: Call) -> Answer:
+def list_types(call: OperationCall) -> Answer:
     """List this requester's types and, unless it shall be theirs or requestable, those of the endpoint.
 
     Other requesters' types are not shown.

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from mturk.endpoint.hits import disposed, in_review
-from mturk.endpoint.operations.call import Answer, Call
+from mturk.endpoint.operations.call import Answer, OperationCall
 from mturk.endpoint.review import approve, reject
 from mturk.endpoint.rows import find_hit, find_type, save_hit
 
 
-def approve_assignment(call: Call) -> Answer:
+def approve_assignment(call: OperationCall) -> Answer:
     """Approve an assignment, or one that was rejected where that is asked for."""
     approve(
         call.moment,
@@ -20,14 +20,14 @@ def approve_assignment(call: Call) -> Answer:
     return {}
 
 
-def reject_assignment(call: Call) -> Answer:
+def reject_assignment(call: OperationCall) -> Answer:
     """Reject an assignment."""
     given = call.given
     reject(call.moment, given["AssignmentId"], requester_id=call.requester_id, feedback=given["RequesterFeedback"])
     return {}
 
 
-def update_review_status(call: Call) -> Answer:
+def update_review_status(call: OperationCall) -> Answer:
     """Mark a HIT as being reviewed, or as not being."""
     hit = find_hit(call.moment, call.given["HITId"], requester_id=call.requester_id)
     after = in_review(hit, not call.given.get("Revert", False), call.now)
@@ -35,7 +35,7 @@ def update_review_status(call: Call) -> Answer:
     return {}
 
 
-def delete_hit(call: Call) -> Answer:
+def delete_hit(call: OperationCall) -> Answer:
     """Dispose of a HIT that is finished and reviewed."""
     hit = find_hit(call.moment, call.given["HITId"], requester_id=call.requester_id)
     after = disposed(hit, call.now)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from sqlalchemy import delete, insert, select
 
-from mturk.endpoint.operations.call import Call
+from mturk.endpoint.operations.call import OperationCall
 from mturk.endpoint.schema import request_tokens
 
 REMEMBERED = 86_400.0  # seconds
 
 
-def made_before(call: Call, purpose: str) -> str | None:
+def made_before(call: OperationCall, purpose: str) -> str | None:
     """Return the id of what the first call with this token made; None where there was none, or long ago."""
     token = call.given.get("UniqueRequestToken")
     if token is None:
@@ -24,7 +24,7 @@ def made_before(call: Call, purpose: str) -> str | None:
     return None
 
 
-def remember(call: Call, purpose: str, made: str) -> None:
+def remember(call: OperationCall, purpose: str, made: str) -> None:
     """Remember what this call made."""
     token = call.given.get("UniqueRequestToken")
     if token is not None:
@@ -35,7 +35,7 @@ def remember(call: Call, purpose: str, made: str) -> None:
         )
 
 
-def _same(call: Call, purpose: str):  # type: ignore[no-untyped-def]
+def _same(call: OperationCall, purpose: str):  # type: ignore[no-untyped-def]
     return (
         request_tokens.c.requester_id == call.requester_id,
         request_tokens.c.purpose == purpose,

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from mturk.endpoint.assignments import REJECTED, Assignment
-from mturk.endpoint.hits import Hit, HitType
+from mturk.endpoint.assignments import REJECTED, HitAssignment
+from mturk.endpoint.hits import HitType, HostedHit
 from mturk.endpoint.money import format_money
 
 
-def write_hit(hit: Hit, kind: HitType) -> dict[str, Any]:
+def write_hit(hit: HostedHit, kind: HitType) -> dict[str, Any]:
     """Return a HIT with the properties of its type."""
     return {
         "HITId": hit.hit_id,
@@ -36,7 +36,7 @@ def write_hit(hit: Hit, kind: HitType) -> dict[str, Any]:
     }
 
 
-def write_assignment(work: Assignment) -> dict[str, Any]:
+def write_assignment(work: HitAssignment) -> dict[str, Any]:
     """Return an assignment that was submitted."""
     return {
         "AssignmentId": work.assignment_id,

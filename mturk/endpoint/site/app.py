@@ -7,10 +7,10 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from mturk.endpoint.endpoint import Endpoint
-from mturk.endpoint.refusals import Refusal
+from mturk.endpoint.endpoint import MTurkService
+from mturk.endpoint.refusals import MTurkRequestError
 from mturk.endpoint.site.entering import Entrance
-from mturk.endpoint.site.guards import SITE_HEADERS, Headed
+from mturk.endpoint.site.guards import SITE_HEADERS, HeaderMiddleware
 from mturk.endpoint.site.looking_back import Archive
 from mturk.endpoint.site.pages import send_asset
 from mturk.endpoint.site.room import Room
@@ -20,12 +20,12 @@ from mturk.sites import ADDRESS, write_sites
 from spa.errors import ResponseError
 
 
-def create_site(endpoint: Endpoint, settings: SiteSettings) -> FastAPI:
+def create_site(endpoint: MTurkService, settings: SiteSettings) -> FastAPI:
     """Create the worker site.
 
     Parameters
     ----------
-    endpoint : Endpoint
+    endpoint : MTurkService
         The store with its clock and rules.
     settings : SiteSettings
         Where the site and its frames are reached.
@@ -40,7 +40,7 @@ def create_site(endpoint: Endpoint, settings: SiteSettings) -> FastAPI:
     return app
 
 
-def add_site(app: FastAPI, endpoint: Endpoint, settings: SiteSettings) -> None:
+def add_site(app: FastAPI, endpoint: MTurkService, settings: SiteSettings) -> None:
     """Add the pages of the site, and its headers, to an application that has routes of its own."""
     room = Room(endpoint, settings)
     entrance, workroom, archive = Entrance(room), Workroom(room), Archive(room)
@@ -77,8 +77,8 @@ def add_site(app: FastAPI, endpoint: Endpoint, settings: SiteSettings) -> None:
         return JSONResponse(sites)
 
     app.add_route(ADDRESS, tell_sites, methods=["GET"])
-    app.add_middleware(Headed, headers=SITE_HEADERS)
-    for error in (HTTPException, Refusal, ResponseError):
+    app.add_middleware(HeaderMiddleware, headers=SITE_HEADERS)
+    for error in (HTTPException, MTurkRequestError, ResponseError):
         app.add_exception_handler(error, room.failed)
 
 

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from mturk.endpoint.moment import Moment
-from mturk.endpoint.site.room import LANGUAGE_COOKIE, Answer, Room, Shown, to
+from mturk.endpoint.site.room import LANGUAGE_COOKIE, Answer, Room, SitePage, to
 from mturk.endpoint.site.sessions import (
     DAY,
     DEVICE_LIFE,
@@ -128,7 +128,7 @@ class Entrance:
 
     def _account(self, moment: Moment, visitor: Visitor, *, link: str | None) -> Answer:
         sessions = known_sessions(moment, visitor.worker_id)
-        return Shown(template="account.html", here="/account", context={"sessions": sessions, "link": link})
+        return SitePage(template="account.html", here="/account", context={"sessions": sessions, "link": link})
 
     def _invited(self, request: Request, text: str) -> Response:
         """Show the button of an invitation and give the browser a mark, which it keeps when it comes again.

@@ -12,16 +12,16 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from mturk.endpoint.assignments import ACCEPTED
-from mturk.endpoint.endpoint import Endpoint
+from mturk.endpoint.endpoint import MTurkService
 from mturk.endpoint.moment import Moment
-from mturk.endpoint.refusals import Refusal
+from mturk.endpoint.refusals import MTurkRequestError
 from mturk.endpoint.rows import find_assignment, find_hit
 from mturk.endpoint.site.capabilities import Capability, read_capability
 from mturk.endpoint.site.frame_pages import SIGNED, SUBMIT_PATH, outcome_policy, page_of, page_policy, submit_to
-from mturk.endpoint.site.guards import Headed
+from mturk.endpoint.site.guards import HeaderMiddleware
 from mturk.endpoint.site.pages import render, send_asset
 from mturk.endpoint.site.settings import SiteSettings
-from mturk.endpoint.site.submitting import STATUS, NotTaken, Outcome, read_form, take
+from mturk.endpoint.site.submitting import STATUS, Outcome, SubmissionRefused, read_form, take
 from mturk.endpoint.site.texts import choose_language, load_speech
 from mturk.endpoint.store import secret_of
 from mturk.questions import HTMLQuestion, QuestionRefused, XMLRefused, read_question
@@ -36,10 +36,10 @@ HEADERS = {
 }
 
 
-def create_frames(endpoint: Endpoint, settings: SiteSettings) -> FastAPI:
+def create_frames(endpoint: MTurkService, settings: SiteSettings) -> FastAPI:
     """Create the application that serves HITs on the origin ``settings.frame_url``."""
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
-    app.add_middleware(Headed, headers={**HEADERS, "content-security-policy": outcome_policy(settings)})
+    app.add_middleware(HeaderMiddleware, headers={**HEADERS, "content-security-policy": outcome_policy(settings)})
     frames = Frames(endpoint, settings)
     app.add_route("/f/{token}", frames.show, methods=["GET"])
     for signed in ("", f"{SIGNED}{{signature}}"):  # without a signature it says why nothing is stored
@@ -52,7 +52,7 @@ def create_frames(endpoint: Endpoint, settings: SiteSettings) -> FastAPI:
 class Frames:
     """The routes of the other origin."""
 
-    def __init__(self, endpoint: Endpoint, settings: SiteSettings) -> None:
+    def __init__(self, endpoint: MTurkService, settings: SiteSettings) -> None:
         self.endpoint = endpoint
         self.settings = settings
 
@@ -72,7 +72,7 @@ class Frames:
             form = await read_form(request)
             signature = request.path_params.get("signature", "")
             outcome = await self.endpoint.run(lambda moment: take(moment, form, signature=signature))
-        except NotTaken as refusal:
+        except SubmissionRefused as refusal:
             outcome = refusal.outcome
         return self._page(request, outcome, STATUS[outcome])
 
@@ -88,7 +88,7 @@ class Frames:
         try:
             hit_id = self._hit(moment, capability)
             question = None if hit_id is None else read_question(find_hit(moment, hit_id).question)
-        except (Refusal, QuestionRefused, XMLRefused):
+        except (MTurkRequestError, QuestionRefused, XMLRefused):
             return None
         if not isinstance(question, HTMLQuestion):
             return None

@@ -29,7 +29,7 @@ WINDOW = 60.0  # seconds
 MOST_ADDRESSES = 10_000
 
 
-class Headed:
+class HeaderMiddleware:
     """Adds headers to every answer, errors included; an answer's own value of one of them stands."""
 
     def __init__(self, app: ASGIApp, *, headers: Mapping[str, str]) -> None:
@@ -86,7 +86,7 @@ def origin_of(request: Request, public_url: str | None) -> str:
     return f"{request.url.scheme}://{request.headers.get('host', '')}"
 
 
-class Patience:
+class FailureLimit:
     """Counts failures of each address within a minute; kept in memory, and bounded."""
 
     def __init__(self, clock: Callable[[], float]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import func, select
 
-from mturk.endpoint.hits import ASSIGNABLE, Hit, HitType
+from mturk.endpoint.hits import ASSIGNABLE, HitType, HostedHit
 from mturk.endpoint.moment import Moment
 from mturk.endpoint.requirements import meets
 from mturk.endpoint.rows import HIT_COLUMNS, hit_from
@@ -17,7 +17,7 @@ from mturk.endpoint.schema import assignments, hit_types, hits, qualification_ty
 from mturk.endpoint.site.records import PER_PAGE
 from mturk.endpoint.standing import Worker, find_worker, may
 from mturk.endpoint.system_types import ADULT, ALL_MASTERS, LOCALE, NUMBER_APPROVED, PERCENT_APPROVED
-from mturk.endpoint.work import Offer, next_hit, offers
+from mturk.endpoint.work import OpenHitGroup, next_hit, offers
 
 KNOWN_NAMES: Mapping[str, str] = {
     LOCALE: "locale",
@@ -26,7 +26,7 @@ KNOWN_NAMES: Mapping[str, str] = {
     ADULT: "adult",
     **dict.fromkeys(ALL_MASTERS, "masters"),
 }
-ORDERS: Mapping[str, Callable[[Offer], Any]] = {
+ORDERS: Mapping[str, Callable[[OpenHitGroup], Any]] = {
     "newest": lambda offer: 0,  # as they come
     "reward": lambda offer: -offer.kind.reward,
     "count": lambda offer: -offer.count,
@@ -35,7 +35,7 @@ ORDERS: Mapping[str, Callable[[Offer], Any]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class RequirementCheck:
     """A requirement, and whether the worker meets it. One of ``known`` (a text's key) and ``name`` says of what."""
 
     known: str | None
@@ -46,7 +46,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
+class HitGroup:
     """A HIT type as the worker sees it."""
 
     kind: HitType
@@ -54,19 +54,19 @@ class Group:
     available: int
     expires_at: float | None
     qualified: bool
-    requirements: tuple[Asked, ...]
+    requirements: tuple[RequirementCheck, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class HitGroupPage:
     """A page of groups, and how many there are in all."""
 
-    groups: tuple[Group, ...]
+    groups: tuple[HitGroup, ...]
     count: int
     pages: int
 
 
-def find_groups(moment: Moment, worker_id: str, *, query: str, order: str, everything: bool, page: int) -> Found:
+def find_groups(moment: Moment, worker_id: str, *, query: str, order: str, everything: bool, page: int) -> HitGroupPage:
     """Return the groups that match, qualified for or (``everything``) merely visible."""
     words = query.casefold().split()
     matching = [
@@ -76,7 +76,7 @@ def find_groups(moment: Moment, worker_id: str, *, query: str, order: str, every
     worker = find_worker(moment, worker_id)
     shown = matching[(page - 1) * PER_PAGE : page * PER_PAGE]
     groups = tuple(
-        Group(
+        HitGroup(
             kind=offer.kind,
             requester=offer.requester,
             available=offer.count,
@@ -86,10 +86,12 @@ def find_groups(moment: Moment, worker_id: str, *, query: str, order: str, every
         )
         for offer in shown
     )
-    return Found(groups=groups, count=len(matching), pages=max(1, -(-len(matching) // PER_PAGE)))
+    return HitGroupPage(groups=groups, count=len(matching), pages=max(1, -(-len(matching) // PER_PAGE)))
 
 
-def find_group(moment: Moment, worker_id: str, group_id: str, *, after: int) -> tuple[Group, Hit | None] | None:
+def find_group(
+    moment: Moment, worker_id: str, group_id: str, *, after: int
+) -> tuple[HitGroup, HostedHit | None] | None:
     """Return a group and the HIT of it to show next; None where the worker may not know of it.
 
     Parameters
@@ -110,7 +112,7 @@ def find_group(moment: Moment, worker_id: str, group_id: str, *, after: int) -> 
         return None
     open_hits = (hits.c.hit_type_id == kind.hit_type_id, hits.c.status == ASSIGNABLE, not_taken(worker_id))
     count, expiry = moment.connection.execute(select(func.count(), func.max(hits.c.expires_at)).where(*open_hits)).one()
-    group = Group(
+    group = HitGroup(
         kind=kind,
         requester=row.name,
         available=count,
@@ -131,12 +133,12 @@ def find_kind(moment: Moment, hit_type_id: str) -> HitType:
     return find_type(moment, hit_type_id)
 
 
-def asked_of(moment: Moment, worker: Worker, requirements: str) -> tuple[Asked, ...]:
+def asked_of(moment: Moment, worker: Worker, requirements: str) -> tuple[RequirementCheck, ...]:
     """Return the requirements of a HIT type, each with whether this worker meets it."""
     asked: list[Mapping[str, Any]] = json.loads(requirements)
     names = type_names(moment, {one["QualificationTypeId"] for one in asked} - KNOWN_NAMES.keys())
     return tuple(
-        Asked(
+        RequirementCheck(
             known=KNOWN_NAMES.get(one["QualificationTypeId"]),
             name=names.get(one["QualificationTypeId"]),
             comparator=one["Comparator"],
@@ -178,7 +180,7 @@ def _values(asked: Mapping[str, Any]) -> tuple[str, ...]:
     return places or tuple(str(number) for number in asked.get("IntegerValues") or ())
 
 
-def _matches(offer: Offer, words: list[str]) -> bool:
+def _matches(offer: OpenHitGroup, words: list[str]) -> bool:
     kind = offer.kind
     text = "\n".join((kind.title, kind.keywords, kind.description, offer.requester)).casefold()
     group = kind.group_id.casefold()  # found whole only: parts of it are in nobody's mind

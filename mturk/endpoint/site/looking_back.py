@@ -9,7 +9,7 @@ from mturk.endpoint.moment import Moment
 from mturk.endpoint.qualification import request_qualification
 from mturk.endpoint.site.qualifications import held_by, offered_to
 from mturk.endpoint.site.records import entries, history, read_messages, record, sums
-from mturk.endpoint.site.room import Answer, Room, Shown, missing, page_number, to
+from mturk.endpoint.site.room import Answer, Room, SitePage, missing, page_number, to
 from mturk.endpoint.site.sessions import Visitor
 
 
@@ -53,7 +53,7 @@ class Archive:
         """Show qualifications held and offered."""
 
         def work(moment: Moment, visitor: Visitor) -> Answer:
-            return Shown(
+            return SitePage(
                 template="qualifications.html",
                 here="/qualifications",
                 context={
@@ -80,7 +80,7 @@ class Archive:
 
 
 def _listed(template: str, here: str, shown: tuple[object, ...], page: int, pages: int, **context: object) -> Answer:
-    return Shown(
+    return SitePage(
         template=template,
         here=here,
         context={

@@ -11,7 +11,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.responses import HTMLResponse, Response
 
-from mturk.endpoint.site.listing import Asked
+from mturk.endpoint.site.listing import RequirementCheck
 from mturk.endpoint.site.sessions import Visitor
 from mturk.endpoint.site.texts import Speech, language_names, stamp
 from spa.forms.assets import common_style
@@ -103,7 +103,7 @@ def render(
     )
 
 
-def requirement_text(speech: Speech, asked: Asked) -> str:
+def requirement_text(speech: Speech, asked: RequirementCheck) -> str:
     """Return a requirement as people read it."""
     name = asked.name or speech.say(f"requirement.{asked.known or 'unknown'}")
     apart = f"\u2068{name}\u2069"  # a name in another script must not turn the line around

@@ -21,7 +21,7 @@ MOST_OFFERED = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
+class WorkerQualification:
     """A qualification that the worker holds."""
 
     name: str
@@ -31,7 +31,7 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Offered:
+class AvailableQualification:
     """A qualification that the worker lacks; ``state`` is that of their last request, None where there is none."""
 
     qualification_type_id: str
@@ -43,7 +43,7 @@ class Offered:
     again_at: float | None
 
 
-def held_by(moment: Moment, worker_id: str) -> tuple[Held, ...]:
+def held_by(moment: Moment, worker_id: str) -> tuple[WorkerQualification, ...]:
     """Return what requesters granted to a worker, the latest first; what only marks them as taken part is left out."""
     rows = moment.connection.execute(
         select(
@@ -61,10 +61,13 @@ def held_by(moment: Moment, worker_id: str) -> tuple[Held, ...]:
         )
         .order_by(qualifications.c.granted_at.desc())
     ).all()
-    return tuple(Held(name=r.name, description=r.description, value=r.value, granted_at=r.granted_at) for r in rows)
+    return tuple(
+        WorkerQualification(name=r.name, description=r.description, value=r.value, granted_at=r.granted_at)
+        for r in rows
+    )
 
 
-def offered_to(moment: Moment, worker_id: str) -> tuple[Offered, ...]:
+def offered_to(moment: Moment, worker_id: str) -> tuple[AvailableQualification, ...]:
     """Return what a worker lacks and may ask for; types that HITs use to keep people out are not offered."""
     worker = find_worker(moment, worker_id)
     rows = moment.connection.execute(
@@ -79,7 +82,7 @@ def offered_to(moment: Moment, worker_id: str) -> tuple[Offered, ...]:
     return tuple(_offered(moment, worker_id, row) for row in shown if row.qualification_type_id not in excluding)
 
 
-def _offered(moment: Moment, worker_id: str, kind: Row[tuple[object, ...]]) -> Offered:
+def _offered(moment: Moment, worker_id: str, kind: Row[tuple[object, ...]]) -> AvailableQualification:
     last = moment.connection.execute(
         select(qualification_requests.c.requested_at, qualification_requests.c.status, qualification_requests.c.reason)
         .where(
@@ -91,7 +94,7 @@ def _offered(moment: Moment, worker_id: str, kind: Row[tuple[object, ...]]) -> O
     ).first()
     again = None if last is None or kind.retry_delay is None else last.requested_at + kind.retry_delay
     settled = last is not None and last.status != "Pending"
-    return Offered(
+    return AvailableQualification(
         qualification_type_id=kind.qualification_type_id,
         name=kind.name,
         description=kind.description,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import func, select, update
 
-from mturk.endpoint.assignments import ACCEPTED, APPROVED, KNOWN_TO_REQUESTERS, REJECTED, SUBMITTED, Assignment
+from mturk.endpoint.assignments import ACCEPTED, APPROVED, KNOWN_TO_REQUESTERS, REJECTED, SUBMITTED, HitAssignment
 from mturk.endpoint.hits import HitType
 from mturk.endpoint.moment import Moment
 from mturk.endpoint.rows import ASSIGNMENT_COLUMNS, TYPE_COLUMNS, TYPE_FIELDS, assignment_from
@@ -18,7 +18,7 @@ PER_PAGE = 25
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Done:
+class SubmittedWork:
     """An assignment that was submitted."""
 
     title: str
@@ -32,7 +32,7 @@ class Done:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sums:
+class WorkerEarnings:
     """What is owed to a worker, and what may yet be, cents."""
 
     rewards: int
@@ -41,7 +41,7 @@ class Sums:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class WorkerPayment:
     """A line of the ledger."""
 
     kind: str
@@ -52,7 +52,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Message:
+class RequesterMessage:
     """A message from a requester; ``read_at`` as it was before it was shown."""
 
     subject: str
@@ -63,7 +63,7 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class WorkerHistory:
     """How a worker's submissions fared; ``rate`` is what requirements see, percent."""
 
     submitted: int
@@ -81,7 +81,7 @@ def held_of(moment: Moment, worker_id: str, hit_id: str) -> str | None:
     )
 
 
-def in_hand(moment: Moment, worker_id: str) -> tuple[tuple[Assignment, HitType], ...]:
+def in_hand(moment: Moment, worker_id: str) -> tuple[tuple[HitAssignment, HitType], ...]:
     """Return what a worker accepted and has not finished, what is due first at the head."""
     rows = moment.connection.execute(
         select(*ASSIGNMENT_COLUMNS, *TYPE_COLUMNS)
@@ -96,7 +96,7 @@ def in_hand(moment: Moment, worker_id: str) -> tuple[tuple[Assignment, HitType],
     )
 
 
-def history(moment: Moment, worker_id: str, page: int) -> tuple[tuple[Done, ...], int]:
+def history(moment: Moment, worker_id: str, page: int) -> tuple[tuple[SubmittedWork, ...], int]:
     """Return a page of submitted work, the latest first, and the number of pages."""
     mine = (assignments.c.worker_id == worker_id, assignments.c.status.in_(KNOWN_TO_REQUESTERS))
     bonus = (
@@ -125,10 +125,10 @@ def history(moment: Moment, worker_id: str, page: int) -> tuple[tuple[Done, ...]
     )
     count = moment.connection.scalar(select(func.count()).select_from(assignments).where(*mine)) or 0
     # PostgreSQL adds integers up to a decimal.
-    return tuple(Done(**{**row._mapping, "bonus": int(row.bonus)}) for row in rows), pages_of(count)
+    return tuple(SubmittedWork(**{**row._mapping, "bonus": int(row.bonus)}) for row in rows), pages_of(count)
 
 
-def sums(moment: Moment, worker_id: str) -> Sums:
+def sums(moment: Moment, worker_id: str) -> WorkerEarnings:
     """Return what the ledger owes a worker, and the rewards of what waits for review."""
     owed = {
         kind: int(cents)
@@ -145,10 +145,10 @@ def sums(moment: Moment, worker_id: str) -> Sums:
         .join(hit_types, hit_types.c.hit_type_id == hits.c.hit_type_id)
         .where(assignments.c.worker_id == worker_id, assignments.c.status == SUBMITTED)
     )
-    return Sums(rewards=owed.get("reward", 0), bonuses=owed.get("bonus", 0), waiting=int(waiting or 0))
+    return WorkerEarnings(rewards=owed.get("reward", 0), bonuses=owed.get("bonus", 0), waiting=int(waiting or 0))
 
 
-def entries(moment: Moment, worker_id: str, page: int) -> tuple[tuple[Entry, ...], int]:
+def entries(moment: Moment, worker_id: str, page: int) -> tuple[tuple[WorkerPayment, ...], int]:
     """Return a page of a worker's lines of the ledger, the latest first, and the number of pages."""
     rows = moment.connection.execute(
         select(ledger.c.kind, hit_types.c.title, ledger.c.cents, ledger.c.reason, ledger.c.at)
@@ -160,10 +160,10 @@ def entries(moment: Moment, worker_id: str, page: int) -> tuple[tuple[Entry, ...
         .offset((page - 1) * PER_PAGE)
     )
     count = moment.connection.scalar(select(func.count()).select_from(ledger).where(ledger.c.worker_id == worker_id))
-    return tuple(Entry(**row._mapping) for row in rows), pages_of(count or 0)
+    return tuple(WorkerPayment(**row._mapping) for row in rows), pages_of(count or 0)
 
 
-def read_messages(moment: Moment, worker_id: str, page: int) -> tuple[tuple[Message, ...], int]:
+def read_messages(moment: Moment, worker_id: str, page: int) -> tuple[tuple[RequesterMessage, ...], int]:
     """Return a page of messages, the latest first, and the number of pages; what is shown counts as read."""
     rows = moment.connection.execute(
         select(
@@ -187,13 +187,13 @@ def read_messages(moment: Moment, worker_id: str, page: int) -> tuple[tuple[Mess
         select(func.count()).select_from(messages).where(messages.c.worker_id == worker_id)
     )
     shown = tuple(
-        Message(subject=r.subject, body=r.body, requester=r.requester, sent_at=r.sent_at, read_at=r.read_at)
+        RequesterMessage(subject=r.subject, body=r.body, requester=r.requester, sent_at=r.sent_at, read_at=r.read_at)
         for r in rows
     )
     return shown, pages_of(count or 0)
 
 
-def record(moment: Moment, worker_id: str) -> Record:
+def record(moment: Moment, worker_id: str) -> WorkerHistory:
     """Return how a worker's submissions fared."""
     found = moment.connection.execute(
         select(assignments.c.status, func.count())
@@ -202,7 +202,7 @@ def record(moment: Moment, worker_id: str) -> Record:
     )
     counts = {status: count for status, count in found}
     rate = find_worker(moment, worker_id).held[PERCENT_APPROVED].number
-    return Record(
+    return WorkerHistory(
         submitted=sum(counts.values()),
         approved=counts.get(APPROVED, 0),
         rejected=counts.get(REJECTED, 0),

@@ -12,10 +12,10 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from mturk.endpoint.endpoint import Endpoint
+from mturk.endpoint.endpoint import MTurkService
 from mturk.endpoint.moment import Moment
-from mturk.endpoint.refusals import PREFIX, Refusal
-from mturk.endpoint.site.guards import Patience, is_own, origin_of, site_policy
+from mturk.endpoint.refusals import PREFIX, MTurkRequestError
+from mturk.endpoint.site.guards import FailureLimit, is_own, origin_of, site_policy
 from mturk.endpoint.site.pages import render
 from mturk.endpoint.site.sessions import Visitor, find_visitor
 from mturk.endpoint.site.settings import SiteSettings
@@ -36,7 +36,7 @@ log = logging.getLogger("uvicorn.error")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
+class SitePage:
     """A page to show."""
 
     template: str
@@ -46,16 +46,16 @@ class Shown:
     context: Mapping[str, Any] = field(default_factory=dict)
 
 
-Answer = Shown | Response
+Answer = SitePage | Response
 
 
 class Room:
     """The endpoint, the settings and what routes do with them."""
 
-    def __init__(self, endpoint: Endpoint, settings: SiteSettings) -> None:
+    def __init__(self, endpoint: MTurkService, settings: SiteSettings) -> None:
         self.endpoint = endpoint
         self.settings = settings
-        self.patience = Patience(settings.clock)
+        self.patience = FailureLimit(settings.clock)
 
     async def signed_in(self, request: Request, work: Callable[[Moment, Visitor], Answer]) -> Response:
         """Carry out ``work`` for whoever is signed in; lead others to where they sign in."""
@@ -112,7 +112,7 @@ class Room:
         say = self.speech(request).say
         shown = {"action": None, "link": None, "text": None if text is None else say(text), **context}
         return self.answer(
-            request, Shown(template="notice.html", status=status, context={"title": say(title), **shown})
+            request, SitePage(template="notice.html", status=status, context={"title": say(title), **shown})
         )
 
     def speech(self, request: Request) -> Speech:
@@ -136,7 +136,7 @@ class Room:
     async def failed(self, request: Request, error: Exception) -> Response:
         """Show a failure in the visitor's language."""
         status, reason = HTTPStatus.BAD_REQUEST, "refused"
-        if isinstance(error, Refusal):
+        if isinstance(error, MTurkRequestError):
             status, reason = REASONS.get((error.code or "").removeprefix(PREFIX), (HTTPStatus.CONFLICT, "state"))
         elif isinstance(error, HTTPException):
             status = HTTPStatus(error.status_code)

@@ -15,7 +15,7 @@ from starlette.requests import Request
 from mturk.answers import MOST_FIELDS, AnswerRefused, NothingAnswered, render_answers
 from mturk.endpoint.assignments import ACCEPTED, KNOWN_TO_REQUESTERS
 from mturk.endpoint.moment import Moment
-from mturk.endpoint.refusals import Refusal
+from mturk.endpoint.refusals import MTurkRequestError
 from mturk.endpoint.rows import find_assignment
 from mturk.endpoint.site.capabilities import may_submit
 from mturk.endpoint.site.frame_pages import NOT_AVAILABLE
@@ -38,7 +38,7 @@ STATUS: dict[Outcome, HTTPStatus] = {
 }
 
 
-class NotTaken(Exception):
+class SubmissionRefused(Exception):
     """A form that is not taken; the argument is the outcome."""
 
     def __init__(self, outcome: Outcome) -> None:
@@ -59,47 +59,47 @@ async def read_form(request: Request) -> SentForm:
 
     Raises
     ------
-    NotTaken
+    SubmissionRefused
         If it is a preview's, names no assignment, is empty, too large, has a file, or is no form post.
     """
     pairs = await read_pairs(request)
     asked = next((value for name, value in pairs if name == "assignmentId" and value), None)
     assignment_id = asked or request.query_params.get("assignmentId", "")
     if assignment_id == NOT_AVAILABLE:
-        raise NotTaken("preview")
+        raise SubmissionRefused("preview")
     if not (assignment_id.isascii() and assignment_id.isalnum() and len(assignment_id) <= 64):
-        raise NotTaken("unknown")
+        raise SubmissionRefused("unknown")
     try:
         return SentForm(assignment_id=assignment_id, answer=render_answers(pairs))
     except NothingAnswered as error:
-        raise NotTaken("empty") from error
+        raise SubmissionRefused("empty") from error
     except AnswerRefused as error:
-        raise NotTaken("large") from error
+        raise SubmissionRefused("large") from error
 
 
 async def read_pairs(request: Request) -> list[tuple[str, str]]:
     """Return the fields of a form post in the order sent."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind not in (PLAIN, PARTS):
-        raise NotTaken("refused")
+        raise SubmissionRefused("refused")
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
         if len(body) > LARGEST_BODY:
-            raise NotTaken("large")
+            raise SubmissionRefused("large")
     if kind == PARTS:
         return await _read_parts(request.headers, bytes(body))
     try:
         return parse_qsl(body.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=MOST_FIELDS + 10)
     except ValueError as error:
-        raise NotTaken("refused") from error
+        raise SubmissionRefused("refused") from error
 
 
 def take(moment: Moment, form: SentForm, *, signature: str) -> Outcome:
     """Store an answer sent to an address that was handed out for it; the same again (a reload) is told as stored."""
     try:
         work = find_assignment(moment, form.assignment_id)
-    except Refusal:
+    except MTurkRequestError:
         return "unknown"
     secret = secret_of(moment.connection)
     if not may_submit(secret, signature, assignment_id=work.assignment_id, worker_id=work.worker_id):
@@ -120,14 +120,14 @@ async def _read_parts(headers: Headers, body: bytes) -> list[tuple[str, str]]:
     try:
         form = await parser.parse()
     except (MultiPartException, KeyError, UnicodeDecodeError) as error:
-        raise NotTaken("refused") from error
+        raise SubmissionRefused("refused") from error
     try:
         pairs = []
         for name, value in form.multi_items():
             if not isinstance(value, UploadFile):
                 pairs.append((name, value))
             elif value.filename or value.size:  # a field for a file that was left empty is sent without a name
-                raise NotTaken("file")
+                raise SubmissionRefused("file")
         return pairs
     finally:
         await form.close()

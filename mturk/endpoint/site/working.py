@@ -8,15 +8,15 @@ from urllib.parse import urlencode
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from mturk.endpoint.assignments import ACCEPTED, APPROVED, RETURNED, SUBMITTED, Assignment
-from mturk.endpoint.hits import Hit
+from mturk.endpoint.assignments import ACCEPTED, APPROVED, RETURNED, SUBMITTED, HitAssignment
+from mturk.endpoint.hits import HostedHit
 from mturk.endpoint.moment import Moment
-from mturk.endpoint.refusals import PREFIX, Refusal
+from mturk.endpoint.refusals import PREFIX, MTurkRequestError
 from mturk.endpoint.rows import find_hit, find_type
 from mturk.endpoint.site.frame_pages import Frame, FrameRefused, frame_for
 from mturk.endpoint.site.listing import ORDERS, find_group, find_groups
 from mturk.endpoint.site.records import held_of, in_hand
-from mturk.endpoint.site.room import Answer, Room, Shown, missing, page_number, to
+from mturk.endpoint.site.room import Answer, Room, SitePage, missing, page_number, to
 from mturk.endpoint.site.sessions import Visitor
 from mturk.endpoint.site.texts import Speech
 from mturk.endpoint.store import secret_of
@@ -44,7 +44,7 @@ class Workroom:
 
         def work(moment: Moment, visitor: Visitor) -> Answer:
             found = find_groups(moment, visitor.worker_id, query=query, order=order, everything=everything, page=page)
-            return Shown(
+            return SitePage(
                 template="hits.html",
                 here="/hits",
                 context={
@@ -81,7 +81,7 @@ class Workroom:
             if hit is None:
                 return self._gone(speech)
             frame, refusal = self._preview(moment, visitor, hit, speech)
-            return Shown(
+            return SitePage(
                 template="group.html",
                 frame_source=frame.sources if frame else None,
                 context={"group": group, "hit": hit, "frame": frame, "refusal": refusal},
@@ -102,7 +102,7 @@ class Workroom:
             for name in self._candidates(moment, visitor, group_id, wanted):
                 try:
                     return to(f"/work/{accept(moment, visitor.worker_id, name).assignment_id}")
-                except Refusal as refusal:
+                except MTurkRequestError as refusal:
                     if refusal.code != PREFIX + "InvalidHITState":
                         raise
             return self._gone(speech)
@@ -125,7 +125,7 @@ class Workroom:
                 return to(f"/work/{name}/done")
             hit = find_hit(moment, held.hit_id)
             frame, refusal = self._frame(moment, visitor, hit, held, speech)
-            return Shown(
+            return SitePage(
                 template="work.html",
                 frame_source=frame.sources if frame else None,
                 context={
@@ -161,7 +161,7 @@ class Workroom:
             found = find_group(moment, visitor.worker_id, kind.group_id, after=0)
             title, text = _what_became(held, speech)
             following = found[1] if found and found[0].qualified else None
-            return Shown(
+            return SitePage(
                 template="done.html",
                 context={
                     "kind": kind,
@@ -184,7 +184,7 @@ class Workroom:
             if held.status != ACCEPTED:
                 return to(f"/work/{name}/done")
             kind = find_type(moment, find_hit(moment, held.hit_id).hit_type_id)
-            return Shown(template="return.html", context={"work": held, "kind": kind})
+            return SitePage(template="return.html", context={"work": held, "kind": kind})
 
         return await self.room.signed_in(request, work)
 
@@ -211,17 +211,17 @@ class Workroom:
             names = [wanted] if hit.hit_type_id == group.kind.hit_type_id else []
         return [*names, *([first.hit_id] if first is not None else [])]
 
-    def _preview(self, moment: Moment, visitor: Visitor, hit: Hit, speech: Speech) -> tuple[Frame | None, str]:
+    def _preview(self, moment: Moment, visitor: Visitor, hit: HostedHit, speech: Speech) -> tuple[Frame | None, str]:
         try:
             preview(moment, visitor.worker_id, hit.hit_id)
-        except Refusal as refusal:
+        except MTurkRequestError as refusal:
             if refusal.code != PREFIX + "DoesNotMeetRequirements":
                 raise
             return None, speech.say("preview.hidden")
         return self._frame(moment, visitor, hit, None, speech)
 
     def _frame(
-        self, moment: Moment, visitor: Visitor, hit: Hit, held: Assignment | None, speech: Speech
+        self, moment: Moment, visitor: Visitor, hit: HostedHit, held: HitAssignment | None, speech: Speech
     ) -> tuple[Frame | None, str]:
         try:
             frame = frame_for(
@@ -243,11 +243,11 @@ class Workroom:
 
     def _in_hand(self, moment: Moment, visitor: Visitor, *, notice: str | None) -> Answer:
         entries = in_hand(moment, visitor.worker_id)
-        return Shown(template="in_hand.html", here="/work", context={"entries": entries, "notice": notice})
+        return SitePage(template="in_hand.html", here="/work", context={"entries": entries, "notice": notice})
 
     def _gone(self, speech: Speech) -> Answer:
         say = speech.say
-        return Shown(
+        return SitePage(
             template="notice.html",
             context={
                 "title": say("preview.gone"),
@@ -259,7 +259,7 @@ class Workroom:
         )
 
 
-def _what_became(held: Assignment, speech: Speech) -> tuple[str, str]:
+def _what_became(held: HitAssignment, speech: Speech) -> tuple[str, str]:
     say = speech.say
     if held.status == SUBMITTED and held.auto_approval_at is not None:
         return say("work.submitted_title"), speech.say_time("work.submitted_text", held.auto_approval_at)
