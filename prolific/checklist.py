@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from prolific.api.money import money
-from prolific.money.estimate import Estimate
+from prolific.money.estimate import StudyCostEstimate
 from prolific.study.body import PLACEHOLDERS
 from prolific.study.description import description_problems
-from prolific.study.offer import LONGEST_MINUTES, Offer, least_maximum
+from prolific.study.offer import LONGEST_MINUTES, SessionOffer, least_maximum
 from prolific.study.table import ProlificTable
 
 State = Literal["ok", "problem", "unknown"]
@@ -19,7 +19,7 @@ FEWEST_COUNTED = 25  # below this the platform counts 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class ChecklistItem:
     """One line of the checklist."""
 
     name: str
@@ -28,7 +28,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class ChecklistFacts:
     """What was found out about the study and the platform; ``None`` stands for not known."""
 
     body: Mapping[str, Any]
@@ -47,7 +47,9 @@ class Seen:
     internal_name: str
 
 
-def checklist(offer: Offer, table: ProlificTable, estimate: Estimate, seen: Seen) -> tuple[Line, ...]:
+def checklist(
+    offer: SessionOffer, table: ProlificTable, estimate: StudyCostEstimate, seen: ChecklistFacts
+) -> tuple[ChecklistItem, ...]:
     """Return the lines of the checklist, in the order in which they are looked at."""
     return (
         _address(seen),
@@ -71,24 +73,24 @@ def checklist(offer: Offer, table: ProlificTable, estimate: Estimate, seen: Seen
 NO_CONSENT = "there is none; write [consent] text"
 
 
-def _line(name: str, state: State, told: str) -> Line:
-    return Line(name=name, state=state, told=told)
+def _line(name: str, state: State, told: str) -> ChecklistItem:
+    return ChecklistItem(name=name, state=state, told=told)
 
 
-def _address(seen: Seen) -> Line:
+def _address(seen: ChecklistFacts) -> ChecklistItem:
     if not seen.address_known:
         return _line("address", "unknown", "not looked at")
     return _line("address", *_either(seen.address_problem, "answers, and serves this study"))
 
 
-def _placeholders(seen: Seen) -> Line:
+def _placeholders(seen: ChecklistFacts) -> ChecklistItem:
     addresses = [entry["external_url"] for entry in seen.body.get("access_details", ())]
     addresses = addresses or [seen.body.get("external_study_url", "")]
     lost = [name for name in PLACEHOLDERS for url in addresses if f"{name}={{{{%{name}%}}}}" not in url]
     return _line("placeholders", *_either(", ".join(lost) and f"missing: {', '.join(lost)}", "all three are there"))
 
 
-def _codes(seen: Seen) -> Line:
+def _codes(seen: ChecklistFacts) -> ChecklistItem:
     entries: Sequence[Mapping[str, Any]] = seen.body["completion_codes"]
     values = [entry["code"] for entry in entries]
     problem = None
@@ -99,7 +101,7 @@ def _codes(seen: Seen) -> Line:
     return _line("codes", *_either(problem, f"{len(values)} outcomes, each with its own code and action"))
 
 
-def _hourly(offer: Offer, estimate: Estimate) -> Line:
+def _hourly(offer: SessionOffer, estimate: StudyCostEstimate) -> ChecklistItem:
     rates = estimate.rates
     told = f"{money(round(offer.hourly), offer.currency)} an hour"
     if rates is None:
@@ -117,7 +119,7 @@ def _hourly(offer: Offer, estimate: Estimate) -> Line:
     return _line("hourly pay", "ok" if estimate.rates_from_platform else "unknown", told)
 
 
-def _currency(offer: Offer, seen: Seen) -> Line:
+def _currency(offer: SessionOffer, seen: ChecklistFacts) -> ChecklistItem:
     if not seen.account_currency:
         return _line("currency", "unknown", f"{offer.currency}; the workspace was not asked")
     problem = None
@@ -126,7 +128,7 @@ def _currency(offer: Offer, seen: Seen) -> Line:
     return _line("currency", *_either(problem, offer.currency))
 
 
-def _time(offer: Offer) -> Line:
+def _time(offer: SessionOffer) -> ChecklistItem:
     least = least_maximum(offer.minutes)
     problem = None
     if offer.maximum_minutes < least:
@@ -138,7 +140,7 @@ def _time(offer: Offer) -> Line:
     return _line("time allowed", *_either(problem, f"{offer.maximum_minutes:g} minutes, least {least:.1f}"))
 
 
-def _places(offer: Offer, seen: Seen) -> Line:
+def _places(offer: SessionOffer, seen: ChecklistFacts) -> ChecklistItem:
     given = seen.body.get("access_details")
     problem = None
     if seen.assignments < offer.places * offer.sessions:
@@ -151,19 +153,19 @@ def _places(offer: Offer, seen: Seen) -> Line:
     return _line("places", *_either(problem, f"{offer.places}, and assignments for all of them"))
 
 
-def _project(seen: Seen) -> Line:
+def _project(seen: ChecklistFacts) -> ChecklistItem:
     if not seen.project_known:
         return _line("project", "unknown", "the platform was not asked")
     return _line("project", *_either(seen.project_problem, "there is one"))
 
 
-def _filters(seen: Seen) -> Line:
+def _filters(seen: ChecklistFacts) -> ChecklistItem:
     if not seen.filters_known:
         return _line("filters", "unknown", "the platform was not asked")
     return _line("filters", *_either(seen.filters_problem, f"{len(seen.body['filters'])}, resolved by name"))
 
 
-def _eligible(offer: Offer, seen: Seen) -> Line:
+def _eligible(offer: SessionOffer, seen: ChecklistFacts) -> ChecklistItem:
     if seen.eligible is None:
         return _line("eligible people", "unknown", "the platform was not asked")
     told = f"fewer than {FEWEST_COUNTED}" if seen.eligible == 0 else str(seen.eligible)
@@ -176,7 +178,7 @@ def _eligible(offer: Offer, seen: Seen) -> Line:
     return _line("eligible people", "ok", f"{told} for {offer.places} places")
 
 
-def _earlier(table: ProlificTable, seen: Seen) -> Line:
+def _earlier(table: ProlificTable, seen: ChecklistFacts) -> ChecklistItem:
     if seen.session > 1:
         return _line("earlier participants", "ok", f"only who completed session {seen.session - 1} is asked")
     if not table.exclude_earlier:
@@ -186,7 +188,7 @@ def _earlier(table: ProlificTable, seen: Seen) -> Line:
     return _line("earlier participants", "unknown", "their group is made by `spa prolific create`")
 
 
-def _balance(offer: Offer, estimate: Estimate) -> Line:
+def _balance(offer: SessionOffer, estimate: StudyCostEstimate) -> ChecklistItem:
     if estimate.balance is None or estimate.total is None:
         return _line("balance", "unknown", "the platform was not asked")
     need = estimate.total // offer.sessions
@@ -197,11 +199,11 @@ def _balance(offer: Offer, estimate: Estimate) -> Line:
     return _line("balance", *_either(problem, f"{money(have, offer.currency)} covers {money(need, offer.currency)}"))
 
 
-def _description(table: ProlificTable) -> Line:
+def _description(table: ProlificTable) -> ChecklistItem:
     return _line("description", *_either("; ".join(description_problems(table.description)), "fit to be shown"))
 
 
-def _key(seen: Seen) -> Line:
+def _key(seen: ChecklistFacts) -> ChecklistItem:
     name = seen.internal_name
     held = seen.body["internal_name"] == name and name in seen.body["metadata"]
     return _line("study key", *_either(None if held else "internal_name or metadata lack it", name))

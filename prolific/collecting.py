@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 
 from prolific.api.records import SubmissionRecord
 from prolific.codes import session_codes
-from prolific.desk import Desk
+from prolific.desk import ProlificStudy
 from prolific.draft import family_group
 from prolific.made import SOURCE
 from prolific.people.releasing import release_gone
-from prolific.people.verification import FALSE, UNVERIFIED, VERIFIED, Claim, ask, last_found, note
+from prolific.people.verification import FALSE, UNVERIFIED, VERIFIED, ProlificUrlParameters, ask, last_found, note
 from prolific.reconcile import Difference, reconcile
 from spa.responses.outcomes import forgotten_name
 from spa.responses.visits import PersonVisit
@@ -19,7 +19,7 @@ GROUP_CHUNK = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Collected:
+class SessionReconciliation:
     """Both lists of a session side by side, after what can be put right by itself was."""
 
     session: int
@@ -38,12 +38,12 @@ class Collected:
         return next((visit for visit in self.visits if visit.external_id == submission_id), None)
 
 
-def collect(desk: Desk, session: int) -> Collected:
+def collect(desk: ProlificStudy, session: int) -> SessionReconciliation:
     """Bring a session up to date with the platform; safe to repeat, and changes nothing there but the group.
 
     Parameters
     ----------
-    desk : Desk
+    desk : ProlificStudy
         The study.
     session : int
         Which session.
@@ -67,13 +67,15 @@ def collect(desk: Desk, session: int) -> Collected:
     )
 
 
-def look(desk: Desk, session: int) -> Collected:
+def look(desk: ProlificStudy, session: int) -> SessionReconciliation:
     """Compare both lists and change nothing."""
     records = tuple(desk.platform.submissions.of_study(desk.need_study(session)))
     return _compared(desk, session, records)
 
 
-def _compared(desk: Desk, session: int, records: tuple[SubmissionRecord, ...], **counts: int) -> Collected:
+def _compared(
+    desk: ProlificStudy, session: int, records: tuple[SubmissionRecord, ...], **counts: int
+) -> SessionReconciliation:
     forgotten = {forgotten_name(desk.store.keyed(one.submission_id)): one.submission_id for one in records}
     visits = tuple(
         replace(visit, external_id=forgotten.get(visit.external_id or "", visit.external_id))
@@ -86,7 +88,7 @@ def _compared(desk: Desk, session: int, records: tuple[SubmissionRecord, ...], *
         if visit.external_id is not None
     }
     none = dict.fromkeys(("verified", "refuted", "released", "overdue", "excluded"), 0)
-    return Collected(
+    return SessionReconciliation(
         session=session,
         study_id=desk.need_study(session),
         records=records,
@@ -96,11 +98,11 @@ def _compared(desk: Desk, session: int, records: tuple[SubmissionRecord, ...], *
     )
 
 
-def _verify(desk: Desk, study_id: str, session: int) -> tuple[int, int]:
+def _verify(desk: ProlificStudy, study_id: str, session: int) -> tuple[int, int]:
     """Verify those who came while the platform could not be asked; answers of a false claim do not count."""
     verified = refuted = 0
     for visit in [one for one in desk.store.visits(SOURCE) if one.person is not None and one.external_id is not None]:
-        claim = Claim(person=str(visit.person), study_id=study_id, submission_id=str(visit.external_id))
+        claim = ProlificUrlParameters(person=str(visit.person), study_id=study_id, submission_id=str(visit.external_id))
         if visit.session != session or last_found(desk.store, claim.submission_id, visit.annotator_id) != UNVERIFIED:
             continue
         verdict = ask(desk.platform, claim)
@@ -112,7 +114,7 @@ def _verify(desk: Desk, study_id: str, session: int) -> tuple[int, int]:
     return verified, refuted
 
 
-def _exclude(desk: Desk, records: tuple[SubmissionRecord, ...]) -> int:
+def _exclude(desk: ProlificStudy, records: tuple[SubmissionRecord, ...]) -> int:
     """Put everybody who came into the family's group, also those who left without a code."""
     workspace_id = desk.platform.workspace_of(desk.table.project)
     groups = [group for group, name in desk.platform.audience.groups(workspace_id) if name == family_group(desk)]

@@ -15,8 +15,8 @@ from prolific.api.access import Access, NoToken, find_access
 from prolific.api.client import Prolific, connect
 from prolific.api.problems import ProlificError
 from prolific.made import SOURCE, study_of
-from prolific.once import Once, silent
-from prolific.study.offer import Offer, offer_of
+from prolific.once import IdempotentProlificCalls, silent
+from prolific.study.offer import SessionOffer, offer_of
 from prolific.study.table import ProlificTable, read_table
 from spa.commands.workspace import Workspace, open_workspace
 from spa.journal import Journal
@@ -30,17 +30,17 @@ LOCAL_SETTLE_SECONDS = 0.0  # an emulator has done what it will do when the conn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Desk:
+class ProlificStudy:
     """A study on Prolific, opened."""
 
     file: Path  # the study file
     workspace: Workspace
     table: ProlificTable
-    offer: Offer
+    offer: SessionOffer
     key: str  # of this store's study; stands in every name on the platform
     client: Prolific | None  # None without a token
     access: Access | None
-    once: Once
+    once: IdempotentProlificCalls
     clock: Callable[[], float]
     sleep: Callable[[float], None]
 
@@ -96,7 +96,7 @@ def open_desk(
     clock: Callable[[], float] = time.time,
     sleep: Callable[[float], None] = time.sleep,
     tell: Callable[[str], None] = silent,
-) -> Iterator[Desk]:
+) -> Iterator[ProlificStudy]:
     """Open a study for the commands of this bridge.
 
     Parameters
@@ -137,8 +137,10 @@ def open_desk(
         client = None if access is None else stack.enter_context(connect(access, sleep=sleep))
         key = store_key(workspace.store)
         settle = LOCAL_SETTLE_SECONDS if access is not None and access.local else SETTLE_SECONDS
-        once = Once(journal=Journal(workspace.store), scope=key, clock=clock, sleep=sleep, settle=settle, tell=tell)
-        yield Desk(
+        once = IdempotentProlificCalls(
+            journal=Journal(workspace.store), scope=key, clock=clock, sleep=sleep, settle=settle, tell=tell
+        )
+        yield ProlificStudy(
             file=file,
             workspace=workspace,
             table=table,

@@ -11,9 +11,9 @@ from typing import Any
 from prolific.api.problems import ProlificError
 from prolific.api.records import StudyRecord
 from prolific.codes import session_codes
-from prolific.desk import Desk
+from prolific.desk import ProlificStudy
 from prolific.made import create_key
-from prolific.once import Facts, Undecided
+from prolific.once import Facts, UnknownOutcome
 from prolific.study.body import study_body
 from prolific.study.screening import (
     GROUP_ALLOWED,
@@ -37,17 +37,17 @@ class Groups:
     excluded: tuple[str, ...] = ()
 
 
-def family_group(desk: Desk) -> str:
+def family_group(desk: ProlificStudy) -> str:
     """Return the name of the participant group of the study's family."""
     return desk.table.group or f"{desk.workspace.study.id}-{desk.key}"
 
 
-def done_group(desk: Desk, session: int) -> str:
+def done_group(desk: ProlificStudy, session: int) -> str:
     """Return the name of the participant group of those who completed a session."""
     return f"{desk.workspace.study.id}-{desk.key}-done-{session}"
 
 
-def find_groups(desk: Desk, workspace_id: str, session: int) -> Groups:
+def find_groups(desk: ProlificStudy, workspace_id: str, session: int) -> Groups:
     """Look the groups of a session up; those that do not exist yet are ``None``.
 
     Raises
@@ -66,7 +66,7 @@ def find_groups(desk: Desk, workspace_id: str, session: int) -> Groups:
     )
 
 
-def make_groups(desk: Desk, workspace_id: str, session: int) -> Groups:
+def make_groups(desk: ProlificStudy, workspace_id: str, session: int) -> Groups:
     """Look the groups of a session up, and make those that do not exist yet, once."""
     found = find_groups(desk, workspace_id, session)
     if session > 1 and found.before is None:
@@ -83,7 +83,7 @@ def make_groups(desk: Desk, workspace_id: str, session: int) -> Groups:
     )
 
 
-def make_filters(desk: Desk, workspace_id: str, groups: Groups, session: int) -> list[dict[str, Any]]:
+def make_filters(desk: ProlificStudy, workspace_id: str, groups: Groups, session: int) -> list[dict[str, Any]]:
     """Resolve the study's filters by name and add those of groups and earlier studies."""
     table = desk.table
     filters = resolve(wanted_filters(table), desk.platform.audience.filters(workspace_id))
@@ -103,7 +103,7 @@ def make_filters(desk: Desk, workspace_id: str, groups: Groups, session: int) ->
 
 
 def make_body(
-    desk: Desk, *, address: str, filters: list[dict[str, Any]], groups: Groups, session: int
+    desk: ProlificStudy, *, address: str, filters: list[dict[str, Any]], groups: Groups, session: int
 ) -> dict[str, Any]:
     """Put the body of a session's study together."""
     return study_body(
@@ -119,7 +119,7 @@ def make_body(
     )
 
 
-def make_draft(desk: Desk, body: Mapping[str, Any], session: int) -> tuple[StudyRecord, bool]:
+def make_draft(desk: ProlificStudy, body: Mapping[str, Any], session: int) -> tuple[StudyRecord, bool]:
     """Create a session's draft once, or bring the draft that there is up to the study file.
 
     Returns
@@ -159,24 +159,24 @@ def make_draft(desk: Desk, body: Mapping[str, Any], session: int) -> tuple[Study
     return study, True
 
 
-def study_digest(desk: Desk, session: int, facts: Facts) -> str:
+def study_digest(desk: ProlificStudy, session: int, facts: Facts) -> str:
     """Return the digest of the body that the platform was last sent for a session."""
     changed = desk.once.done(_change_key(session))
     return str((changed or facts)["body"])
 
 
-def find_study(desk: Desk, internal_name: str) -> StudyRecord | None:
+def find_study(desk: ProlificStudy, internal_name: str) -> StudyRecord | None:
     """Look for a study by its private name.
 
     Raises
     ------
-    Undecided
+    UnknownOutcome
         If there are two.
     """
     found = [one for one in desk.platform.studies.of_project(desk.table.project) if one.internal_name == internal_name]
     if len(found) > 1:
         ids = ", ".join(one.study_id for one in found)
-        raise Undecided(f"Prolific: the project has several studies {internal_name!r} ({ids}); delete all but one")
+        raise UnknownOutcome(f"Prolific: the project has several studies {internal_name!r} ({ids}); delete all but one")
     return found[0] if found else None
 
 
@@ -189,7 +189,7 @@ def _change_key(session: int) -> str:
     return f"change draft, session {session}"
 
 
-def _made(desk: Desk, workspace_id: str, name: str, known: str | None) -> str:
+def _made(desk: ProlificStudy, workspace_id: str, name: str, known: str | None) -> str:
     key = f"create group {name}"
     if known is not None:
         desk.once.acknowledge(key, {"group_id": known})
@@ -213,7 +213,7 @@ def _made(desk: Desk, workspace_id: str, name: str, known: str | None) -> str:
 def _group(known: list[tuple[str, str]], name: str) -> str | None:
     ids = [group_id for group_id, title in known if title == name]
     if len(ids) > 1:
-        raise Undecided(f"Prolific: the workspace has {len(ids)} participant groups {name!r}; rename all but one")
+        raise UnknownOutcome(f"Prolific: the workspace has {len(ids)} participant groups {name!r}; rename all but one")
     return ids[0] if ids else None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from prolific.api.problems import ProlificError
 from prolific.api.records import Subscription
-from prolific.desk import Desk
+from prolific.desk import ProlificStudy
 from prolific.people.events import SUBMISSION_CHANGED
 from prolific.study.body import DOOR
 
@@ -20,7 +20,7 @@ def hook_address(public_url: str) -> str:
     return f"{public_url.rstrip('/')}{DOOR}/hooks"
 
 
-def subscribe(desk: Desk, public_url: str, *, new_secret: bool = False) -> tuple[Subscription, ...]:
+def subscribe(desk: ProlificStudy, public_url: str, *, new_secret: bool = False) -> tuple[Subscription, ...]:
     """Have the survey server told of submissions and studies.
 
     A signing secret is made only where the workspace has none, or where it is asked for: a new one
@@ -44,7 +44,7 @@ def subscribe(desk: Desk, public_url: str, *, new_secret: bool = False) -> tuple
     return tuple(made)
 
 
-def unsubscribe(desk: Desk, public_url: str) -> int:
+def unsubscribe(desk: ProlificStudy, public_url: str) -> int:
     """End the subscriptions of the survey server and return how many these were."""
     workspace_id = desk.platform.workspace_of(desk.table.project)
     address = hook_address(public_url)
@@ -54,14 +54,14 @@ def unsubscribe(desk: Desk, public_url: str) -> int:
     return len(own)
 
 
-def _subscribe(desk: Desk, workspace_id: str, event: str, address: str) -> Subscription:
+def _subscribe(desk: ProlificStudy, workspace_id: str, event: str, address: str) -> Subscription:
     made = desk.platform.hooks.subscribe(workspace_id, event, address)
     call = desk.once.journal.begin("prolific", desk.key, f"subscribe {event} {address}", "{}")
     desk.once.journal.finish(call, "done", subscription_id=made.subscription_id)
     return made
 
 
-def _confirmed(desk: Desk, one: Subscription) -> bool:
+def _confirmed(desk: ProlificStudy, one: Subscription) -> bool:
     """Tell whether a subscription was confirmed by this store: the platform does not say."""
     facts = desk.once.done(f"subscribe {one.event_type} {one.target_url}")
     return facts is not None and facts.get("subscription_id") == one.subscription_id and one.enabled

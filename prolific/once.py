@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from prolific.api.problems import ProlificError, Refused, Unanswered, Unreachable
+from prolific.api.problems import ProlificError, ProlificRequestRefused, Unanswered, Unreachable
 from spa.journal import STARTED, Journal, JournalEntry
 
 KIND = "prolific"
@@ -25,12 +25,12 @@ def silent(text: str) -> None:
     """Tell nobody."""
 
 
-class Undecided(ProlificError):
+class UnknownOutcome(ProlificError):
     """Looking at the platform does not tell whether a call took effect; a person must say."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Once:
+class IdempotentProlificCalls:
     """Makes calls of one study so that each takes effect once.
 
     Parameters
@@ -88,7 +88,7 @@ class Once:
 
         Raises
         ------
-        Undecided
+        UnknownOutcome
             If ``find`` cannot tell.
         ProlificError
             If the platform refuses, or cannot be reached.
@@ -101,7 +101,7 @@ class Once:
             call = self.journal.begin(KIND, self.scope, key, json.dumps(request, sort_keys=True))
             try:
                 facts = send()
-            except (Refused, Unreachable) as error:
+            except (ProlificRequestRefused, Unreachable) as error:
                 self.journal.finish(call, REFUSED, response=str(error))
                 raise
             except Unanswered:

@@ -8,10 +8,10 @@ from typing import Any
 
 from prolific.address import address_problem
 from prolific.api.problems import ProlificError, Unanswered, Unreachable
-from prolific.checklist import Line, Seen, checklist
-from prolific.desk import Desk
+from prolific.checklist import ChecklistFacts, ChecklistItem, checklist
+from prolific.desk import ProlificStudy
 from prolific.draft import Groups, find_groups, make_body, make_filters
-from prolific.money.estimate import Estimate, make_estimate
+from prolific.money.estimate import StudyCostEstimate, make_estimate
 from spa.errors import StudyError
 
 UNSAID = "https://not-said.invalid"
@@ -21,23 +21,23 @@ UNSAID = "https://not-said.invalid"
 class Prospect:
     """What a session will cost, and whether it is ready."""
 
-    estimate: Estimate
-    lines: tuple[Line, ...]
+    estimate: StudyCostEstimate
+    lines: tuple[ChecklistItem, ...]
     eligible: int | None
     body: Mapping[str, Any]
 
     @property
-    def problems(self) -> tuple[Line, ...]:
+    def problems(self) -> tuple[ChecklistItem, ...]:
         """Return the lines that are not as they must be."""
         return tuple(line for line in self.lines if line.state == "problem")
 
 
-def look_ahead(desk: Desk, session: int, public_url: str | None) -> Prospect:
+def look_ahead(desk: ProlificStudy, session: int, public_url: str | None) -> Prospect:
     """Reckon costs and go through the checklist; changes nothing on the platform.
 
     Parameters
     ----------
-    desk : Desk
+    desk : ProlificStudy
         The study.
     session : int
         Which session.
@@ -67,7 +67,7 @@ def look_ahead(desk: Desk, session: int, public_url: str | None) -> Prospect:
     body = make_body(desk, address=address or UNSAID, filters=filters, groups=groups, session=session)
     local = desk.access is not None and desk.access.local
     people = desk.workspace.study.people
-    seen = Seen(
+    seen = ChecklistFacts(
         body=body,
         filters_problem=filters_problem,
         filters_known=workspace_id is not None,
@@ -89,7 +89,7 @@ def look_ahead(desk: Desk, session: int, public_url: str | None) -> Prospect:
     return Prospect(estimate=estimate, lines=lines, eligible=eligible, body=body)
 
 
-def _workspace(desk: Desk) -> tuple[str | None, str | None, str | None]:
+def _workspace(desk: ProlificStudy) -> tuple[str | None, str | None, str | None]:
     """Return the workspace's id, what is wrong with the project, and why the platform is not asked."""
     if desk.client is None:
         return None, None, "PROLIFIC_API_TOKEN is not set"

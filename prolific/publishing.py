@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 
-from prolific.api.problems import ProlificError, Refused, Unanswered, Unreachable
+from prolific.api.problems import ProlificError, ProlificRequestRefused, Unanswered, Unreachable
 from prolific.api.records import StudyRecord
 from prolific.api.studies import Transition
-from prolific.desk import Desk
+from prolific.desk import ProlificStudy
 from prolific.draft import body_digest, study_digest
 from prolific.made import create_key
 from prolific.once import DONE, KIND, NO_EFFECT, REFUSED
@@ -18,7 +18,7 @@ PUBLISHING = "PUBLISHING"
 MOST_POLLS = 90
 
 
-def check_ready(desk: Desk, prospect: Prospect, session: int, despite: tuple[str, ...]) -> None:
+def check_ready(desk: ProlificStudy, prospect: Prospect, session: int, despite: tuple[str, ...]) -> None:
     """Refuse to publish what is not ready.
 
     Parameters
@@ -57,7 +57,7 @@ def check_ready(desk: Desk, prospect: Prospect, session: int, despite: tuple[str
         )
 
 
-def publish_study(desk: Desk, session: int) -> StudyRecord:
+def publish_study(desk: ProlificStudy, session: int) -> StudyRecord:
     """Publish a draft and wait until the platform has done it; what is published already stays as it is.
 
     Raises
@@ -75,7 +75,7 @@ def publish_study(desk: Desk, session: int) -> StudyRecord:
     return study
 
 
-def move_study(desk: Desk, session: int, action: Transition) -> StudyRecord:
+def move_study(desk: ProlificStudy, session: int, action: Transition) -> StudyRecord:
     """Publish, pause, go on with or stop a study, unless it is there already.
 
     The study's state says whether the platform has done it, so that a run that was broken off is safely repeated.
@@ -91,7 +91,7 @@ def move_study(desk: Desk, session: int, action: Transition) -> StudyRecord:
     call = desk.once.journal.begin(KIND, desk.key, key, json.dumps({"study_id": study_id, "action": action}))
     try:
         study = desk.platform.studies.transition(study_id, action)
-    except (Refused, Unreachable) as error:
+    except (ProlificRequestRefused, Unreachable) as error:
         desk.once.journal.finish(call, REFUSED, response=str(error))
         raise
     except Unanswered:
@@ -113,7 +113,7 @@ def _achieved(action: Transition, study: StudyRecord) -> bool:
     return study.status in ("AWAITING REVIEW", "COMPLETED")
 
 
-def wait_until_published(desk: Desk, study_id: str) -> StudyRecord:
+def wait_until_published(desk: ProlificStudy, study_id: str) -> StudyRecord:
     """Look at a study until the platform has finished publishing it."""
     for number in range(MOST_POLLS):
         if number == 1:

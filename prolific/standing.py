@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from statistics import median
 
 from prolific.api.records import AWAITING_REVIEW, PAID
-from prolific.desk import Desk
+from prolific.desk import ProlificStudy
 from prolific.made import SOURCE
 from prolific.money.estimate import auto_approval
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class SessionStatus:
     """How a session stands; money in cents, times in minutes."""
 
     session: int
@@ -29,7 +29,7 @@ class Standing:
     first_auto_approval: datetime.date | None  # of those who wait for review
 
 
-def standing_of(desk: Desk, session: int) -> Standing:
+def standing_of(desk: ProlificStudy, session: int) -> SessionStatus:
     """Look at a session on the platform and in the store."""
     study_id = desk.need_study(session)
     record = desk.platform.studies.fetch(study_id)
@@ -44,7 +44,7 @@ def standing_of(desk: Desk, session: int) -> Standing:
     took = [one.seconds / 60 for one in done if one.seconds]
     waiting = [one.completed_at for one in submissions if one.status == AWAITING_REVIEW and one.completed_at]
     middle = median(took) if took else None
-    return Standing(
+    return SessionStatus(
         session=session,
         study_id=study_id,
         status=record.status,

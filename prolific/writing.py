@@ -6,21 +6,21 @@ from collections.abc import Sequence
 from hashlib import sha256
 
 from prolific.api.records import RETURNED, SubmissionRecord
-from prolific.desk import Desk
+from prolific.desk import ProlificStudy
 from prolific.made import SOURCE
-from prolific.once import Facts, Undecided
+from prolific.once import Facts, UnknownOutcome
 from spa.errors import StudyError
 from spa.journal import JournalEntry
 
 LONGEST = 4000  # characters
 
 
-def send_message(desk: Desk, session: int, participant_ids: Sequence[str], body: str) -> int:
+def send_message(desk: ProlificStudy, session: int, participant_ids: Sequence[str], body: str) -> int:
     """Write to participants; who was written the same before is left out. Returns how many were written to.
 
     Raises
     ------
-    Undecided
+    UnknownOutcome
         If an earlier run was broken off and the platform does not show whether the message went out.
     """
     text = body.strip()
@@ -46,7 +46,7 @@ def send_message(desk: Desk, session: int, participant_ids: Sequence[str], body:
     return sent
 
 
-def ask_return(desk: Desk, record: SubmissionRecord, reason: str) -> bool:
+def ask_return(desk: ProlificStudy, record: SubmissionRecord, reason: str) -> bool:
     """Ask a participant to return a submission, once; returns whether it was asked now."""
     if record.return_requested or record.status == RETURNED:
         return False
@@ -64,11 +64,13 @@ def ask_return(desk: Desk, record: SubmissionRecord, reason: str) -> bool:
     return not known
 
 
-def _was_sent(desk: Desk, person: str, text: str) -> bool:
+def _was_sent(desk: ProlificStudy, person: str, text: str) -> bool:
     for message in desk.platform.submissions.messages(person):
         body = message.get("body")
         if not isinstance(body, str):
-            raise Undecided(f"Prolific: the messages to {person} cannot be read; look there before you write again")
+            raise UnknownOutcome(
+                f"Prolific: the messages to {person} cannot be read; look there before you write again"
+            )
         if body.strip() == text:
             return True
     return False

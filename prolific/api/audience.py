@@ -7,7 +7,7 @@ from typing import Any
 
 from prolific.api.access import checked_id
 from prolific.api.problems import ProlificError
-from prolific.api.records import Filter, filter_from, whole
+from prolific.api.records import ParticipantFilter, filter_from, whole
 from prolific.api.transport import Transport
 
 GROUPS = "/api/v1/participant-groups/"
@@ -19,7 +19,7 @@ class Audience:
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
-    def filters(self, workspace_id: str) -> tuple[Filter, ...]:
+    def filters(self, workspace_id: str) -> tuple[ParticipantFilter, ...]:
         """Return the properties that participants can be chosen by, with the names of their values."""
         query = {"workspace_id": checked_id("workspace", workspace_id)}
         return tuple(map(filter_from, self._transport.pages("/api/v1/filters/", query)))

@@ -8,7 +8,7 @@ from typing import Any
 from prolific.api.access import checked_id
 from prolific.api.money import as_csv
 from prolific.api.problems import ProlificError
-from prolific.api.records import Balance, BonusBatch, PayRates, batch_from, whole
+from prolific.api.records import BonusBatch, PayRates, WorkspaceBalance, batch_from, whole
 from prolific.api.transport import Transport
 
 
@@ -29,10 +29,10 @@ class Payments:
         path = f"/api/v1/bulk-bonus-payments/{checked_id('bonuses', batch_id)}/pay/"
         self._transport.call("POST", path, repeat="never")
 
-    def balance(self, workspace_id: str) -> Balance:
+    def balance(self, workspace_id: str) -> WorkspaceBalance:
         """Return the money that a workspace can spend."""
         row = self._transport.call("GET", f"/api/v1/workspaces/{checked_id('workspace', workspace_id)}/balance/").record
-        return Balance(currency=str(row.get("currency_code") or ""), available=whole(row, "available_balance"))
+        return WorkspaceBalance(currency=str(row.get("currency_code") or ""), available=whole(row, "available_balance"))
 
     def pay_rates(self, workspace_id: str, currency: str, filter_ids: tuple[str, ...] = ()) -> PayRates:
         """Return the least and the recommended pay an hour for people who are chosen by these filters."""

@@ -15,7 +15,7 @@ class ProlificError(PlatformError):
     """A call to Prolific failed. The subclasses say whether it can have had an effect."""
 
 
-class Refused(ProlificError):
+class ProlificRequestRefused(ProlificError):
     """The platform answered that it did not do it (a status from 400 to 499).
 
     Parameters

@@ -78,7 +78,7 @@ class BonusBatch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Balance:
+class WorkspaceBalance:
     """The money of a workspace, in cents."""
 
     currency: str
@@ -94,7 +94,7 @@ class PayRates:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Filter:
+class ParticipantFilter:
     """A property that participants can be chosen by."""
 
     filter_id: str
@@ -171,10 +171,10 @@ def batch_from(row: Mapping[str, Any]) -> BonusBatch:
     )
 
 
-def filter_from(row: Mapping[str, Any]) -> Filter:
+def filter_from(row: Mapping[str, Any]) -> ParticipantFilter:
     """Read a filter."""
     choices = row.get("choices")
-    return Filter(
+    return ParticipantFilter(
         filter_id=_text(row, "filter_id"),
         title=str(row.get("title") or ""),
         question=str(row.get("question") or ""),

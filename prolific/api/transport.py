@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 import httpx2
 
 from prolific.api.access import Access
-from prolific.api.problems import ProlificError, Refused, Unanswered, Unreachable, told
+from prolific.api.problems import ProlificError, ProlificRequestRefused, Unanswered, Unreachable, told
 
 Repeat = Literal["always", "refused", "never"]  # try again after anything, after a 429 only, not at all
 TRIES = 6
@@ -32,7 +32,7 @@ MOST_BYTES = 64 * 2**20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class ApiResponse:
     """What came back: the JSON value (``None`` where there was none), as it arrived, and the headers."""
 
     status: int
@@ -104,7 +104,7 @@ class Transport:
         *,
         query: Mapping[str, str | int] | None = None,
         repeat: Repeat | None = None,
-    ) -> Answer:
+    ) -> ApiResponse:
         """Make a call and return the answer of a success.
 
         Parameters
@@ -120,7 +120,7 @@ class Transport:
 
         Raises
         ------
-        Refused
+        ProlificRequestRefused
             If the platform says no; the call had no effect.
         Unreachable
             If no connection came about; the call had no effect.
@@ -133,7 +133,7 @@ class Transport:
             least = 0.0
             try:
                 return self._once(method, path, body, query)
-            except Refused as error:
+            except ProlificRequestRefused as error:
                 if error.status != HTTPStatus.TOO_MANY_REQUESTS or number == tries:
                     raise
                 least = error.wait
@@ -174,7 +174,7 @@ class Transport:
     ) -> None:
         self.close()
 
-    def _once(self, method: str, path: str, body: Any, query: Mapping[str, str | int] | None) -> Answer:
+    def _once(self, method: str, path: str, body: Any, query: Mapping[str, str | int] | None) -> ApiResponse:
         place = f"Prolific: {method} {path.partition('?')[0]}"
         content = None if body is None else json.dumps(body).encode()
         headers = {} if content is None else {"Content-Type": "application/json"}
@@ -191,13 +191,13 @@ class Transport:
             ) from error
         return self._read(place, response)
 
-    def _read(self, place: str, response: httpx2.Response) -> Answer:
+    def _read(self, place: str, response: httpx2.Response) -> ApiResponse:
         text = self.access.redacted(response.text)
         status = response.status_code
         if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
             raise Unanswered(f"{place}: {told(status, text)}; nobody knows whether it took effect")
         if status >= HTTPStatus.BAD_REQUEST:
-            raise Refused(
+            raise ProlificRequestRefused(
                 f"{place}: {told(status, text)}{_remedy(status)}", status=status, body=text, wait=_asked_wait(response)
             )
         if status >= HTTPStatus.MULTIPLE_CHOICES or len(response.content) > MOST_BYTES:
@@ -208,7 +208,7 @@ class Transport:
                 value = json.loads(text)
             except ValueError as error:
                 raise Unanswered(f"{place}: wanted JSON, got {text[:60]!r}; is the address right?") from error
-        return Answer(status=status, value=value, text=text, headers=dict(response.headers))
+        return ApiResponse(status=status, value=value, text=text, headers=dict(response.headers))
 
     def _own_path(self, link: str) -> str:
         """Return path and query of a link, which must lead to the same API: the token goes nowhere else."""

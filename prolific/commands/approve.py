@@ -11,7 +11,7 @@ import click
 from prolific.commands.shared import announce, json_option, study_options, tell_json, yes_option
 
 if TYPE_CHECKING:
-    from prolific.desk import Desk
+    from prolific.desk import ProlificStudy
     from prolific.review.approving import Queue
 
 
@@ -76,7 +76,7 @@ def approve(
         click.echo("Nobody was approved. To approve: the same command with --yes")
 
 
-def _approve(desk: Desk, session: int, queue: Queue, *, hidden: bool) -> tuple[int, tuple[str, ...]]:
+def _approve(desk: ProlificStudy, session: int, queue: Queue, *, hidden: bool) -> tuple[int, tuple[str, ...]]:
     """Approve with a bar that fills as the platform does it."""
     from prolific.review.approving import approve_all
 

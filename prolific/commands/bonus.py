@@ -13,8 +13,8 @@ from prolific.commands.shared import announce, study_options, yes_option
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from prolific.desk import Desk
-    from prolific.money.bonuses import Bonus
+    from prolific.desk import ProlificStudy
+    from prolific.money.bonuses import ProlificBonus
 
 
 @click.command(epilog="Example: spa prolific bonus my-study/study.toml --from bonuses.csv --yes")
@@ -84,7 +84,7 @@ def bonus(
         click.echo("Nothing was paid. To pay: the same command with --yes")
 
 
-def _pay(desk: Desk, session: int, bonuses: Sequence[Bonus], *, yes: bool) -> None:
+def _pay(desk: ProlificStudy, session: int, bonuses: Sequence[ProlificBonus], *, yes: bool) -> None:
     from prolific.api.money import money
     from prolific.money.paying import last_payment, pay, set_up, wait_until_seen
 
@@ -101,7 +101,7 @@ def _pay(desk: Desk, session: int, bonuses: Sequence[Bonus], *, yes: bool) -> No
     click.echo(f"  paid: {len(bonuses)}" + (f"; not shown by the platform yet: {unseen}" if unseen else ""))
 
 
-def _corrected(one: Bonus, paid: int, currency: str) -> str:
+def _corrected(one: ProlificBonus, paid: int, currency: str) -> str:
     """Say what becomes of an amount that is not the one paid for the same reason."""
     from prolific.api.money import money
 

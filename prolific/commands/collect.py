@@ -13,7 +13,7 @@ from prolific.commands.shared import json_option, study_options, tell_json
 from spa.commands.numbers import Finite
 
 if TYPE_CHECKING:
-    from prolific.collecting import Collected
+    from prolific.collecting import SessionReconciliation
 
 
 @click.command(epilog="Example: spa prolific collect my-study/study.toml --every 60")
@@ -70,7 +70,7 @@ def reconcile(study: Path, store: str | None, endpoint_url: str | None, as_json:
             click.echo(f"    {each.remedy}")
 
 
-def _tell(found: list[Collected], *, as_json: bool) -> None:
+def _tell(found: list[SessionReconciliation], *, as_json: bool) -> None:
     if as_json:
         tell_json(
             [

@@ -12,8 +12,8 @@ from prolific.commands.shared import announce, study_options, yes_option
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from prolific.collecting import Collected
-    from prolific.desk import Desk
+    from prolific.collecting import SessionReconciliation
+    from prolific.desk import ProlificStudy
 
 ADDRESS = "{address}"
 
@@ -77,7 +77,7 @@ def message(
 
 
 def _named(
-    collected: Sequence[Collected], recipients: tuple[str, ...], difference: str | None
+    collected: Sequence[SessionReconciliation], recipients: tuple[str, ...], difference: str | None
 ) -> list[tuple[int, str]]:
     """Return session and submission of those who are named; a person who is named is so by their last submission."""
     from spa.errors import StudyError
@@ -98,7 +98,9 @@ def _named(
     return list(found.values())
 
 
-def _with_address(desk: Desk, collected: Sequence[Collected], session: int, submission_id: str, text: str) -> str:
+def _with_address(
+    desk: ProlificStudy, collected: Sequence[SessionReconciliation], session: int, submission_id: str, text: str
+) -> str:
     """Put in where a person hands the code in, which only those get whose answers are complete here."""
     from prolific.codes import completion_address, completion_base, session_codes
     from spa.errors import StudyError
@@ -112,7 +114,7 @@ def _with_address(desk: Desk, collected: Sequence[Collected], session: int, subm
     return text.replace(ADDRESS, completion_address(code, completion_base(desk.access)))
 
 
-def _decided(desk: Desk, collected: Sequence[Collected]) -> list[tuple[int, str, str]]:
+def _decided(desk: ProlificStudy, collected: Sequence[SessionReconciliation]) -> list[tuple[int, str, str]]:
     from spa.responses.carrying_out import decided_by_reviewers
 
     standing = decided_by_reviewers(desk.store)

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from prolific.checklist import Line
+from prolific.checklist import ChecklistItem
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -67,6 +67,6 @@ def tell(title: str, lines: Iterable[str]) -> None:
         click.echo(f"  {line}")
 
 
-def tell_checklist(lines: Iterable[Line]) -> None:
+def tell_checklist(lines: Iterable[ChecklistItem]) -> None:
     """Print the checklist, a line each."""
     tell("checklist:", (f"{line.state:<8}{line.name}: {line.told}" for line in lines))

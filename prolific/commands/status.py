@@ -13,8 +13,8 @@ from prolific.commands.shared import json_option, study_options, tell, tell_json
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from prolific.desk import Desk
-    from prolific.standing import Standing
+    from prolific.desk import ProlificStudy
+    from prolific.standing import SessionStatus
 
 
 @click.command(epilog="Example: spa prolific status my-study/study.toml")
@@ -35,7 +35,7 @@ def status(study: Path, store: str | None, endpoint_url: str | None, as_json: bo
             tell(f"session {one.session}: {one.status}, {one.places} places, id {one.study_id}", _lines(desk, one))
 
 
-def _lines(desk: Desk, one: Standing) -> Iterator[str]:
+def _lines(desk: ProlificStudy, one: SessionStatus) -> Iterator[str]:
     from prolific.api.money import money
     from prolific.money.estimate import OFFLINE_RATES
 

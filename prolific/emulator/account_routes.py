@@ -8,18 +8,18 @@ from pydantic import Field, StrictStr
 from sqlalchemy import Row, insert, select
 
 from prolific.emulator import schema, wallet
-from prolific.emulator.calls import Answer, Call, Routes, page_of
+from prolific.emulator.calls import RouteRequest, RouteResponse, Routes, page_of
 from prolific.emulator.ids import new_id
-from prolific.emulator.refusals import Refusal, not_found
-from prolific.emulator.study_body import Body
+from prolific.emulator.refusals import EmulatorRequestError, not_found
+from prolific.emulator.study_body import RequestBody
 from prolific.emulator.tariff import whole
-from prolific.emulator.turn import Turn, save_row, setting
+from prolific.emulator.turn import RequestTransaction, save_row, setting
 
 routes = Routes()
 EMAIL = "researcher@example.org"
 
 
-class WorkspaceBody(Body):
+class WorkspaceBody(RequestBody):
     """A new workspace."""
 
     title: Annotated[StrictStr, Field(min_length=1)]
@@ -27,7 +27,7 @@ class WorkspaceBody(Body):
     currency_code: Annotated[StrictStr, Field(pattern="^(USD|GBP)$")] = "USD"
 
 
-class TitleBody(Body):
+class TitleBody(RequestBody):
     """What a workspace or a project is called; the id is described as required, and cannot be changed."""
 
     id: StrictStr | None = None
@@ -36,7 +36,7 @@ class TitleBody(Body):
     naivety_distribution_rate: Annotated[float | None, Field(ge=0, le=1)] = None
 
 
-def find_workspace(turn: Turn, workspace_id: str) -> Row[Any]:
+def find_workspace(turn: RequestTransaction, workspace_id: str) -> Row[Any]:
     """Return a workspace, or refuse."""
     query = select(schema.workspaces).where(schema.workspaces.c.id == workspace_id)
     row = turn.connection.execute(query).one_or_none()
@@ -45,7 +45,7 @@ def find_workspace(turn: Turn, workspace_id: str) -> Row[Any]:
     return row
 
 
-def find_project(turn: Turn, project_id: str) -> Row[Any]:
+def find_project(turn: RequestTransaction, project_id: str) -> Row[Any]:
     """Return a project, or refuse."""
     row = turn.connection.execute(select(schema.projects).where(schema.projects.c.id == project_id)).one_or_none()
     if row is None:
@@ -54,13 +54,13 @@ def find_project(turn: Turn, project_id: str) -> Row[Any]:
 
 
 @routes.add("GetUser", "GET", "/api/v1/users/me/")
-def show_user(turn: Turn, call: Call) -> Answer:
+def show_user(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Show whose token it is."""
     workspace = turn.connection.execute(select(schema.workspaces).order_by(schema.workspaces.c.number)).first()
     if workspace is None:
-        raise Refusal(404, "There is no workspace")
+        raise EmulatorRequestError(404, "There is no workspace")
     balance = wallet.balance(turn, workspace)
-    return Answer(
+    return RouteResponse(
         body={
             "id": setting(turn.connection, "user"),
             "email": EMAIL,
@@ -73,14 +73,14 @@ def show_user(turn: Turn, call: Call) -> Answer:
 
 
 @routes.add("GetWorkspaces", "GET", "/api/v1/workspaces/")
-def list_workspaces(turn: Turn, call: Call) -> Answer:
+def list_workspaces(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """List workspaces."""
     rows = turn.connection.execute(select(schema.workspaces).order_by(schema.workspaces.c.number)).all()
     return page_of(turn, call, rows, lambda row: _short(turn, row))
 
 
 @routes.add("CreateWorkspace", "POST", "/api/v1/workspaces/")
-def create_workspace(turn: Turn, call: Call) -> Answer:
+def create_workspace(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Keep a new workspace, with an empty wallet."""
     asked = call.read(WorkspaceBody)
     workspace = new_id()
@@ -89,29 +89,29 @@ def create_workspace(turn: Turn, call: Call) -> Answer:
             id=workspace, title=asked.title, description="", currency=asked.currency_code, paid_in=0
         )
     )
-    return Answer(status=201, body=_shown(turn, find_workspace(turn, workspace)))
+    return RouteResponse(status=201, body=_shown(turn, find_workspace(turn, workspace)))
 
 
 @routes.add("GetWorkspace", "GET", "/api/v1/workspaces/{workspace_id}/")
-def show_workspace(turn: Turn, call: Call) -> Answer:
+def show_workspace(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Show a workspace."""
-    return Answer(body=_shown(turn, find_workspace(turn, call.path["workspace_id"])))
+    return RouteResponse(body=_shown(turn, find_workspace(turn, call.path["workspace_id"])))
 
 
 @routes.add("UpdateWorkspace", "PATCH", "/api/v1/workspaces/{workspace_id}/")
-def change_workspace(turn: Turn, call: Call) -> Answer:
+def change_workspace(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Change what a workspace is called."""
     row = find_workspace(turn, call.path["workspace_id"])
     _rename(turn, schema.workspaces, row.id, call.read(TitleBody))
-    return Answer(body=_shown(turn, find_workspace(turn, row.id)))
+    return RouteResponse(body=_shown(turn, find_workspace(turn, row.id)))
 
 
 @routes.add("GetWorkspaceBalance", "GET", "/api/v1/workspaces/{workspace_id}/balance/")
-def show_balance(turn: Turn, call: Call) -> Answer:
+def show_balance(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Show the money of a workspace."""
     row = find_workspace(turn, call.path["workspace_id"])
     balance = wallet.balance(turn, row)
-    return Answer(
+    return RouteResponse(
         body={
             "currency_code": row.currency,
             "total_balance": whole(balance.total),
@@ -123,7 +123,7 @@ def show_balance(turn: Turn, call: Call) -> Answer:
 
 
 @routes.add("GetProjects", "GET", "/api/v1/workspaces/{workspace_id}/projects/")
-def list_projects(turn: Turn, call: Call) -> Answer:
+def list_projects(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """List the projects of a workspace."""
     workspace = find_workspace(turn, call.path["workspace_id"])
     c = schema.projects.c
@@ -134,45 +134,45 @@ def list_projects(turn: Turn, call: Call) -> Answer:
 
 
 @routes.add("CreateProject", "POST", "/api/v1/workspaces/{workspace_id}/projects/")
-def create_project(turn: Turn, call: Call) -> Answer:
+def create_project(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Keep a new project."""
     workspace = find_workspace(turn, call.path["workspace_id"])
     asked = call.read(TitleBody)
     if asked.title is None:
-        raise Refusal(400, {"title": ["This field is required."]})
+        raise EmulatorRequestError(400, {"title": ["This field is required."]})
     project = new_id()
     turn.connection.execute(
         insert(schema.projects).values(
             id=project, workspace_id=workspace.id, title=asked.title, description=asked.description or ""
         )
     )
-    return Answer(status=201, body=_project(turn, find_project(turn, project)))
+    return RouteResponse(status=201, body=_project(turn, find_project(turn, project)))
 
 
 @routes.add("GetProject", "GET", "/api/v1/projects/{project_id}/")
-def show_project(turn: Turn, call: Call) -> Answer:
+def show_project(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Show a project."""
-    return Answer(body=_project(turn, find_project(turn, call.path["project_id"])))
+    return RouteResponse(body=_project(turn, find_project(turn, call.path["project_id"])))
 
 
 @routes.add("UpdateProject", "PATCH", "/api/v1/projects/{project_id}/")
-def change_project(turn: Turn, call: Call) -> Answer:
+def change_project(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Change what a project is called."""
     row = find_project(turn, call.path["project_id"])
     _rename(turn, schema.projects, row.id, call.read(TitleBody))
-    return Answer(body=_project(turn, find_project(turn, row.id)))
+    return RouteResponse(body=_project(turn, find_project(turn, row.id)))
 
 
-def _rename(turn: Turn, table: Any, row_id: str, asked: TitleBody) -> None:
+def _rename(turn: RequestTransaction, table: Any, row_id: str, asked: TitleBody) -> None:
     if asked.id not in (None, row_id):
-        raise Refusal(400, {"id": ["This cannot be changed."]})
+        raise EmulatorRequestError(400, {"id": ["This cannot be changed."]})
     named = {"title": asked.title, "description": asked.description}
     values = {name: value for name, value in named.items() if value is not None}
     if values:
         save_row(turn.connection, table, row_id, **values)
 
 
-def _short(turn: Turn, row: Row[Any]) -> dict[str, Any]:
+def _short(turn: RequestTransaction, row: Row[Any]) -> dict[str, Any]:
     user = setting(turn.connection, "user")
     people = [{"id": user, "name": "Emulated researcher", "email": EMAIL, "roles": ["WORKSPACE_ADMIN"]}]
     return {
@@ -185,11 +185,11 @@ def _short(turn: Turn, row: Row[Any]) -> dict[str, Any]:
     }
 
 
-def _shown(turn: Turn, row: Row[Any]) -> dict[str, Any]:
+def _shown(turn: RequestTransaction, row: Row[Any]) -> dict[str, Any]:
     c = schema.projects.c
     projects = turn.connection.execute(select(schema.projects).where(c.workspace_id == row.id).order_by(c.number))
     return {**_short(turn, row), "projects": [_short(turn, one) for one in projects.all()], "wallet": row.id}
 
 
-def _project(turn: Turn, row: Row[Any]) -> dict[str, Any]:
+def _project(turn: RequestTransaction, row: Row[Any]) -> dict[str, Any]:
     return {**_short(turn, row), "workspace": row.workspace_id}

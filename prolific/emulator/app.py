@@ -14,13 +14,13 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
 from prolific.emulator import control_routes, schema, site_routes
-from prolific.emulator.calls import Answer, Call, Route
+from prolific.emulator.calls import Route, RouteRequest, RouteResponse
 from prolific.emulator.contract import Contract
-from prolific.emulator.faults import BEFORE, Fault, next_fault
+from prolific.emulator.faults import BEFORE, InjectedFault, next_fault
 from prolific.emulator.operations import API_ROUTES, UNPUBLISHED
 from prolific.emulator.platform import Platform
-from prolific.emulator.refusals import Refusal, error_body
-from prolific.emulator.turn import Turn
+from prolific.emulator.refusals import EmulatorRequestError, error_body
+from prolific.emulator.turn import RequestTransaction
 
 LARGEST_BODY = 10_000_000
 ADVANCE_MOST = 400 * 86_400.0
@@ -44,7 +44,7 @@ def create_app(platform: Platform, contract: Contract | None = None) -> FastAPI:
     app = FastAPI(title="Emulated Prolific", docs_url=None, redoc_url=None, openapi_url=None)
     app.router.redirect_slashes = False
     for route in API_ROUTES:
-        endpoint = Endpoint(platform, route, contract).answer
+        endpoint = EmulatedOperation(platform, route, contract).answer
         app.add_api_route(route.path, endpoint, methods=[route.method], response_model=None)
     for route in (*control_routes.routes.all, *site_routes.routes.all):
         endpoint = ControlEndpoint(platform, route).answer
@@ -54,7 +54,7 @@ def create_app(platform: Platform, contract: Contract | None = None) -> FastAPI:
     return app
 
 
-class Endpoint:
+class EmulatedOperation:
     """One operation of the API: its faults, its turn and its answer."""
 
     def __init__(self, platform: Platform, route: Route, contract: Contract | None) -> None:
@@ -75,7 +75,7 @@ class Endpoint:
                 await _hang_up(request)
         return _response(answer)
 
-    def _work(self, request: Request, body: bytes) -> tuple[Answer, Fault | None]:
+    def _work(self, request: Request, body: bytes) -> tuple[RouteResponse, InjectedFault | None]:
         with self.platform.turn() as turn:
             fault = next_fault(turn, self.route.operation)
             number = _log(turn, self.route.operation, request, body, fault)
@@ -88,10 +88,10 @@ class Endpoint:
             with self.platform.turn(counts=False, wakes=False, settles=False) as turn:
                 answer = self._held_to_contract(call, self.route.handler(turn, call))
             if fault is not None and fault.kind == "500_after_effect":
-                raise Refusal(500, "Something went wrong")
-        except Refusal as refusal:
+                raise EmulatorRequestError(500, "Something went wrong")
+        except EmulatorRequestError as refusal:
             told = error_body(refusal.status, refusal.detail, operation=self.route.operation, form=form)
-            answer = Answer(status=refusal.status, body=told, headers=refusal.headers)
+            answer = RouteResponse(status=refusal.status, body=told, headers=refusal.headers)
             if self.contract is not None and form == "documented":
                 self._check_answer(answer)
         silent = fault is not None and fault.kind in ("drop", "drop_after_effect", "timeout_after_effect")
@@ -103,16 +103,16 @@ class Endpoint:
             )
         return answer, fault
 
-    def _held_to_contract(self, call: Call, answer: Answer) -> Answer:
+    def _held_to_contract(self, call: RouteRequest, answer: RouteResponse) -> RouteResponse:
         """Refuse a request that was understood here and is not as published; an answer that is not is a defect."""
         if self.contract is not None:
             problems = self.contract.request_problems(self.route.operation, call.query, call.body)
             if problems:
-                raise Refusal(400, {"published_description": problems})
+                raise EmulatorRequestError(400, {"published_description": problems})
             self._check_answer(answer)
         return answer
 
-    def _check_answer(self, answer: Answer) -> None:
+    def _check_answer(self, answer: RouteResponse) -> None:
         if self.contract is None:
             return
         body = answer.body if answer.text is None else answer.text
@@ -124,7 +124,7 @@ class Endpoint:
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         wanted = self.platform.token
         if scheme != "Token" or not token or (wanted is not None and token != wanted):
-            raise Refusal(401, "Authentication credentials were not provided or are wrong.")
+            raise EmulatorRequestError(401, "Authentication credentials were not provided or are wrong.")
 
 
 class ControlEndpoint:
@@ -139,12 +139,12 @@ class ControlEndpoint:
         body = await request.body()
         return _response(await run_in_threadpool(self._work, request, body))
 
-    def _work(self, request: Request, body: bytes) -> Answer:
+    def _work(self, request: Request, body: bytes) -> RouteResponse:
         try:
             with self.platform.turn(counts=False) as turn:
                 return self.route.handler(turn, read_call(request, body))
-        except Refusal as refusal:
-            return Answer(status=refusal.status, body={"refused": refusal.detail})
+        except EmulatorRequestError as refusal:
+            return RouteResponse(status=refusal.status, body={"refused": refusal.detail})
 
 
 def _advancing(platform: Platform) -> Callable[[Request], Any]:
@@ -163,15 +163,15 @@ def _advancing(platform: Platform) -> Callable[[Request], Any]:
     return advance
 
 
-def read_call(request: Request, body: bytes) -> Call:
+def read_call(request: Request, body: bytes) -> RouteRequest:
     """Return what a route is given of a request, or refuse it."""
     if len(body) > LARGEST_BODY:
-        raise Refusal(400, "The body is too large")
+        raise EmulatorRequestError(400, "The body is too large")
     try:
         read = json.loads(body) if body else None
     except ValueError:
-        raise Refusal(400, "JSON parse error") from None
-    return Call(
+        raise EmulatorRequestError(400, "JSON parse error") from None
+    return RouteRequest(
         path=dict(request.path_params),
         query=dict(request.query_params),
         body=read,
@@ -181,7 +181,7 @@ def read_call(request: Request, body: bytes) -> Call:
     )
 
 
-def _log(turn: Turn, operation: str, request: Request, body: bytes, fault: Fault | None) -> int:
+def _log(turn: RequestTransaction, operation: str, request: Request, body: bytes, fault: InjectedFault | None) -> int:
     key = turn.connection.execute(
         insert(schema.requests).values(
             at=turn.now,
@@ -195,17 +195,17 @@ def _log(turn: Turn, operation: str, request: Request, body: bytes, fault: Fault
     return int(key[0]) if key is not None else 0
 
 
-def _planned(fault: Fault) -> Refusal:
+def _planned(fault: InjectedFault) -> EmulatorRequestError:
     if fault.kind == "429":
         wait = fault.details.get("retry_after")
         headers = {} if wait is None else {"Retry-After": str(wait)}
-        return Refusal(429, "Too many requests; try again later", headers=headers)
+        return EmulatorRequestError(429, "Too many requests; try again later", headers=headers)
     if fault.kind == "wallet_short":
-        return Refusal(400, "Your available balance does not cover this; please top up")
-    return Refusal(500, "Something went wrong")
+        return EmulatorRequestError(400, "Your available balance does not cover this; please top up")
+    return EmulatorRequestError(500, "Something went wrong")
 
 
-def _response(answer: Answer) -> Response:
+def _response(answer: RouteResponse) -> Response:
     if answer.text is not None:
         return Response(answer.text, answer.status, dict(answer.headers), answer.media_type)
     if answer.status == 204:

@@ -13,8 +13,8 @@ from sqlalchemy import insert, select
 
 from prolific.emulator import schema
 from prolific.emulator.ids import new_id
-from prolific.emulator.refusals import Refusal
-from prolific.emulator.turn import Turn, save_setting, setting
+from prolific.emulator.refusals import EmulatorRequestError
+from prolific.emulator.turn import RequestTransaction, save_setting, setting
 
 STUDY_LISTS = ("previous_studies_allowlist", "previous_studies_blocklist")
 GROUP_LISTS = ("participant_group_allowlist", "participant_group_blocklist")
@@ -39,12 +39,14 @@ def catalogue() -> dict[str, dict[str, Any]]:
     return known
 
 
-def offered(turn: Turn) -> dict[str, dict[str, Any]]:
+def offered(turn: RequestTransaction) -> dict[str, dict[str, Any]]:
     """Return the filters of the catalogue with what was added to them."""
     return {**catalogue(), **(setting(turn.connection, "filters") or {})}
 
 
-def add_filter(turn: Turn, names: Sequence[str], choices: Sequence[str], lowest: Any, highest: Any) -> list[str]:
+def add_filter(
+    turn: RequestTransaction, names: Sequence[str], choices: Sequence[str], lowest: Any, highest: Any
+) -> list[str]:
     """See that a property can be asked for, and return what had to be added.
 
     Parameters
@@ -84,20 +86,20 @@ def add_filter(turn: Turn, names: Sequence[str], choices: Sequence[str], lowest:
     return added
 
 
-def check_filters(turn: Turn, filters: Filters) -> None:
+def check_filters(turn: RequestTransaction, filters: Filters) -> None:
     """Refuse filters and choices that do not exist.
 
     Raises
     ------
-    Refusal
+    EmulatorRequestError
         Naming the filter and what it offers.
     """
     problems = [problem for one in filters if (problem := _problem(turn, one))]
     if problems:
-        raise Refusal(400, {"filters": problems})
+        raise EmulatorRequestError(400, {"filters": problems})
 
 
-def _problem(turn: Turn, one: Mapping[str, Any]) -> str | None:
+def _problem(turn: RequestTransaction, one: Mapping[str, Any]) -> str | None:
     filter_id, chosen = one["filter_id"], one.get("selected_values")
     known = offered(turn).get(filter_id)
     if known is None:
@@ -132,12 +134,12 @@ def _range_problem(filter_id: str, known: Mapping[str, Any], selected: Mapping[s
     return None
 
 
-def admits(turn: Turn, filters: Filters, person_id: str, attributes: Mapping[str, Any]) -> bool:
+def admits(turn: RequestTransaction, filters: Filters, person_id: str, attributes: Mapping[str, Any]) -> bool:
     """Whether somebody passes every filter; a person of whom a thing is not known does not pass a filter on it."""
     return all(_passes(turn, one, person_id, attributes) for one in filters)
 
 
-def _passes(turn: Turn, one: Mapping[str, Any], person_id: str, attributes: Mapping[str, Any]) -> bool:
+def _passes(turn: RequestTransaction, one: Mapping[str, Any], person_id: str, attributes: Mapping[str, Any]) -> bool:
     filter_id: str = one["filter_id"]
     chosen: list[str] = one.get("selected_values") or []
     if filter_id in PERSON_LISTS:
@@ -162,19 +164,19 @@ def _passes(turn: Turn, one: Mapping[str, Any], person_id: str, attributes: Mapp
     return bool((lower is None or value >= lower) and (upper is None or value <= upper))
 
 
-def took_part(turn: Turn, study_ids: Sequence[str]) -> set[str]:
+def took_part(turn: RequestTransaction, study_ids: Sequence[str]) -> set[str]:
     """Return who has a submission in any of some studies."""
     c = schema.submissions.c
     return set(turn.connection.scalars(select(c.participant_id).where(c.study_id.in_(study_ids))))
 
 
-def excluded(turn: Turn, filters: Filters) -> list[str]:
+def excluded(turn: RequestTransaction, filters: Filters) -> list[str]:
     """Return whom the blocklists of earlier studies name at this moment."""
     blocked = [one["selected_values"] for one in filters if one["filter_id"] == "previous_studies_blocklist"]
     return sorted(took_part(turn, [study_id for chosen in blocked for study_id in chosen]))
 
 
-def eligible(turn: Turn, filters: Filters) -> list[str]:
+def eligible(turn: RequestTransaction, filters: Filters) -> list[str]:
     """Return the ids of all whom some filters admit; test participants are nobody."""
     gone = set(excluded(turn, filters))
     rows = turn.connection.execute(select(schema.participants).where(schema.participants.c.email.is_(None)))
@@ -182,16 +184,20 @@ def eligible(turn: Turn, filters: Filters) -> list[str]:
 
 
 def add_participant(
-    turn: Turn, attributes: Mapping[str, Any], *, email: str | None = None, participant_id: str | None = None
+    turn: RequestTransaction,
+    attributes: Mapping[str, Any],
+    *,
+    email: str | None = None,
+    participant_id: str | None = None,
 ) -> str:
     """Let somebody join the platform and return their id."""
     unknown = set(attributes) - set(offered(turn))
     if unknown:
-        raise Refusal(400, {"attributes": [f"no filter asks for {name}" for name in sorted(unknown)]})
+        raise EmulatorRequestError(400, {"attributes": [f"no filter asks for {name}" for name in sorted(unknown)]})
     person = participant_id or new_id()
     c = schema.participants.c
     if turn.connection.scalar(select(c.id).where(c.id == person)) is not None:
-        raise Refusal(409, "This person has joined already")
+        raise EmulatorRequestError(409, "This person has joined already")
     turn.connection.execute(insert(schema.participants).values(id=person, email=email, attributes=dict(attributes)))
     return person
 

@@ -11,24 +11,24 @@ from sqlalchemy import Row, select
 from prolific.emulator import groups, schema
 from prolific.emulator.account_routes import find_workspace
 from prolific.emulator.audience import COUNTED_FROM, check_filters, eligible, offered
-from prolific.emulator.calls import Answer, Call, Routes, page_of
-from prolific.emulator.refusals import Refusal
-from prolific.emulator.study_body import Body, Filter
-from prolific.emulator.turn import Turn, save_row, save_setting, setting
+from prolific.emulator.calls import RouteRequest, RouteResponse, Routes, page_of
+from prolific.emulator.refusals import EmulatorRequestError
+from prolific.emulator.study_body import RequestBody, SelectedFilter
+from prolific.emulator.turn import RequestTransaction, save_row, save_setting, setting
 
 routes = Routes()
 DETAILS = ("researcher_help_text", "participant_help_text", "category", "subcategory")
 
 
-class CountBody(Body):
+class CountBody(RequestBody):
     """Filters whose people are to be counted."""
 
-    filters: list[Filter]
+    filters: list[SelectedFilter]
     workspace_id: StrictStr | None = None
     organisation_id: StrictStr | None = None
 
 
-class GroupBody(Body):
+class GroupBody(RequestBody):
     """A new participant group."""
 
     name: Annotated[StrictStr, Field(min_length=1)]
@@ -38,21 +38,21 @@ class GroupBody(Body):
     participant_ids: list[StrictStr] = Field(default_factory=list)
 
 
-class GroupChange(Body):
+class GroupChange(RequestBody):
     """What a group is called, and who is in it."""
 
     name: Annotated[StrictStr | None, Field(min_length=1)] = None
     participant_ids: list[StrictStr] | None = None
 
 
-class PeopleBody(Body):
+class ParticipantIdsBody(RequestBody):
     """Participants' ids."""
 
     participant_ids: list[StrictStr]
 
 
 @routes.add("GetFilters", "GET", "/api/v1/filters/")
-def list_filters(turn: Turn, call: Call) -> Answer:
+def list_filters(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """List filters with what they offer."""
     detailed = bool(call.yes("detailed"))
     tag = call.query.get("filter_tag")
@@ -77,11 +77,11 @@ def list_filters(turn: Turn, call: Call) -> Answer:
         if detailed:
             shown |= {name: "" for name in DETAILS} | {"display_order": number, "tags": one.get("tags", [])}
         found.append(shown)
-    return Answer(body={"results": found, "_links": {}, "meta": {"count": len(found)}})
+    return RouteResponse(body={"results": found, "_links": {}, "meta": {"count": len(found)}})
 
 
 @routes.add("GetEligibleCount", "POST", "/api/v1/eligibility-count/")
-def count_eligible(turn: Turn, call: Call) -> Answer:
+def count_eligible(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Count the people whom filters admit; few of them are counted as none."""
     asked = call.read(CountBody)
     filters = [one.model_dump(exclude_none=True) for one in asked.filters]
@@ -94,19 +94,19 @@ def count_eligible(turn: Turn, call: Call) -> Answer:
         count = len(eligible(turn, filters))
         known = {**known, key: count if count >= COUNTED_FROM else 0}
         save_setting(turn.connection, "eligible_counts", known)
-    return Answer(body={"count": known[key]})
+    return RouteResponse(body={"count": known[key]})
 
 
 @routes.add("CalculateRewardRecommendations", "GET", "/api/v1/reward-recommendations/")
-def recommend_reward(turn: Turn, call: Call) -> Answer:
+def recommend_reward(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Say what an hour should be paid, at least and better."""
     workspace, currency = call.query.get("workspace_id"), call.query.get("currency")
     if workspace is None or currency not in ("USD", "GBP"):
-        raise Refusal(400, {"currency": ["wanted workspace_id, and currency as USD or GBP"]})
+        raise EmulatorRequestError(400, {"currency": ["wanted workspace_id, and currency as USD or GBP"]})
     find_workspace(turn, workspace)
     pounds = currency == "GBP"  # the platform's figures for pounds are three quarters of those for dollars
     least, better = turn.behaviour.minimum_hourly, turn.behaviour.recommended_hourly
-    return Answer(
+    return RouteResponse(
         body=[
             {
                 "currency": currency,
@@ -118,14 +118,14 @@ def recommend_reward(turn: Turn, call: Call) -> Answer:
 
 
 @routes.add("GetParticipantGroups", "GET", "/api/v1/participant-groups/")
-def list_groups(turn: Turn, call: Call) -> Answer:
+def list_groups(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """List the groups of a workspace."""
     c = schema.groups.c
     query = select(schema.groups).order_by(c.number)
     if "workspace_id" in call.query:
         query = query.where(c.workspace_id == find_workspace(turn, call.query["workspace_id"]).id)
     elif "project_id" not in call.query:
-        raise Refusal(400, {"workspace_id": ["wanted workspace_id or project_id"]})
+        raise EmulatorRequestError(400, {"workspace_id": ["wanted workspace_id or project_id"]})
     active = call.yes("active")
     if active is not None and not turn.behaviour.deleted_groups_look_alive:
         query = query.where(c.deleted == (0 if active else 1))
@@ -134,24 +134,24 @@ def list_groups(turn: Turn, call: Call) -> Answer:
 
 
 @routes.add("CreateParticipantGroup", "POST", "/api/v1/participant-groups/")
-def create_group(turn: Turn, call: Call) -> Answer:
+def create_group(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Keep a new group."""
     asked = call.read(GroupBody)
     if asked.workspace_id is None:
-        raise Refusal(400, {"workspace_id": ["This field is required."]})
+        raise EmulatorRequestError(400, {"workspace_id": ["This field is required."]})
     workspace = find_workspace(turn, asked.workspace_id)
     row = groups.create(turn, workspace.id, asked.name, asked.description, asked.participant_ids)
-    return Answer(status=201, body=groups.shown(turn, row))
+    return RouteResponse(status=201, body=groups.shown(turn, row))
 
 
 @routes.add("GetParticipantGroup", "GET", "/api/v1/participant-groups/{id}/")
-def show_group(turn: Turn, call: Call) -> Answer:
+def show_group(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Show a group."""
-    return Answer(body=groups.shown(turn, groups.find(turn, call.path["id"])))
+    return RouteResponse(body=groups.shown(turn, groups.find(turn, call.path["id"])))
 
 
 @routes.add("UpdateParticipantGroup", "PATCH", "/api/v1/participant-groups/{id}/")
-def change_group(turn: Turn, call: Call) -> Answer:
+def change_group(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Change what a group is called, or who is in it."""
     row, asked = groups.find(turn, call.path["id"]), call.read(GroupChange)
     if asked.name is not None:
@@ -160,38 +160,38 @@ def change_group(turn: Turn, call: Call) -> Answer:
         for one in groups.members(turn, row.id):
             groups.remove_member(turn, row.id, one["participant_id"])
         groups.add(turn, row.id, asked.participant_ids)
-    return Answer(body=groups.shown(turn, groups.find(turn, row.id)))
+    return RouteResponse(body=groups.shown(turn, groups.find(turn, row.id)))
 
 
 @routes.add("DeleteParticipantGroup", "DELETE", "/api/v1/participant-groups/{id}/")
-def delete_group(turn: Turn, call: Call) -> Answer:
+def delete_group(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Delete a group."""
     save_row(turn.connection, schema.groups, groups.find(turn, call.path["id"]).id, deleted=1)
-    return Answer(status=204)
+    return RouteResponse(status=204)
 
 
 @routes.add("GetParticipantGroupParticipants", "GET", "/api/v1/participant-groups/{id}/participants/")
-def list_members(turn: Turn, call: Call) -> Answer:
+def list_members(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """List who is in a group."""
     return _members(turn, groups.find(turn, call.path["id"]))
 
 
 @routes.add("AddToParticipantGroup", "POST", "/api/v1/participant-groups/{id}/participants/")
-def add_members(turn: Turn, call: Call) -> Answer:
+def add_members(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Add people to a group."""
     row = groups.find(turn, call.path["id"])
-    groups.add(turn, row.id, call.read(PeopleBody).participant_ids)
+    groups.add(turn, row.id, call.read(ParticipantIdsBody).participant_ids)
     return _members(turn, row)
 
 
 @routes.add("RemoveFromParticipantGroup", "DELETE", "/api/v1/participant-groups/{id}/participants/")
-def remove_members(turn: Turn, call: Call) -> Answer:
+def remove_members(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Remove people from a group."""
     row = groups.find(turn, call.path["id"])
-    for person in call.read(PeopleBody).participant_ids:
+    for person in call.read(ParticipantIdsBody).participant_ids:
         groups.remove_member(turn, row.id, person)
     return _members(turn, row)
 
 
-def _members(turn: Turn, row: Row[Any]) -> Answer:
-    return Answer(body={"results": groups.members(turn, row.id)})
+def _members(turn: RequestTransaction, row: Row[Any]) -> RouteResponse:
+    return RouteResponse(body={"results": groups.members(turn, row.id)})

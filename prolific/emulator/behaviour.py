@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from prolific.emulator.refusals import ErrorForm, Refusal
+from prolific.emulator.refusals import EmulatorRequestError, ErrorForm
 
 Percent = Annotated[Decimal, Field(ge=0, le=100)]
 Cents = Annotated[int, Field(ge=0)]
@@ -56,11 +56,11 @@ def changed(now: Behaviour, changes: dict[str, Any]) -> Behaviour:
 
     Raises
     ------
-    Refusal
+    EmulatorRequestError
         Naming the field that is unknown or whose value will not do.
     """
     try:
         return Behaviour.model_validate({**now.model_dump(), **changes})
     except ValidationError as error:
         detail = {".".join(map(str, one["loc"])) or "body": [one["msg"]] for one in error.errors()}
-        raise Refusal(400, detail) from error
+        raise EmulatorRequestError(400, detail) from error

@@ -10,20 +10,22 @@ from sqlalchemy import insert, select, update
 from prolific.emulator import schema, studies, wallet
 from prolific.emulator.ids import new_id
 from prolific.emulator.jobs import later
-from prolific.emulator.refusals import Refusal, not_found
+from prolific.emulator.refusals import EmulatorRequestError, not_found
 from prolific.emulator.tariff import Cost, number, payment
-from prolific.emulator.turn import Turn
+from prolific.emulator.turn import RequestTransaction
 
 
-def set_up(turn: Turn, study_id: str, csv_bonuses: str) -> dict[str, Any]:
+def set_up(turn: RequestTransaction, study_id: str, csv_bonuses: str) -> dict[str, Any]:
     """Check a list of people and amounts, and say what paying it will cost. Nothing is paid."""
     study = studies.find(turn, study_id)
     rows = [_read_line(turn, study.id, line) for line in csv_bonuses.splitlines() if line.strip()]
     if not rows:
-        raise Refusal(400, {"csv_bonuses": ["This field may not be blank."]})
+        raise EmulatorRequestError(400, {"csv_bonuses": ["This field may not be blank."]})
     wrong = [line for line, read in rows if read is None]
     if wrong:
-        raise Refusal(400, {"csv_bonuses": [f"not part of this study, or no amount: {line}" for line in wrong]})
+        raise EmulatorRequestError(
+            400, {"csv_bonuses": [f"not part of this study, or no amount: {line}" for line in wrong]}
+        )
     kept = [read for _, read in rows if read is not None]
     bonus_id = new_id()
     turn.connection.execute(
@@ -40,7 +42,7 @@ def set_up(turn: Turn, study_id: str, csv_bonuses: str) -> dict[str, Any]:
     }
 
 
-def _read_line(turn: Turn, study_id: str, line: str) -> tuple[str, tuple[str, int] | None]:
+def _read_line(turn: RequestTransaction, study_id: str, line: str) -> tuple[str, tuple[str, int] | None]:
     """Return a line beside its submission and its cents; the amount is in whole units, with decimals."""
     who, comma, amount = (part.strip() for part in line.partition(","))
     try:
@@ -59,7 +61,7 @@ def _read_line(turn: Turn, study_id: str, line: str) -> tuple[str, tuple[str, in
     return line, None if found is None else (found, int(cents))
 
 
-def pay(turn: Turn, bonus_id: str) -> None:
+def pay(turn: RequestTransaction, bonus_id: str) -> None:
     """Promise to pay a list, once more for every time that it is asked: the platform does not notice a repeat."""
     bonus = turn.connection.execute(select(schema.bonuses).where(schema.bonuses.c.id == bonus_id)).one_or_none()
     if bonus is None:
@@ -77,11 +79,11 @@ def pay(turn: Turn, bonus_id: str) -> None:
     later(turn, "pay", [key[0] for key in numbers if key is not None])
 
 
-def carry_out(turn: Turn, numbers: list[int]) -> None:
+def carry_out(turn: RequestTransaction, numbers: list[int]) -> None:
     """Pay what was promised."""
     c = schema.bonus_payments.c
     turn.connection.execute(update(schema.bonus_payments).where(c.number.in_(numbers)).values(paid_at=turn.now))
 
 
-def _cost(turn: Turn, rows: list[Any]) -> Cost:
+def _cost(turn: RequestTransaction, rows: list[Any]) -> Cost:
     return sum((payment(cents, turn.behaviour) for _, cents in rows), Cost())

@@ -9,8 +9,8 @@ from urllib.parse import urlencode
 
 from pydantic import BaseModel
 
-from prolific.emulator.refusals import Refusal
-from prolific.emulator.turn import Turn
+from prolific.emulator.refusals import EmulatorRequestError
+from prolific.emulator.turn import RequestTransaction
 from prolific.emulator.validation import read_body
 
 DEFAULT_PAGE = 20
@@ -19,7 +19,7 @@ R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class RouteRequest:
     """A request that reached its route."""
 
     path: Mapping[str, str]
@@ -41,9 +41,9 @@ class Call:
         try:
             value = int(given)
         except ValueError:
-            raise Refusal(400, {name: ["A valid integer is required."]}) from None
+            raise EmulatorRequestError(400, {name: ["A valid integer is required."]}) from None
         if not least <= value:
-            raise Refusal(400, {name: [f"Ensure this value is greater than or equal to {least}."]})
+            raise EmulatorRequestError(400, {name: [f"Ensure this value is greater than or equal to {least}."]})
         return min(value, most)
 
     def yes(self, name: str) -> bool | None:
@@ -52,12 +52,12 @@ class Call:
         if given is None:
             return None
         if given.lower() not in ("0", "1", "true", "false", "yes", "no", "t", "f"):
-            raise Refusal(400, {name: ["Must be a valid boolean."]})
+            raise EmulatorRequestError(400, {name: ["Must be a valid boolean."]})
         return given.lower() in ("1", "true", "yes", "t")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class RouteResponse:
     """What a route returns; ``text`` instead of a body of JSON for CSV and HTML."""
 
     status: int = 200
@@ -67,7 +67,7 @@ class Answer:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-Handler = Callable[[Turn, Call], Answer]
+Handler = Callable[[RequestTransaction, RouteRequest], RouteResponse]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +96,7 @@ class Routes:
         return listed
 
 
-def page_of(turn: Turn, call: Call, rows: Sequence[R], show: Callable[[R], Any]) -> Answer:
+def page_of(turn: RequestTransaction, call: RouteRequest, rows: Sequence[R], show: Callable[[R], Any]) -> RouteResponse:
     """Return one page of a list, with the links to its neighbours.
 
     ``page`` and ``page_size``, or ``limit`` and ``offset``; asking past the end is not found.
@@ -110,7 +110,7 @@ def page_of(turn: Turn, call: Call, rows: Sequence[R], show: Callable[[R], Any])
         size = call.number("page_size", DEFAULT_PAGE, least=1, most=largest)
         first = (call.number("page", 1, least=1, most=len(rows) + 2) - 1) * size
     if first and first >= len(rows) and turn.behaviour.past_the_end_is_404:
-        raise Refusal(404, "Invalid page.")
+        raise EmulatorRequestError(404, "Invalid page.")
 
     def link(start: int | None) -> str | None:
         if start is None:
@@ -129,7 +129,7 @@ def page_of(turn: Turn, call: Call, rows: Sequence[R], show: Callable[[R], Any])
         "last": last,
     }
     links = {name: {"href": link(start), "title": name.capitalize()} for name, start in places.items()}
-    return Answer(
+    return RouteResponse(
         body={
             "results": [show(row) for row in rows[first : first + size]],
             "_links": links,

@@ -9,18 +9,18 @@ from sqlalchemy import Row, insert, select
 
 from prolific.emulator import schema, studies, wallet
 from prolific.emulator.account_routes import find_project
-from prolific.emulator.calls import Answer, Call, Routes
+from prolific.emulator.calls import RouteRequest, RouteResponse, Routes
 from prolific.emulator.ids import new_id
-from prolific.emulator.refusals import Refusal, not_found
-from prolific.emulator.study_body import Body
+from prolific.emulator.refusals import EmulatorRequestError, not_found
+from prolific.emulator.study_body import RequestBody
 from prolific.emulator.tariff import Cost, whole
-from prolific.emulator.turn import Turn, save_row
+from prolific.emulator.turn import RequestTransaction, save_row
 
 routes = Routes()
 PATH = "/api/v1/study-collections/mutually-exclusive/"
 
 
-class CollectionBody(Body):
+class CollectionBody(RequestBody):
     """A new collection."""
 
     name: Annotated[StrictStr, Field(min_length=1)]
@@ -29,7 +29,7 @@ class CollectionBody(Body):
     study_ids: list[StrictStr] = Field(default_factory=list)
 
 
-class CollectionChange(Body):
+class CollectionChange(RequestBody):
     """What is to be changed."""
 
     name: Annotated[StrictStr | None, Field(min_length=1)] = None
@@ -38,7 +38,7 @@ class CollectionChange(Body):
     study_ids: list[StrictStr] | None = None
 
 
-class TransitionBody(Body):
+class CollectionTransitionBody(RequestBody):
     """What is to become of a collection."""
 
     action: StrictStr
@@ -46,18 +46,18 @@ class TransitionBody(Body):
 
 
 @routes.add("ListMutuallyExclusiveStudyCollections", "GET", PATH)
-def list_collections(turn: Turn, call: Call) -> Answer:
+def list_collections(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """List the collections of a project."""
     if "project_id" not in call.query:
-        raise Refusal(400, {"project_id": ["This field is required."]})
+        raise EmulatorRequestError(400, {"project_id": ["This field is required."]})
     project = find_project(turn, call.query["project_id"])
     c = schema.collections.c
     query = select(schema.collections).where(c.project_id == project.id, c.deleted == 0).order_by(c.number)
-    return Answer(body={"results": [_short(turn, row) for row in turn.connection.execute(query).all()]})
+    return RouteResponse(body={"results": [_short(turn, row) for row in turn.connection.execute(query).all()]})
 
 
 @routes.add("CreateMutuallyExclusiveStudyCollection", "POST", PATH)
-def create_collection(turn: Turn, call: Call) -> Answer:
+def create_collection(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Keep a collection of drafts of one project."""
     asked = call.read(CollectionBody)
     project = find_project(turn, asked.project_id)
@@ -72,17 +72,17 @@ def create_collection(turn: Turn, call: Call) -> Answer:
             study_ids=asked.study_ids,
         )
     )
-    return Answer(status=201, body=_short(turn, _find(turn, collection)))
+    return RouteResponse(status=201, body=_short(turn, _find(turn, collection)))
 
 
 @routes.add("GetMutuallyExclusiveStudyCollection", "GET", PATH + "{id}/")
-def show_collection(turn: Turn, call: Call) -> Answer:
+def show_collection(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Show a collection."""
-    return Answer(body=_shown(turn, _find(turn, call.path["id"])))
+    return RouteResponse(body=_shown(turn, _find(turn, call.path["id"])))
 
 
 @routes.add("UpdateMutuallyExclusiveStudyCollection", "PATCH", PATH + "{id}/")
-def change_collection(turn: Turn, call: Call) -> Answer:
+def change_collection(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Change a collection; its studies only while they are drafts."""
     row, asked = _find(turn, call.path["id"]), call.read(CollectionChange)
     changes = {name: value for name, value in asked.model_dump().items() if value is not None}
@@ -91,33 +91,33 @@ def change_collection(turn: Turn, call: Call) -> Answer:
         _check_drafts(turn, row.project_id, asked.study_ids)
     if changes:
         save_row(turn.connection, schema.collections, row.id, **changes)
-    return Answer(body=_shown(turn, _find(turn, row.id)))
+    return RouteResponse(body=_shown(turn, _find(turn, row.id)))
 
 
 @routes.add("DeleteMutuallyExclusiveStudyCollection", "DELETE", PATH + "{id}/")
-def delete_collection(turn: Turn, call: Call) -> Answer:
+def delete_collection(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Forget a collection of drafts."""
     row = _find(turn, call.path["id"])
     _check_drafts(turn, row.project_id, row.study_ids)
     save_row(turn.connection, schema.collections, row.id, deleted=1)
-    return Answer(status=204)
+    return RouteResponse(status=204)
 
 
 @routes.add("TransitionMutuallyExclusiveStudyCollection", "POST", PATH + "{id}/transition/")
-def publish_collection(turn: Turn, call: Call) -> Answer:
+def publish_collection(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Publish all studies of a collection together; nobody takes part in two of them."""
-    row, asked = _find(turn, call.path["id"]), call.read(TransitionBody)
+    row, asked = _find(turn, call.path["id"]), call.read(CollectionTransitionBody)
     if asked.action != "PUBLISH":
-        raise Refusal(400, {"action": ["only PUBLISH is modelled here"]})
+        raise EmulatorRequestError(400, {"action": ["only PUBLISH is modelled here"]})
     if not row.study_ids:
-        raise Refusal(400, {"study_ids": ["This collection is empty."]})
+        raise EmulatorRequestError(400, {"study_ids": ["This collection is empty."]})
     _check_drafts(turn, row.project_id, row.study_ids)
     for study_id in row.study_ids:
         studies.transition(turn, study_id, "PUBLISH")
-    return Answer(body=_shown(turn, _find(turn, row.id)))
+    return RouteResponse(body=_shown(turn, _find(turn, row.id)))
 
 
-def _find(turn: Turn, collection_id: str) -> Row[Any]:
+def _find(turn: RequestTransaction, collection_id: str) -> Row[Any]:
     c = schema.collections.c
     query = select(schema.collections).where(c.id == collection_id, c.deleted == 0)
     row = turn.connection.execute(query).one_or_none()
@@ -126,14 +126,14 @@ def _find(turn: Turn, collection_id: str) -> Row[Any]:
     return row
 
 
-def _check_drafts(turn: Turn, project_id: str, study_ids: list[str]) -> None:
+def _check_drafts(turn: RequestTransaction, project_id: str, study_ids: list[str]) -> None:
     for study_id in study_ids:
         study = studies.find(turn, study_id)
         if study.project_id != project_id or study.status != "UNPUBLISHED":
-            raise Refusal(400, {"study_ids": [f"{study_id} is not a draft of this project"]})
+            raise EmulatorRequestError(400, {"study_ids": [f"{study_id} is not a draft of this project"]})
 
 
-def _status(turn: Turn, row: Row[Any]) -> str:
+def _status(turn: RequestTransaction, row: Row[Any]) -> str:
     found = {studies.find(turn, study_id).status for study_id in row.study_ids} or {"UNPUBLISHED"}
     for status in ("PUBLISHING", "ACTIVE", "PAUSED", "UNPUBLISHED"):
         if status in found:
@@ -141,12 +141,12 @@ def _status(turn: Turn, row: Row[Any]) -> str:
     return "AWAITING_REVIEW"
 
 
-def _short(turn: Turn, row: Row[Any]) -> dict[str, Any]:
+def _short(turn: RequestTransaction, row: Row[Any]) -> dict[str, Any]:
     names = ("id", "name", "description", "study_ids")
     return {**{name: getattr(row, name) for name in names}, "status": _status(turn, row), "publish_at": None}
 
 
-def _shown(turn: Turn, row: Row[Any]) -> dict[str, Any]:
+def _shown(turn: RequestTransaction, row: Row[Any]) -> dict[str, Any]:
     cost = Cost()
     for study_id in row.study_ids:
         body = studies.find(turn, study_id).body

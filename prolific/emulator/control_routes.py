@@ -10,17 +10,17 @@ from sqlalchemy import Row, delete, insert, select
 from prolific.emulator import audience, faults, schema, studies, submissions, wallet
 from prolific.emulator.account_routes import find_workspace
 from prolific.emulator.behaviour import changed
-from prolific.emulator.calls import Answer, Call, Routes
+from prolific.emulator.calls import RouteRequest, RouteResponse, Routes
 from prolific.emulator.ids import PATTERN, moment
-from prolific.emulator.refusals import Refusal
-from prolific.emulator.study_body import Body
-from prolific.emulator.turn import Turn, save_behaviour, save_row
+from prolific.emulator.refusals import EmulatorRequestError
+from prolific.emulator.study_body import RequestBody
+from prolific.emulator.turn import RequestTransaction, save_behaviour, save_row
 
 routes = Routes()
 PersonId = Annotated[StrictStr, Field(pattern=PATTERN)]
 
 
-class PeopleBody(Body):
+class JoiningPeopleBody(RequestBody):
     """People who join the platform; as many as ``count``, each with the same attributes."""
 
     count: Annotated[int, Field(ge=1, le=100_000)] = 1
@@ -28,7 +28,7 @@ class PeopleBody(Body):
     id: PersonId | None = None
 
 
-class FilterBody(Body):
+class FilterBody(RequestBody):
     """A property that people can be asked for."""
 
     names: Annotated[list[StrictStr], Field(min_length=1)]
@@ -37,20 +37,20 @@ class FilterBody(Body):
     highest: StrictInt | StrictFloat | StrictStr | None = None
 
 
-class TakeBody(Body):
+class TakeBody(RequestBody):
     """Who takes a place, and on what."""
 
     participant_id: StrictStr
     device: StrictStr = "desktop"
 
 
-class CodeBody(Body):
+class CodeBody(RequestBody):
     """The code entered; null for somebody who was given none."""
 
     code: StrictStr | None
 
 
-class WalletBody(Body):
+class WalletBody(RequestBody):
     """What is in the wallet, in cents: paid in on top, or just this much available."""
 
     workspace_id: StrictStr
@@ -59,113 +59,115 @@ class WalletBody(Body):
 
 
 @routes.add("JoinPlatform", "POST", "/emulator/participants/")
-def join(turn: Turn, call: Call) -> Answer:
+def join(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Let people join the platform."""
-    asked = call.read(PeopleBody)
+    asked = call.read(JoiningPeopleBody)
     if asked.id is not None and asked.count != 1:
-        raise Refusal(400, {"id": ["an id is for one person"]})
+        raise EmulatorRequestError(400, {"id": ["an id is for one person"]})
     people = [audience.add_participant(turn, asked.attributes, participant_id=asked.id) for _ in range(asked.count)]
-    return Answer(status=201, body={"participant_ids": people})
+    return RouteResponse(status=201, body={"participant_ids": people})
 
 
 @routes.add("ListPeople", "GET", "/emulator/participants/")
-def list_people(turn: Turn, call: Call) -> Answer:
+def list_people(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """List everybody on the platform."""
     rows = turn.connection.execute(select(schema.participants).order_by(schema.participants.c.number)).all()
     names = ("id", "email", "attributes")
-    return Answer(body={"results": [{name: getattr(row, name) for name in names} for row in rows]})
+    return RouteResponse(body={"results": [{name: getattr(row, name) for name in names} for row in rows]})
 
 
 @routes.add("OfferFilter", "POST", "/emulator/filters/")
-def offer_filter(turn: Turn, call: Call) -> Answer:
+def offer_filter(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """See that a property can be asked for, and say what had to be added."""
     asked = call.read(FilterBody)
     added = audience.add_filter(turn, asked.names, asked.choices, asked.lowest, asked.highest)
-    return Answer(body={"added": added})
+    return RouteResponse(body={"added": added})
 
 
 @routes.add("SeeStudy", "GET", "/emulator/studies/{id}/state/")
-def see_study(turn: Turn, call: Call) -> Answer:
+def see_study(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Show how a study stands, without counting as a request to the API."""
     row = studies.find(turn, call.path["id"])
     taken = studies.places_taken(turn, row.id)
     facts = {"status": row.status, "places_taken": taken, "filters": row.body["filters"]}
-    return Answer(body={**facts, "places": row.body["total_available_places"], "counts": studies.counts(turn, row.id)})
+    return RouteResponse(
+        body={**facts, "places": row.body["total_available_places"], "counts": studies.counts(turn, row.id)}
+    )
 
 
 @routes.add("TakePlace", "POST", "/emulator/studies/{id}/take/")
-def take(turn: Turn, call: Call) -> Answer:
+def take(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Hold a place for somebody."""
     asked = call.read(TakeBody)
     row = submissions.take(turn, call.path["id"], asked.participant_id, device=asked.device)
-    return Answer(status=201, body=_person_view(turn, row))
+    return RouteResponse(status=201, body=_person_view(turn, row))
 
 
 @routes.add("SeeSubmissions", "GET", "/emulator/studies/{id}/submissions/")
-def see_all(turn: Turn, call: Call) -> Answer:
+def see_all(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Show all submissions of a study, as their people see them."""
     rows = submissions.of_study(turn, studies.find(turn, call.path["id"]).id)
-    return Answer(body={"results": [_person_view(turn, row) for row in rows]})
+    return RouteResponse(body={"results": [_person_view(turn, row) for row in rows]})
 
 
 @routes.add("SeeSubmission", "GET", "/emulator/submissions/{id}/")
-def see(turn: Turn, call: Call) -> Answer:
+def see(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Show a submission as its person sees it."""
-    return Answer(body=_person_view(turn, submissions.find(turn, call.path["id"])))
+    return RouteResponse(body=_person_view(turn, submissions.find(turn, call.path["id"])))
 
 
 @routes.add("OpenStudy", "POST", "/emulator/submissions/{id}/start/")
-def start(turn: Turn, call: Call) -> Answer:
+def start(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Open the study, for the first time or again."""
-    return Answer(body=_person_view(turn, submissions.start(turn, call.path["id"])))
+    return RouteResponse(body=_person_view(turn, submissions.start(turn, call.path["id"])))
 
 
 @routes.add("EnterCode", "POST", "/emulator/submissions/{id}/complete/")
-def enter_code(turn: Turn, call: Call) -> Answer:
+def enter_code(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Enter a code, right or wrong, or say that there was none."""
-    return Answer(body=_person_view(turn, submissions.complete(turn, call.path["id"], call.read(CodeBody).code)))
+    return RouteResponse(body=_person_view(turn, submissions.complete(turn, call.path["id"], call.read(CodeBody).code)))
 
 
 @routes.add("ReturnPlace", "POST", "/emulator/submissions/{id}/return/")
-def give_back(turn: Turn, call: Call) -> Answer:
+def give_back(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Return a place."""
-    return Answer(body=_person_view(turn, submissions.give_back(turn, call.path["id"])))
+    return RouteResponse(body=_person_view(turn, submissions.give_back(turn, call.path["id"])))
 
 
 @routes.add("TimeOut", "POST", "/emulator/submissions/{id}/time-out/")
-def time_out(turn: Turn, call: Call) -> Answer:
+def time_out(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Let somebody's time be up at once."""
-    return Answer(body=_person_view(turn, submissions.time_out(turn, call.path["id"])))
+    return RouteResponse(body=_person_view(turn, submissions.time_out(turn, call.path["id"])))
 
 
 @routes.add("SeeMessages", "GET", "/emulator/participants/{id}/messages/")
-def see_messages(turn: Turn, call: Call) -> Answer:
+def see_messages(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Show what was written to somebody."""
     c = schema.messages.c
     rows = turn.connection.execute(
         select(schema.messages).where(c.recipient_id == call.path["id"]).order_by(c.number)
     ).all()
-    return Answer(body={"results": [{"body": row.body, "study_id": row.study_id} for row in rows]})
+    return RouteResponse(body={"results": [{"body": row.body, "study_id": row.study_id} for row in rows]})
 
 
 @routes.add("SeeBehaviour", "GET", "/emulator/behaviour/")
-def see_behaviour(turn: Turn, call: Call) -> Answer:
+def see_behaviour(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Show how the platform behaves."""
-    return Answer(body=turn.behaviour.model_dump(mode="json"))
+    return RouteResponse(body=turn.behaviour.model_dump(mode="json"))
 
 
 @routes.add("ChangeBehaviour", "PATCH", "/emulator/behaviour/")
-def change_behaviour(turn: Turn, call: Call) -> Answer:
+def change_behaviour(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Switch oddities on and off."""
     if not isinstance(call.body, dict):
-        raise Refusal(400, "The body must be a JSON object")
+        raise EmulatorRequestError(400, "The body must be a JSON object")
     behaviour = changed(turn.behaviour, call.body)
     save_behaviour(turn, behaviour)
-    return Answer(body=behaviour.model_dump(mode="json"))
+    return RouteResponse(body=behaviour.model_dump(mode="json"))
 
 
 @routes.add("ChangeWallet", "POST", "/emulator/wallet/")
-def change_wallet(turn: Turn, call: Call) -> Answer:
+def change_wallet(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Pay money in, or leave just so much."""
     asked = call.read(WalletBody)
     row = find_workspace(turn, asked.workspace_id)
@@ -173,38 +175,38 @@ def change_wallet(turn: Turn, call: Call) -> Answer:
     if asked.available is not None:
         paid_in += asked.available - int(wallet.balance(turn, row).available)
     save_row(turn.connection, schema.workspaces, row.id, paid_in=paid_in)
-    return Answer(body={"available": int(wallet.balance(turn, find_workspace(turn, row.id)).available)})
+    return RouteResponse(body={"available": int(wallet.balance(turn, find_workspace(turn, row.id)).available)})
 
 
 @routes.add("SeePayments", "GET", "/emulator/payments/")
-def see_payments(turn: Turn, call: Call) -> Answer:
+def see_payments(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Show all bonuses that were asked for, one row for each time that each was."""
     c, s = schema.bonus_payments.c, schema.submissions.c
     rows = turn.connection.execute(
         select(schema.bonus_payments, s.participant_id).join(schema.submissions, s.id == c.submission_id)
     )
-    return Answer(body={"results": [dict(row._mapping) for row in rows]})
+    return RouteResponse(body={"results": [dict(row._mapping) for row in rows]})
 
 
 @routes.add("SeeDeliveries", "GET", "/emulator/deliveries/")
-def see_deliveries(turn: Turn, call: Call) -> Answer:
+def see_deliveries(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Show every attempt to deliver an event; the status is null where nobody answered."""
     rows = turn.connection.execute(select(schema.deliveries).order_by(schema.deliveries.c.number))
-    return Answer(body={"results": [dict(row._mapping) for row in rows]})
+    return RouteResponse(body={"results": [dict(row._mapping) for row in rows]})
 
 
 @routes.add("SeeRequests", "GET", "/emulator/requests/")
-def see_requests(turn: Turn, call: Call) -> Answer:
+def see_requests(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Show the requests to the API that came, of one operation where it is given."""
     c = schema.requests.c
     query = select(schema.requests).order_by(c.number)
     if "operation" in call.query:
         query = query.where(c.operation == call.query["operation"])
-    return Answer(body={"results": [dict(row._mapping) for row in turn.connection.execute(query)]})
+    return RouteResponse(body={"results": [dict(row._mapping) for row in turn.connection.execute(query)]})
 
 
 @routes.add("PlanFault", "POST", "/emulator/faults/")
-def plan_fault(turn: Turn, call: Call) -> Answer:
+def plan_fault(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Let something go wrong with requests to come."""
     asked = call.read(faults.FaultBody)
     faults.check_operation(asked.operation)
@@ -217,30 +219,30 @@ def plan_fault(turn: Turn, call: Call) -> Answer:
             details=asked.model_dump(mode="json", include={"retry_after", "seconds"}),
         )
     ).inserted_primary_key
-    return Answer(status=201, body={"number": key[0] if key is not None else None})
+    return RouteResponse(status=201, body={"number": key[0] if key is not None else None})
 
 
 @routes.add("SeeFaults", "GET", "/emulator/faults/")
-def see_faults(turn: Turn, call: Call) -> Answer:
+def see_faults(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Show the faults that were planned, and how often each happened."""
     rows = turn.connection.execute(select(schema.faults).order_by(schema.faults.c.number))
-    return Answer(body={"results": [dict(row._mapping) for row in rows]})
+    return RouteResponse(body={"results": [dict(row._mapping) for row in rows]})
 
 
 @routes.add("ForgetFaults", "DELETE", "/emulator/faults/")
-def forget_faults(turn: Turn, call: Call) -> Answer:
+def forget_faults(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Plan nothing any more."""
     turn.connection.execute(delete(schema.faults))
-    return Answer(status=204)
+    return RouteResponse(status=204)
 
 
 @routes.add("SeeClock", "GET", "/emulator/clock/")
-def see_clock(turn: Turn, call: Call) -> Answer:
+def see_clock(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Show what time it is."""
-    return Answer(body={"now": turn.now, "shown": moment(turn.now), "requests": turn.request})
+    return RouteResponse(body={"now": turn.now, "shown": moment(turn.now), "requests": turn.request})
 
 
-def _person_view(turn: Turn, row: Row[Any]) -> dict[str, Any]:
+def _person_view(turn: RequestTransaction, row: Row[Any]) -> dict[str, Any]:
     study = studies.find(turn, row.study_id)
     return {
         "id": row.id,

@@ -21,7 +21,7 @@ from prolific.emulator import schema
 from prolific.emulator.faults import WEBHOOKS, next_fault
 from prolific.emulator.ids import moment
 from prolific.emulator.platform import Platform
-from prolific.emulator.turn import Turn
+from prolific.emulator.turn import RequestTransaction
 
 RETRIES = 11
 FIRST_WAIT = 42.0  # seconds; doubled eleven times it adds up to a day
@@ -118,7 +118,7 @@ class Courier:
             turn.connection.execute(own.where(s.failing_since <= turn.now - GIVE_UP_AFTER).values(enabled=0))
 
 
-def _with_faults(turn: Turn, rows: Sequence[Any]) -> list[Parcel]:
+def _with_faults(turn: RequestTransaction, rows: Sequence[Any]) -> list[Parcel]:
     """Return the deliveries to be made, with those that are planned to go wrong."""
     parcels: list[Parcel] = []
     overtaken: list[Parcel] = []

@@ -12,13 +12,13 @@ from sqlalchemy import select
 from prolific.emulator import schema, submissions
 from prolific.emulator.audience import offered
 from prolific.emulator.ids import moment
-from prolific.emulator.turn import Turn
+from prolific.emulator.turn import RequestTransaction
 
 USUAL = ("age", "sex", "first-language", "current-country-of-residence", "nationality")
 HEAD = ("Submission id", "Participant id", "Status", "Started at", "Completed at", "Reviewed at", "Time taken")
 
 
-def as_csv(turn: Turn, study_id: str, names: Sequence[str] | None) -> str:
+def as_csv(turn: RequestTransaction, study_id: str, names: Sequence[str] | None) -> str:
     """Return one row a submission, with what people said about themselves."""
     known = offered(turn)
     asked = [name for name in names or USUAL if name in known]

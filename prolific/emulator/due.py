@@ -8,13 +8,13 @@ from typing import Any
 from sqlalchemy import delete, select
 
 from prolific.emulator import bonuses, reviewing, schema, studies, submissions
-from prolific.emulator.turn import Turn
+from prolific.emulator.turn import RequestTransaction
 
 DAY = 86_400.0
 MINUTE = 60.0
 
 
-def do_what_is_due(turn: Turn) -> None:
+def do_what_is_due(turn: RequestTransaction) -> None:
     """Do everything that fell due, the earliest first, as if somebody had looked at each moment."""
     while True:
         found = [*_due_jobs(turn), *_due_places(turn), *_due_reviews(turn)]
@@ -24,7 +24,7 @@ def do_what_is_due(turn: Turn) -> None:
         _do(turn.at(moment), kind, subject)
 
 
-def _do(turn: Turn, kind: str, subject: Any) -> None:
+def _do(turn: RequestTransaction, kind: str, subject: Any) -> None:
     if kind == "place":
         submissions.time_out(turn, str(subject[0]))
         return
@@ -47,14 +47,14 @@ def _do(turn: Turn, kind: str, subject: Any) -> None:
 Due = tuple[float, str, Any]
 
 
-def _due_jobs(turn: Turn) -> Iterator[Due]:
+def _due_jobs(turn: RequestTransaction) -> Iterator[Due]:
     c = schema.jobs.c
     query = select(schema.jobs).where((c.due_at <= turn.now) | (c.due_request < turn.request)).order_by(c.number)
     for row in turn.connection.execute(query):
         yield min(row.due_at, turn.now), "job", row
 
 
-def _due_places(turn: Turn) -> Iterator[Due]:
+def _due_places(turn: RequestTransaction) -> Iterator[Due]:
     c, s = schema.submissions.c, schema.studies.c
     query = (
         select(c.id, c.status, c.reserved_at, c.started_at, s.body)
@@ -70,7 +70,7 @@ def _due_places(turn: Turn) -> Iterator[Due]:
             yield end, "place", row
 
 
-def _due_reviews(turn: Turn) -> Iterator[Due]:
+def _due_reviews(turn: RequestTransaction) -> Iterator[Due]:
     c = schema.submissions.c
     wait = turn.behaviour.automatic_approval_days * DAY
     query = select(c.id, c.completed_at).where(c.status == "AWAITING REVIEW", c.completed_at <= turn.now - wait)

@@ -8,7 +8,7 @@ from sqlalchemy import insert, select
 
 from prolific.emulator import schema
 from prolific.emulator.ids import new_id
-from prolific.emulator.turn import Turn
+from prolific.emulator.turn import RequestTransaction
 
 EVENT_TYPES = {
     "submission.status.change": "The status of a submission changed",
@@ -18,7 +18,7 @@ EVENT_TYPES = {
 }
 
 
-def tell(turn: Turn, workspace_id: str, event_type: str, resource_id: str, **facts: Any) -> None:
+def tell(turn: RequestTransaction, workspace_id: str, event_type: str, resource_id: str, **facts: Any) -> None:
     """Write down an event for every subscription that is confirmed; it is delivered afterwards."""
     c = schema.subscriptions.c
     for subscription in turn.connection.scalars(

@@ -10,9 +10,9 @@ from pydantic import Field, StrictStr
 from sqlalchemy import select, update
 
 from prolific.emulator import schema
-from prolific.emulator.refusals import Refusal
-from prolific.emulator.study_body import Body
-from prolific.emulator.turn import Turn
+from prolific.emulator.refusals import EmulatorRequestError
+from prolific.emulator.study_body import RequestBody
+from prolific.emulator.turn import RequestTransaction
 
 ANY = "*"
 WEBHOOKS = "webhooks"
@@ -32,7 +32,7 @@ Kind = Literal[
 BEFORE = frozenset({"429", "500", "drop", "wallet_short"})
 
 
-class FaultBody(Body):
+class FaultBody(RequestBody):
     """A fault to come."""
 
     operation: StrictStr = ANY
@@ -44,7 +44,7 @@ class FaultBody(Body):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fault:
+class InjectedFault:
     """A fault that happens now."""
 
     kind: str
@@ -57,10 +57,12 @@ def check_operation(operation: str) -> None:
 
     known = {one.id for one in OPERATIONS}
     if operation not in known | {ANY, WEBHOOKS}:
-        raise Refusal(400, {"operation": [f"{operation} is no operation; wanted {ANY}, {WEBHOOKS} or its id"]})
+        raise EmulatorRequestError(
+            400, {"operation": [f"{operation} is no operation; wanted {ANY}, {WEBHOOKS} or its id"]}
+        )
 
 
-def next_fault(turn: Turn, operation: str) -> Fault | None:
+def next_fault(turn: RequestTransaction, operation: str) -> InjectedFault | None:
     """Return what goes wrong with this request, and count it."""
     c = schema.faults.c
     among = [operation] if operation == WEBHOOKS else [operation, ANY]
@@ -76,5 +78,5 @@ def next_fault(turn: Turn, operation: str) -> Fault | None:
             .where(c.number == row.number)
             .values(remaining=row.remaining - 1, happened=row.happened + 1)
         )
-        return Fault(kind=row.kind, details=row.details)
+        return InjectedFault(kind=row.kind, details=row.details)
     return None

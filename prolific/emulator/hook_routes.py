@@ -11,25 +11,25 @@ from sqlalchemy import Row, delete, insert, select
 
 from prolific.emulator import schema
 from prolific.emulator.account_routes import find_workspace
-from prolific.emulator.calls import Answer, Call, Routes
+from prolific.emulator.calls import RouteRequest, RouteResponse, Routes
 from prolific.emulator.events import EVENT_TYPES
 from prolific.emulator.ids import moment, new_id
-from prolific.emulator.refusals import Refusal, not_found
-from prolific.emulator.study_body import Body, check_https
-from prolific.emulator.turn import Turn, save_row
+from prolific.emulator.refusals import EmulatorRequestError, not_found
+from prolific.emulator.study_body import RequestBody, check_https
+from prolific.emulator.turn import RequestTransaction, save_row
 
 routes = Routes()
 DEFAULT_EVENTS, MOST_EVENTS = 100, 1000
 STATUSES = ("PENDING", "SUCCEEDED", "FAILED")
 
 
-class SecretBody(Body):
+class SecretBody(RequestBody):
     """For which workspace."""
 
     workspace_id: StrictStr
 
 
-class SubscriptionBody(Body):
+class SubscriptionBody(RequestBody):
     """What is to be told, and where."""
 
     workspace_id: StrictStr
@@ -38,13 +38,13 @@ class SubscriptionBody(Body):
     is_enabled: StrictBool | None = None
 
 
-class ConfirmBody(Body):
+class ConfirmBody(RequestBody):
     """The secret that came with the subscription."""
 
     secret: StrictStr
 
 
-class SubscriptionChange(Body):
+class SubscriptionChange(RequestBody):
     """What is to be changed."""
 
     event_type: StrictStr | None = None
@@ -53,49 +53,51 @@ class SubscriptionChange(Body):
 
 
 @routes.add("GetEventTypes", "GET", "/api/v1/hooks/event-types/")
-def list_event_types(turn: Turn, call: Call) -> Answer:
+def list_event_types(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """List what can be told."""
-    return Answer(body={"results": [{"event_type": name, "description": why} for name, why in EVENT_TYPES.items()]})
+    return RouteResponse(
+        body={"results": [{"event_type": name, "description": why} for name, why in EVENT_TYPES.items()]}
+    )
 
 
 @routes.add("GetSecrets", "GET", "/api/v1/hooks/secrets/")
-def list_secrets(turn: Turn, call: Call) -> Answer:
+def list_secrets(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """List the one secret of a workspace."""
     if "workspace_id" not in call.query:
-        raise Refusal(400, {"workspace_id": ["This field is required."]})
+        raise EmulatorRequestError(400, {"workspace_id": ["This field is required."]})
     workspace = find_workspace(turn, call.query["workspace_id"])
     rows = turn.connection.execute(select(schema.secrets).where(schema.secrets.c.workspace_id == workspace.id))
-    return Answer(body={"results": [dict(row._mapping) for row in rows]})
+    return RouteResponse(body={"results": [dict(row._mapping) for row in rows]})
 
 
 @routes.add("CreateSecret", "POST", "/api/v1/hooks/secrets/")
-def create_secret(turn: Turn, call: Call) -> Answer:
+def create_secret(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Make a secret; all subscriptions of the workspace use it from now on."""
     workspace = find_workspace(turn, call.read(SecretBody).workspace_id)
     turn.connection.execute(delete(schema.secrets).where(schema.secrets.c.workspace_id == workspace.id))
     made = {"id": new_id(), "value": secrets.token_urlsafe(48), "workspace_id": workspace.id}
     turn.connection.execute(insert(schema.secrets).values(**made))
-    return Answer(status=201, body=made)
+    return RouteResponse(status=201, body=made)
 
 
 @routes.add("GetSubscriptions", "GET", "/api/v1/hooks/subscriptions/")
-def list_subscriptions(turn: Turn, call: Call) -> Answer:
+def list_subscriptions(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """List subscriptions; those that are enabled where nothing else is asked for."""
     c = schema.subscriptions.c
     enabled = call.yes("is_enabled")
     query = select(schema.subscriptions).where(c.enabled == (0 if enabled is False else 1)).order_by(c.number)
     if "workspace_id" in call.query:
         query = query.where(c.workspace_id == call.query["workspace_id"])
-    return Answer(body={"results": [_shown(row) for row in turn.connection.execute(query)]})
+    return RouteResponse(body={"results": [_shown(row) for row in turn.connection.execute(query)]})
 
 
 @routes.add("CreateSubscription", "POST", "/api/v1/hooks/subscriptions/")
-def subscribe(turn: Turn, call: Call) -> Answer:
+def subscribe(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Keep a subscription, which counts when it is confirmed with the secret in the header."""
     asked = call.read(SubscriptionBody)
     workspace = find_workspace(turn, asked.workspace_id)
     if turn.connection.scalar(select(schema.secrets.c.id).where(schema.secrets.c.workspace_id == workspace.id)) is None:
-        raise Refusal(400, "Create a secret for this workspace first")
+        raise EmulatorRequestError(400, "Create a secret for this workspace first")
     _check(turn, asked.event_type, asked.target_url)
     subscription, confirm = new_id(), secrets.token_urlsafe(96)
     turn.connection.execute(
@@ -107,27 +109,27 @@ def subscribe(turn: Turn, call: Call) -> Answer:
             confirm_secret=confirm,
         )
     )
-    return Answer(status=201, body=_shown(_find(turn, subscription)), headers={"X-Hook-Secret": confirm})
+    return RouteResponse(status=201, body=_shown(_find(turn, subscription)), headers={"X-Hook-Secret": confirm})
 
 
 @routes.add("GetSubscription", "GET", "/api/v1/hooks/subscriptions/{subscription_id}/")
-def show_subscription(turn: Turn, call: Call) -> Answer:
+def show_subscription(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Show a subscription."""
-    return Answer(body=_shown(_find(turn, call.path["subscription_id"])))
+    return RouteResponse(body=_shown(_find(turn, call.path["subscription_id"])))
 
 
 @routes.add("ConfirmSubscription", "POST", "/api/v1/hooks/subscriptions/{subscription_id}/")
-def confirm(turn: Turn, call: Call) -> Answer:
+def confirm(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Let a subscription count."""
     row, asked = _find(turn, call.path["subscription_id"]), call.read(ConfirmBody)
     if not secrets.compare_digest(asked.secret.encode(), row.confirm_secret.encode()):
-        raise Refusal(400, {"secret": ["This is not the secret of the subscription."]})
+        raise EmulatorRequestError(400, {"secret": ["This is not the secret of the subscription."]})
     save_row(turn.connection, schema.subscriptions, row.id, enabled=1)
-    return Answer(body=_shown(_find(turn, row.id)), headers={"X-Hook-Secret": row.confirm_secret})
+    return RouteResponse(body=_shown(_find(turn, row.id)), headers={"X-Hook-Secret": row.confirm_secret})
 
 
 @routes.add("UpdateSubscription", "PATCH", "/api/v1/hooks/subscriptions/{subscription_id}/")
-def change_subscription(turn: Turn, call: Call) -> Answer:
+def change_subscription(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Change a subscription."""
     row, asked = _find(turn, call.path["subscription_id"]), call.read(SubscriptionChange)
     event_type, target = asked.event_type or row.event_type, asked.target_url or row.target_url
@@ -137,11 +139,11 @@ def change_subscription(turn: Turn, call: Call) -> Answer:
     if enabled and not row.enabled:
         changes["failing_since"] = None
     save_row(turn.connection, schema.subscriptions, row.id, **changes)
-    return Answer(body=_shown(_find(turn, row.id)))
+    return RouteResponse(body=_shown(_find(turn, row.id)))
 
 
 @routes.add("DeleteSubscription", "DELETE", "/api/v1/hooks/subscriptions/{subscription_id}/")
-def unsubscribe(turn: Turn, call: Call) -> Answer:
+def unsubscribe(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Forget a subscription and its events."""
     row = _find(turn, call.path["subscription_id"])
     e, d = schema.events.c, schema.deliveries.c
@@ -149,11 +151,11 @@ def unsubscribe(turn: Turn, call: Call) -> Answer:
     turn.connection.execute(delete(schema.deliveries).where(d.event_id.in_(own)))
     turn.connection.execute(delete(schema.events).where(e.subscription_id == row.id))
     turn.connection.execute(delete(schema.subscriptions).where(schema.subscriptions.c.id == row.id))
-    return Answer(status=204)
+    return RouteResponse(status=204)
 
 
 @routes.add("GetEvents", "GET", "/api/v1/hooks/subscriptions/{subscription_id}/events/")
-def list_events(turn: Turn, call: Call) -> Answer:
+def list_events(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """List the events of a subscription and what became of each."""
     row = _find(turn, call.path["subscription_id"])
     c = schema.events.c
@@ -166,7 +168,7 @@ def list_events(turn: Turn, call: Call) -> Answer:
     offset = call.number("offset", 0, least=0, most=10**9)
     rows = turn.connection.execute(query).all()
     shown = [_event(one, row) for one in rows[offset : offset + limit]]
-    return Answer(body={"results": shown, "_links": {}, "meta": {"count": len(rows)}})
+    return RouteResponse(body={"results": shown, "_links": {}, "meta": {"count": len(rows)}})
 
 
 def _statuses(text: str) -> list[str]:
@@ -175,20 +177,20 @@ def _statuses(text: str) -> list[str]:
     except ValueError:
         asked = [text]
     if not set(asked) <= set(STATUSES):
-        raise Refusal(400, {"status": [f"wanted some of {', '.join(STATUSES)}"]})
+        raise EmulatorRequestError(400, {"status": [f"wanted some of {', '.join(STATUSES)}"]})
     return [str(one) for one in asked]
 
 
-def _check(turn: Turn, event_type: str, target: str) -> None:
+def _check(turn: RequestTransaction, event_type: str, target: str) -> None:
     if event_type not in EVENT_TYPES:
-        raise Refusal(400, {"event_type": [f"{event_type} is not one of {', '.join(EVENT_TYPES)}"]})
+        raise EmulatorRequestError(400, {"event_type": [f"{event_type} is not one of {', '.join(EVENT_TYPES)}"]})
     try:
         check_https(target, loopback=not turn.behaviour.public_https_required)
     except ValueError as error:
-        raise Refusal(400, {"target_url": [str(error)]}) from None
+        raise EmulatorRequestError(400, {"target_url": [str(error)]}) from None
 
 
-def _find(turn: Turn, subscription_id: str) -> Row[Any]:
+def _find(turn: RequestTransaction, subscription_id: str) -> Row[Any]:
     c = schema.subscriptions.c
     row = turn.connection.execute(select(schema.subscriptions).where(c.id == subscription_id)).one_or_none()
     if row is None:

@@ -7,10 +7,10 @@ from typing import Any
 from sqlalchemy import insert
 
 from prolific.emulator import schema
-from prolific.emulator.turn import Turn
+from prolific.emulator.turn import RequestTransaction
 
 
-def later(turn: Turn, kind: str, subject: Any) -> None:
+def later(turn: RequestTransaction, kind: str, subject: Any) -> None:
     """Write down work that is done after a while, or after some further requests."""
     turn.connection.execute(
         insert(schema.jobs).values(

@@ -23,7 +23,7 @@ from prolific.emulator import schema
 from prolific.emulator.behaviour import Behaviour
 from prolific.emulator.due import do_what_is_due
 from prolific.emulator.ids import new_id
-from prolific.emulator.turn import Turn, save_setting, setting
+from prolific.emulator.turn import RequestTransaction, save_setting, setting
 from spa.errors import PlatformError
 
 ClockMode = Literal["manual", "real"]
@@ -72,7 +72,7 @@ class Platform:
         return self._now if self.clock == "manual" else time.time() + self._ahead
 
     @contextmanager
-    def turn(self, *, counts: bool = True, wakes: bool = True, settles: bool = True) -> Iterator[Turn]:
+    def turn(self, *, counts: bool = True, wakes: bool = True, settles: bool = True) -> Iterator[RequestTransaction]:
         """Yield a turn; all that fell due before it has been done, and its changes are on disk on leaving.
 
         Parameters
@@ -120,12 +120,12 @@ class Platform:
         """Let go of the store."""
         self._engine.dispose()
 
-    def _turn(self, connection: Connection, *, counts: bool) -> Turn:
+    def _turn(self, connection: Connection, *, counts: bool) -> RequestTransaction:
         request = setting(connection, "requests") + (1 if counts else 0)
         if counts:
             save_setting(connection, "requests", request)
         behaviour = Behaviour.model_validate(setting(connection, "behaviour"))
-        return Turn(connection=connection, now=self.time(), request=request, behaviour=behaviour)
+        return RequestTransaction(connection=connection, now=self.time(), request=request, behaviour=behaviour)
 
     @contextmanager
     def _begin(self) -> Iterator[Connection]:

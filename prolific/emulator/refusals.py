@@ -44,7 +44,7 @@ BARE = frozenset(
 )
 
 
-class Refusal(Exception):
+class EmulatorRequestError(Exception):
     """A request that the platform refuses; whatever it had begun to change is undone."""
 
     def __init__(self, status: int, detail: Detail, *, headers: Mapping[str, str] | None = None) -> None:
@@ -81,6 +81,6 @@ def error_body(status: int, detail: Detail, *, operation: str | None, form: Erro
     return {"error": bare}
 
 
-def not_found(what: str, which: str) -> Refusal:
+def not_found(what: str, which: str) -> EmulatorRequestError:
     """Return the refusal of something that is not there."""
-    return Refusal(404, f"{what} with id {which} does not exist")
+    return EmulatorRequestError(404, f"{what} with id {which} does not exist")

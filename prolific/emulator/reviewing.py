@@ -11,10 +11,10 @@ from sqlalchemy import insert, select
 from prolific.emulator import schema, studies, submissions
 from prolific.emulator.ids import new_id
 from prolific.emulator.jobs import later
-from prolific.emulator.refusals import Refusal
-from prolific.emulator.study_body import Body
+from prolific.emulator.refusals import EmulatorRequestError
+from prolific.emulator.study_body import RequestBody
 from prolific.emulator.submissions import Submission
-from prolific.emulator.turn import Turn, save_row
+from prolific.emulator.turn import RequestTransaction, save_row
 
 SHORTEST_REJECTION = 100  # characters
 Category = Literal[
@@ -33,14 +33,14 @@ Category = Literal[
 ]
 
 
-class DynamicPayment(Body):
+class DynamicPayment(RequestBody):
     """The share of the reward that is paid, and what is said about it."""
 
     percentage_of_reward: Annotated[int | float | None, Field(ge=8, le=99)] = None
     message_to_participant: StrictStr | None = None
 
 
-class TransitionBody(Body):
+class SubmissionTransitionBody(RequestBody):
     """What is to become of a submission."""
 
     action: Literal["APPROVE", "COMPLETE", "REJECT", "RETURN", "START", "SCREEN_OUT", "UNREJECT", "UNRETURN"]
@@ -50,7 +50,7 @@ class TransitionBody(Body):
     completion_code_data: DynamicPayment | None = None
 
 
-class BulkBody(Body):
+class BulkBody(RequestBody):
     """Submissions to be approved, named in one of two ways."""
 
     submission_ids: list[StrictStr] | None = None
@@ -58,7 +58,7 @@ class BulkBody(Body):
     participant_ids: list[StrictStr] | None = None
 
 
-def transition(turn: Turn, submission_id: str, asked: TransitionBody) -> Submission:
+def transition(turn: RequestTransaction, submission_id: str, asked: SubmissionTransitionBody) -> Submission:
     """Do what a researcher decided; a repeat changes nothing."""
     row = submissions.find(turn, submission_id)
     match asked.action:
@@ -72,83 +72,83 @@ def transition(turn: Turn, submission_id: str, asked: TransitionBody) -> Submiss
             return _move(turn, row, "SCREENED OUT", {"ACTIVE", "AWAITING REVIEW"})
         case "UNREJECT" if turn.behaviour.researcher_may_unreject:
             return _move(turn, row, "AWAITING REVIEW", {"REJECTED"})
-    raise Refusal(403, f"You may not {asked.action} a submission")
+    raise EmulatorRequestError(403, f"You may not {asked.action} a submission")
 
 
-def approve(turn: Turn, row: Submission) -> Submission:
+def approve(turn: RequestTransaction, row: Submission) -> Submission:
     """Approve and pay."""
     if row.status == "APPROVED":
         return row
     if row.status != "AWAITING REVIEW":
-        raise Refusal(400, f"A submission that is {row.status} cannot be approved")
+        raise EmulatorRequestError(400, f"A submission that is {row.status} cannot be approved")
     reward = studies.find(turn, row.study_id).body["reward"]
     save_row(turn.connection, schema.submissions, row.id, paid=reward, reviewed_at=turn.now)
     return submissions.set_status(turn, row, "APPROVED")
 
 
-def _reject(turn: Turn, row: Submission, asked: TransitionBody) -> Submission:
+def _reject(turn: RequestTransaction, row: Submission, asked: SubmissionTransitionBody) -> Submission:
     problems = {}
     if asked.message is None or len(asked.message) < SHORTEST_REJECTION:
         problems["message"] = [f"Ensure this field has at least {SHORTEST_REJECTION} characters."]
     if asked.rejection_category is None:
         problems["rejection_category"] = ["This field is required."]
     if problems:
-        raise Refusal(400, problems)
+        raise EmulatorRequestError(400, problems)
     if row.status == "REJECTED":
         return row
     if row.status != "AWAITING REVIEW":
-        raise Refusal(400, f"A submission that is {row.status} cannot be rejected")
+        raise EmulatorRequestError(400, f"A submission that is {row.status} cannot be rejected")
     review = {"message": asked.message, "rejection_category": asked.rejection_category}
     save_row(turn.connection, schema.submissions, row.id, review=review, reviewed_at=turn.now)
     return submissions.set_status(turn, row, "REJECTED")
 
 
-def _complete(turn: Turn, row: Submission, asked: TransitionBody) -> Submission:
+def _complete(turn: RequestTransaction, row: Submission, asked: SubmissionTransitionBody) -> Submission:
     study = studies.find(turn, row.study_id)
     own = [one for one in study.body["completion_codes"] if one["actor"] == "researcher"]
     code = next((one for one in own if one["code"] == asked.completion_code), None)
     if code is None:
-        raise Refusal(400, {"completion_code": ["no code of this study that a researcher may use"]})
+        raise EmulatorRequestError(400, {"completion_code": ["no code of this study that a researcher may use"]})
     if row.status not in ("ACTIVE", "AWAITING REVIEW"):
-        raise Refusal(400, f"A submission that is {row.status} cannot be completed")
+        raise EmulatorRequestError(400, f"A submission that is {row.status} cannot be completed")
     save_row(turn.connection, schema.submissions, row.id, entered_code=code["code"], completed_at=turn.now)
     row = submissions.find(turn, row.id)
     if not any(action["action"] == "DYNAMIC_PAYMENT" for action in code["actions"]):
         return submissions.carry_out(turn, row, code["actions"])
     share = asked.completion_code_data.percentage_of_reward if asked.completion_code_data else None
     if share is None:
-        raise Refusal(400, {"completion_code_data": ["percentage_of_reward is required"]})
+        raise EmulatorRequestError(400, {"completion_code_data": ["percentage_of_reward is required"]})
     paid = round(study.body["reward"] * share / 100)
     save_row(turn.connection, schema.submissions, row.id, paid=paid, reviewed_at=turn.now)
     return submissions.set_status(turn, row, "PARTIALLY APPROVED")
 
 
-def _move(turn: Turn, row: Submission, to: str, coming_from: set[str]) -> Submission:
+def _move(turn: RequestTransaction, row: Submission, to: str, coming_from: set[str]) -> Submission:
     if row.status == to:
         return row
     if row.status not in coming_from:
-        raise Refusal(400, f"A submission that is {row.status} cannot become {to}")
+        raise EmulatorRequestError(400, f"A submission that is {row.status} cannot become {to}")
     save_row(turn.connection, schema.submissions, row.id, reviewed_at=turn.now)
     return submissions.set_status(turn, row, to)
 
 
-def ask_bulk_approval(turn: Turn, asked: BulkBody) -> None:
+def ask_bulk_approval(turn: RequestTransaction, asked: BulkBody) -> None:
     """Take a list of submissions that are approved soon."""
     by_person = asked.study_id is not None or asked.participant_ids is not None
     if asked.submission_ids is not None and by_person and turn.behaviour.mixed_bulk_approval_refused:
-        raise Refusal(400, "Give submission_ids, or study_id with participant_ids, not both")
+        raise EmulatorRequestError(400, "Give submission_ids, or study_id with participant_ids, not both")
     if asked.submission_ids is not None:
         ids = asked.submission_ids
     elif asked.study_id is not None and asked.participant_ids is not None:
         ids = _by_person(turn, asked.study_id, asked.participant_ids)
     else:
-        raise Refusal(400, {"submission_ids": ["This field is required."]})
+        raise EmulatorRequestError(400, {"submission_ids": ["This field is required."]})
     for submission_id in ids:
         submissions.find(turn, submission_id)
     later(turn, "approve", ids)
 
 
-def _by_person(turn: Turn, study_id: str, people: Sequence[str]) -> list[str]:
+def _by_person(turn: RequestTransaction, study_id: str, people: Sequence[str]) -> list[str]:
     studies.find(turn, study_id)
     c = schema.submissions.c
     rows = turn.connection.execute(
@@ -156,11 +156,11 @@ def _by_person(turn: Turn, study_id: str, people: Sequence[str]) -> list[str]:
     ).all()
     unknown = sorted(set(people) - {row.participant_id for row in rows})
     if unknown:
-        raise Refusal(400, {"participant_ids": [f"{person} did not take part" for person in unknown]})
+        raise EmulatorRequestError(400, {"participant_ids": [f"{person} did not take part" for person in unknown]})
     return [row.id for row in rows]
 
 
-def approve_each(turn: Turn, submission_ids: Sequence[str]) -> None:
+def approve_each(turn: RequestTransaction, submission_ids: Sequence[str]) -> None:
     """Approve those of a list that wait for it; the others stay what they are, and nobody is told."""
     for submission_id in submission_ids:
         row = submissions.find(turn, submission_id)
@@ -168,13 +168,13 @@ def approve_each(turn: Turn, submission_ids: Sequence[str]) -> None:
             approve(turn, row)
 
 
-def ask_to_return(turn: Turn, submission_id: str, reasons: Sequence[str]) -> Submission:
+def ask_to_return(turn: RequestTransaction, submission_id: str, reasons: Sequence[str]) -> Submission:
     """Ask somebody to return their submission; only they can."""
     row = submissions.find(turn, submission_id)
     if row.status not in ("ACTIVE", "AWAITING REVIEW", "TIMED-OUT"):
-        raise Refusal(400, f"A submission that is {row.status} cannot be asked for")
+        raise EmulatorRequestError(400, f"A submission that is {row.status} cannot be asked for")
     if not reasons:
-        raise Refusal(400, {"request_return_reasons": ["This field is required."]})
+        raise EmulatorRequestError(400, {"request_return_reasons": ["This field is required."]})
     save_row(turn.connection, schema.submissions, row.id, return_requested=turn.now)
     turn.connection.execute(
         insert(schema.messages).values(

@@ -11,15 +11,15 @@ from sqlalchemy import insert
 
 from prolific.emulator import schema, studies, submissions, wallet
 from prolific.emulator.ids import new_id
-from prolific.emulator.refusals import Refusal
-from prolific.emulator.study_body import Body
+from prolific.emulator.refusals import EmulatorRequestError
+from prolific.emulator.study_body import RequestBody
 from prolific.emulator.tariff import payment
-from prolific.emulator.turn import Turn, save_row
+from prolific.emulator.turn import RequestTransaction, save_row
 
 HOUR = 3600
 
 
-class ScreenOutBody(Body):
+class ScreenOutBody(RequestBody):
     """Whom to screen out, and what each gets, in whole units with decimals."""
 
     submission_ids: Annotated[list[StrictStr], Field(min_length=1)]
@@ -27,18 +27,22 @@ class ScreenOutBody(Body):
     increase_places: StrictBool = False
 
 
-def screen_out_with_bonus(turn: Turn, study_id: str, asked: ScreenOutBody) -> dict[str, Any]:
+def screen_out_with_bonus(turn: RequestTransaction, study_id: str, asked: ScreenOutBody) -> dict[str, Any]:
     """Screen people out and pay them; refuse an amount that is too small for the time they took."""
     study = studies.find(turn, study_id)
     rows = [submissions.find(turn, one) for one in asked.submission_ids]
     strangers = [row.id for row in rows if row.study_id != study.id or row.status != "AWAITING REVIEW"]
     if strangers:
-        raise Refusal(400, {"submission_ids": [f"{one} does not wait for a review here" for one in strangers]})
+        raise EmulatorRequestError(
+            400, {"submission_ids": [f"{one} does not wait for a review here" for one in strangers]}
+        )
     cents = int(asked.bonus_per_submission * 100)
     seconds = median(submissions.seconds_taken(row) or 0 for row in rows)
     least = turn.behaviour.minimum_hourly * seconds / HOUR
     if cents < least:
-        raise Refusal(400, {"bonus_per_submission": [f"wanted {least / 100:.2f} or more for the median time"]})
+        raise EmulatorRequestError(
+            400, {"bonus_per_submission": [f"wanted {least / 100:.2f} or more for the median time"]}
+        )
     wallet.require(turn, study.workspace_id, payment(cents, turn.behaviour).times(len(rows)).total)
     bonus_id = new_id()
     turn.connection.execute(

@@ -9,9 +9,9 @@ from urllib.parse import quote
 from sqlalchemy import select
 
 from prolific.emulator import audience, schema, submissions
-from prolific.emulator.calls import Answer, Call, Routes
-from prolific.emulator.refusals import Refusal
-from prolific.emulator.turn import Turn
+from prolific.emulator.calls import RouteRequest, RouteResponse, Routes
+from prolific.emulator.refusals import EmulatorRequestError
+from prolific.emulator.turn import RequestTransaction
 
 routes = Routes()
 COOKIE = "emulated_submission"
@@ -24,7 +24,7 @@ STYLE = (
 
 
 @routes.add("ShowSite", "GET", "/emulator/")
-def show_site(turn: Turn, call: Call) -> Answer:
+def show_site(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Show the studies that are open, each with a way in for a new person."""
     c = schema.studies.c
     rows = turn.connection.execute(select(schema.studies).where(c.status == "ACTIVE").order_by(c.number)).all()
@@ -38,11 +38,11 @@ def show_site(turn: Turn, call: Call) -> Answer:
 
 
 @routes.add("ShowStudyDoor", "GET", "/emulator/studies/{id}/")
-def walk_in(turn: Turn, call: Call) -> Answer:
+def walk_in(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Let somebody new take part: whoever fits the study's filters, with a cookie that says who they are."""
     study = turn.connection.execute(select(schema.studies).where(schema.studies.c.id == call.path["id"])).one_or_none()
     if study is None:
-        raise Refusal(404, "There is no such study.")
+        raise EmulatorRequestError(404, "There is no such study.")
     person = audience.add_participant(
         turn,
         audience.fitting(study.body["filters"] or []),
@@ -50,19 +50,19 @@ def walk_in(turn: Turn, call: Call) -> Answer:
     )
     row = submissions.start(turn, submissions.take(turn, study.id, person).id)
     headers = {"Location": submissions.study_url(turn, row), "Set-Cookie": cookie(row.id)}
-    return Answer(status=303, text="", media_type=HTML, headers=headers)
+    return RouteResponse(status=303, text="", media_type=HTML, headers=headers)
 
 
 @routes.add("GoToStudy", "GET", "/emulator/submissions/{id}/go/")
-def go(turn: Turn, call: Call) -> Answer:
+def go(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Send the browser of somebody who holds a place to the study."""
     row = submissions.start(turn, call.path["id"])
     headers = {"Location": submissions.study_url(turn, row), "Set-Cookie": cookie(row.id)}
-    return Answer(status=303, text="", media_type=HTML, headers=headers)
+    return RouteResponse(status=303, text="", media_type=HTML, headers=headers)
 
 
 @routes.add("TakeCode", "GET", "/submissions/complete")
-def take_code(turn: Turn, call: Call) -> Answer:
+def take_code(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Take the code that the browser brings back, as the platform's own page does."""
     submission_id, code = _from_cookie(call), call.query.get("cc")
     if submission_id is None:
@@ -79,7 +79,7 @@ def cookie(submission_id: str) -> str:
     return f"{COOKIE}={submission_id}; Path=/; HttpOnly; SameSite=Lax"
 
 
-def _from_cookie(call: Call) -> str | None:
+def _from_cookie(call: RouteRequest) -> str | None:
     try:
         found = SimpleCookie(call.cookie).get(COOKIE)
     except CookieError:
@@ -87,11 +87,11 @@ def _from_cookie(call: Call) -> str | None:
     return None if found is None else found.value
 
 
-def _page(title: str, content: str, status: int = 200) -> Answer:
+def _page(title: str, content: str, status: int = 200) -> RouteResponse:
     note = '<p class="note">Emulated Prolific on this machine. Nobody is paid here.</p>'
     text = (
         '<!doctype html><html lang="en"><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width"><title>Emulated Prolific</title>'
         f"<style>{STYLE}</style>{note}<h1>{escape(title)}</h1>{content}</html>"
     )
-    return Answer(status=status, text=text, media_type=HTML)
+    return RouteResponse(status=status, text=text, media_type=HTML)

@@ -12,10 +12,10 @@ from prolific.emulator import events, schema, wallet
 from prolific.emulator.audience import check_filters, excluded
 from prolific.emulator.ids import moment, new_id
 from prolific.emulator.jobs import later
-from prolific.emulator.refusals import Refusal, not_found
+from prolific.emulator.refusals import EmulatorRequestError, not_found
 from prolific.emulator.study_body import OpenStudyBody, StudyBody, check_https
 from prolific.emulator.tariff import number
-from prolific.emulator.turn import Turn, save_row
+from prolific.emulator.turn import RequestTransaction, save_row
 from prolific.emulator.validation import read_body
 
 TAKEN = ("RESERVED", "ACTIVE", "PROCESSING", "AWAITING REVIEW", "APPROVED", "PARTIALLY APPROVED")
@@ -23,7 +23,7 @@ RUNNING = ("RESERVED", "ACTIVE", "PROCESSING")
 Study = Row[Any]
 
 
-def find(turn: Turn, study_id: str) -> Study:
+def find(turn: RequestTransaction, study_id: str) -> Study:
     """Return a study, or refuse."""
     row = turn.connection.execute(select(schema.studies).where(schema.studies.c.id == study_id)).one_or_none()
     if row is None:
@@ -31,7 +31,7 @@ def find(turn: Turn, study_id: str) -> Study:
     return row
 
 
-def create(turn: Turn, body: Mapping[str, Any]) -> Study:
+def create(turn: RequestTransaction, body: Mapping[str, Any]) -> Study:
     """Keep a draft."""
     study = read_body(StudyBody, body)
     project = _project(turn, study.project)
@@ -51,12 +51,12 @@ def create(turn: Turn, body: Mapping[str, Any]) -> Study:
     return find(turn, study_id)
 
 
-def _kept(turn: Turn, study: StudyBody) -> dict[str, Any]:
+def _kept(turn: RequestTransaction, study: StudyBody) -> dict[str, Any]:
     for url in study.addresses() if turn.behaviour.public_https_required else ():
         try:
             check_https(url, loopback=False)
         except ValueError as error:
-            raise Refusal(400, {"external_study_url": [str(error)]}) from None
+            raise EmulatorRequestError(400, {"external_study_url": [str(error)]}) from None
     check_filters(turn, [one.model_dump(exclude_none=True) for one in study.filters or []])
     for code in study.completion_codes:
         for action in code.actions:
@@ -65,7 +65,9 @@ def _kept(turn: Turn, study: StudyBody) -> dict[str, Any]:
                     select(schema.groups.c.id).where(schema.groups.c.id == action.participant_group)
                 )
                 if known is None:
-                    raise Refusal(400, {"completion_codes": [f"no participant group {action.participant_group}"]})
+                    raise EmulatorRequestError(
+                        400, {"completion_codes": [f"no participant group {action.participant_group}"]}
+                    )
     kept = study.model_dump(mode="json")
     for code_kept in kept["completion_codes"]:
         code_kept["actions"] = [{k: v for k, v in one.items() if v is not None} for one in code_kept["actions"]]
@@ -73,18 +75,18 @@ def _kept(turn: Turn, study: StudyBody) -> dict[str, Any]:
     return kept
 
 
-def _project(turn: Turn, project_id: str | None) -> Row[Any]:
+def _project(turn: RequestTransaction, project_id: str | None) -> Row[Any]:
     """Return the project named; where none is, the first, as the platform does."""
     query = select(schema.projects).order_by(schema.projects.c.number)
     if project_id is not None:
         query = query.where(schema.projects.c.id == project_id)
     row = turn.connection.execute(query.limit(1)).one_or_none()
     if row is None:
-        raise Refusal(400, {"project": [f"Project with id {project_id} does not exist"]})
+        raise EmulatorRequestError(400, {"project": [f"Project with id {project_id} does not exist"]})
     return row
 
 
-def change(turn: Turn, study_id: str, body: Mapping[str, Any]) -> Study:
+def change(turn: RequestTransaction, study_id: str, body: Mapping[str, Any]) -> Study:
     """Change a draft in any field, a published study in the few that stay open."""
     row = find(turn, study_id)
     if row.status == "UNPUBLISHED":
@@ -99,7 +101,7 @@ def change(turn: Turn, study_id: str, body: Mapping[str, Any]) -> Study:
     return _change_published(turn, row, body)
 
 
-def _change_published(turn: Turn, row: Study, body: Mapping[str, Any]) -> Study:
+def _change_published(turn: RequestTransaction, row: Study, body: Mapping[str, Any]) -> Study:
     asked = read_body(OpenStudyBody, body)
     kept: dict[str, Any] = dict(row.body)
     if asked.reward is not None:
@@ -124,11 +126,13 @@ def _change_published(turn: Turn, row: Study, body: Mapping[str, Any]) -> Study:
     return find(turn, row.id)
 
 
-def _raised_reward(turn: Turn, row: Study, reward: int) -> int:
+def _raised_reward(turn: RequestTransaction, row: Study, reward: int) -> int:
     paid = schema.submissions.c
     approved = turn.connection.scalar(select(func.count()).where(paid.study_id == row.id, paid.paid > 0))
     if row.status != "PAUSED" or approved or reward < row.body["reward"]:
-        raise Refusal(400, {"reward": ["can be raised only, while the study is paused and nobody is approved"]})
+        raise EmulatorRequestError(
+            400, {"reward": ["can be raised only, while the study is paused and nobody is approved"]}
+        )
     return reward
 
 
@@ -136,12 +140,12 @@ def _more_places(kept: dict[str, Any], asked: OpenStudyBody) -> int:
     places = int(kept["total_available_places"])
     if asked.access_details is not None:
         if kept.get("access_details") is None:
-            raise Refusal(400, {"access_details": ["this study has a single address"]})
+            raise EmulatorRequestError(400, {"access_details": ["this study has a single address"]})
         own = {one["external_url"]: dict(one) for one in kept["access_details"]}
         for detail in asked.access_details:
             known = own.get(detail.external_url)
             if known is not None and asked.total_available_places is None:
-                raise Refusal(400, {"access_details": [f"{detail.external_url} is there already"]})
+                raise EmulatorRequestError(400, {"access_details": [f"{detail.external_url} is there already"]})
             if known is None:
                 own[detail.external_url] = detail.model_dump(mode="json")
             else:
@@ -151,21 +155,21 @@ def _more_places(kept: dict[str, Any], asked: OpenStudyBody) -> int:
     if asked.total_available_places is None:
         return places
     if kept.get("access_details") is not None:
-        raise Refusal(400, {"total_available_places": ["wanted access_details beside it"]})
+        raise EmulatorRequestError(400, {"total_available_places": ["wanted access_details beside it"]})
     if asked.total_available_places < places:
-        raise Refusal(400, {"total_available_places": [f"can be raised only; it is {places}"]})
+        raise EmulatorRequestError(400, {"total_available_places": [f"can be raised only; it is {places}"]})
     return asked.total_available_places
 
 
-def delete(turn: Turn, study_id: str) -> None:
+def delete(turn: RequestTransaction, study_id: str) -> None:
     """Delete a draft."""
     row = find(turn, study_id)
     if row.status != "UNPUBLISHED":
-        raise Refusal(400, "Only unpublished studies can be deleted")
+        raise EmulatorRequestError(400, "Only unpublished studies can be deleted")
     turn.connection.execute(schema.studies.delete().where(schema.studies.c.id == study_id))
 
 
-def clone(turn: Turn, study_id: str, *, block_previous: bool) -> Study:
+def clone(turn: RequestTransaction, study_id: str, *, block_previous: bool) -> Study:
     """Keep a draft that says what another study says."""
     row = find(turn, study_id)
     body = {**row.body, "name": f"{row.body['name']} Copy"}
@@ -177,7 +181,7 @@ def clone(turn: Turn, study_id: str, *, block_previous: bool) -> Study:
     return create(turn, {name: value for name, value in body.items() if value is not None})
 
 
-def transition(turn: Turn, study_id: str, action: str) -> Study:
+def transition(turn: RequestTransaction, study_id: str, action: str) -> Study:
     """Publish, pause, start or stop a study."""
     row = find(turn, study_id)
     allowed = {
@@ -187,16 +191,16 @@ def transition(turn: Turn, study_id: str, action: str) -> Study:
         "STOP": ("ACTIVE", "PAUSED", "AWAITING REVIEW"),
     }
     if action not in allowed:
-        raise Refusal(400, {"action": [f"wanted one of {', '.join(allowed)}, got {action}"]})
+        raise EmulatorRequestError(400, {"action": [f"wanted one of {', '.join(allowed)}, got {action}"]})
     if row.status not in allowed[action]:
-        raise Refusal(400, f"{action} is not possible while the study is {row.status}")
+        raise EmulatorRequestError(400, f"{action} is not possible while the study is {row.status}")
     if action == "PUBLISH":
         publish(turn, row)
     elif action == "PAUSE":
         set_status(turn, row, "PAUSED")
     elif action == "START":
         if row.status == "AWAITING REVIEW" and (row.stopped or places_taken(turn, row.id) >= _places(row)):
-            raise Refusal(400, "No places are free; increase total_available_places")
+            raise EmulatorRequestError(400, "No places are free; increase total_available_places")
         set_status(turn, row, "ACTIVE")
     else:
         save_row(turn.connection, schema.studies, row.id, stopped=1)
@@ -205,7 +209,7 @@ def transition(turn: Turn, study_id: str, action: str) -> Study:
     return find(turn, study_id)
 
 
-def publish(turn: Turn, row: Study) -> None:
+def publish(turn: RequestTransaction, row: Study) -> None:
     """Set the money for all places aside and make the study public soon."""
     wallet.require(turn, row.workspace_id, wallet.places_cost(turn, row.body, _places(row)).total)
     save_row(turn.connection, schema.studies, row.id, excluded=excluded(turn, row.body["filters"] or []))
@@ -213,7 +217,7 @@ def publish(turn: Turn, row: Study) -> None:
     later(turn, "publish", row.id)
 
 
-def become_active(turn: Turn, study_id: str) -> None:
+def become_active(turn: RequestTransaction, study_id: str) -> None:
     """Finish a publication."""
     row = find(turn, study_id)
     if row.status == "PUBLISHING":
@@ -221,7 +225,7 @@ def become_active(turn: Turn, study_id: str) -> None:
         set_status(turn, row, "ACTIVE")
 
 
-def set_status(turn: Turn, row: Study, status: str) -> None:
+def set_status(turn: RequestTransaction, row: Study, status: str) -> None:
     """Change a study's status and tell whoever wants to know."""
     if row.status == status:
         return
@@ -229,7 +233,7 @@ def set_status(turn: Turn, row: Study, status: str) -> None:
     events.tell(turn, row.workspace_id, "study.status.change", row.id, status=status, metadata=row.body.get("metadata"))
 
 
-def refresh(turn: Turn, study_id: str) -> None:
+def refresh(turn: RequestTransaction, study_id: str) -> None:
     """Let a study go on to the state that its submissions leave it in."""
     row = find(turn, study_id)
     if row.test_of is not None:
@@ -245,14 +249,14 @@ def refresh(turn: Turn, study_id: str) -> None:
         set_status(turn, row, "COMPLETED")
 
 
-def counts(turn: Turn, study_id: str) -> Counter[str]:
+def counts(turn: RequestTransaction, study_id: str) -> Counter[str]:
     """Return how many submissions of a study have each status."""
     c = schema.submissions.c
     query = select(c.status, func.count()).where(c.study_id == study_id).group_by(c.status)
     return Counter({row[0]: row[1] for row in turn.connection.execute(query)})
 
 
-def places_taken(turn: Turn, study_id: str) -> int:
+def places_taken(turn: RequestTransaction, study_id: str) -> int:
     """Return how many places of a study are taken."""
     found = counts(turn, study_id)
     return sum(found[status] for status in TAKEN)
@@ -262,20 +266,20 @@ def _places(row: Study) -> int:
     return cast(int, row.body["total_available_places"])
 
 
-def shown(turn: Turn, row: Study) -> dict[str, Any]:
+def shown(turn: RequestTransaction, row: Study) -> dict[str, Any]:
     """Return a study as the platform shows it."""
     gone = {"external_study_url", "access_details", "content_warning_details"}
     body = {name: value for name, value in row.body.items() if value is not None or name not in gone}
     return {**body, **_facts(turn, row), "filter_set_id": None, "filter_set_version": None}
 
 
-def shown_short(turn: Turn, row: Study) -> dict[str, Any]:
+def shown_short(turn: RequestTransaction, row: Study) -> dict[str, Any]:
     """Return a study as a list shows it."""
     names = ("name", "internal_name", "study_type", "total_available_places", "reward", "metadata")
     return {**{name: row.body.get(name) for name in names}, **_facts(turn, row)}
 
 
-def _facts(turn: Turn, row: Study) -> dict[str, Any]:
+def _facts(turn: RequestTransaction, row: Study) -> dict[str, Any]:
     found = counts(turn, row.id)
     return {
         "id": row.id,

@@ -63,13 +63,13 @@ Whole = Annotated[int, BeforeValidator(_whole)]
 Number = StrictInt | StrictFloat
 
 
-class Body(BaseModel):
+class RequestBody(BaseModel):
     """A request body; a field that nobody knows is a mistake, not something to pass over."""
 
     model_config = ConfigDict(extra="forbid")
 
 
-class Action(Body):
+class Action(RequestBody):
     """What happens when a code is entered."""
 
     action: Literal[
@@ -101,7 +101,7 @@ class Action(Body):
         return self
 
 
-class CompletionCode(Body):
+class CompletionCode(RequestBody):
     """A code, what it stands for and what it does."""
 
     code: StrictStr | None = Field(max_length=255)
@@ -119,14 +119,14 @@ class CompletionCode(Body):
         return self
 
 
-class Range(Body):
+class Range(RequestBody):
     """Both ends included."""
 
     lower: Number | StrictStr | None = None
     upper: Number | StrictStr | None = None
 
 
-class Filter(Body):
+class SelectedFilter(RequestBody):
     """Who may take part: one filter with what is selected of it."""
 
     filter_id: StrictStr
@@ -135,13 +135,13 @@ class Filter(Body):
     weightings: Any = None
 
     @model_validator(mode="after")
-    def _one_selection(self) -> Filter:
+    def _one_selection(self) -> SelectedFilter:
         if (self.selected_values is None) == (self.selected_range is None):
             raise ValueError("wanted selected_values or selected_range, and one of them only")
         return self
 
 
-class SubmissionsConfig(Body):
+class SubmissionsConfig(RequestBody):
     """How often a person may take part."""
 
     max_submissions_per_participant: Whole | None = 1
@@ -156,14 +156,14 @@ class SubmissionsConfig(Body):
         return value
 
 
-class AccessDetail(Body):
+class AccessDetail(RequestBody):
     """One address of a study that has several, and its places."""
 
     external_url: StrictStr
     total_allocation: Annotated[Whole, Field(ge=1)]
 
 
-class StudyBody(Body):
+class StudyBody(RequestBody):
     """A study as it is kept."""
 
     name: Annotated[StrictStr, Field(min_length=1, max_length=500)]
@@ -179,7 +179,7 @@ class StudyBody(Body):
     reward: Annotated[Whole, Field(ge=0)]
     device_compatibility: list[Literal["desktop", "tablet", "mobile"]] = []
     peripheral_requirements: list[Literal["audio", "camera", "download", "microphone"]] = []
-    filters: list[Filter] | None = []
+    filters: list[SelectedFilter] | None = []
     project: StrictStr | None = None
     submissions_config: SubmissionsConfig = SubmissionsConfig()
     study_type: Literal["SINGLE", "QUOTA"] = "SINGLE"
@@ -238,7 +238,7 @@ class StudyBody(Body):
             raise ValueError(f"maximum_allowed_time: wanted less than {DAY} minutes, got {self.maximum_allowed_time}")
 
 
-class OpenStudyBody(Body):
+class OpenStudyBody(RequestBody):
     """What may still be changed of a study that is published."""
 
     internal_name: StrictStr | None = None

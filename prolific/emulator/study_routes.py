@@ -9,26 +9,26 @@ from sqlalchemy import insert, select
 
 from prolific.emulator import schema, studies, submissions, wallet
 from prolific.emulator.audience import add_participant
-from prolific.emulator.calls import Answer, Call, Routes, page_of
+from prolific.emulator.calls import RouteRequest, RouteResponse, Routes, page_of
 from prolific.emulator.demographics import as_csv
 from prolific.emulator.ids import new_id
-from prolific.emulator.refusals import Refusal, not_found
-from prolific.emulator.study_body import Body, Filter, Whole
+from prolific.emulator.refusals import EmulatorRequestError, not_found
+from prolific.emulator.study_body import RequestBody, SelectedFilter, Whole
 from prolific.emulator.tariff import Cost, number, payment
-from prolific.emulator.turn import Turn
+from prolific.emulator.turn import RequestTransaction
 
 routes = Routes()
 STATES = ("ACTIVE", "PAUSED", "UNPUBLISHED", "PUBLISHING", "COMPLETED", "AWAITING REVIEW", "UNKNOWN", "SCHEDULED")
 MOST_EXPORTS = 2
 
 
-class TransitionBody(Body):
+class StudyTransitionBody(RequestBody):
     """What is to become of a study."""
 
     action: StrictStr
 
 
-class CloneBody(Body):
+class CloneBody(RequestBody):
     """Whether whoever took part in the study is kept out of its copy."""
 
     block_previous_participants: StrictBool = False
@@ -42,13 +42,13 @@ class CostBody(BaseModel):
     total_available_places: Annotated[Whole, Field(ge=1)]
 
 
-class ExportBody(Body):
+class ExportBody(RequestBody):
     """What an export of demographic data says."""
 
-    filters: list[Filter] = Field(default_factory=list)
+    filters: list[SelectedFilter] = Field(default_factory=list)
 
 
-class TestParticipantBody(Body):
+class TestParticipantBody(RequestBody):
     """Whose account a test participant is."""
 
     __test__ = False  # for pytest, which takes the name for that of a test
@@ -56,24 +56,24 @@ class TestParticipantBody(Body):
 
 
 @routes.add("CreateStudy", "POST", "/api/v1/studies/")
-def create_study(turn: Turn, call: Call) -> Answer:
+def create_study(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Keep a draft."""
-    return Answer(status=201, body=studies.shown(turn, studies.create(turn, call.body or {})))
+    return RouteResponse(status=201, body=studies.shown(turn, studies.create(turn, call.body or {})))
 
 
 @routes.add("GetStudies", "GET", "/api/v1/studies/")
-def list_studies(turn: Turn, call: Call) -> Answer:
+def list_studies(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """List studies, of one state where it is given."""
     state = call.query.get("state")
     if state is not None and state not in STATES:
-        raise Refusal(400, {"state": [f"{state} is not one of {', '.join(STATES)}"]})
+        raise EmulatorRequestError(400, {"state": [f"{state} is not one of {', '.join(STATES)}"]})
     query = select(schema.studies).order_by(schema.studies.c.number.desc())
     rows = turn.connection.execute(query if state is None else query.where(schema.studies.c.status == state)).all()
     return page_of(turn, call, rows, lambda row: studies.shown_short(turn, row))
 
 
 @routes.add("GetProjectStudies", "GET", "/api/v1/projects/{project_id}/studies/")
-def list_project_studies(turn: Turn, call: Call) -> Answer:
+def list_project_studies(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """List the studies of a project."""
     project = call.path["project_id"]
     if turn.connection.scalar(select(schema.projects.c.id).where(schema.projects.c.id == project)) is None:
@@ -86,54 +86,54 @@ def list_project_studies(turn: Turn, call: Call) -> Answer:
 
 
 @routes.add("GetStudy", "GET", "/api/v1/studies/{id}/")
-def show_study(turn: Turn, call: Call) -> Answer:
+def show_study(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Show a study."""
-    return Answer(body=studies.shown(turn, studies.find(turn, call.path["id"])))
+    return RouteResponse(body=studies.shown(turn, studies.find(turn, call.path["id"])))
 
 
 @routes.add("UpdateStudy", "PATCH", "/api/v1/studies/{id}/")
-def change_study(turn: Turn, call: Call) -> Answer:
+def change_study(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Change a study."""
     if not isinstance(call.body, dict):
-        raise Refusal(400, "The body must be a JSON object")
-    return Answer(body=studies.shown(turn, studies.change(turn, call.path["id"], call.body)))
+        raise EmulatorRequestError(400, "The body must be a JSON object")
+    return RouteResponse(body=studies.shown(turn, studies.change(turn, call.path["id"], call.body)))
 
 
 @routes.add("DeleteStudy", "DELETE", "/api/v1/studies/{id}/")
-def delete_study(turn: Turn, call: Call) -> Answer:
+def delete_study(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Delete a draft."""
     studies.delete(turn, call.path["id"])
-    return Answer(status=204)
+    return RouteResponse(status=204)
 
 
 @routes.add("PublishStudy", "POST", "/api/v1/studies/{id}/transition/")
-def move_study(turn: Turn, call: Call) -> Answer:
+def move_study(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Publish, pause, start or stop a study."""
-    action = call.read(TransitionBody).action
-    return Answer(body=studies.shown(turn, studies.transition(turn, call.path["id"], action)))
+    action = call.read(StudyTransitionBody).action
+    return RouteResponse(body=studies.shown(turn, studies.transition(turn, call.path["id"], action)))
 
 
 @routes.add("DuplicateStudy", "POST", "/api/v1/studies/{id}/clone/")
-def clone_study(turn: Turn, call: Call) -> Answer:
+def clone_study(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Copy a study into a draft."""
     asked = CloneBody() if call.body is None else call.read(CloneBody)
     copy = studies.clone(turn, call.path["id"], block_previous=asked.block_previous_participants)
-    return Answer(body=studies.shown(turn, copy))
+    return RouteResponse(body=studies.shown(turn, copy))
 
 
 @routes.add("GetStudyAccessDetailsProgress", "GET", "/api/v1/studies/{id}/access-details-progress/")
-def show_progress(turn: Turn, call: Call) -> Answer:
+def show_progress(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Show how far each address of a study of several is."""
     row = studies.find(turn, call.path["id"])
     if row.body.get("access_details") is None:
-        raise Refusal(404, "This study has a single address")
+        raise EmulatorRequestError(404, "This study has a single address")
     taken = submissions.allocated(turn, row)
     progress = [{**one, "allocated": taken.get(one["external_url"], 0)} for one in row.body["access_details"]]
-    return Answer(body=[{"id": row.id, "progress": progress}])
+    return RouteResponse(body=[{"id": row.id, "progress": progress}])
 
 
 @routes.add("GetStudyCost", "GET", "/api/v1/studies/{id}/cost/")
-def show_cost(turn: Turn, call: Call) -> Answer:
+def show_cost(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Show what a study has cost, or will have cost when all its places are paid."""
     row = studies.find(turn, call.path["id"])
     spent = wallet.spent_rewards(turn, [row.id]).get(row.id, Cost())
@@ -148,19 +148,19 @@ def show_cost(turn: Turn, call: Call) -> Answer:
         named = {"rewards": cost.rewards, "fees": cost.fees, "tax": cost.vat}
         return {name: {"amount": number(part), "currency": currency} for name, part in named.items()}
 
-    return Answer(body={"rewards": breakdown(spent), "bonuses": breakdown(bonuses), "_links": {}})
+    return RouteResponse(body={"rewards": breakdown(spent), "bonuses": breakdown(bonuses), "_links": {}})
 
 
 @routes.add("CalculateStudyCost", "POST", "/api/v1/study-cost-calculator/")
-def calculate_cost(turn: Turn, call: Call) -> Answer:
+def calculate_cost(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Say what a study of so many places would cost."""
     asked = call.read(CostBody)
     cost = payment(asked.reward, turn.behaviour).times(asked.total_available_places)
-    return Answer(body={"total_cost": number(cost.total)})
+    return RouteResponse(body={"total_cost": number(cost.total)})
 
 
 @routes.add("GetStudySubmissions", "GET", "/api/v1/studies/{id}/submissions/")
-def list_study_submissions(turn: Turn, call: Call) -> Answer:
+def list_study_submissions(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """List the submissions of a study."""
     row = studies.find(turn, call.path["id"])
     rows = [one for one in submissions.of_study(turn, row.id) if one.listed_from <= turn.request]
@@ -168,29 +168,29 @@ def list_study_submissions(turn: Turn, call: Call) -> Answer:
 
 
 @routes.add("CountStudySubmissionsByStatus", "GET", "/api/v1/studies/{id}/submissions/counts/")
-def count_study_submissions(turn: Turn, call: Call) -> Answer:
+def count_study_submissions(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Count the submissions of a study by status."""
     found = studies.counts(turn, studies.find(turn, call.path["id"]).id)
-    return Answer(body={**{status: found[status] for status in submissions.STATUSES}, "TOTAL": found.total()})
+    return RouteResponse(body={**{status: found[status] for status in submissions.STATUSES}, "TOTAL": found.total()})
 
 
 @routes.add("CreateTestParticipantForResearcher", "POST", "/api/v1/researchers/participants/")
-def create_test_participant(turn: Turn, call: Call) -> Answer:
+def create_test_participant(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Make a test participant, whom nothing is paid."""
     email = call.read(TestParticipantBody).email
     c = schema.participants.c
     if turn.connection.scalar(select(c.id).where(c.email == email)) is not None:
-        raise Refusal(400, {"email": ["there is a participant with this address"]})
-    return Answer(status=201, body={"participant_id": add_participant(turn, {}, email=email)})
+        raise EmulatorRequestError(400, {"email": ["there is a participant with this address"]})
+    return RouteResponse(status=201, body={"participant_id": add_participant(turn, {}, email=email)})
 
 
 @routes.add("CreateTestStudy", "POST", "/api/v1/studies/{id}/test-study")
 @routes.add("CreateTestStudy", "POST", "/api/v1/studies/{id}/test-study/")
-def create_test_study(turn: Turn, call: Call) -> Answer:
+def create_test_study(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Open a draft to test participants, without money."""
     row = studies.find(turn, call.path["id"])
     if row.status != "UNPUBLISHED":
-        raise Refusal(400, "Only a draft can be tested")
+        raise EmulatorRequestError(400, "Only a draft can be tested")
     test_id = new_id()
     turn.connection.execute(
         insert(schema.studies).values(
@@ -205,11 +205,11 @@ def create_test_study(turn: Turn, call: Call) -> Answer:
             body={**row.body, "filters": []},
         )
     )
-    return Answer(body={"study_id": test_id, "study_url": f"{call.base}/emulator/studies/{test_id}/"})
+    return RouteResponse(body={"study_id": test_id, "study_url": f"{call.base}/emulator/studies/{test_id}/"})
 
 
 @routes.add("ExportDemographicData", "POST", "/api/v1/studies/{id}/demographic-export/")
-def export_demographics(turn: Turn, call: Call) -> Answer:
+def export_demographics(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Export who took part, once more for each list of filters, twice at most."""
     row = studies.find(turn, call.path["id"])
     asked = ExportBody() if call.body is None else call.read(ExportBody)
@@ -218,26 +218,26 @@ def export_demographics(turn: Turn, call: Call) -> Answer:
     earlier = turn.connection.scalars(select(c.filters).where(c.study_id == row.id)).all()
     if kept not in earlier:
         if len(earlier) >= MOST_EXPORTS:
-            raise Refusal(400, f"Demographic data were exported {MOST_EXPORTS} times already")
+            raise EmulatorRequestError(400, f"Demographic data were exported {MOST_EXPORTS} times already")
         turn.connection.execute(insert(schema.exports).values(study_id=row.id, filters=kept))
     names = [one["filter_id"] for one in kept] or None
-    return Answer(text=as_csv(turn, row.id, names), media_type="text/csv")
+    return RouteResponse(text=as_csv(turn, row.id, names), media_type="text/csv")
 
 
 @routes.add("GetDemographicExportHistory", "GET", "/api/v1/studies/{id}/demographic-export-history/")
-def show_export_history(turn: Turn, call: Call) -> Answer:
+def show_export_history(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Say how often demographic data were exported."""
     row = studies.find(turn, call.path["id"])
     c = schema.exports.c
     earlier = turn.connection.scalars(select(c.filters).where(c.study_id == row.id)).all()
-    return Answer(body={"count": len(earlier), "filters": earlier[-1] if earlier else []})
+    return RouteResponse(body={"count": len(earlier), "filters": earlier[-1] if earlier else []})
 
 
 @routes.add("ScreenOutSubmissions", "POST", "/api/v1/studies/{id}/screen-out-submissions/")
-def screen_out(turn: Turn, call: Call) -> Answer:
+def screen_out(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     """Screen people out with a payment; outside the published description."""
     from prolific.emulator.screening import ScreenOutBody, screen_out_with_bonus
 
     if not turn.behaviour.screen_out_endpoint:
-        raise Refusal(404, "Not found.")
-    return Answer(body=screen_out_with_bonus(turn, call.path["id"], call.read(ScreenOutBody)))
+        raise EmulatorRequestError(404, "Not found.")
+    return RouteResponse(body=screen_out_with_bonus(turn, call.path["id"], call.read(ScreenOutBody)))

@@ -10,8 +10,8 @@ from prolific.emulator import events, schema, studies
 from prolific.emulator.audience import admits, took_part
 from prolific.emulator.ids import moment, new_id
 from prolific.emulator.jobs import later
-from prolific.emulator.refusals import Refusal, not_found
-from prolific.emulator.turn import Turn, save_row
+from prolific.emulator.refusals import EmulatorRequestError, not_found
+from prolific.emulator.turn import RequestTransaction, save_row
 
 Submission = Row[Any]
 NO_CODE = "NOCODE"
@@ -31,7 +31,7 @@ STATUSES = (
 )
 
 
-def find(turn: Turn, submission_id: str) -> Submission:
+def find(turn: RequestTransaction, submission_id: str) -> Submission:
     """Return a submission, or refuse."""
     row = turn.connection.execute(
         select(schema.submissions).where(schema.submissions.c.id == submission_id)
@@ -41,7 +41,7 @@ def find(turn: Turn, submission_id: str) -> Submission:
     return row
 
 
-def of_study(turn: Turn, study_id: str) -> list[Submission]:
+def of_study(turn: RequestTransaction, study_id: str) -> list[Submission]:
     """Return all submissions of a study in the order in which their places were taken."""
     c = schema.submissions.c
     return list(
@@ -49,12 +49,12 @@ def of_study(turn: Turn, study_id: str) -> list[Submission]:
     )
 
 
-def take(turn: Turn, study_id: str, participant_id: str, *, device: str = "desktop") -> Submission:
+def take(turn: RequestTransaction, study_id: str, participant_id: str, *, device: str = "desktop") -> Submission:
     """Hold a place for somebody.
 
     Raises
     ------
-    Refusal
+    EmulatorRequestError
         If the study is not open, full, or not for this person.
     """
     study = studies.find(turn, study_id)
@@ -64,20 +64,20 @@ def take(turn: Turn, study_id: str, participant_id: str, *, device: str = "deskt
     if person is None:
         raise not_found("Participant", participant_id)
     if device not in DEVICES:
-        raise Refusal(400, {"device": [f"wanted one of {', '.join(DEVICES)}, got {device}"]})
+        raise EmulatorRequestError(400, {"device": [f"wanted one of {', '.join(DEVICES)}, got {device}"]})
     if study.status != "ACTIVE":
-        raise Refusal(409, f"This study takes nobody in while it is {study.status}")
+        raise EmulatorRequestError(409, f"This study takes nobody in while it is {study.status}")
     allowed = study.body["device_compatibility"]
     if allowed and device not in allowed:
-        raise Refusal(409, f"This study is for {', '.join(allowed)}, not for {device}")
+        raise EmulatorRequestError(409, f"This study is for {', '.join(allowed)}, not for {device}")
     if (study.test_of is not None) != (person.email is not None):
-        raise Refusal(409, "Test studies are for test participants, and other studies are not")
+        raise EmulatorRequestError(409, "Test studies are for test participants, and other studies are not")
     if participant_id in study.excluded or not admits(turn, study.body["filters"], person.id, person.attributes):
-        raise Refusal(409, "This person is not eligible")
+        raise EmulatorRequestError(409, "This person is not eligible")
     _check_often(turn, study, participant_id)
     _check_collections(turn, study, participant_id)
     if studies.places_taken(turn, study_id) >= study.body["total_available_places"]:
-        raise Refusal(409, "This study is full")
+        raise EmulatorRequestError(409, "This study is full")
     submission_id = new_id()
     turn.connection.execute(
         insert(schema.submissions).values(
@@ -97,7 +97,7 @@ def take(turn: Turn, study_id: str, participant_id: str, *, device: str = "deskt
     return row
 
 
-def _check_often(turn: Turn, study: Row[Any], participant_id: str) -> None:
+def _check_often(turn: RequestTransaction, study: Row[Any], participant_id: str) -> None:
     c = schema.submissions.c
     own = turn.connection.scalars(
         select(c.status).where(c.study_id == study.id, c.participant_id == participant_id)
@@ -105,25 +105,25 @@ def _check_often(turn: Turn, study: Row[Any], participant_id: str) -> None:
     config = study.body["submissions_config"]
     most, at_once = config["max_submissions_per_participant"] or 1, config["max_concurrent_submissions"]
     if any(status in studies.RUNNING for status in own):
-        raise Refusal(409, "This person is taking part already")
+        raise EmulatorRequestError(409, "This person is taking part already")
     if most != -1 and len(own) >= most:
-        raise Refusal(409, "This person has taken part already")
+        raise EmulatorRequestError(409, "This person has taken part already")
     running = turn.connection.scalar(select(func.count()).where(c.study_id == study.id, c.status.in_(studies.RUNNING)))
     if at_once not in (None, -1) and (running or 0) >= at_once:
-        raise Refusal(409, "As many people as allowed are taking part at this moment")
+        raise EmulatorRequestError(409, "As many people as allowed are taking part at this moment")
 
 
-def _check_collections(turn: Turn, study: Row[Any], participant_id: str) -> None:
+def _check_collections(turn: RequestTransaction, study: Row[Any], participant_id: str) -> None:
     c = schema.collections.c
     others: set[str] = set()
     for study_ids in turn.connection.scalars(select(c.study_ids).where(c.deleted == 0)):
         if study.id in study_ids:
             others |= {*study_ids} - {study.id}
     if participant_id in took_part(turn, sorted(others)):
-        raise Refusal(409, "This person has taken part in a study that excludes this one")
+        raise EmulatorRequestError(409, "This person has taken part in a study that excludes this one")
 
 
-def _place_url(turn: Turn, study: Row[Any]) -> str | None:
+def _place_url(turn: RequestTransaction, study: Row[Any]) -> str | None:
     """Return the address of a study of several that is furthest from having its share; None for a single one."""
     if study.body.get("access_details") is None:
         return None
@@ -133,7 +133,7 @@ def _place_url(turn: Turn, study: Row[Any]) -> str | None:
     return str(chosen["external_url"])
 
 
-def allocated(turn: Turn, study: Row[Any]) -> dict[str, int]:
+def allocated(turn: RequestTransaction, study: Row[Any]) -> dict[str, int]:
     """Return how many places of each address are taken."""
     c = schema.submissions.c
     query = (
@@ -144,7 +144,7 @@ def allocated(turn: Turn, study: Row[Any]) -> dict[str, int]:
     return {row[0]: row[1] for row in turn.connection.execute(query)}
 
 
-def start(turn: Turn, submission_id: str) -> Submission:
+def start(turn: RequestTransaction, submission_id: str) -> Submission:
     """Let somebody open the study; opening it again changes nothing."""
     row = find(turn, submission_id)
     if row.status == "RESERVED":
@@ -153,7 +153,9 @@ def start(turn: Turn, submission_id: str) -> Submission:
     return row
 
 
-def complete(turn: Turn, submission_id: str, code: str | None, *, actor: str = "participant") -> Submission:
+def complete(
+    turn: RequestTransaction, submission_id: str, code: str | None, *, actor: str = "participant"
+) -> Submission:
     """Take a code that was entered; ``None`` for a person who says that they were given none.
 
     An unknown code is kept as it is and waits for a review, like none at all.
@@ -161,7 +163,7 @@ def complete(turn: Turn, submission_id: str, code: str | None, *, actor: str = "
     row = find(turn, submission_id)
     late = row.status == "TIMED-OUT" and turn.behaviour.late_code_accepted
     if row.status != "ACTIVE" and not late:
-        raise Refusal(409, f"No code is taken while the submission is {row.status}")
+        raise EmulatorRequestError(409, f"No code is taken while the submission is {row.status}")
     study = studies.find(turn, row.study_id)
     entered = NO_CODE if code is None else code
     save_row(turn.connection, schema.submissions, row.id, entered_code=entered, completed_at=turn.now)
@@ -172,7 +174,7 @@ def complete(turn: Turn, submission_id: str, code: str | None, *, actor: str = "
     return carry_out(turn, find(turn, row.id), known["actions"] if known is not None else [])
 
 
-def leave_processing(turn: Turn, submission_id: str, code: str | None, actor: str) -> None:
+def leave_processing(turn: RequestTransaction, submission_id: str, code: str | None, actor: str) -> None:
     """Do what a code says when the short-lived state that hides it is over."""
     row = find(turn, submission_id)
     if row.status == "PROCESSING":
@@ -181,7 +183,7 @@ def leave_processing(turn: Turn, submission_id: str, code: str | None, actor: st
         carry_out(turn, row, known["actions"] if known is not None else [])
 
 
-def carry_out(turn: Turn, row: Submission, actions: list[dict[str, Any]]) -> Submission:
+def carry_out(turn: RequestTransaction, row: Submission, actions: list[dict[str, Any]]) -> Submission:
     """Do what a code says."""
     from prolific.emulator.groups import add_member, remove_member
 
@@ -211,25 +213,25 @@ def carry_out(turn: Turn, row: Submission, actions: list[dict[str, Any]]) -> Sub
     return done
 
 
-def give_back(turn: Turn, submission_id: str) -> Submission:
+def give_back(turn: RequestTransaction, submission_id: str) -> Submission:
     """Let somebody return their place."""
     row = find(turn, submission_id)
     if row.status == "RETURNED":
         return row
     if row.status not in (*OPEN, "AWAITING REVIEW"):
-        raise Refusal(409, f"A submission that is {row.status} cannot be returned")
+        raise EmulatorRequestError(409, f"A submission that is {row.status} cannot be returned")
     return set_status(turn, row, "RETURNED")
 
 
-def time_out(turn: Turn, submission_id: str) -> Submission:
+def time_out(turn: RequestTransaction, submission_id: str) -> Submission:
     """Take a place away from somebody who took too long."""
     row = find(turn, submission_id)
     if row.status not in OPEN:
-        raise Refusal(409, f"A submission that is {row.status} cannot time out")
+        raise EmulatorRequestError(409, f"A submission that is {row.status} cannot time out")
     return set_status(turn, row, "TIMED-OUT")
 
 
-def set_status(turn: Turn, row: Submission, status: str) -> Submission:
+def set_status(turn: RequestTransaction, row: Submission, status: str) -> Submission:
     """Change a submission's status, tell whoever wants to know, and let the study follow."""
     if row.status != status:
         save_row(turn.connection, schema.submissions, row.id, status=status)
@@ -238,7 +240,7 @@ def set_status(turn: Turn, row: Submission, status: str) -> Submission:
     return find(turn, row.id)
 
 
-def _tell(turn: Turn, row: Submission) -> None:
+def _tell(turn: RequestTransaction, row: Submission) -> None:
     study = studies.find(turn, row.study_id)
     facts = {"participant_id": row.participant_id, "status": row.status}
     events.tell(turn, study.workspace_id, "submission.status.change", row.id, **facts)
@@ -249,7 +251,7 @@ def _tell(turn: Turn, row: Submission) -> None:
     )
 
 
-def study_url(turn: Turn, row: Submission) -> str:
+def study_url(turn: RequestTransaction, row: Submission) -> str:
     """Return the address that a person's browser opens, with its placeholders filled in."""
     study = studies.find(turn, row.study_id)
     url = str(row.place_url or study.body["external_study_url"])
@@ -259,7 +261,7 @@ def study_url(turn: Turn, row: Submission) -> str:
     return url
 
 
-def ends_at(turn: Turn, row: Submission) -> float | None:
+def ends_at(turn: RequestTransaction, row: Submission) -> float | None:
     """Return when the person's time is up; None once it does not matter any more."""
     if row.status == "RESERVED":
         return float(row.reserved_at + turn.behaviour.reservation_seconds)
@@ -269,7 +271,7 @@ def ends_at(turn: Turn, row: Submission) -> float | None:
     return None
 
 
-def bonuses(turn: Turn, submission_id: str) -> list[int]:
+def bonuses(turn: RequestTransaction, submission_id: str) -> list[int]:
     """Return the bonuses that were paid to a submission, in cents."""
     c = schema.bonus_payments.c
     query = select(c.cents).where(c.submission_id == submission_id, c.paid_at.is_not(None)).order_by(c.number)
@@ -286,7 +288,7 @@ def seconds_taken(row: Submission) -> int | None:
     return None if row.completed_at is None else int(row.completed_at - began(row))
 
 
-def shown(turn: Turn, row: Submission) -> dict[str, Any]:
+def shown(turn: RequestTransaction, row: Submission) -> dict[str, Any]:
     """Return a submission as the platform shows a single one."""
     return {
         "id": row.id,
@@ -304,7 +306,7 @@ def shown(turn: Turn, row: Submission) -> dict[str, Any]:
     }
 
 
-def shown_short(turn: Turn, row: Submission) -> dict[str, Any]:
+def shown_short(turn: RequestTransaction, row: Submission) -> dict[str, Any]:
     """Return a submission as a list shows it, under other names."""
     return {
         "id": row.id,

@@ -13,7 +13,7 @@ from prolific.emulator.behaviour import Behaviour
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
+class RequestTransaction:
     """One request's share of the platform: its transaction, its moment, and how the platform behaves."""
 
     connection: Connection
@@ -21,7 +21,7 @@ class Turn:
     request: int  # how many requests have come, this one included
     behaviour: Behaviour
 
-    def at(self, moment: float) -> Turn:
+    def at(self, moment: float) -> RequestTransaction:
         """Return the same turn at another moment: things fall due in their order, not when somebody looks."""
         return replace(self, now=moment)
 
@@ -37,7 +37,7 @@ def save_setting(connection: Connection, name: str, value: Any) -> None:
     connection.execute(statement.on_conflict_do_update(index_elements=["name"], set_={"value": value}))
 
 
-def save_behaviour(turn: Turn, behaviour: Behaviour) -> None:
+def save_behaviour(turn: RequestTransaction, behaviour: Behaviour) -> None:
     """Save how the platform behaves from the next request on."""
     save_setting(turn.connection, "behaviour", behaviour.model_dump(mode="json"))
 

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from prolific.emulator.refusals import Refusal
+from prolific.emulator.refusals import EmulatorRequestError
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -16,15 +16,15 @@ def read_body(model: type[M], body: Any) -> M:
 
     Raises
     ------
-    Refusal
+    EmulatorRequestError
         With the messages of each field.
     """
     if not isinstance(body, dict):
-        raise Refusal(400, "The body must be a JSON object")
+        raise EmulatorRequestError(400, "The body must be a JSON object")
     try:
         return model.model_validate(body)
     except ValidationError as error:
-        raise Refusal(400, by_field(error)) from error
+        raise EmulatorRequestError(400, by_field(error)) from error
 
 
 def by_field(error: ValidationError) -> dict[str, list[str]]:

@@ -10,20 +10,20 @@ from typing import Any
 from sqlalchemy import Row, func, select
 
 from prolific.emulator import schema
-from prolific.emulator.refusals import Refusal
+from prolific.emulator.refusals import EmulatorRequestError
 from prolific.emulator.tariff import Cost, payment, whole
-from prolific.emulator.turn import Turn
+from prolific.emulator.turn import RequestTransaction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Balance:
+class Wallet:
     """What a workspace has, in cents."""
 
     total: Decimal  # with what is set aside for studies under way
     available: Decimal
 
 
-def places_cost(turn: Turn, body: dict[str, Any], places: int) -> Cost:
+def places_cost(turn: RequestTransaction, body: dict[str, Any], places: int) -> Cost:
     """Return what so many places of a study cost, with what its paid screen-outs may cost."""
     cost = payment(body["reward"], turn.behaviour).times(places)
     for code in body["completion_codes"]:
@@ -33,7 +33,7 @@ def places_cost(turn: Turn, body: dict[str, Any], places: int) -> Cost:
     return cost
 
 
-def spent_rewards(turn: Turn, study_ids: Iterable[str]) -> dict[str, Cost]:
+def spent_rewards(turn: RequestTransaction, study_ids: Iterable[str]) -> dict[str, Cost]:
     """Return what each study has paid out in rewards."""
     c = schema.submissions.c
     query = (
@@ -47,7 +47,7 @@ def spent_rewards(turn: Turn, study_ids: Iterable[str]) -> dict[str, Cost]:
     return spent
 
 
-def bonuses_of(turn: Turn, study_ids: Iterable[str]) -> tuple[Cost, Cost]:
+def bonuses_of(turn: RequestTransaction, study_ids: Iterable[str]) -> tuple[Cost, Cost]:
     """Return the cost of the bonuses that studies were asked to pay, and of those that were paid."""
     c, b = schema.bonus_payments.c, schema.bonuses.c
     query = select(c.cents, c.paid_at).join(schema.bonuses, b.id == c.bonus_id).where(b.study_id.in_(list(study_ids)))
@@ -58,7 +58,7 @@ def bonuses_of(turn: Turn, study_ids: Iterable[str]) -> tuple[Cost, Cost]:
     return asked, paid
 
 
-def balance(turn: Turn, workspace: Row[Any]) -> Balance:
+def balance(turn: RequestTransaction, workspace: Row[Any]) -> Wallet:
     """Return the balance of a workspace."""
     c = schema.studies.c
     rows = turn.connection.execute(
@@ -76,22 +76,22 @@ def balance(turn: Turn, workspace: Row[Any]) -> Balance:
             aside += max(planned - own, Decimal(0))
     asked, paid = bonuses_of(turn, [row.id for row in rows])
     total = workspace.paid_in - gone - paid.total
-    return Balance(total=total, available=workspace.paid_in - gone - asked.total - aside)
+    return Wallet(total=total, available=workspace.paid_in - gone - asked.total - aside)
 
 
-def require(turn: Turn, workspace_id: str, cost: Decimal) -> None:
+def require(turn: RequestTransaction, workspace_id: str, cost: Decimal) -> None:
     """Refuse what the wallet cannot pay."""
     workspace = turn.connection.execute(select(schema.workspaces).where(schema.workspaces.c.id == workspace_id)).one()
     available = balance(turn, workspace).available
     if available < cost:
-        raise Refusal(
+        raise EmulatorRequestError(
             400,
             f"Your available balance of {whole(available)} does not cover the {whole(cost)} needed "
             f"({workspace.currency}, hundredths); please top up",
         )
 
 
-def parts(turn: Turn, amount: Decimal) -> dict[str, int]:
+def parts(turn: RequestTransaction, amount: Decimal) -> dict[str, int]:
     """Split a balance into the rewards it is good for, and the fees and tax on them."""
     fee = turn.behaviour.fee_percent / 100
     vat = fee * turn.behaviour.vat_percent / 100

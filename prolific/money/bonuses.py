@@ -14,8 +14,8 @@ from pathlib import Path
 
 from prolific.api.money import cents, money
 from prolific.api.records import PAID, SubmissionRecord
-from prolific.collecting import Collected
-from prolific.desk import Desk
+from prolific.collecting import SessionReconciliation
+from prolific.desk import ProlificStudy
 from spa.errors import StudyError
 from spa.responses.carrying_out import decided_by_reviewers
 
@@ -24,7 +24,7 @@ ALL_SESSIONS = "all sessions completed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bonus:
+class ProlificBonus:
     """One bonus; the amount in cents."""
 
     session: int
@@ -39,7 +39,7 @@ class Bonus:
         return f"{self.submission_id} {self.reason}"
 
 
-def read_bonuses(path: Path, collected: Sequence[Collected]) -> tuple[Bonus, ...]:
+def read_bonuses(path: Path, collected: Sequence[SessionReconciliation]) -> tuple[ProlificBonus, ...]:
     """Read a list of bonuses.
 
     Parameters
@@ -47,7 +47,7 @@ def read_bonuses(path: Path, collected: Sequence[Collected]) -> tuple[Bonus, ...
     path : Path
         CSV with the columns recipient (a submission or a participant of the study), amount (major units,
         such as 1.50) and reason.
-    collected : sequence of Collected
+    collected : sequence of SessionReconciliation
         The sessions' submissions.
 
     Raises
@@ -75,7 +75,7 @@ def read_bonuses(path: Path, collected: Sequence[Collected]) -> tuple[Bonus, ...
     return tuple(found)
 
 
-def completion_bonuses(desk: Desk, collected: Sequence[Collected]) -> tuple[Bonus, ...]:
+def completion_bonuses(desk: ProlificStudy, collected: Sequence[SessionReconciliation]) -> tuple[ProlificBonus, ...]:
     """Return the bonuses of those who were paid for every session, a share of all their rewards.
 
     Raises
@@ -101,7 +101,7 @@ def completion_bonuses(desk: Desk, collected: Sequence[Collected]) -> tuple[Bonu
             rewards = sum(by_session[session][person].reward or desk.offer.reward for session in by_session)
             share = (Decimal(rewards) * Decimal(str(percent)) / 100).quantize(Decimal(1), rounding=ROUND_HALF_UP)
             found.append(
-                Bonus(
+                ProlificBonus(
                     session=last,
                     submission_id=record.submission_id,
                     participant_id=person,
@@ -112,7 +112,7 @@ def completion_bonuses(desk: Desk, collected: Sequence[Collected]) -> tuple[Bonu
     return tuple(found)
 
 
-def decided_bonuses(desk: Desk, collected: Sequence[Collected]) -> tuple[Bonus, ...]:
+def decided_bonuses(desk: ProlificStudy, collected: Sequence[SessionReconciliation]) -> tuple[ProlificBonus, ...]:
     """Return the bonuses that reviewers decided on in the dashboard."""
     standing = decided_by_reviewers(desk.store)
     found = []
@@ -125,7 +125,7 @@ def decided_bonuses(desk: Desk, collected: Sequence[Collected]) -> tuple[Bonus, 
             for decision in standing[visit.submission_id].bonuses:
                 if decision.amount is not None:
                     found.append(
-                        Bonus(
+                        ProlificBonus(
                             session=one.session,
                             submission_id=record.submission_id,
                             participant_id=record.participant_id,
@@ -136,7 +136,7 @@ def decided_bonuses(desk: Desk, collected: Sequence[Collected]) -> tuple[Bonus, 
     return tuple(found)
 
 
-def check_bonuses(bonuses: Iterable[Bonus], *, cap: int, currency: str) -> None:
+def check_bonuses(bonuses: Iterable[ProlificBonus], *, cap: int, currency: str) -> None:
     """Refuse amounts that nobody can have meant, and the same bonus twice in one list.
 
     Raises
@@ -158,12 +158,12 @@ def check_bonuses(bonuses: Iterable[Bonus], *, cap: int, currency: str) -> None:
         raise StudyError(*problems)
 
 
-def _answered(one: Collected, record: SubmissionRecord) -> bool:
+def _answered(one: SessionReconciliation, record: SubmissionRecord) -> bool:
     visit = one.visit(record.submission_id)
     return visit is not None and visit.completed
 
 
-def _bonus(row: Mapping[str, str | None], collected: Sequence[Collected]) -> Bonus:
+def _bonus(row: Mapping[str, str | None], collected: Sequence[SessionReconciliation]) -> ProlificBonus:
     recipient, reason = (row["recipient"] or "").strip(), " ".join((row["reason"] or "").split())
     text = (row["amount"] or "").strip()
     try:
@@ -184,7 +184,7 @@ def _bonus(row: Mapping[str, str | None], collected: Sequence[Collected]) -> Bon
         told = "did not take part" if not matching else f"took part {len(matching)} times; name the submission"
         raise StudyError(f"recipient {recipient!r} {told}")
     session, record = matching[0]
-    return Bonus(
+    return ProlificBonus(
         session=session,
         submission_id=record.submission_id,
         participant_id=record.participant_id,

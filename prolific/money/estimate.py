@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from prolific.api.client import Prolific
 from prolific.api.money import cents, money
 from prolific.api.problems import ProlificError
-from prolific.api.records import Balance, PayRates
-from prolific.study.offer import Offer
-from prolific.study.table import Code, Codes, ProlificTable
+from prolific.api.records import PayRates, WorkspaceBalance
+from prolific.study.offer import SessionOffer
+from prolific.study.table import OutcomeCode, OutcomeCodes, ProlificTable
 
 AUTO_APPROVAL_DAYS = 21  # an unreviewed submission is then approved by the platform
 OFFLINE_RATES = {  # an hour, of 2026; the platform's own rates are asked for where it can be reached
@@ -20,7 +20,7 @@ OFFLINE_RATES = {  # an hour, of 2026; the platform's own rates are asked for wh
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Estimate:
+class StudyCostEstimate:
     """What all sessions of a study cost; amounts in cents.
 
     ``total`` is ``None`` where fees are not known.
@@ -37,7 +37,7 @@ class Estimate:
     hourly: float
     rates: PayRates | None
     rates_from_platform: bool
-    balance: Balance | None
+    balance: WorkspaceBalance | None
     auto_approval: datetime.date  # of who submits today
 
     @property
@@ -49,14 +49,14 @@ class Estimate:
 
 
 def make_estimate(
-    offer: Offer,
+    offer: SessionOffer,
     table: ProlificTable,
     client: Prolific | None,
     *,
     workspace_id: str | None,
     why_offline: str | None,
     now: float,
-) -> Estimate:
+) -> StudyCostEstimate:
     """Reckon what a study costs.
 
     Parameters
@@ -78,7 +78,7 @@ def make_estimate(
     if total is None and table.fee_percent is not None:
         total = round(rewards * (1 + table.fee_percent / 100))
     bonus = round(rewards * (table.completion_bonus_percent or 0) / 100)
-    return Estimate(
+    return StudyCostEstimate(
         currency=offer.currency,
         rewards=rewards,
         total=total,
@@ -102,7 +102,7 @@ def auto_approval(submitted_at: float) -> datetime.date:
     ).date()
 
 
-def estimate_lines(estimate: Estimate, offer: Offer) -> list[str]:
+def estimate_lines(estimate: StudyCostEstimate, offer: SessionOffer) -> list[str]:
     """Return an estimate as a person reads it."""
     say = estimate.currency
     sessions = f" x {offer.sessions} sessions" if offer.sessions > 1 else ""
@@ -134,15 +134,15 @@ def estimate_lines(estimate: Estimate, offer: Offer) -> list[str]:
     return lines
 
 
-def _codes(table: ProlificTable) -> list[Code]:
-    return [getattr(table.codes, outcome) for outcome in Codes.model_fields]
+def _codes(table: ProlificTable) -> list[OutcomeCode]:
+    return [getattr(table.codes, outcome) for outcome in OutcomeCodes.model_fields]
 
 
-def _paid_out(code: Code) -> int:
+def _paid_out(code: OutcomeCode) -> int:
     return 0 if code.reward is None or code.slots is None else cents(code.reward) * code.slots
 
 
-def _hourly_line(estimate: Estimate, offer: Offer) -> str:
+def _hourly_line(estimate: StudyCostEstimate, offer: SessionOffer) -> str:
     told = f"pay an hour: {money(round(estimate.hourly), estimate.currency)} at {offer.minutes:g} minutes"
     if estimate.rates is None:
         return f"{told} (Prolific's rates in {estimate.currency} are not known offline)"
@@ -155,14 +155,14 @@ def _hourly_line(estimate: Estimate, offer: Offer) -> str:
 
 
 def _ask(
-    offer: Offer, client: Prolific | None, workspace_id: str | None
-) -> tuple[int | None, Balance | None, PayRates | None, str | None]:
+    offer: SessionOffer, client: Prolific | None, workspace_id: str | None
+) -> tuple[int | None, WorkspaceBalance | None, PayRates | None, str | None]:
     """Ask the platform for all that it knows; what it does not tell is ``None``."""
     if client is None:
         return None, None, None, None
     problem = None
     total: int | None = None
-    balance: Balance | None = None
+    balance: WorkspaceBalance | None = None
     rates: PayRates | None = None
     try:
         total = client.studies.calculate_cost(offer.reward, offer.places) * offer.sessions

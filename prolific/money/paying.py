@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Literal
 
-from prolific.api.problems import Refused, Unanswered, Unreachable
+from prolific.api.problems import ProlificRequestRefused, Unanswered, Unreachable
 from prolific.api.records import BonusBatch
-from prolific.desk import Desk
-from prolific.money.bonuses import Bonus
-from prolific.once import DONE, KIND, NO_EFFECT, REFUSED, Facts, Undecided
+from prolific.desk import ProlificStudy
+from prolific.money.bonuses import ProlificBonus
+from prolific.once import DONE, KIND, NO_EFFECT, REFUSED, Facts, UnknownOutcome
 from spa.journal import STARTED, JournalEntry
 
 PAY = "pay bonuses "  # then the batch
@@ -34,7 +34,7 @@ class Ledger:
     in_doubt: tuple[JournalEntry, ...]
 
 
-def read_ledger(desk: Desk) -> Ledger:
+def read_ledger(desk: ProlificStudy) -> Ledger:
     """Read what the journal says of all payments of this store."""
     paid: dict[str, int] = {}
     in_doubt = []
@@ -48,12 +48,12 @@ def read_ledger(desk: Desk) -> Ledger:
     return Ledger(paid=paid, in_doubt=tuple(in_doubt))
 
 
-def settle(desk: Desk, said: Said | None) -> None:
+def settle(desk: ProlificStudy, said: Said | None) -> None:
     """Settle payments that got no answer: by looking at the platform, else by what a person says.
 
     Raises
     ------
-    Undecided
+    UnknownOutcome
         If the platform does not show it all and nobody has said.
     """
     for call in read_ledger(desk).in_doubt:
@@ -64,7 +64,7 @@ def settle(desk: Desk, said: Said | None) -> None:
         elif said is not None:
             desk.once.journal.finish(call, DONE if said == "paid" else NO_EFFECT, seen=f"a person says {said}")
         else:
-            raise Undecided(
+            raise UnknownOutcome(
                 f"Prolific: the payment of {len(lines)} bonuses ({call.key.removeprefix(PAY)}) got no answer, and the "
                 f"platform shows {len(lines) - len(missing)} of them; it pays by and by, and twice when asked twice, "
                 "so nothing was sent again. Look at the study's bonuses on the platform in some minutes, then run the "
@@ -72,7 +72,7 @@ def settle(desk: Desk, said: Said | None) -> None:
             )
 
 
-def set_up(desk: Desk, session: int, bonuses: Sequence[Bonus]) -> BonusBatch:
+def set_up(desk: ProlificStudy, session: int, bonuses: Sequence[ProlificBonus]) -> BonusBatch:
     """Set bonuses of one session up and return what they cost; nothing is paid.
 
     A set-up that got no answer is made again: what is not paid costs nothing.
@@ -98,12 +98,12 @@ def set_up(desk: Desk, session: int, bonuses: Sequence[Bonus]) -> BonusBatch:
     return BonusBatch(**{name: facts[name] for name in ("batch_id", "amount", "fees", "vat", "total")})
 
 
-def pay(desk: Desk, batch: BonusBatch, bonuses: Sequence[Bonus]) -> None:
+def pay(desk: ProlificStudy, batch: BonusBatch, bonuses: Sequence[ProlificBonus]) -> None:
     """Pay bonuses that were set up: on record before, sent once, and seen afterwards where no answer came.
 
     Raises
     ------
-    Undecided
+    UnknownOutcome
         If no answer came and the platform does not show the payment (yet).
     ProlificError
         If the platform refuses; nothing was paid then.
@@ -117,7 +117,7 @@ def pay(desk: Desk, batch: BonusBatch, bonuses: Sequence[Bonus]) -> None:
     call = desk.once.journal.begin(KIND, desk.key, f"{PAY}{batch.batch_id}", json.dumps(request, sort_keys=True))
     try:
         desk.platform.payments.pay_bonuses(batch.batch_id)
-    except (Refused, Unreachable) as error:
+    except (ProlificRequestRefused, Unreachable) as error:
         desk.once.journal.finish(call, REFUSED, response=str(error))
         raise
     except Unanswered:
@@ -127,7 +127,7 @@ def pay(desk: Desk, batch: BonusBatch, bonuses: Sequence[Bonus]) -> None:
     desk.once.journal.finish(call, DONE, total=batch.total)
 
 
-def wait_until_seen(desk: Desk, call: JournalEntry) -> int:
+def wait_until_seen(desk: ProlificStudy, call: JournalEntry) -> int:
     """Look until the platform shows all bonuses of a payment, for a while; return how many it does not show."""
     missing: Iterable[str] = ()
     for number in range(MOST_POLLS):
@@ -140,12 +140,12 @@ def wait_until_seen(desk: Desk, call: JournalEntry) -> int:
     return len(tuple(missing))
 
 
-def last_payment(desk: Desk, batch_id: str) -> JournalEntry:
+def last_payment(desk: ProlificStudy, batch_id: str) -> JournalEntry:
     """Return the last call that paid a batch."""
     return desk.once.journal.calls(KIND, desk.key, f"{PAY}{batch_id}")[-1]
 
 
-def _missing(desk: Desk, call: JournalEntry) -> list[str]:
+def _missing(desk: ProlificStudy, call: JournalEntry) -> list[str]:
     """Return the names of a payment's bonuses that the platform does not show beyond those of before."""
     request: Mapping[str, Any] = json.loads(call.request)
     wanted: Counter[str] = Counter()
@@ -159,5 +159,5 @@ def _missing(desk: Desk, call: JournalEntry) -> list[str]:
     return [line["name"] for line in request["bonuses"] if line["submission_id"] in unseen]
 
 
-def _seen(desk: Desk, submission_id: str) -> tuple[int, ...]:
+def _seen(desk: ProlificStudy, submission_id: str) -> tuple[int, ...]:
     return desk.platform.submissions.fetch(submission_id).bonuses

@@ -22,10 +22,18 @@ from prolific.api.records import REJECTED, RETURNED, TIMED_OUT
 from prolific.codes import completion_address, completion_base, session_codes
 from prolific.desk import store_key
 from prolific.made import SOURCE, session_of, study_of
-from prolific.people.events import EventDoor
-from prolific.people.verification import FALSE, UNVERIFIED, VERIFIED, Asking, Claim, last_found, note
+from prolific.people.events import WebhookReceiver
+from prolific.people.verification import (
+    FALSE,
+    UNVERIFIED,
+    VERIFIED,
+    ProlificUrlParameters,
+    SubmissionVerifier,
+    last_found,
+    note,
+)
 from prolific.study.body import DOOR, PLACEHOLDERS
-from prolific.study.offer import Offer, offer_of
+from prolific.study.offer import SessionOffer, offer_of
 from prolific.study.table import read_table
 from spa.annotators.doors import SurveyContext
 from spa.journal import Journal
@@ -55,9 +63,9 @@ def mount_with(app: FastAPI, house: SurveyContext, environment: Mapping[str, str
     except NoToken as error:
         log.warning("%s Until then nobody who comes from Prolific is verified.", error)
     client = None if access is None else connect(access, timeout=SECONDS, tries=TRIES)
-    door = Door(
+    door = ProlificAdapter(
         house=house,
-        asking=Asking(client, house.clock),
+        asking=SubmissionVerifier(client, house.clock),
         offer=offer_of(house.study, table, file="study file"),
         base=completion_base(access),
         journal=Journal(house.store),
@@ -66,18 +74,18 @@ def mount_with(app: FastAPI, house: SurveyContext, environment: Mapping[str, str
     app.add_api_route(DOOR, door.come_in, methods=["GET", "HEAD"], response_model=None)
     app.add_api_route(f"{DOOR}/health", door.report_health, methods=["GET", "HEAD"], response_model=None)
     if table.webhooks:
-        EventDoor(house, client, table.project).mount(app)
+        WebhookReceiver(house, client, table.project).mount(app)
     house.may_lead_to(door.base)
     house.on_finish(SOURCE, door.leave)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Door:
+class ProlificAdapter:
     """The routes of participants."""
 
     house: SurveyContext
-    asking: Asking
-    offer: Offer
+    asking: SubmissionVerifier
+    offer: SessionOffer
     base: str  # where a code is handed in
     journal: Journal
     key: str
@@ -90,7 +98,7 @@ class Door:
         person, study_id, submission_id = (str(given[name] or "") for name in PLACEHOLDERS)
         if not all(IDENTIFIER.fullmatch(one) for one in (person, study_id, submission_id)):
             return self.house.notice("unknown", HTTPStatus.BAD_REQUEST)
-        claim = Claim(person=person, study_id=study_id, submission_id=submission_id)
+        claim = ProlificUrlParameters(person=person, study_id=study_id, submission_id=submission_id)
         session = session_of(self.journal, self.key, study_id, self.offer.sessions)
         if session is None:
             log.warning("somebody came from the Prolific study %s, which this store did not create", study_id)
@@ -108,7 +116,7 @@ class Door:
             self._verify_again(visit)
         return self.house.leave(completion_address(session_codes(self.house.store, visit.session)[outcome], self.base))
 
-    def _refusal(self, claim: Claim) -> Response | None:
+    def _refusal(self, claim: ProlificUrlParameters) -> Response | None:
         """Ask the platform, unless it has vouched for this claim before, and say what keeps the visitor out."""
         store = self.house.store
         if last_found(store, claim.submission_id, store.person_id(SOURCE, claim.person)) == VERIFIED:
@@ -127,7 +135,7 @@ class Door:
             return self.house.notice("expired", HTTPStatus.GONE)
         return None
 
-    def _admit(self, claim: Claim, session: int, request: Request) -> Response:
+    def _admit(self, claim: ProlificUrlParameters, session: int, request: Request) -> Response:
         asked = [group for group in self.house.study.people.groups if group.parameter is not None]
         mine = [group for group in asked if request.query_params.get(group.parameter or "") in group.values]
         if asked and not mine:
@@ -144,5 +152,5 @@ class Door:
     def _verify_again(self, visit: PersonVisit) -> None:
         study_id = study_of(self.journal, self.key, visit.session)
         if visit.person is not None and study_id is not None:
-            claim = Claim(person=visit.person, study_id=study_id, submission_id=str(visit.external_id))
+            claim = ProlificUrlParameters(person=visit.person, study_id=study_id, submission_id=str(visit.external_id))
             note(self.house.store, claim, self.asking.ask(claim))

@@ -46,7 +46,7 @@ async def raw_body(request: Request) -> bytes:
 Raw = Annotated[bytes, Depends(raw_body)]
 
 
-class EventDoor:
+class WebhookReceiver:
     """The route of webhooks. The signing secret is asked of the platform and kept in memory only."""
 
     def __init__(self, house: SurveyContext, client: Prolific | None, project: str) -> None:

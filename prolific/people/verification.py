@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from prolific.api.client import Prolific
-from prolific.api.problems import ProlificError, Refused
+from prolific.api.problems import ProlificError, ProlificRequestRefused
 from prolific.api.records import SubmissionRecord
 from prolific.made import SOURCE
 from spa.journal import STARTED, Journal, begin, finish
@@ -24,7 +24,7 @@ LEFT_ALONE_SECONDS = 15.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
+class ProlificUrlParameters:
     """What an address says: this person, in this study, by this submission."""
 
     person: str
@@ -41,7 +41,7 @@ class Verdict:
     record: SubmissionRecord | None = None
 
 
-class Asking:
+class SubmissionVerifier:
     """Asks the platform, and after a failure leaves it alone for a while: a visitor is not kept waiting for it.
 
     Parameters
@@ -57,7 +57,7 @@ class Asking:
         self._clock = clock
         self._again_at = float("-inf")
 
-    def ask(self, claim: Claim) -> Verdict:
+    def ask(self, claim: ProlificUrlParameters) -> Verdict:
         """Ask whether a claim is true, unless the platform failed to say a moment ago."""
         if self._clock() < self._again_at:
             return Verdict(found=UNVERIFIED, reason="Prolific did not answer a moment ago")
@@ -67,7 +67,7 @@ class Asking:
         return verdict
 
 
-def ask(client: Prolific | None, claim: Claim) -> Verdict:
+def ask(client: Prolific | None, claim: ProlificUrlParameters) -> Verdict:
     """Ask the platform whether a claim is true.
 
     "unverified" stands for not knowing: the platform could not be asked, and is to be asked again.
@@ -76,7 +76,7 @@ def ask(client: Prolific | None, claim: Claim) -> Verdict:
         return Verdict(found=UNVERIFIED, reason="there is no token")
     try:
         record = client.submissions.fetch(claim.submission_id)
-    except Refused as error:
+    except ProlificRequestRefused as error:
         if error.missing:
             return Verdict(found=FALSE, reason="Prolific has no such submission")
         return Verdict(found=UNVERIFIED, reason=str(error))
@@ -89,7 +89,7 @@ def ask(client: Prolific | None, claim: Claim) -> Verdict:
     return Verdict(found=VERIFIED, record=record)
 
 
-def note(store: Store, claim: Claim, verdict: Verdict) -> None:
+def note(store: Store, claim: ProlificUrlParameters, verdict: Verdict) -> None:
     """Put on record what the platform said, without names; it is on disk when this returns."""
     claimed = json.dumps({"annotator_id": store.person_id(SOURCE, claim.person), "study_id": claim.study_id})
     with store.transaction() as connection:

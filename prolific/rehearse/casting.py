@@ -7,7 +7,7 @@ from functools import cache
 
 from prolific.rehearse.cast import Fate, Person, read_shares
 from prolific.rehearse.crowd import Casting
-from prolific.rehearse.stage import Stage
+from prolific.rehearse.stage import RehearsalEnvironment
 from prolific.rehearse.visitor import Answering
 from spa.annotators.simulated import CROWD, SimulatedAnnotator, Temperament
 from spa.annotators.truth import Truth, even_truth
@@ -15,12 +15,12 @@ from spa.commands.workspace import Workspace
 from spa.forms.form import Form
 
 
-def cast(stage: Stage, given: Mapping[str, float], *, browsers: int, seed: int) -> Casting:
+def cast(stage: RehearsalEnvironment, given: Mapping[str, float], *, browsers: int, seed: int) -> Casting:
     """Return who comes to a study, how they answer, and who of them uses a real browser.
 
     Parameters
     ----------
-    stage : Stage
+    stage : RehearsalEnvironment
         What the study is rehearsed on.
     given : mapping of str to float
         Shares of those who come, by what they do; what is not named is as usual.

@@ -72,9 +72,9 @@ def rehearse(
     what they have not done. The last page says what happened, what it would have cost, and what is left to do.
     Broken off, it goes on where it was when the command is run again.
     """
-    from prolific.rehearse.production import Wanted, put_on
+    from prolific.rehearse.production import RehearsalOptions, put_on
 
-    wanted = Wanted(
+    wanted = RehearsalOptions(
         study=study,
         annotators=annotators,
         out=out,

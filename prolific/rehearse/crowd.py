@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from prolific.rehearse.cast import Fate, Person, person
-from prolific.rehearse.other_side import Refused
-from prolific.rehearse.stage import Stage
+from prolific.rehearse.other_side import ActionRefused
+from prolific.rehearse.stage import RehearsalEnvironment
 from prolific.rehearse.visitor import Answering, Landing, walk
 from spa.errors import ResponseError
 
@@ -44,7 +44,7 @@ class Casting:
 class Crowd:
     """The people of one session of a study, until nobody is missing any more."""
 
-    stage: Stage
+    stage: RehearsalEnvironment
     casting: Casting
     study_id: str
     minutes: float  # estimated
@@ -136,7 +136,7 @@ class Crowd:
         people.join(one.participant_id, fitting(study["filters"]))
         try:
             taken = people.take(self.study_id, one.participant_id)
-        except Refused as refusal:
+        except ActionRefused as refusal:
             self.left_at_the_door[str(refusal).partition("refused")[2]] += 1
             return
         self._mine[one.participant_id] = taken
@@ -203,7 +203,7 @@ class Crowd:
         code = self._visit(one, str(people.see(submission_id)["study_url"])).code
         try:
             people.enter_code(submission_id, code)
-        except Refused:
+        except ActionRefused:
             self.left_at_the_door["the platform took no late code"] += 1
 
     def _obey(self, submission_id: str) -> None:

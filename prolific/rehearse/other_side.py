@@ -14,11 +14,11 @@ SECONDS = 60.0
 JOIN_AT_ONCE = 10_000
 
 
-class Refused(PlatformError):
+class ActionRefused(PlatformError):
     """The platform does not let a person do something."""
 
 
-class OtherSide:
+class EmulatorControl:
     """The routes under ``/emulator/``."""
 
     def __init__(self, client: httpx2.Client) -> None:
@@ -26,7 +26,7 @@ class OtherSide:
 
     @classmethod
     @contextmanager
-    def at(cls, url: str) -> Iterator[OtherSide]:
+    def at(cls, url: str) -> Iterator[EmulatorControl]:
         """Connect to a running emulator."""
         with httpx2.Client(base_url=url, timeout=SECONDS, trust_env=False) as client:
             yield cls(client)
@@ -63,7 +63,7 @@ class OtherSide:
         """Let somebody join the platform who has not yet."""
         try:
             self._do("POST", "participants/", {"id": participant_id, "attributes": dict(attributes)})
-        except Refused as refusal:
+        except ActionRefused as refusal:
             if "joined already" not in str(refusal):
                 raise
 
@@ -112,5 +112,5 @@ class OtherSide:
         except httpx2.HTTPError as error:
             raise PlatformError(f"the emulated platform does not answer ({type(error).__name__})") from error
         if not response.is_success:
-            raise Refused(f"the emulated platform refuses {path}: {response.text}")
+            raise ActionRefused(f"the emulated platform refuses {path}: {response.text}")
         return response.json() if response.content else None

@@ -13,7 +13,7 @@ from prolific.desk import open_desk
 from prolific.emulator.audience import fitting
 from prolific.rehearse.crowd import Casting, Crowd
 from prolific.rehearse.script import Script
-from prolific.rehearse.stage import Stage
+from prolific.rehearse.stage import RehearsalEnvironment
 from prolific.study.screening import wanted_filters
 
 ROUNDS = 12  # of replacing those who were asked to return
@@ -31,7 +31,7 @@ class Rehearsal:
 
     study: Path
     out: Path
-    stage: Stage
+    stage: RehearsalEnvironment
     script: Script
     casting: Casting
     bonus: bool

@@ -17,7 +17,7 @@ from prolific.rehearse.casting import cast
 from prolific.rehearse.page import facts, write_page
 from prolific.rehearse.play import Rehearsal
 from prolific.rehearse.script import Script
-from prolific.rehearse.stage import TOKEN, Stage, emulating, free_port, staged
+from prolific.rehearse.stage import TOKEN, RehearsalEnvironment, emulating, free_port, staged
 from prolific.rehearse.study_copy import Copy, copy_of
 from spa.errors import StudyError
 from spa.files import written_whole
@@ -43,7 +43,7 @@ FAULTS: tuple[
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class RehearsalOptions:
     """What is to be rehearsed, where, and who comes with what in mind."""
 
     study: Path
@@ -62,7 +62,7 @@ class Wanted:
         return self.out / "study.toml"
 
 
-def put_on(wanted: Wanted, *, show_progress: bool) -> dict[str, Any]:
+def put_on(wanted: RehearsalOptions, *, show_progress: bool) -> dict[str, Any]:
     """Rehearse a study, or go on where it was broken off; write the last page and return what it says.
 
     Raises
@@ -104,7 +104,7 @@ def put_on(wanted: Wanted, *, show_progress: bool) -> dict[str, Any]:
     return content
 
 
-def _settled(wanted: Wanted, copy: Copy) -> dict[str, Any]:
+def _settled(wanted: RehearsalOptions, copy: Copy) -> dict[str, Any]:
     """Return what a rehearsal keeps: its options and ports. A folder holds one rehearsal only."""
     out, path = wanted.out, wanted.out / STATE
     options = {
@@ -135,7 +135,7 @@ def _settled(wanted: Wanted, copy: Copy) -> dict[str, Any]:
 
 
 @contextmanager
-def _opened(wanted: Wanted, copy: Copy, state: Mapping[str, Any]) -> Iterator[Stage]:
+def _opened(wanted: RehearsalOptions, copy: Copy, state: Mapping[str, Any]) -> Iterator[RehearsalEnvironment]:
     """Run the platform and the survey server, with faults planned where they are wanted and not yet there."""
     contract = None if wanted.openapi is None else Contract(wanted.openapi)
     store, port = wanted.out / "platform.sqlite", state["platform_port"]

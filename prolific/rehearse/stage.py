@@ -19,7 +19,7 @@ from prolific.emulator.contract import Contract
 from prolific.emulator.courier import delivering
 from prolific.emulator.platform import Platform
 from prolific.people.door import mount_with
-from prolific.rehearse.other_side import OtherSide
+from prolific.rehearse.other_side import EmulatorControl
 from spa.annotators.doors import SurveyContext
 from spa.annotators.listening import Listener, listen
 from spa.annotators.server import create_app as create_survey
@@ -32,12 +32,12 @@ SECONDS = 60.0  # for an answer of the survey server
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stage:
+class RehearsalEnvironment:
     """Everything that runs during a rehearsal."""
 
     platform_url: str
     survey_url: str
-    people: OtherSide
+    people: EmulatorControl
     browser: httpx2.Client  # that all people use in turn
     workspace: Workspace
     environment: Mapping[str, str]
@@ -58,7 +58,7 @@ def emulating(
 
 
 @contextmanager
-def staged(study: Path, platform_url: str, port: int, *, clock: Callable[[], float]) -> Iterator[Stage]:
+def staged(study: Path, platform_url: str, port: int, *, clock: Callable[[], float]) -> Iterator[RehearsalEnvironment]:
     """Run the survey server of a study beside a running platform; its clock is that of the platform."""
     environment = {"PROLIFIC_API_URL": platform_url, "PROLIFIC_API_TOKEN": TOKEN}
 
@@ -66,7 +66,7 @@ def staged(study: Path, platform_url: str, port: int, *, clock: Callable[[], flo
         mount_with(app, house, environment)
 
     with ExitStack() as stack:
-        people = stack.enter_context(OtherSide.at(platform_url))
+        people = stack.enter_context(EmulatorControl.at(platform_url))
         browser = stack.enter_context(httpx2.Client(timeout=SECONDS, trust_env=False))
         workspace = stack.enter_context(open_workspace(study))
         listener = stack.enter_context(listen("127.0.0.1", port))
@@ -75,7 +75,7 @@ def staged(study: Path, platform_url: str, port: int, *, clock: Callable[[], flo
         )
         stack.enter_context(_served(app, listener))
         stack.enter_context(_environment(environment))
-        yield Stage(
+        yield RehearsalEnvironment(
             platform_url=platform_url,
             survey_url=listener.address,
             people=people,

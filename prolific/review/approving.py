@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from prolific.api.problems import ProlificError
 from prolific.api.records import AWAITING_REVIEW, KNOWN, PAID, SubmissionRecord
-from prolific.collecting import Collected
-from prolific.desk import Desk
+from prolific.collecting import SessionReconciliation
+from prolific.desk import ProlificStudy
 from prolific.once import DONE, KIND, NO_EFFECT
 from spa.journal import STARTED
 from spa.responses.carrying_out import reason_to_look
@@ -29,7 +29,7 @@ class Queue:
 
 
 def sort_out(
-    collected: Collected,
+    collected: SessionReconciliation,
     decided: Mapping[str, VisitDecisions],
     *,
     also: Iterable[str] = (),
@@ -42,7 +42,7 @@ def sort_out(
 
     Parameters
     ----------
-    collected : Collected
+    collected : SessionReconciliation
         A session's two lists.
     decided : mapping
         Our visit -> what reviewers decided about it.
@@ -79,7 +79,10 @@ def sort_out(
 
 
 def approve_all(
-    desk: Desk, session: int, records: Iterable[SubmissionRecord], progress: Callable[[int], None] | None = None
+    desk: ProlificStudy,
+    session: int,
+    records: Iterable[SubmissionRecord],
+    progress: Callable[[int], None] | None = None,
 ) -> tuple[int, tuple[str, ...]]:
     """Approve submissions and wait until the platform has done it.
 

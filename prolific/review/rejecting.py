@@ -10,11 +10,11 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from prolific.api.problems import Refused, Unanswered, Unreachable
+from prolific.api.problems import ProlificRequestRefused, Unanswered, Unreachable
 from prolific.api.records import AWAITING_REVIEW, PAID, REJECTED, SubmissionRecord
 from prolific.codes import session_codes
-from prolific.collecting import Collected
-from prolific.desk import Desk
+from prolific.collecting import SessionReconciliation
+from prolific.desk import ProlificStudy
 from prolific.once import DONE, KIND, NO_EFFECT, REFUSED
 from prolific.review.rules import CATEGORIES, LINES, Facts, mechanical_grounds, problems_of
 from spa.errors import StudyError
@@ -57,7 +57,7 @@ class Case:
     facts: Facts
 
 
-def gather_facts(desk: Desk, collected: Collected) -> dict[str, Facts]:
+def gather_facts(desk: ProlificStudy, collected: SessionReconciliation) -> dict[str, Facts]:
     """Return for each submission of a session what a rejection would be checked against."""
     finished = [one for one in collected.records if one.status == AWAITING_REVIEW or one.status in PAID]
     times = [one.seconds for one in finished if one.seconds is not None]
@@ -200,7 +200,7 @@ def check_cases(path: Path, proposals: Sequence[Proposal], known: Mapping[str, t
     return tuple(cases)
 
 
-def reject(desk: Desk, case: Case) -> SubmissionRecord:
+def reject(desk: ProlificStudy, case: Case) -> SubmissionRecord:
     """Reject one submission; the platform ignores a repeat, so that a run that was broken off is safely repeated."""
     one, key = case.proposal, f"reject {case.proposal.submission}"
     for call in desk.once.journal.calls(KIND, desk.key, key):
@@ -210,7 +210,7 @@ def reject(desk: Desk, case: Case) -> SubmissionRecord:
     call = desk.once.journal.begin(KIND, desk.key, key, json.dumps(request, sort_keys=True))
     try:
         desk.platform.submissions.reject(one.submission, category=one.category, message=one.message)
-    except (Refused, Unreachable) as error:
+    except (ProlificRequestRefused, Unreachable) as error:
         desk.once.journal.finish(call, REFUSED, response=str(error))
         raise
     except Unanswered:

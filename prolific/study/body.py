@@ -8,8 +8,8 @@ from typing import Any
 from urllib.parse import quote
 
 from prolific.api.money import cents
-from prolific.study.offer import Offer
-from prolific.study.table import Code, ProlificTable
+from prolific.study.offer import SessionOffer
+from prolific.study.table import OutcomeCode, ProlificTable
 from spa.study.study import PeopleGroup
 
 DOOR = "/prolific"
@@ -24,7 +24,7 @@ CODE_TYPES = {
 
 
 def study_body(
-    offer: Offer,
+    offer: SessionOffer,
     table: ProlificTable,
     *,
     internal_name: str,
@@ -102,7 +102,7 @@ def door_address(public_url: str, group: PeopleGroup | None = None) -> str:
     return f"{public_url.rstrip('/')}{DOOR}?{query}"
 
 
-def _code(code: Code, outcome: str, value: str, groups: Sequence[str]) -> dict[str, Any]:
+def _code(code: OutcomeCode, outcome: str, value: str, groups: Sequence[str]) -> dict[str, Any]:
     actions: list[dict[str, Any]] = []
     kind = CODE_TYPES[outcome]
     if code.action == "review":

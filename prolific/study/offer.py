@@ -14,7 +14,7 @@ LONGEST_MINUTES = 1439  # under a day
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Offer:
+class SessionOffer:
     """What one session of a study offers."""
 
     title: str
@@ -40,7 +40,7 @@ def least_maximum(minutes: float) -> float:
     return 2 + 2 * minutes + 2 * math.sqrt(minutes)
 
 
-def offer_of(study: Study, table: ProlificTable, *, file: str) -> Offer:
+def offer_of(study: Study, table: ProlificTable, *, file: str) -> SessionOffer:
     """Return what a study offers.
 
     Raises
@@ -65,7 +65,7 @@ def offer_of(study: Study, table: ProlificTable, *, file: str) -> Offer:
             )
     if problems or not pay or not minutes:
         raise StudyError(*(f"{file}: {problem}" for problem in problems))
-    return Offer(
+    return SessionOffer(
         title=table.title or study.title,
         places=table.places or study.people.annotators,
         minutes=minutes,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from prolific.api.problems import ProlificError
-from prolific.api.records import Filter
+from prolific.api.records import ParticipantFilter
 from prolific.study.table import ProlificTable, Screeners
 
 NAMES: Mapping[str, tuple[str, ...]] = {  # key of [prolific.screeners] -> what the platform calls it, ids and titles
@@ -26,7 +26,7 @@ STUDIES_BLOCKED = "previous_studies_blocklist"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class ParticipantRequirement:
     """One property that participants must have, in names."""
 
     place: str  # in the study file
@@ -36,19 +36,19 @@ class Wanted:
     highest: Any = None
 
 
-def wanted_filters(table: ProlificTable) -> tuple[Wanted, ...]:
+def wanted_filters(table: ProlificTable) -> tuple[ParticipantRequirement, ...]:
     """Return what the study file asks of participants, in its order."""
     return (*_from_screeners(table.screeners), *_from_filters(table))
 
 
-def resolve(wanted: Sequence[Wanted], known: Sequence[Filter]) -> list[dict[str, Any]]:
+def resolve(wanted: Sequence[ParticipantRequirement], known: Sequence[ParticipantFilter]) -> list[dict[str, Any]]:
     """Turn names into the platform's filters.
 
     Parameters
     ----------
-    wanted : sequence of Wanted
+    wanted : sequence of ParticipantRequirement
         From :func:`wanted_filters`.
-    known : sequence of Filter
+    known : sequence of ParticipantFilter
         What the platform offers to this workspace.
 
     Returns
@@ -78,23 +78,23 @@ def group_filter(filter_id: str, group_ids: Sequence[str]) -> dict[str, Any]:
     return {"filter_id": filter_id, "selected_values": list(group_ids)}
 
 
-def _from_screeners(screeners: Screeners) -> Iterator[Wanted]:
+def _from_screeners(screeners: Screeners) -> Iterator[ParticipantRequirement]:
     for key, names in NAMES.items():
         value = getattr(screeners, key)
         if value is None or value == ():
             continue
         place = f"[prolific.screeners] {key}"
         if key == "age":
-            yield Wanted(place=place, names=names, lowest=value[0], highest=value[1])
+            yield ParticipantRequirement(place=place, names=names, lowest=value[0], highest=value[1])
         elif isinstance(value, tuple):
-            yield Wanted(place=place, names=names, choices=value)
+            yield ParticipantRequirement(place=place, names=names, choices=value)
         else:
-            yield Wanted(place=place, names=names, lowest=value)
+            yield ParticipantRequirement(place=place, names=names, lowest=value)
 
 
-def _from_filters(table: ProlificTable) -> Iterator[Wanted]:
+def _from_filters(table: ProlificTable) -> Iterator[ParticipantRequirement]:
     for number, entry in enumerate(table.filters, start=1):
-        yield Wanted(
+        yield ParticipantRequirement(
             place=f"[[prolific.filters]] {number}",
             names=(entry.name,),
             choices=entry.choices,
@@ -103,7 +103,7 @@ def _from_filters(table: ProlificTable) -> Iterator[Wanted]:
         )
 
 
-def _find(wanted: Wanted, known: Sequence[Filter]) -> Filter:
+def _find(wanted: ParticipantRequirement, known: Sequence[ParticipantFilter]) -> ParticipantFilter:
     by_name = {_plain(name): one for one in known for name in (one.question, one.title, one.filter_id) if name}
     for name in wanted.names:
         if _plain(name) in by_name:
@@ -114,7 +114,7 @@ def _find(wanted: Wanted, known: Sequence[Filter]) -> Filter:
     )
 
 
-def _resolved(wanted: Wanted, found: Filter) -> dict[str, Any]:
+def _resolved(wanted: ParticipantRequirement, found: ParticipantFilter) -> dict[str, Any]:
     if wanted.choices:
         if found.kind == "range":
             raise ProlificError(f"{wanted.place}: {found.title!r} is a range; give lowest and highest, not choices")
@@ -134,7 +134,7 @@ def _resolved(wanted: Wanted, found: Filter) -> dict[str, Any]:
     return {"filter_id": found.filter_id, "selected_range": {"lower": _number(lower), "upper": _number(upper)}}
 
 
-def _choice(wanted: Wanted, found: Filter, name: str) -> str:
+def _choice(wanted: ParticipantRequirement, found: ParticipantFilter, name: str) -> str:
     ids = [key for key, title in found.choices.items() if _plain(title) == _plain(name)]
     if len(ids) != 1:
         several = f"{len(ids)} choices" if ids else "no choice"
@@ -144,7 +144,7 @@ def _choice(wanted: Wanted, found: Filter, name: str) -> str:
     return ids[0]
 
 
-def _outside(value: Any, found: Filter) -> bool:
+def _outside(value: Any, found: ParticipantFilter) -> bool:
     ends = [end for end in (found.lower, found.upper) if isinstance(end, int | float)]
     return len(ends) == 2 and isinstance(value, int | float) and not ends[0] <= value <= ends[1]
 

@@ -44,7 +44,7 @@ class NamedFilter(TomlTable):
     highest: float | str | None = None
 
 
-class Code(TomlTable):
+class OutcomeCode(TomlTable):
     """What happens on Prolific when somebody comes back with the code of an outcome."""
 
     action: Literal["review", "approve", "return", "pay"]  # pay: a fixed sum for those screened out
@@ -53,14 +53,16 @@ class Code(TomlTable):
     slots: Annotated[int, Field(ge=1)] | None = None  # of "pay": how many; then the study pauses
 
 
-class Codes(TomlTable):
+class OutcomeCodes(TomlTable):
     """The outcomes, each with a random code of its own."""
 
-    completed: Code = Code(action="review")
-    screened_out: Code = Code(action="return", reason="You are not among the people whom this study asks.")
-    no_consent: Code = Code(action="return", reason="You did not agree to take part.")
-    failed_checks: Code = Code(action="review")
-    quota_full: Code = Code(action="return", reason="All places for your group of people are taken.")
+    completed: OutcomeCode = OutcomeCode(action="review")
+    screened_out: OutcomeCode = OutcomeCode(
+        action="return", reason="You are not among the people whom this study asks."
+    )
+    no_consent: OutcomeCode = OutcomeCode(action="return", reason="You did not agree to take part.")
+    failed_checks: OutcomeCode = OutcomeCode(action="review")
+    quota_full: OutcomeCode = OutcomeCode(action="return", reason="All places for your group of people are taken.")
 
 
 class ProlificTable(TomlTable):
@@ -86,7 +88,7 @@ class ProlificTable(TomlTable):
     exclude_groups: tuple[Text, ...] = ()  # names of participant groups: not these people
     screeners: Screeners = Screeners()
     filters: tuple[NamedFilter, ...] = ()
-    codes: Codes = Codes()
+    codes: OutcomeCodes = OutcomeCodes()
     taskflow: bool = False  # an address and places for each of [[people.groups]]
     completion_bonus_percent: Annotated[float, Field(gt=0, le=100)] | None = None  # for who did all sessions
     fee_percent: Annotated[float, Field(ge=0, le=200)] | None = None  # for estimates without the platform only
@@ -124,8 +126,8 @@ def read_table(raw: Mapping[str, Any], *, file: str) -> ProlificTable:
 
 def _contradictions(table: ProlificTable) -> list[str]:
     found = []
-    for outcome in Codes.model_fields:
-        code: Code = getattr(table.codes, outcome)
+    for outcome in OutcomeCodes.model_fields:
+        code: OutcomeCode = getattr(table.codes, outcome)
         place = f"[prolific.codes.{outcome}]"
         if (code.action == "pay") != (code.reward is not None and code.slots is not None):
             found.append(f'{place}: reward and slots go together with action = "pay"; give all three or none')

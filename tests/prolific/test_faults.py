@@ -10,7 +10,7 @@ import pytest
 
 from prolific.api.access import Access
 from prolific.api.client import connect
-from prolific.api.problems import Refused
+from prolific.api.problems import ProlificRequestRefused
 from spa.journal import Journal
 from tests.prolific.conftest import Emulator, running
 from tests.prolific.running_study import TOKEN, Running, running_study
@@ -63,7 +63,10 @@ def test_a_study_that_is_momentarily_full_is_not_over(study: tuple[Running, str]
 def test_refusals_are_told_in_each_of_their_forms(study: tuple[Running, str], form: str) -> None:
     running, _ = study
     running.emulator.people.behave(error_form=form)
-    with connect(Access(base_url=running.emulator.url, token=TOKEN)) as prolific, pytest.raises(Refused) as refusal:
+    with (
+        connect(Access(base_url=running.emulator.url, token=TOKEN)) as prolific,
+        pytest.raises(ProlificRequestRefused) as refusal,
+    ):
         prolific.studies.fetch("0" * 24)
     running.emulator.people.behave(error_form="documented")
     assert refusal.value.missing

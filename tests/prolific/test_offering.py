@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from prolific.api.problems import ProlificError
-from prolific.api.records import Filter
+from prolific.api.records import ParticipantFilter
 from prolific.study.description import description_problems
 from prolific.study.offer import least_maximum
 from prolific.study.screening import resolve, wanted_filters
@@ -23,7 +23,7 @@ from tests.prolific.running_study import Running, running_study
 NEEDED = {"project": "60f6acb180a7b59ac0621f9e", "description": "<p>Read.</p>"}
 
 
-def known(emulator: Emulator) -> tuple[Filter, ...]:
+def known(emulator: Emulator) -> tuple[ParticipantFilter, ...]:
     from prolific.api.access import Access
     from prolific.api.client import connect
 

@@ -11,7 +11,7 @@ import pytest
 
 from prolific.api.access import Access, find_access
 from prolific.api.client import Prolific, connect
-from prolific.api.problems import ProlificError, Refused, Unanswered, Unreachable
+from prolific.api.problems import ProlificError, ProlificRequestRefused, Unanswered, Unreachable
 from tests.spa.scripted_server import Asked, Said, Served, http, scripted
 
 TOKEN = "a-token-nobody-may-see"
@@ -86,7 +86,7 @@ def test_no_connection_is_told_apart_from_no_answer() -> None:
 )
 def test_a_refusal_says_what_the_platform_says_in_each_of_its_forms(body: dict[str, Any], told: str) -> None:
     with scripted(after([http(body, status=400)], {})) as served, client(served) as prolific:
-        with pytest.raises(Refused, match=told) as refusal:
+        with pytest.raises(ProlificRequestRefused, match=told) as refusal:
             prolific.studies.create({})
         assert refusal.value.status == 400
         assert json.loads(refusal.value.body) == body
@@ -95,7 +95,7 @@ def test_a_refusal_says_what_the_platform_says_in_each_of_its_forms(body: dict[s
 def test_the_token_reaches_the_platform_and_no_message() -> None:
     echo = http({"error": {"title": "Bad", "detail": f"Token {TOKEN} is unknown"}}, status=401)
     with scripted(after([echo], {})) as served, client(served) as prolific:
-        with pytest.raises(Refused) as refusal:
+        with pytest.raises(ProlificRequestRefused) as refusal:
             prolific.account()
         assert served.headers[0]["authorization"] == f"Token {TOKEN}"
         assert served.headers[0]["user-agent"].startswith("spa-eval/")
