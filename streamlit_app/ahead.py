@@ -17,7 +17,7 @@ from contextlib import ExitStack, suppress
 from typing import Any, BinaryIO, Literal
 
 from spa.errors import SpaError
-from streamlit_app.options import Options, from_environment, to_environment
+from streamlit_app.options import DashboardOptions, from_environment, to_environment
 
 Part = Literal["analysed", "profiles", "calls", "answers", "sections"]
 STATE = "state"  # said first: what the store held before it was read
@@ -61,7 +61,7 @@ class Ahead:
             self._changed.notify_all()
 
 
-def begin(options: Options) -> Ahead:
+def begin(options: DashboardOptions) -> Ahead:
     """Start the other process."""
     command = [sys.executable, "-P", "-m", "streamlit_app.ahead"]
     environment = {**os.environ, **to_environment(options)}
@@ -72,7 +72,7 @@ def begin(options: Options) -> Ahead:
     return Ahead(process.stdout)  # type: ignore[arg-type]  # a pipe of bytes
 
 
-def work(options: Options, say: Callable[[str, object], None]) -> None:
+def work(options: DashboardOptions, say: Callable[[str, object], None]) -> None:
     """Work out what the first pages show, in the order in which they show it."""
     from spa.commands.workspace import open_workspace
     from streamlit_app import findings

@@ -48,7 +48,7 @@ def dashboard(
 
     from spa.errors import SpaError, how_to_install
     from streamlit_app.ahead import begin
-    from streamlit_app.options import LOOPBACK, Options
+    from streamlit_app.options import LOOPBACK, DashboardOptions
 
     if not _installed():
         raise SpaError(f"spa dashboard needs the package streamlit: {how_to_install('dashboard')}")
@@ -59,7 +59,7 @@ def dashboard(
     if study is not None and (mapping or llms):
         raise click.UsageError("--map and --llm are for --tables; a study knows its own columns and raters")
     renamed = tuple(_split(text) for text in mapping)
-    options = Options(
+    options = DashboardOptions(
         study=None if study is None else str(study),
         tables=None if tables is None else str(tables),
         llms=llms,
@@ -69,9 +69,9 @@ def dashboard(
         token=None if host in LOOPBACK else secrets.token_urlsafe(TOKEN_BYTES),
     )
     ahead = begin(options)  # before anything is loaded here, so that both processes load at the same time
-    from streamlit_app.serving import Place, serve
+    from streamlit_app.serving import DashboardAddress, serve
 
-    serve(options, Place(host=host, port=port, browser=browser), ahead)
+    serve(options, DashboardAddress(host=host, port=port, browser=browser), ahead)
 
 
 def _split(text: str) -> tuple[str, str]:

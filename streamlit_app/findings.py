@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from analysis.results.records import Results
     from spa.annotators.raters.calls import CallIndex
     from spa.commands.workspace import Workspace
-    from streamlit_app.options import Options
+    from streamlit_app.options import DashboardOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +31,7 @@ class Analysed:
         return Names(self.results)
 
 
-def state_of_source(options: Options, workspace: Workspace | None) -> str:
+def state_of_source(options: DashboardOptions, workspace: Workspace | None) -> str:
     """Return what there is now, as a text that changes with it; of tables the times of their files."""
     if workspace is None:
         from streamlit_app.table_files import table_files
@@ -44,7 +44,7 @@ def state_of_source(options: Options, workspace: Workspace | None) -> str:
         return state_of(connection)
 
 
-def read_source(options: Options, workspace: Workspace | None) -> StudyAnswers:
+def read_source(options: DashboardOptions, workspace: Workspace | None) -> StudyAnswers:
     """Return all answers; an ``AnalysisError`` where there are none yet."""
     from analysis.answers.study_answers import StudyAnswers, answers_of
 

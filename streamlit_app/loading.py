@@ -17,7 +17,7 @@ from spa.responses.visits import PersonVisit
 from streamlit_app import findings
 from streamlit_app.ahead import Ahead
 from streamlit_app.findings import Analysed
-from streamlit_app.options import Options
+from streamlit_app.options import DashboardOptions
 
 if TYPE_CHECKING:
     from analysis.answers.study_answers import StudyAnswers
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 class Started:
     """What the command hands over: the options, the opened study if there is one, and what is worked out ahead."""
 
-    options: Options
+    options: DashboardOptions
     workspace: Workspace | None
     ahead: Ahead
 
@@ -44,7 +44,7 @@ def start(started: Started) -> None:
     _started[:] = [started]
 
 
-def options() -> Options:
+def options() -> DashboardOptions:
     """Return what the dashboard was started with."""
     return _started[0].options
 

@@ -12,7 +12,7 @@ VARIABLE = "SPA_DASHBOARD"  # holds the options as JSON; what is worked out ahea
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class DashboardOptions:
     """What is shown, and who may decide: a study with its store, or a folder of tidy tables.
 
     Without a ``reviewer`` nothing can be decided. With a ``token`` nothing is shown to whom does not bring it.
@@ -39,18 +39,18 @@ class Options:
         return Path(self.study).parent.name if self.study else Path(self.tables or "").name
 
 
-def to_environment(options: Options) -> dict[str, str]:
+def to_environment(options: DashboardOptions) -> dict[str, str]:
     """Return the environment variable that carries the options."""
     return {VARIABLE: json.dumps(asdict(options))}
 
 
-def from_environment() -> Options:
+def from_environment() -> DashboardOptions:
     """Read what :func:`to_environment` wrote.
 
-    >>> os.environ.update(to_environment(Options(study="study.toml")))
+    >>> os.environ.update(to_environment(DashboardOptions(study="study.toml")))
     >>> from_environment().study
     'study.toml'
     """
     given = json.loads(os.environ[VARIABLE])
     renamed = tuple((theirs, ours) for theirs, ours in given["renamed"])
-    return Options(**{**given, "llms": tuple(given["llms"]), "renamed": renamed})
+    return DashboardOptions(**{**given, "llms": tuple(given["llms"]), "renamed": renamed})

@@ -16,7 +16,7 @@ NOBODY = VisitDecisions(submission_id="")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class ReviewEntry:
     """One submission with what stands of the decisions on it and what the analysis says of its annotator."""
 
     visit: PersonVisit
@@ -55,10 +55,10 @@ def entries_of(
     standing: Mapping[str, VisitDecisions],
     profiles: Mapping[str, AnnotatorProfile],
     rules: Mapping[str, tuple[str, ...]],
-) -> list[Entry]:
+) -> list[ReviewEntry]:
     """Put together what is shown of each visit, latest first."""
     return [
-        Entry(
+        ReviewEntry(
             visit=visit,
             standing=standing.get(visit.submission_id, NOBODY),
             profile=profiles.get(visit.annotator_id),
@@ -68,7 +68,7 @@ def entries_of(
     ]
 
 
-def matches(entry: Entry, *, status: str, decided: Decided, only_flagged: bool, source: str) -> bool:
+def matches(entry: ReviewEntry, *, status: str, decided: Decided, only_flagged: bool, source: str) -> bool:
     """Tell whether an entry passes the filters; "all" lets everything pass."""
     standing = entry.standing
     passes: dict[Decided, bool] = {

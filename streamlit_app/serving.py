@@ -16,7 +16,7 @@ from spa.annotators.listening import listen, run
 from spa.annotators.security import SecurityHeaders
 from spa.commands.workspace import Workspace, open_workspace
 from streamlit_app.ahead import Ahead
-from streamlit_app.options import LOOPBACK, Options
+from streamlit_app.options import LOOPBACK, DashboardOptions
 
 BETWEEN = 0.02  # seconds between two tries whether it answers
 ANYWHERE = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "::": "::1"}  # where an address that means all is reached
@@ -31,7 +31,7 @@ POLICY = (  # Streamlit puts styles into its pages; forms are shown in frames of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class DashboardAddress:
     """Where the dashboard is, and whether to open it in this machine's browser."""
 
     host: str
@@ -39,7 +39,7 @@ class Place:
     browser: bool
 
 
-def serve(options: Options, place: Place, ahead: Ahead) -> None:
+def serve(options: DashboardOptions, place: DashboardAddress, ahead: Ahead) -> None:
     """Serve until interrupted; the link is told once it leads somewhere.
 
     Raises
@@ -79,7 +79,7 @@ def serve(options: Options, place: Place, ahead: Ahead) -> None:
         run(app, listener)
 
 
-def _tell(title: str, options: Options, place: Place, port: int) -> None:
+def _tell(title: str, options: DashboardOptions, place: DashboardAddress, port: int) -> None:
     """Tell the link as soon as the server answers."""
     while not _answers(ANYWHERE.get(place.host, place.host), port):
         time.sleep(BETWEEN)

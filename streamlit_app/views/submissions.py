@@ -17,7 +17,7 @@ from spa.forms.html import render_whole
 from spa.responses.decisions import Action, Decision, parse_amount, standing_of
 from spa.responses.review_rules import rules_for
 from streamlit_app import loading
-from streamlit_app.queue import DECIDED, Entry, entries_of, matches
+from streamlit_app.queue import DECIDED, ReviewEntry, entries_of, matches
 from streamlit_app.showing import document_frame, plain
 
 FRAME = 760  # pixels of the form
@@ -54,7 +54,7 @@ def show() -> None:
             _beside(entry)
 
 
-def _entries(state: str) -> list[Entry]:
+def _entries(state: str) -> list[ReviewEntry]:
     try:
         found = loading.analysed(state).results.exclusions
         profiles = {each.annotator_id: each for each in loading.profiles(state)}
@@ -67,7 +67,7 @@ def _entries(state: str) -> list[Entry]:
     return entries_of(loading.visits(), standing_of(loading.decisions()), profiles, rules)
 
 
-def _filtered(entries: list[Entry], blind: bool) -> list[Entry]:
+def _filtered(entries: list[ReviewEntry], blind: bool) -> list[ReviewEntry]:
     columns = st.columns([2, 2, 2, 3])
     statuses = ["all", *dict.fromkeys(entry.status for entry in entries)]
     first = statuses.index("completed") if "completed" in statuses else 0
@@ -83,7 +83,7 @@ def _filtered(entries: list[Entry], blind: bool) -> list[Entry]:
     return [entry for entry, kept in zip(entries, wanted, strict=True) if kept]
 
 
-def _choose(kept: list[Entry], blind: bool) -> Entry:
+def _choose(kept: list[ReviewEntry], blind: bool) -> ReviewEntry:
     """Let the reviewer go through the queue; the place in it survives a decision."""
     ids = [entry.visit.submission_id for entry in kept]
     place = ids.index(st.session_state[CHOSEN]) if st.session_state.get(CHOSEN) in ids else 0
@@ -108,7 +108,7 @@ def _choose(kept: list[Entry], blind: bool) -> Entry:
     return kept[place]
 
 
-def _line(entry: Entry, blind: bool) -> dict[str, Any]:
+def _line(entry: ReviewEntry, blind: bool) -> dict[str, Any]:
     line = {
         "Annotator": entry.visit.annotator_id,
         "Form": entry.visit.assignment_id,
@@ -120,7 +120,7 @@ def _line(entry: Entry, blind: bool) -> dict[str, Any]:
     return line if blind else {**line, "Excluded by the plan": ", ".join(entry.rules), "Decided": entry.decided}
 
 
-def _facts(entry: Entry, blind: bool) -> None:
+def _facts(entry: ReviewEntry, blind: bool) -> None:
     profile, visit = entry.profile, entry.visit
     came = datetime.fromtimestamp(visit.leased_at, UTC)
     facts = [("Status", entry.status), ("Began (UTC)", f"{came:%d %b %H:%M}"), ("Minutes", number(entry.minutes, 1))]
@@ -136,7 +136,7 @@ def _facts(entry: Entry, blind: bool) -> None:
         st.warning(f"The plan excludes this annotator: {plain(', '.join(entry.rules))}.")
 
 
-def _form(entry: Entry) -> None:
+def _form(entry: ReviewEntry) -> None:
     """Show the form as the annotator saw it, the answers in place."""
     workspace, visit = loading.workspace(), entry.visit
     form = workspace.form(visit.assignment_id)
@@ -147,7 +147,7 @@ def _form(entry: Entry) -> None:
     document_frame(render_whole(form, workspace.texts, answers=answers), height=FRAME)
 
 
-def _beside(entry: Entry) -> None:
+def _beside(entry: ReviewEntry) -> None:
     """Show the answers beside those of others, and what the labels hid."""
     try:
         tables = loading.answers(loading.state()).tables
@@ -183,7 +183,7 @@ def _about(row: AnswerBeside, names: Names) -> str:
     return f"{labels}{item}: {names.criterion(row.criterion)}"
 
 
-def _decide(entry: Entry, blind: bool) -> None:
+def _decide(entry: ReviewEntry, blind: bool) -> None:
     reviewer = loading.options().reviewer
     if not blind:
         _log(entry)
@@ -208,7 +208,7 @@ def _decide(entry: Entry, blind: bool) -> None:
     _with_note(entry, action, reviewer)
 
 
-def _with_note(entry: Entry, action: Action, reviewer: str) -> None:
+def _with_note(entry: ReviewEntry, action: Action, reviewer: str) -> None:
     rules = rules_for(entry.visit.source) if action == "propose_rejection" else None
     if rules is not None:
         st.caption(plain(f"{rules.platform}: a message of at least {rules.shortest_message} characters."))
@@ -248,7 +248,9 @@ def _carried_out(source: str) -> None:
     st.code("\n".join(command.replace("STUDY", study) for command in rules.commands), language=None, wrap_lines=True)
 
 
-def _keep(entry: Entry, action: Action, reviewer: str, *, rule: str = "", note: str = "", amount: str = "") -> None:
+def _keep(
+    entry: ReviewEntry, action: Action, reviewer: str, *, rule: str = "", note: str = "", amount: str = ""
+) -> None:
     try:
         decision = Decision(
             submission_id=entry.visit.submission_id,
@@ -267,7 +269,7 @@ def _keep(entry: Entry, action: Action, reviewer: str, *, rule: str = "", note: 
     st.rerun()
 
 
-def _last(entry: Entry) -> Decision | None:
+def _last(entry: ReviewEntry) -> Decision | None:
     """Return the latest decision on a visit that still stands."""
     own = [each for each in loading.decisions() if each.submission_id == entry.visit.submission_id]
     undone = {each.undoes for each in own}
@@ -275,7 +277,7 @@ def _last(entry: Entry) -> Decision | None:
     return standing[-1] if standing else None
 
 
-def _undo(entry: Entry, reviewer: str) -> None:
+def _undo(entry: ReviewEntry, reviewer: str) -> None:
     last = _last(entry)
     if last is None:
         return
@@ -291,7 +293,7 @@ def _undo(entry: Entry, reviewer: str) -> None:
     st.rerun()
 
 
-def _log(entry: Entry) -> None:
+def _log(entry: ReviewEntry) -> None:
     own = [each for each in loading.decisions() if each.submission_id == entry.visit.submission_id]
     for each in own:
         when = datetime.fromtimestamp(each.decided_at, UTC)

@@ -15,7 +15,7 @@ from analysis.monitoring.annotator_profiles import annotator_profiles
 from spa.commands.workspace import Workspace, open_workspace
 from streamlit_app import findings
 from streamlit_app.ahead import STATE, Ahead, begin, work
-from streamlit_app.options import Options
+from streamlit_app.options import DashboardOptions
 from tests.dashboard.conftest import SPA
 
 pytestmark = [pytest.mark.xdist_group("dashboard")]  # where the study is built
@@ -32,7 +32,7 @@ def said(*parts: tuple[str, object]) -> io.BytesIO:
 
 
 def test_the_other_process_works_out_what_the_pages_would(watched: Path, opened: Workspace) -> None:
-    options = Options(study=str(watched))
+    options = DashboardOptions(study=str(watched))
     ahead, state = begin(options), findings.state_of_source(options, opened)
     found = findings.read_source(options, opened)
     analysed = findings.analyse_answers(found)
@@ -45,7 +45,7 @@ def test_the_other_process_works_out_what_the_pages_would(watched: Path, opened:
 
 def test_the_parts_come_in_the_order_in_which_the_first_page_shows_them(watched: Path) -> None:
     parts: list[str] = []
-    work(Options(study=str(watched)), lambda part, _: parts.append(part))
+    work(DashboardOptions(study=str(watched)), lambda part, _: parts.append(part))
     assert parts == [STATE, "analysed", "profiles", "calls", "answers", "sections"]
 
 
@@ -68,7 +68,7 @@ def test_a_study_without_answers_ends_it_without_a_word(watched: Path, tmp_path:
         (tmp_path / name).write_bytes((watched.parent / name).read_bytes())
     study = tmp_path / "study.toml"
     subprocess.run([*SPA, "build", str(study)], check=True, capture_output=True)
-    options = Options(study=str(study))
+    options = DashboardOptions(study=str(study))
     with open_workspace(study, read_only=True) as workspace:
         assert begin(options).take("analysed", findings.state_of_source(options, workspace)) is None
     told = subprocess.run(
