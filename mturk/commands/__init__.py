@@ -2,55 +2,39 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from keyword import iskeyword
-
 import click
 
-COMMANDS: dict[str, str] = {  # name -> module of this package that brings it, in the order of a study's life
-    "plan": "publishing",
-    "publish": "publishing",
-    "status": "publishing",
-    "collect": "collecting",
-    "approve": "reviewing",
-    "reject": "reviewing",
-    "bonus": "reviewing",
-    "block": "people",
-    "notify": "people",
-    "extend": "publishing",
-    "expire": "publishing",
-    "export": "collecting",
-    "dispose": "collecting",
-    "journal": "collecting",
-    "import": "importing",
-    "serve": "serve",
-    "invite": "invite",
-    "workers": "workers",
-    "keys": "keys",
-    "fund": "fund",
-    "ledger": "ledger",
+from spa.commands.lazy_group import LazyGroup
+
+COMMANDS = {  # name -> where it is, in the order of a study's life
+    "plan": "mturk.commands.publishing:plan",
+    "publish": "mturk.commands.publishing:publish",
+    "status": "mturk.commands.publishing:status",
+    "collect": "mturk.commands.collecting:collect",
+    "approve": "mturk.commands.reviewing:approve",
+    "reject": "mturk.commands.reviewing:reject",
+    "bonus": "mturk.commands.reviewing:bonus",
+    "block": "mturk.commands.people:block",
+    "notify": "mturk.commands.people:notify",
+    "extend": "mturk.commands.publishing:extend",
+    "expire": "mturk.commands.publishing:expire",
+    "export": "mturk.commands.collecting:export",
+    "dispose": "mturk.commands.collecting:dispose",
+    "journal": "mturk.commands.collecting:journal",
+    "import": "mturk.commands.importing:import_",
+    "serve": "mturk.commands.serve:serve",
+    "invite": "mturk.commands.invite:invite",
+    "workers": "mturk.commands.workers:workers",
+    "keys": "mturk.commands.keys:keys",
+    "fund": "mturk.commands.fund:fund",
+    "ledger": "mturk.commands.ledger:ledger",
 }
 
 
-class CommandsByName(click.Group):
-    """A group whose commands are loaded when they are asked for."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of all commands in the order of a study's life."""
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Load one command; ``None`` where there is none of that name."""
-        module = COMMANDS.get(cmd_name)
-        if module is None:
-            return None
-        attribute = f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name.replace("-", "_")
-        command: click.Command = getattr(import_module(f"mturk.commands.{module}"), attribute)
-        return command
-
-
 @click.group(
-    cls=CommandsByName, epilog="Example: spa mturk plan my-study/study.toml --endpoint-url http://127.0.0.1:8470"
+    cls=LazyGroup,
+    places=COMMANDS,
+    epilog="Example: spa mturk plan my-study/study.toml --endpoint-url http://127.0.0.1:8470",
 )
 def mturk() -> None:
     """Publish a study as HITs over the MTurk protocol, collect, review and pay; or host HITs yourself."""

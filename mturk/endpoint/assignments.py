@@ -80,7 +80,7 @@ def approved(work: HitAssignment, *, feedback: str | None, override: bool, now: 
     if work.status == REJECTED and override:
         if work.submitted_at is None or now > work.submitted_at + OVERRIDE_WITHIN:
             raise wrong_state(
-                "HitAssignment",
+                "Assignment",
                 work.assignment_id,
                 work.status,
                 [SUBMITTED],
@@ -88,7 +88,7 @@ def approved(work: HitAssignment, *, feedback: str | None, override: bool, now: 
             )
     elif work.status != SUBMITTED:
         why = "Set OverrideRejection to take a rejection back." if work.status == REJECTED else ""
-        raise wrong_state("HitAssignment", work.assignment_id, work.status, [SUBMITTED], why)
+        raise wrong_state("Assignment", work.assignment_id, work.status, [SUBMITTED], why)
     return replace(work, status=APPROVED, approved_at=now, feedback=work.feedback if feedback is None else feedback)
 
 
@@ -101,12 +101,12 @@ def rejected(work: HitAssignment, *, feedback: str, now: float) -> HitAssignment
         If it is not submitted, or approved or rejected already.
     """
     if work.status != SUBMITTED:
-        raise wrong_state("HitAssignment", work.assignment_id, work.status, [SUBMITTED])
+        raise wrong_state("Assignment", work.assignment_id, work.status, [SUBMITTED])
     return replace(work, status=REJECTED, rejected_at=now, feedback=feedback)
 
 
 def _held(work: HitAssignment, now: float) -> None:
     if work.status != ACCEPTED:
-        raise wrong_state("HitAssignment", work.assignment_id, work.status, [ACCEPTED])
+        raise wrong_state("Assignment", work.assignment_id, work.status, [ACCEPTED])
     if now >= work.deadline:
-        raise wrong_state("HitAssignment", work.assignment_id, ABANDONED, [ACCEPTED], "Its time is over.")
+        raise wrong_state("Assignment", work.assignment_id, ABANDONED, [ACCEPTED], "Its time is over.")

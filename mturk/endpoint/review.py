@@ -124,7 +124,7 @@ def _finish(
 def _found(moment: Moment, assignment_id: str, requester_id: str) -> tuple[HitAssignment, HostedHit]:
     work = find_assignment(moment, assignment_id, requester_id=requester_id)
     if work.submitted_at is None:  # held, returned or abandoned: not known to requesters
-        raise absent("HitAssignment", assignment_id)
+        raise absent("Assignment", assignment_id)
     hit = find_hit(moment, work.hit_id)
     if hit.status == DISPOSED:
         raise refused(

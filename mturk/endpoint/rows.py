@@ -96,7 +96,7 @@ def find_assignment(moment: Moment, assignment_id: str, *, requester_id: str | N
     """
     row = moment.connection.execute(ONE_ASSIGNMENT, {"name": assignment_id}).first()
     if row is None or requester_id not in (None, row.requester_id):
-        raise absent("HitAssignment", assignment_id)
+        raise absent("Assignment", assignment_id)
     return assignment_from(row)
 
 

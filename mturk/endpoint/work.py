@@ -191,7 +191,7 @@ def find_held(moment: Moment, worker_id: str, assignment_id: str) -> HitAssignme
     """
     work = find_assignment(moment, assignment_id)
     if work.worker_id != worker_id:
-        raise absent("HitAssignment", assignment_id)
+        raise absent("Assignment", assignment_id)
     return work
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
 import click
+
+from spa.commands.lazy_group import LazyGroup
 
 COMMANDS = {  # name -> where it is, in the order of a study's life
     "emulate": "prolific.emulator.command:emulate",
@@ -24,24 +24,7 @@ COMMANDS = {  # name -> where it is, in the order of a study's life
 }
 
 
-class CommandsByName(click.Group):
-    """A group whose commands are loaded when they are asked for."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of all commands in the order of a study's life."""
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Load one command; ``None`` where there is none of that name."""
-        place = COMMANDS.get(cmd_name)
-        if place is None:
-            return None
-        module, _, name = place.partition(":")
-        command: click.Command = getattr(import_module(module), name)
-        return command
-
-
-@click.group(cls=CommandsByName, epilog="Example: spa prolific plan my-study/study.toml")
+@click.group(cls=LazyGroup, places=COMMANDS, epilog="Example: spa prolific plan my-study/study.toml")
 def prolific() -> None:
     """Run a study on Prolific: draft first, nothing published or paid without --yes.
 
