@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mturk.endpoints import MTurkEndpoint
-from mturk.once import IdempotentCall, IdempotentMTurkCalls
+from mturk.idempotent_calls import IdempotentCall, IdempotentMTurkCalls
 from mturk.replies import call, failed, fetch, pages
 from mturk.settings import MTurkTable
 from spa.errors import PlatformError

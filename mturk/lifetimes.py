@@ -14,7 +14,7 @@ from mturk.batches import HitCostEstimate, estimate
 from mturk.collecting import STATUSES, SUBMITTED
 from mturk.endpoints import MTurkEndpoint
 from mturk.fees import MANY, assignment_fee, parse_money
-from mturk.once import IdempotentCall, IdempotentMTurkCalls
+from mturk.idempotent_calls import IdempotentCall, IdempotentMTurkCalls
 from mturk.publishing import fetch_hit
 from mturk.replies import call, failed, pages
 from mturk.settings import MTurkTable

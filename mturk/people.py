@@ -11,7 +11,7 @@ from typing import Any
 from mturk import records
 from mturk.collecting import worker_of
 from mturk.endpoints import MTurkEndpoint
-from mturk.once import DONE, KIND, REFUSED, IdempotentCall, IdempotentMTurkCalls, written
+from mturk.idempotent_calls import DONE, KIND, REFUSED, IdempotentCall, IdempotentMTurkCalls, written
 from mturk.replies import call, failed, pages
 from mturk.reviewing import known
 from spa.errors import PlatformError

@@ -17,7 +17,7 @@ from mturk.eligibility import available_balance, ensure_family_type, requirement
 from mturk.endpoints import MTurkEndpoint
 from mturk.fees import CENT, assignment_fee, format_money, parse_money
 from mturk.hit_page import external_question, fits, html_question
-from mturk.once import IdempotentCall, IdempotentMTurkCalls
+from mturk.idempotent_calls import IdempotentCall, IdempotentMTurkCalls
 from mturk.questions import question_size, render_question
 from mturk.replies import MTurkReply, call, failed, fetch, pages
 from mturk.settings import MTurkTable, minutes_allowed, minutes_of

@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 from mturk import records
 from mturk.collecting import APPROVED, DOUBTS, REJECTED, SUBMITTED
 from mturk.endpoints import MTurkEndpoint
-from mturk.once import IdempotentCall, IdempotentMTurkCalls
+from mturk.idempotent_calls import IdempotentCall, IdempotentMTurkCalls
 from mturk.replies import fetch
 from mturk.review_rules import LONGEST_REASON, OVERRIDE_DAYS, SHORTEST_REASON
 from spa.errors import PlatformError

@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 
 from prolific.api.records import SubmissionRecord
 from prolific.codes import session_codes
-from prolific.desk import ProlificStudy
 from prolific.draft import family_group
 from prolific.made import SOURCE
 from prolific.people.releasing import release_gone
 from prolific.people.verification import FALSE, UNVERIFIED, VERIFIED, ProlificUrlParameters, ask, last_found, note
+from prolific.prolific_study import ProlificStudy
 from prolific.reconcile import Difference, reconcile
 from spa.responses.outcomes import forgotten_name
 from spa.responses.visits import PersonVisit

@@ -11,9 +11,9 @@ from typing import Any
 from prolific.api.problems import ProlificError
 from prolific.api.records import StudyRecord
 from prolific.codes import session_codes
-from prolific.desk import ProlificStudy
+from prolific.idempotent_calls import Facts, UnknownOutcome
 from prolific.made import create_key
-from prolific.once import Facts, UnknownOutcome
+from prolific.prolific_study import ProlificStudy
 from prolific.study.body import study_body
 from prolific.study.screening import (
     GROUP_ALLOWED,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from prolific.api.problems import ProlificError
 from prolific.api.records import Subscription
-from prolific.desk import ProlificStudy
 from prolific.people.events import SUBMISSION_CHANGED
+from prolific.prolific_study import ProlificStudy
 from prolific.study.body import DOOR
 
 EVENTS = (SUBMISSION_CHANGED, "study.status.change")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from prolific.once import DONE, KIND
+from prolific.idempotent_calls import DONE, KIND
 from spa.journal import Journal
 
 SOURCE = "prolific"  # of visits, in the store

@@ -9,9 +9,9 @@ from typing import Any
 from prolific.address import address_problem
 from prolific.api.problems import ProlificError, Unanswered, Unreachable
 from prolific.checklist import ChecklistFacts, ChecklistItem, checklist
-from prolific.desk import ProlificStudy
 from prolific.draft import Groups, find_groups, make_body, make_filters
 from prolific.money.estimate import StudyCostEstimate, make_estimate
+from prolific.prolific_study import ProlificStudy
 from spa.errors import StudyError
 
 UNSAID = "https://not-said.invalid"

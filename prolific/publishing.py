@@ -7,10 +7,10 @@ import json
 from prolific.api.problems import ProlificError, ProlificRequestRefused, Unanswered, Unreachable
 from prolific.api.records import StudyRecord
 from prolific.api.studies import Transition
-from prolific.desk import ProlificStudy
 from prolific.draft import body_digest, study_digest
+from prolific.idempotent_calls import DONE, KIND, NO_EFFECT, REFUSED
 from prolific.made import create_key
-from prolific.once import DONE, KIND, NO_EFFECT, REFUSED
+from prolific.prolific_study import ProlificStudy
 from prolific.prospect import Prospect
 from spa.journal import STARTED
 

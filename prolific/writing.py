@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from hashlib import sha256
 
 from prolific.api.records import RETURNED, SubmissionRecord
-from prolific.desk import ProlificStudy
+from prolific.idempotent_calls import Facts, UnknownOutcome
 from prolific.made import SOURCE
-from prolific.once import Facts, UnknownOutcome
+from prolific.prolific_study import ProlificStudy
 from spa.errors import StudyError
 from spa.journal import JournalEntry
 

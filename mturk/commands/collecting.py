@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from mturk.commands.desk import at_desk, in_progress, study_options, tell, when, yes_option
+from mturk.commands.hit_study import at_desk, in_progress, study_options, tell, when, yes_option
 
 
 @click.command(epilog="Example: spa mturk collect my-study/study.toml --endpoint-url http://127.0.0.1:8470")
@@ -22,7 +22,7 @@ def collect(study: Path, store: str | None, endpoint_url: str | None, everything
     """
     from mturk.collecting import Collector
     from mturk.eligibility import find_family_type
-    from mturk.standing import look
+    from mturk.hit_status import look
     from spa.annotators.server import family_of
 
     with (
@@ -112,7 +112,7 @@ def journal(study: Path, store: str | None, endpoint_url: str | None, only_open:
     """
     import json
 
-    from mturk.once import KIND
+    from mturk.idempotent_calls import KIND
     from spa.commands.workspace import open_workspace
     from spa.journal import STARTED, Journal
 

@@ -94,7 +94,7 @@ def _invite(
 ) -> list[dict[str, str]]:
     from mturk.endpoint.site.sessions import DAY
     from mturk.endpoint.site.sessions import invite as invite_worker
-    from mturk.endpoint.standing import find_worker
+    from mturk.endpoint.worker_standing import find_worker
     from mturk.endpoint.workers import add_worker
 
     people = [(add_worker(moment, name, **facts).worker_id, name) for name in names]  # type: ignore[arg-type]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mturk.commands.desk import (
+from mturk.commands.hit_study import (
     assignment_option,
     at_desk,
     in_progress,
@@ -20,7 +20,7 @@ from mturk.commands.desk import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mturk.commands.desk import HitStudy
+    from mturk.commands.hit_study import HitStudy
     from mturk.people import MessageDelivery
 
 
@@ -116,7 +116,7 @@ def _send(
 
 def _send_decided(desk: HitStudy, subject: str | None, *, again: bool, yes: bool, as_json: bool) -> None:
     """Send the messages that reviewers decided on."""
-    from mturk.decided import decided_messages, decided_works, send_all
+    from mturk.decided_work import decided_messages, decided_works, send_all
     from mturk.people import LONGEST_SUBJECT, has_reached
 
     found = decided_works(desk.workspace.store, desk.endpoint)

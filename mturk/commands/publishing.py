@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mturk.commands.desk import at_desk, in_progress, study_options, tell, when, yes_option
+from mturk.commands.hit_study import at_desk, in_progress, study_options, tell, when, yes_option
 from spa.commands.numbers import Finite
 
 if TYPE_CHECKING:
     from mturk.batches import HitCostEstimate
-    from mturk.commands.desk import HitStudy
+    from mturk.commands.hit_study import HitStudy
     from mturk.publishing import PublishingPlan
 
 
@@ -65,7 +65,7 @@ def publish(
 @study_options
 def status(study: Path, store: str | None, endpoint_url: str | None, as_json: bool) -> None:
     """Say how far the HITs of STUDY have come, what waits for review, and when it is approved by itself."""
-    from mturk.standing import look
+    from mturk.hit_status import look
 
     with at_desk(study, store, endpoint_url, changes=False) as desk:
         standing = look(desk.workspace.store, desk.endpoint)

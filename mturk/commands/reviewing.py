@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mturk.commands.desk import (
+from mturk.commands.hit_study import (
     assignment_option,
     at_desk,
     except_option,
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     from mturk import records
-    from mturk.commands.desk import HitStudy
-    from mturk.decided import DecidedWork
+    from mturk.commands.hit_study import HitStudy
+    from mturk.decided_work import DecidedWork
     from mturk.paying import BonusCost, MTurkBonus, Payer
     from mturk.reviewing import Due
 
@@ -148,7 +148,7 @@ def _proposed(
     desk: HitStudy, except_for: tuple[str, ...], lines: list[str], facts: dict[str, Any]
 ) -> tuple[tuple[records.Work, str], ...]:
     """Return what reviewers proposed to reject and the message of each; what is to be told is added."""
-    from mturk.decided import decided_rejections, decided_works
+    from mturk.decided_work import decided_rejections, decided_works
     from mturk.reviewing import known
 
     store = desk.workspace.store
@@ -202,7 +202,7 @@ def bonus(
 
     A reviewer's decision is a purpose of its own, and its note the reason that the annotator reads.
     """
-    from mturk.decided import decided_bonuses, decided_works
+    from mturk.decided_work import decided_bonuses, decided_works
     from mturk.fees import parse_money
     from mturk.paying import Payer, bonuses_of, read_bonuses
     from mturk.publishing import check_balance
@@ -253,7 +253,7 @@ def _look_over(desk: HitStudy, payer: Payer, found: DecidedWork, cost: BonusCost
     from decimal import Decimal
 
     from mturk import records
-    from mturk.decided import DECISION, check_bonuses, decided_bonuses
+    from mturk.decided_work import DECISION, check_bonuses, decided_bonuses
 
     hits = records.all_hits(desk.workspace.store, desk.endpoint.origin)
     check_bonuses(cost.bonuses, found, {hit.hit_id: Decimal(hit.reward) for hit in hits}, most)

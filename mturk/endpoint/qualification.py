@@ -7,7 +7,7 @@ from sqlalchemy import insert, select, update
 from mturk.endpoint.moment import Moment, new_id
 from mturk.endpoint.refusals import absent, refused
 from mturk.endpoint.schema import qualification_requests, qualification_types, qualifications
-from mturk.endpoint.standing import find_worker
+from mturk.endpoint.worker_standing import find_worker
 
 
 def grant_qualification(moment: Moment, type_id: str, worker_id: str, value: int | None) -> None:

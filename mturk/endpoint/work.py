@@ -27,7 +27,7 @@ from mturk.endpoint.rows import (
     save_hit,
 )
 from mturk.endpoint.schema import assignments, hit_types, hits, requesters
-from mturk.endpoint.standing import Worker, find_worker, may, unmet
+from mturk.endpoint.worker_standing import Worker, find_worker, may, unmet
 
 MOST_HELD = 25  # assignments that a worker may hold at once
 LAST_TURN = select(func.max(assignments.c.turn)).where(assignments.c.hit_id == bindparam("name"))

@@ -11,7 +11,7 @@ import click
 from prolific.commands.shared import announce, json_option, study_options, tell_json, yes_option
 
 if TYPE_CHECKING:
-    from prolific.desk import ProlificStudy
+    from prolific.prolific_study import ProlificStudy
     from prolific.review.approving import Queue
 
 
@@ -38,7 +38,7 @@ def approve(
     """
     from prolific.api.money import money
     from prolific.collecting import collect
-    from prolific.desk import open_desk
+    from prolific.prolific_study import open_desk
     from prolific.review.approving import sort_out
     from spa.responses.carrying_out import decided_by_reviewers
 

@@ -13,8 +13,8 @@ from prolific.commands.shared import announce, study_options, yes_option
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from prolific.desk import ProlificStudy
     from prolific.money.bonuses import ProlificBonus
+    from prolific.prolific_study import ProlificStudy
 
 
 @click.command(epilog="Example: spa prolific bonus my-study/study.toml --from bonuses.csv --yes")
@@ -52,9 +52,9 @@ def bonus(
     """
     from prolific.api.money import cents, money
     from prolific.collecting import look
-    from prolific.desk import open_desk
     from prolific.money.bonuses import check_bonuses, completion_bonuses, decided_bonuses, read_bonuses
     from prolific.money.paying import read_ledger, settle
+    from prolific.prolific_study import open_desk
 
     if [listed is not None, completion, decided].count(True) != 1:
         raise click.UsageError("give one of --from, --completion and --decided")

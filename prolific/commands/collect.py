@@ -26,7 +26,7 @@ def collect(study: Path, store: str | None, endpoint_url: str | None, every: flo
     Answers are on disk already; this decides which of them count. It pays nobody.
     """
     from prolific.collecting import collect as bring_together
-    from prolific.desk import open_desk
+    from prolific.prolific_study import open_desk
 
     with open_desk(study, store, endpoint_url) as desk:
         desk.need_study(1)
@@ -47,7 +47,7 @@ def collect(study: Path, store: str | None, endpoint_url: str | None, every: flo
 def reconcile(study: Path, store: str | None, endpoint_url: str | None, as_json: bool) -> None:
     """Compare the submissions of STUDY on Prolific with what is here: each difference, and what to do about it."""
     from prolific.collecting import look
-    from prolific.desk import open_desk
+    from prolific.prolific_study import open_desk
 
     with open_desk(study, store, endpoint_url) as desk:
         desk.need_study(1)

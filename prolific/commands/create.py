@@ -28,8 +28,8 @@ def create(
 
     Run it as often as you like: there is one draft a session, found again by its private name.
     """
-    from prolific.desk import open_desk
     from prolific.draft import make_body, make_draft, make_filters, make_groups
+    from prolific.prolific_study import open_desk
     from spa.errors import StudyError
 
     with open_desk(study, store, endpoint_url, alone=True, tell=announce) as desk:

@@ -21,8 +21,8 @@ def hooks(
 
     They make places free sooner; `spa prolific collect` finds out the same without them.
     """
-    from prolific.desk import open_desk
     from prolific.hooking import check_address, subscribe, unsubscribe
+    from prolific.prolific_study import open_desk
     from spa.errors import StudyError
 
     with open_desk(study, store, endpoint_url, alone=True) as desk:

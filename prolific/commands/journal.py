@@ -21,7 +21,7 @@ def journal(study: Path, store: str | None, only_open: bool, as_json: bool) -> N
 
     No token is needed. A call that is "started" got no answer; running its command again settles it.
     """
-    from prolific.once import KIND
+    from prolific.idempotent_calls import KIND
     from spa.commands.workspace import open_workspace
     from spa.journal import STARTED, Journal
 

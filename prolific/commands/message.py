@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from prolific.collecting import SessionReconciliation
-    from prolific.desk import ProlificStudy
+    from prolific.prolific_study import ProlificStudy
 
 ADDRESS = "{address}"
 
@@ -44,7 +44,7 @@ def message(
 ) -> None:
     """Write to participants of STUDY, each the same text once; without --yes say to whom."""
     from prolific.collecting import look
-    from prolific.desk import open_desk
+    from prolific.prolific_study import open_desk
     from prolific.writing import ask_return as ask
     from prolific.writing import send_message
 

@@ -22,8 +22,8 @@ def plan(
 
     Without a token the estimate is an offline one and says so.
     """
-    from prolific.desk import open_desk
     from prolific.money.estimate import estimate_lines
+    from prolific.prolific_study import open_desk
     from prolific.prospect import look_ahead
 
     with open_desk(study, store, endpoint_url, offline=True) as desk:

@@ -27,8 +27,8 @@ def publish(
     yes: bool,
 ) -> None:
     """Publish the draft of STUDY: print the estimate, go through the checklist, and with --yes ask people."""
-    from prolific.desk import open_desk
     from prolific.money.estimate import estimate_lines
+    from prolific.prolific_study import open_desk
     from prolific.prospect import look_ahead
     from prolific.publishing import check_ready, publish_study
 

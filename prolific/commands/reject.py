@@ -28,7 +28,7 @@ def reject(
     spa prolific message --ask-return.
     """
     from prolific.collecting import look
-    from prolific.desk import open_desk
+    from prolific.prolific_study import open_desk
     from prolific.review import rejecting
     from spa.responses.carrying_out import decided_by_reviewers
 

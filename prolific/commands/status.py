@@ -13,8 +13,8 @@ from prolific.commands.shared import json_option, study_options, tell, tell_json
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from prolific.desk import ProlificStudy
-    from prolific.standing import SessionStatus
+    from prolific.prolific_study import ProlificStudy
+    from prolific.session_status import SessionStatus
 
 
 @click.command(epilog="Example: spa prolific status my-study/study.toml")
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 @json_option
 def status(study: Path, store: str | None, endpoint_url: str | None, as_json: bool) -> None:
     """Say how STUDY stands on Prolific and here: submissions, visits, median minutes and pay an hour."""
-    from prolific.desk import open_desk
-    from prolific.standing import standing_of
+    from prolific.prolific_study import open_desk
+    from prolific.session_status import standing_of
 
     with open_desk(study, store, endpoint_url) as desk:
         desk.need_study(1)

@@ -19,7 +19,7 @@ def stop(
     study: Path, store: str | None, endpoint_url: str | None, session: int, pause: bool, resume: bool, yes: bool
 ) -> None:
     """Stop asking people for STUDY; who is at work may finish and is paid."""
-    from prolific.desk import open_desk
+    from prolific.prolific_study import open_desk
     from prolific.publishing import move_study
 
     if pause and resume:

@@ -11,9 +11,9 @@ from prolific.emulator import schema, wallet
 from prolific.emulator.calls import RouteRequest, RouteResponse, Routes, page_of
 from prolific.emulator.ids import new_id
 from prolific.emulator.refusals import EmulatorRequestError, not_found
+from prolific.emulator.request_transaction import RequestTransaction, save_row, setting
 from prolific.emulator.study_body import RequestBody
 from prolific.emulator.tariff import whole
-from prolific.emulator.turn import RequestTransaction, save_row, setting
 
 routes = Routes()
 EMAIL = "researcher@example.org"

@@ -20,7 +20,7 @@ from prolific.emulator.faults import BEFORE, InjectedFault, next_fault
 from prolific.emulator.operations import API_ROUTES, UNPUBLISHED
 from prolific.emulator.platform import Platform
 from prolific.emulator.refusals import EmulatorRequestError, error_body
-from prolific.emulator.turn import RequestTransaction
+from prolific.emulator.request_transaction import RequestTransaction
 
 LARGEST_BODY = 10_000_000
 ADVANCE_MOST = 400 * 86_400.0

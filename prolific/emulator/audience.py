@@ -14,7 +14,7 @@ from sqlalchemy import insert, select
 from prolific.emulator import schema
 from prolific.emulator.ids import new_id
 from prolific.emulator.refusals import EmulatorRequestError
-from prolific.emulator.turn import RequestTransaction, save_setting, setting
+from prolific.emulator.request_transaction import RequestTransaction, save_setting, setting
 
 STUDY_LISTS = ("previous_studies_allowlist", "previous_studies_blocklist")
 GROUP_LISTS = ("participant_group_allowlist", "participant_group_blocklist")

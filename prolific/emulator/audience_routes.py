@@ -13,8 +13,8 @@ from prolific.emulator.account_routes import find_workspace
 from prolific.emulator.audience import COUNTED_FROM, check_filters, eligible, offered
 from prolific.emulator.calls import RouteRequest, RouteResponse, Routes, page_of
 from prolific.emulator.refusals import EmulatorRequestError
+from prolific.emulator.request_transaction import RequestTransaction, save_row, save_setting, setting
 from prolific.emulator.study_body import RequestBody, SelectedFilter
-from prolific.emulator.turn import RequestTransaction, save_row, save_setting, setting
 
 routes = Routes()
 DETAILS = ("researcher_help_text", "participant_help_text", "category", "subcategory")

@@ -11,8 +11,8 @@ from prolific.emulator import schema, studies, wallet
 from prolific.emulator.ids import new_id
 from prolific.emulator.jobs import later
 from prolific.emulator.refusals import EmulatorRequestError, not_found
+from prolific.emulator.request_transaction import RequestTransaction
 from prolific.emulator.tariff import Cost, number, payment
-from prolific.emulator.turn import RequestTransaction
 
 
 def set_up(turn: RequestTransaction, study_id: str, csv_bonuses: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from pydantic import BaseModel
 
 from prolific.emulator.refusals import EmulatorRequestError
-from prolific.emulator.turn import RequestTransaction
+from prolific.emulator.request_transaction import RequestTransaction
 from prolific.emulator.validation import read_body
 
 DEFAULT_PAGE = 20

@@ -12,9 +12,9 @@ from prolific.emulator.account_routes import find_project
 from prolific.emulator.calls import RouteRequest, RouteResponse, Routes
 from prolific.emulator.ids import new_id
 from prolific.emulator.refusals import EmulatorRequestError, not_found
+from prolific.emulator.request_transaction import RequestTransaction, save_row
 from prolific.emulator.study_body import RequestBody
 from prolific.emulator.tariff import Cost, whole
-from prolific.emulator.turn import RequestTransaction, save_row
 
 routes = Routes()
 PATH = "/api/v1/study-collections/mutually-exclusive/"

@@ -13,8 +13,8 @@ from prolific.emulator.behaviour import changed
 from prolific.emulator.calls import RouteRequest, RouteResponse, Routes
 from prolific.emulator.ids import PATTERN, moment
 from prolific.emulator.refusals import EmulatorRequestError
+from prolific.emulator.request_transaction import RequestTransaction, save_behaviour, save_row
 from prolific.emulator.study_body import RequestBody
-from prolific.emulator.turn import RequestTransaction, save_behaviour, save_row
 
 routes = Routes()
 PersonId = Annotated[StrictStr, Field(pattern=PATTERN)]

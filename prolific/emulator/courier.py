@@ -21,7 +21,7 @@ from prolific.emulator import schema
 from prolific.emulator.faults import WEBHOOKS, next_fault
 from prolific.emulator.ids import moment
 from prolific.emulator.platform import Platform
-from prolific.emulator.turn import RequestTransaction
+from prolific.emulator.request_transaction import RequestTransaction
 
 RETRIES = 11
 FIRST_WAIT = 42.0  # seconds; doubled eleven times it adds up to a day

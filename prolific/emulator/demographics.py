@@ -12,7 +12,7 @@ from sqlalchemy import select
 from prolific.emulator import schema, submissions
 from prolific.emulator.audience import offered
 from prolific.emulator.ids import moment
-from prolific.emulator.turn import RequestTransaction
+from prolific.emulator.request_transaction import RequestTransaction
 
 USUAL = ("age", "sex", "first-language", "current-country-of-residence", "nationality")
 HEAD = ("Submission id", "Participant id", "Status", "Started at", "Completed at", "Reviewed at", "Time taken")

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import delete, select
 
 from prolific.emulator import bonuses, reviewing, schema, studies, submissions
-from prolific.emulator.turn import RequestTransaction
+from prolific.emulator.request_transaction import RequestTransaction
 
 DAY = 86_400.0
 MINUTE = 60.0

@@ -8,7 +8,7 @@ from sqlalchemy import insert, select
 
 from prolific.emulator import schema
 from prolific.emulator.ids import new_id
-from prolific.emulator.turn import RequestTransaction
+from prolific.emulator.request_transaction import RequestTransaction
 
 EVENT_TYPES = {
     "submission.status.change": "The status of a submission changed",

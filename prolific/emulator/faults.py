@@ -11,8 +11,8 @@ from sqlalchemy import select, update
 
 from prolific.emulator import schema
 from prolific.emulator.refusals import EmulatorRequestError
+from prolific.emulator.request_transaction import RequestTransaction
 from prolific.emulator.study_body import RequestBody
-from prolific.emulator.turn import RequestTransaction
 
 ANY = "*"
 WEBHOOKS = "webhooks"

@@ -11,7 +11,7 @@ from sqlalchemy.dialects.sqlite import insert as upsert
 from prolific.emulator import schema
 from prolific.emulator.ids import moment, new_id
 from prolific.emulator.refusals import EmulatorRequestError, not_found
-from prolific.emulator.turn import RequestTransaction
+from prolific.emulator.request_transaction import RequestTransaction
 
 Group = Row[Any]
 

@@ -15,8 +15,8 @@ from prolific.emulator.calls import RouteRequest, RouteResponse, Routes
 from prolific.emulator.events import EVENT_TYPES
 from prolific.emulator.ids import moment, new_id
 from prolific.emulator.refusals import EmulatorRequestError, not_found
+from prolific.emulator.request_transaction import RequestTransaction, save_row
 from prolific.emulator.study_body import RequestBody, check_https
-from prolific.emulator.turn import RequestTransaction, save_row
 
 routes = Routes()
 DEFAULT_EVENTS, MOST_EVENTS = 100, 1000

@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import insert
 
 from prolific.emulator import schema
-from prolific.emulator.turn import RequestTransaction
+from prolific.emulator.request_transaction import RequestTransaction
 
 
 def later(turn: RequestTransaction, kind: str, subject: Any) -> None:

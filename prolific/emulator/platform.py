@@ -23,7 +23,7 @@ from prolific.emulator import schema
 from prolific.emulator.behaviour import Behaviour
 from prolific.emulator.due import do_what_is_due
 from prolific.emulator.ids import new_id
-from prolific.emulator.turn import RequestTransaction, save_setting, setting
+from prolific.emulator.request_transaction import RequestTransaction, save_setting, setting
 from spa.errors import PlatformError
 
 ClockMode = Literal["manual", "real"]

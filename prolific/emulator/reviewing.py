@@ -12,9 +12,9 @@ from prolific.emulator import schema, studies, submissions
 from prolific.emulator.ids import new_id
 from prolific.emulator.jobs import later
 from prolific.emulator.refusals import EmulatorRequestError
+from prolific.emulator.request_transaction import RequestTransaction, save_row
 from prolific.emulator.study_body import RequestBody
 from prolific.emulator.submissions import Submission
-from prolific.emulator.turn import RequestTransaction, save_row
 
 SHORTEST_REJECTION = 100  # characters
 Category = Literal[

@@ -12,9 +12,9 @@ from sqlalchemy import insert
 from prolific.emulator import schema, studies, submissions, wallet
 from prolific.emulator.ids import new_id
 from prolific.emulator.refusals import EmulatorRequestError
+from prolific.emulator.request_transaction import RequestTransaction, save_row
 from prolific.emulator.study_body import RequestBody
 from prolific.emulator.tariff import payment
-from prolific.emulator.turn import RequestTransaction, save_row
 
 HOUR = 3600
 

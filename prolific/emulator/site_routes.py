@@ -11,7 +11,7 @@ from sqlalchemy import select
 from prolific.emulator import audience, schema, submissions
 from prolific.emulator.calls import RouteRequest, RouteResponse, Routes
 from prolific.emulator.refusals import EmulatorRequestError
-from prolific.emulator.turn import RequestTransaction
+from prolific.emulator.request_transaction import RequestTransaction
 
 routes = Routes()
 COOKIE = "emulated_submission"

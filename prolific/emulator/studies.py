@@ -13,9 +13,9 @@ from prolific.emulator.audience import check_filters, excluded
 from prolific.emulator.ids import moment, new_id
 from prolific.emulator.jobs import later
 from prolific.emulator.refusals import EmulatorRequestError, not_found
+from prolific.emulator.request_transaction import RequestTransaction, save_row
 from prolific.emulator.study_body import OpenStudyBody, StudyBody, check_https
 from prolific.emulator.tariff import number
-from prolific.emulator.turn import RequestTransaction, save_row
 from prolific.emulator.validation import read_body
 
 TAKEN = ("RESERVED", "ACTIVE", "PROCESSING", "AWAITING REVIEW", "APPROVED", "PARTIALLY APPROVED")

@@ -13,9 +13,9 @@ from prolific.emulator.calls import RouteRequest, RouteResponse, Routes, page_of
 from prolific.emulator.demographics import as_csv
 from prolific.emulator.ids import new_id
 from prolific.emulator.refusals import EmulatorRequestError, not_found
+from prolific.emulator.request_transaction import RequestTransaction
 from prolific.emulator.study_body import RequestBody, SelectedFilter, Whole
 from prolific.emulator.tariff import Cost, number, payment
-from prolific.emulator.turn import RequestTransaction
 
 routes = Routes()
 STATES = ("ACTIVE", "PAUSED", "UNPUBLISHED", "PUBLISHING", "COMPLETED", "AWAITING REVIEW", "UNKNOWN", "SCHEDULED")

@@ -13,8 +13,8 @@ from prolific.emulator import bonuses, groups, reviewing, schema, studies, submi
 from prolific.emulator.calls import RouteRequest, RouteResponse, Routes, page_of
 from prolific.emulator.ids import moment, new_id
 from prolific.emulator.refusals import EmulatorRequestError
+from prolific.emulator.request_transaction import RequestTransaction
 from prolific.emulator.study_body import RequestBody
-from prolific.emulator.turn import RequestTransaction
 
 routes = Routes()
 STATUSES = {status.replace(" ", "_"): status for status in (*submissions.STATUSES, "UNKNOWN")}

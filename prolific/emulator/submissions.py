@@ -11,7 +11,7 @@ from prolific.emulator.audience import admits, took_part
 from prolific.emulator.ids import moment, new_id
 from prolific.emulator.jobs import later
 from prolific.emulator.refusals import EmulatorRequestError, not_found
-from prolific.emulator.turn import RequestTransaction, save_row
+from prolific.emulator.request_transaction import RequestTransaction, save_row
 
 Submission = Row[Any]
 NO_CODE = "NOCODE"

@@ -11,8 +11,8 @@ from sqlalchemy import Row, func, select
 
 from prolific.emulator import schema
 from prolific.emulator.refusals import EmulatorRequestError
+from prolific.emulator.request_transaction import RequestTransaction
 from prolific.emulator.tariff import Cost, payment, whole
-from prolific.emulator.turn import RequestTransaction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,7 @@ from pathlib import Path
 from prolific.api.money import cents, money
 from prolific.api.records import PAID, SubmissionRecord
 from prolific.collecting import SessionReconciliation
-from prolific.desk import ProlificStudy
+from prolific.prolific_study import ProlificStudy
 from spa.errors import StudyError
 from spa.responses.carrying_out import decided_by_reviewers
 

@@ -20,7 +20,6 @@ from prolific.api.access import IDENTIFIER, Access, NoToken, find_access
 from prolific.api.client import connect
 from prolific.api.records import REJECTED, RETURNED, TIMED_OUT
 from prolific.codes import completion_address, completion_base, session_codes
-from prolific.desk import store_key
 from prolific.made import SOURCE, session_of, study_of
 from prolific.people.events import WebhookReceiver
 from prolific.people.verification import (
@@ -32,6 +31,7 @@ from prolific.people.verification import (
     last_found,
     note,
 )
+from prolific.prolific_study import store_key
 from prolific.study.body import DOOR, PLACEHOLDERS
 from prolific.study.offer import SessionOffer, offer_of
 from prolific.study.table import read_table

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from prolific.rehearse.cast import Fate, Person, person
-from prolific.rehearse.other_side import ActionRefused
+from prolific.rehearse.emulator_control import ActionRefused
 from prolific.rehearse.stage import RehearsalEnvironment
 from prolific.rehearse.visitor import Answering, Landing, walk
 from spa.errors import ResponseError

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from prolific.desk import open_desk
 from prolific.emulator.audience import fitting
+from prolific.prolific_study import open_desk
 from prolific.rehearse.crowd import Casting, Crowd
 from prolific.rehearse.script import Script
 from prolific.rehearse.stage import RehearsalEnvironment

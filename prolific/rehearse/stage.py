@@ -19,7 +19,7 @@ from prolific.emulator.contract import Contract
 from prolific.emulator.courier import delivering
 from prolific.emulator.platform import Platform
 from prolific.people.door import mount_with
-from prolific.rehearse.other_side import EmulatorControl
+from prolific.rehearse.emulator_control import EmulatorControl
 from spa.annotators.doors import SurveyContext
 from spa.annotators.listening import Listener, listen
 from spa.annotators.server import create_app as create_survey

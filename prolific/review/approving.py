@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from prolific.api.problems import ProlificError
 from prolific.api.records import AWAITING_REVIEW, KNOWN, PAID, SubmissionRecord
 from prolific.collecting import SessionReconciliation
-from prolific.desk import ProlificStudy
-from prolific.once import DONE, KIND, NO_EFFECT
+from prolific.idempotent_calls import DONE, KIND, NO_EFFECT
+from prolific.prolific_study import ProlificStudy
 from spa.journal import STARTED
 from spa.responses.carrying_out import reason_to_look
 from spa.responses.decisions import VisitDecisions

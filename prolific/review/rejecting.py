@@ -14,8 +14,8 @@ from prolific.api.problems import ProlificRequestRefused, Unanswered, Unreachabl
 from prolific.api.records import AWAITING_REVIEW, PAID, REJECTED, SubmissionRecord
 from prolific.codes import session_codes
 from prolific.collecting import SessionReconciliation
-from prolific.desk import ProlificStudy
-from prolific.once import DONE, KIND, NO_EFFECT, REFUSED
+from prolific.idempotent_calls import DONE, KIND, NO_EFFECT, REFUSED
+from prolific.prolific_study import ProlificStudy
 from prolific.review.rules import CATEGORIES, LINES, Facts, mechanical_grounds, problems_of
 from spa.errors import StudyError
 from spa.files import written_whole

@@ -16,12 +16,12 @@ from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
 from spa.annotators.admin import Admin
-from spa.annotators.desk import RequestQueue
 from spa.annotators.doors import Door, SurveyContext
 from spa.annotators.guard import Guard, Network
 from spa.annotators.limits import Limits
 from spa.annotators.logs import RequestLog
 from spa.annotators.pages import send_notice
+from spa.annotators.request_queue import RequestQueue
 from spa.annotators.security import SecurityHeaders, content_policy
 from spa.annotators.survey import Survey
 from spa.errors import ResponseError

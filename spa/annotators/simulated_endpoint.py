@@ -21,8 +21,8 @@ from spa.annotators.raters.endpoints.endpoint import mapping
 from spa.annotators.raters.wording import Message
 from spa.annotators.simulated import SimulatedAnnotator, Temperament
 from spa.annotators.truth import Truth
-from spa.forms.asks import PromptTurn
 from spa.forms.form import Form, NumberAnswer, OptionsAnswer, Question, TextAnswer
+from spa.forms.prompt_turns import PromptTurn
 from spa.study.assignment import BlindingKey
 
 if TYPE_CHECKING:

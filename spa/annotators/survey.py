@@ -1,6 +1,6 @@
 """The routes of people: the start, the pages of their form, the end.
 
-Each request is one piece of work for the :class:`~spa.annotators.desk.RequestQueue`; what is shown is put
+Each request is one piece of work for the :class:`~spa.annotators.request_queue.RequestQueue`; what is shown is put
 together afterwards, when the work is on disk.
 """
 
@@ -18,13 +18,13 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.routing import Route
 
-from spa.annotators.desk import RequestQueue
 from spa.annotators.doors import SurveyContext
-from spa.annotators.just_taken import RecentVisits
 from spa.annotators.pages import find_image, page_response, send_asset, send_image, to
 from spa.annotators.posts import read_fields
 from spa.annotators.progress import FormProgress
-from spa.annotators.taking import NO_PARAMETERS, Going, VisitTransactions
+from spa.annotators.recent_visits import RecentVisits
+from spa.annotators.request_queue import RequestQueue
+from spa.annotators.visit_transactions import NO_PARAMETERS, Going, VisitTransactions
 from spa.forms.form import Form, Page
 from spa.forms.html import Addresses, PageState, render_notice
 from spa.responses.builds import random_token

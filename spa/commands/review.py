@@ -17,7 +17,7 @@ from spa.errors import StudyError
 if TYPE_CHECKING:
     from spa.commands.workspace import Workspace
     from spa.forms.form import Question
-    from spa.responses.explained import ExplainedRating, RatedTarget, SideBySide
+    from spa.responses.rating_explanations import ExplainedRating, RatedTarget, SideBySide
     from spa.study.raters import RaterVariant
     from spa.study.study import Study
 
@@ -70,7 +70,7 @@ def review_explanations(
     """
     from spa.commands.rating import choose_rater, choose_ways
     from spa.commands.workspace import open_workspace
-    from spa.responses.explained import explained_ratings
+    from spa.responses.rating_explanations import explained_ratings
 
     with open_workspace(study, store, read_only=True) as workspace:
         if workspace.study.outputs.kind == "image":

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from spa.forms.assignment_view import AssignmentView
 from spa.forms.form import (
     ChoiceTarget,
     ExhibitsBlock,
@@ -22,7 +23,6 @@ from spa.forms.form import (
     TextAnswer,
     TextBlock,
 )
-from spa.forms.showing import AssignmentView
 from spa.study.raters import Guidelines
 
 

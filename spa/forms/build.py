@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from spa.forms.additions import NOTHING, Additions, with_additions
+from spa.forms.assignment_view import AssignmentView
 from spa.forms.comparison_pages import choice_pages, comparison_pages, reading_pages
 from spa.forms.form import Exhibit, ExhibitsBlock, Form, Page, PageBlock, Question, TextBlock
 from spa.forms.instructions import instructions_page
@@ -18,8 +19,7 @@ from spa.forms.people_pages import (
 from spa.forms.phrases import Phrases
 from spa.forms.placing import place_by_seed
 from spa.forms.rating_pages import rating_pages
-from spa.forms.showing import AssignmentView
-from spa.forms.spoken import exhibits_of
+from spa.forms.spoken_text import exhibits_of
 from spa.forms.texts import Texts
 from spa.study.assignment import Assignment, BlindingKey
 from spa.study.outputs import Outputs

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from spa.forms import scales
+from spa.forms.assignment_view import AssignmentView
 from spa.forms.form import ChoiceTarget, ExhibitsBlock, Page, PageBlock, PreferenceTarget, Question, TextBlock
-from spa.forms.showing import AssignmentView
 from spa.study.assignment import OutputPair, ShownOutput
 from spa.study.study import OVERALL
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from spa.forms.differences import CJK
 from spa.forms.form import ExhibitsBlock, Form
-from spa.forms.spoken import said_on
+from spa.forms.spoken_text import said_on
 
 # Silent reading by language, from the IReST texts (Trauzettel-Klosinski & Dietz 2012, IOVS 53(9): English 228
 # words a minute, Arabic 138, Chinese 255 characters). Brysbaert (2019, J. Memory and Language 109) gives 238

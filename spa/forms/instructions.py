@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from spa.forms.assignment_view import AssignmentView
 from spa.forms.form import Page, TextBlock
-from spa.forms.showing import AssignmentView
 from spa.study.study import OVERALL, Study
 
 _SECTIONS = ("likert", "continuous", "categories", "choices")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from spa.forms import scales
+from spa.forms.assignment_view import AssignmentView
 from spa.forms.form import (
     CheckTarget,
     ConfirmAnswer,
@@ -15,7 +16,6 @@ from spa.forms.form import (
     TextAnswer,
     TextBlock,
 )
-from spa.forms.showing import AssignmentView
 
 
 def consent_pages(showing: AssignmentView) -> list[Page]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hashlib import sha256
 
-from spa.forms.showing import AssignmentView
+from spa.forms.assignment_view import AssignmentView
 
 
 def place_by_seed(showing: AssignmentView, name: str, places: int) -> int:

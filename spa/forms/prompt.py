@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from spa.errors import StudyError
-from spa.forms.asks import PromptTurn
 from spa.forms.form import (
     Answer,
     Exhibit,
@@ -25,7 +24,8 @@ from spa.forms.form import (
     Question,
     TextAnswer,
 )
-from spa.forms.spoken import exhibits_of, pages_for, said_for_answer, visible_text
+from spa.forms.prompt_turns import PromptTurn
+from spa.forms.spoken_text import exhibits_of, pages_for, said_for_answer, visible_text
 from spa.forms.texts import Texts
 
 Wrapper = Literal[

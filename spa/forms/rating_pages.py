@@ -7,6 +7,7 @@ from itertools import groupby
 
 from spa.errors import StudyError
 from spa.forms import scales
+from spa.forms.assignment_view import AssignmentView
 from spa.forms.form import (
     Answer,
     CheckTarget,
@@ -21,7 +22,6 @@ from spa.forms.form import (
     TextBlock,
 )
 from spa.forms.placing import place_by_seed
-from spa.forms.showing import AssignmentView
 from spa.study.assignment import RATED_BY, RatedBy, ShownOutput
 from spa.study.study import OVERALL, Continuous, Likert, RatingSection
 

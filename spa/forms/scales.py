@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from spa.forms.assignment_view import AssignmentView
 from spa.forms.form import AnswerOption, NumberAnswer, OptionsAnswer
-from spa.forms.showing import AssignmentView
 from spa.study.study import Continuous, Criterion, Likert
 
 

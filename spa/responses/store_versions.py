@@ -11,7 +11,7 @@ import json
 
 from sqlalchemy import Connection, bindparam, func, insert, select, update
 
-from spa.forms.asks import WHOLE
+from spa.forms.prompt_turns import WHOLE
 from spa.responses.leases import RATER
 from spa.responses.migration import Former, Schema
 from spa.responses.outcomes import COMPLETED

@@ -13,10 +13,10 @@ from typing import Any
 
 from spa.annotators.raters.endpoints.endpoint import LLMRequest
 from spa.annotators.raters.local.endpoint import LocalEndpoint
-from spa.annotators.raters.reading.settling import LLMReplyTurn
+from spa.annotators.raters.reading.turn_outcome import LLMReplyTurn
 from spa.annotators.raters.wording import StudyWording, conversation
-from spa.forms.asks import PromptTurn, asks_of
 from spa.forms.form import Answer, Exhibit, ExhibitsBlock, Form, Page, Question, RatingTarget, Segment, TextBlock
+from spa.forms.prompt_turns import PromptTurn, asks_of
 from spa.forms.texts import load_texts
 from spa.study.raters import Rater, asked_ways
 from tests.benchmarks.measure import Figure

@@ -30,7 +30,7 @@ from spa.annotators.raters.summary import RatingSummary
 from spa.annotators.raters.visits import visits_of
 from spa.annotators.raters.wording import StudyWording
 from spa.commands.workspace import Workspace, open_workspace
-from spa.forms.asks import asks_of
+from spa.forms.prompt_turns import asks_of
 from spa.study.raters import Rater, asked_ways
 from tests.benchmarks.measure import Figure
 from tests.spa.rehearsed import built_example

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from spa.annotators.doors import SurveyContext
 from spa.annotators.simulated import CROWD
-from spa.annotators.taking import VisitTransactions
+from spa.annotators.visit_transactions import VisitTransactions
 from spa.annotators.visits import Answering
 from spa.commands.simulate import SOURCE, answering, book
 from spa.commands.simulation import choose_truth

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from botocore.loaders import create_loader
 
-from mturk.once import IdempotentMTurkCalls
+from mturk.idempotent_calls import IdempotentMTurkCalls
 from tests.mturk.emulated import Emulator, emulator
 from tests.mturk.studies import Bench, make_bench
 

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 from sqlalchemy import select
 
-from mturk.decided import PAID_ALREADY
+from mturk.decided_work import PAID_ALREADY
 from mturk.endpoint.schema import messages
 from mturk.review_rules import SHORTEST_REASON
 from mturk.reviewing import IS_REJECTED

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from mturk import once as once_module
+from mturk import idempotent_calls as once_module
 from mturk import replies
 from mturk.paying import Payer
 from tests.mturk.studies import Bench

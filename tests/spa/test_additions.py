@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 
 from spa.forms.additions import NOTHING, Additions
-from spa.forms.asks import asks_of
 from spa.forms.build import build_form
 from spa.forms.form import (
     ChoiceTarget,
@@ -23,6 +22,7 @@ from spa.forms.form import (
     TextAnswer,
     TextBlock,
 )
+from spa.forms.prompt_turns import asks_of
 from spa.forms.texts import load_texts
 from spa.responses.answer_rows import target_from_json, target_to_json
 from spa.responses.answers import answer_schema, parse_answers

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 import pytest
 from hypothesis import given, settings
 
-from spa.forms.asks import PromptTurn, asks_of
 from spa.forms.form import ChoiceTarget, ExhibitsBlock, RatingTarget
 from spa.forms.prompt import TextPart, render_ask, render_prompt
-from spa.forms.spoken import spoken
+from spa.forms.prompt_turns import PromptTurn, asks_of
+from spa.forms.spoken_text import spoken
 from spa.study.outputs import Outputs
 from spa.study.study import Study
 from tests.spa.test_build_form import forms_of

@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 
 from spa.errors import StudyError
-from spa.forms.asks import asks_of
 from spa.forms.build import build_form
 from spa.forms.form import (
     CheckTarget,
@@ -32,7 +31,8 @@ from spa.forms.form import (
     TextAnswer,
 )
 from spa.forms.prompt import render_ask
-from spa.forms.spoken import spoken
+from spa.forms.prompt_turns import asks_of
+from spa.forms.spoken_text import spoken
 from spa.forms.texts import load_texts
 from spa.study.load import load_study
 from spa.study.outputs import Outputs, load_outputs

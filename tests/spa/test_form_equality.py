@@ -18,7 +18,7 @@ from markdown_it import MarkdownIt
 from spa.forms.form import Form
 from spa.forms.html import render_page
 from spa.forms.prompt import ImagePart, TextPart, render_prompt
-from spa.forms.spoken import SpokenText, pages_for, said_on, spoken
+from spa.forms.spoken_text import SpokenText, pages_for, said_on, spoken
 from spa.forms.texts import load_texts
 from spa.study.outputs import Outputs
 from spa.study.study import Study

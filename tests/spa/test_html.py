@@ -16,7 +16,7 @@ from spa.forms.assets import asset_name, asset_text
 from spa.forms.form import ExhibitsBlock, Form, Page, Question, Segment, TextBlock
 from spa.forms.html import PageRegion, PageState, Posting, render_page, render_whole, sections
 from spa.forms.markdown import render_markdown
-from spa.forms.spoken import said_on
+from spa.forms.spoken_text import said_on
 from spa.forms.texts import load_texts, placeholders, shipped_languages
 from tests.spa.hand_made import hand_made
 from tests.spa.served_pages import ReadPage, squeezed

@@ -23,7 +23,7 @@ from spa.annotators.raters.endpoints.chat import ChatEndpoint
 from spa.annotators.raters.endpoints.endpoint import LLMReply, LLMRequest, read_body
 from spa.annotators.raters.endpoints.keys import find_key
 from spa.annotators.raters.reading.json_replies import UnreadableReply, find_payload
-from spa.annotators.raters.reading.settling import LLMReplyTurn, settle
+from spa.annotators.raters.reading.turn_outcome import LLMReplyTurn, settle
 from spa.annotators.raters.run import rate_assignments
 from spa.annotators.raters.summary import RatingSummary, stop_if_unfinished
 from spa.annotators.raters.visits import KIND, RaterVisit
@@ -31,8 +31,8 @@ from spa.annotators.raters.wording import Message
 from spa.annotators.simulated_endpoint import EndpointTraffic, SimulatedFaults, SimulatedModel, create_endpoint
 from spa.annotators.truth import Truth
 from spa.errors import PlatformError, ResponseError
-from spa.forms.asks import PromptTurn, asks_of
 from spa.forms.form import ExhibitsBlock, Form
+from spa.forms.prompt_turns import PromptTurn, asks_of
 from spa.journal import Journal, JournalEntry
 from spa.responses.leases import asked_to_json
 from spa.responses.store import Store

@@ -17,7 +17,7 @@ from spa.annotators.raters.reading.distribution import (
     offered,
     value_of,
 )
-from spa.annotators.raters.reading.settling import settle
+from spa.annotators.raters.reading.turn_outcome import settle
 from spa.forms.form import Answer, AnswerOption, OptionsAnswer, Question
 from spa.journal import JournalEntry
 from spa.responses.submission import Missing, Response

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spa.annotators.raters.endpoints.endpoint import LLMReply
-from spa.annotators.raters.reading.settling import read_answers
+from spa.annotators.raters.reading.turn_outcome import read_answers
 from spa.forms.form import (
     Answer,
     AnswerOption,

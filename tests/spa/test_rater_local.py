@@ -17,11 +17,11 @@ import pytest
 from spa.annotators.raters.endpoints.endpoint import LLMReply, LLMRequest
 from spa.annotators.raters.local.endpoint import LocalEndpoint
 from spa.annotators.raters.reading.distribution import offered
-from spa.annotators.raters.reading.settling import LLMReplyTurn, settle
+from spa.annotators.raters.reading.turn_outcome import LLMReplyTurn, settle
 from spa.annotators.raters.wording import StudyWording, conversation
 from spa.errors import PlatformError, StudyError
-from spa.forms.asks import PromptTurn, asks_of
 from spa.forms.form import Form, Question
+from spa.forms.prompt_turns import PromptTurn, asks_of
 from spa.forms.texts import load_texts
 from spa.journal import JournalEntry
 from spa.responses.submission import Response

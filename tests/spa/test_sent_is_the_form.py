@@ -18,8 +18,8 @@ from spa.annotators.raters.wording import StudyWording, put_in_all_ways
 from spa.annotators.simulated_endpoint import EndpointTraffic, SimulatedModel, create_endpoint
 from spa.annotators.truth import Truth
 from spa.commands.workspace import Workspace, open_workspace
-from spa.forms.asks import Conversation, asks_of
 from spa.forms.prompt import TextPart, answer_format, render_ask
+from spa.forms.prompt_turns import Conversation, asks_of
 from spa.study.raters import Rater, asked_ways
 from tests.spa.rehearsed import built_example
 from tests.spa.test_form_equality import check_one_form

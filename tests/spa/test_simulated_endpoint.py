@@ -23,8 +23,8 @@ from spa.annotators.simulated_endpoint import (
     create_endpoint,
 )
 from spa.annotators.truth import Truth
-from spa.forms.asks import PromptTurn, asks_of
 from spa.forms.form import Form
+from spa.forms.prompt_turns import PromptTurn, asks_of
 from spa.responses.answers import answer_schema, parse_answers
 from spa.responses.submission import Response
 from tests.spa.hand_made import hand_made

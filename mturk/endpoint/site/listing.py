@@ -15,9 +15,9 @@ from mturk.endpoint.requirements import meets
 from mturk.endpoint.rows import HIT_COLUMNS, hit_from
 from mturk.endpoint.schema import assignments, hit_types, hits, qualification_types, requesters
 from mturk.endpoint.site.records import PER_PAGE
-from mturk.endpoint.standing import Worker, find_worker, may
 from mturk.endpoint.system_types import ADULT, ALL_MASTERS, LOCALE, NUMBER_APPROVED, PERCENT_APPROVED
 from mturk.endpoint.work import OpenHitGroup, next_hit, offers
+from mturk.endpoint.worker_standing import Worker, find_worker, may
 
 KNOWN_NAMES: Mapping[str, str] = {
     LOCALE: "locale",

@@ -15,7 +15,7 @@ from mturk.endpoint.schema import (
     qualifications,
     requirement_types,
 )
-from mturk.endpoint.standing import find_worker
+from mturk.endpoint.worker_standing import find_worker
 
 MOST_OFFERED = 200
 

@@ -11,8 +11,8 @@ from mturk.endpoint.hits import HitType
 from mturk.endpoint.moment import Moment
 from mturk.endpoint.rows import ASSIGNMENT_COLUMNS, TYPE_COLUMNS, TYPE_FIELDS, assignment_from
 from mturk.endpoint.schema import assignments, hit_types, hits, ledger, messages, requesters
-from mturk.endpoint.standing import find_worker
 from mturk.endpoint.system_types import PERCENT_APPROVED
+from mturk.endpoint.worker_standing import find_worker
 
 PER_PAGE = 25
 

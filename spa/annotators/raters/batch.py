@@ -19,16 +19,16 @@ from spa.annotators.raters.endpoints.batch_files import ENDED, KIND, BatchFile, 
 from spa.annotators.raters.endpoints.chat import ChatEndpoint
 from spa.annotators.raters.endpoints.endpoint import LLMReply, LLMRequest, mapping, read_body
 from spa.annotators.raters.prices import RaterBudget, budget_reached
+from spa.annotators.raters.rater_conversation import RaterConversation
 from spa.annotators.raters.run import Forms
-from spa.annotators.raters.standing import standing_of, standings
 from spa.annotators.raters.summary import Progress, RatingSummary
-from spa.annotators.raters.talk import RaterConversation
 from spa.annotators.raters.tokens import expected_tokens
+from spa.annotators.raters.visit_state import standing_of, standings
 from spa.annotators.raters.visits import KIND as REQUEST
 from spa.annotators.raters.visits import RaterVisit, visits_of
 from spa.annotators.raters.wording import Wording
 from spa.errors import StudyError
-from spa.forms.asks import PromptTurn, asks_of
+from spa.forms.prompt_turns import PromptTurn, asks_of
 from spa.journal import STARTED, Journal, JournalEntry, calls_of
 from spa.responses.leases import Lease, leases_named
 from spa.study.raters import asked_ways

@@ -9,11 +9,11 @@ from typing import Any
 from spa.annotators.raters import probe
 from spa.annotators.raters.prices import Price
 from spa.annotators.raters.run import Forms
-from spa.annotators.raters.standing import standings
 from spa.annotators.raters.tokens import CHARACTERS_A_TOKEN, answer_tokens, tokens_of
+from spa.annotators.raters.visit_state import standings
 from spa.annotators.raters.visits import KIND, RaterVisit
 from spa.annotators.raters.wording import Wording, conversation
-from spa.forms.asks import PromptTurn, asks_of
+from spa.forms.prompt_turns import PromptTurn, asks_of
 from spa.journal import Journal
 
 SAMPLE = 200  # visits that are looked at; the rest are reckoned from these

@@ -24,14 +24,14 @@ from spa.annotators.raters.endpoints.allowance import Allowance
 from spa.annotators.raters.endpoints.endpoint import LLMEndpoint, LLMReply, LLMRequest, samples_of
 from spa.annotators.raters.endpoints.problems import LONGEST_WAIT, backoff, is_hopeless, is_refusal, is_transient, told
 from spa.annotators.raters.prices import RaterBudget, budget_reached
-from spa.annotators.raters.standing import RaterVisitState, grouped, standings
+from spa.annotators.raters.rater_conversation import RaterConversation
 from spa.annotators.raters.summary import Progress, RatingSummary
-from spa.annotators.raters.talk import RaterConversation
 from spa.annotators.raters.tokens import expected_tokens, is_cut
+from spa.annotators.raters.visit_state import RaterVisitState, grouped, standings
 from spa.annotators.raters.visits import KIND, RaterVisit, visits_of
 from spa.annotators.raters.wording import Wording
-from spa.forms.asks import asks_of
 from spa.forms.form import Form
+from spa.forms.prompt_turns import asks_of
 from spa.journal import JournalEntry
 from spa.responses.batches import BatchedWriter, LoopWriter, Writer
 from spa.responses.leases import Lease

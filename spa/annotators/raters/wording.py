@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
-from spa.annotators.raters.reading.settling import LLMReplyTurn
-from spa.forms.asks import PromptTurn, asks_of
+from spa.annotators.raters.reading.turn_outcome import LLMReplyTurn
 from spa.forms.form import Form
 from spa.forms.prompt import answer_format, ask_again, render_ask
+from spa.forms.prompt_turns import PromptTurn, asks_of
 from spa.forms.texts import Texts
 from spa.study.raters import RaterProtocol, RaterVariant
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from spa.annotators.raters.endpoints.endpoint import LLMReply, LLMRequest
-from spa.annotators.raters.reading.settling import SPOKEN, TurnOutcome, settle
+from spa.annotators.raters.reading.turn_outcome import SPOKEN, TurnOutcome, settle
 from spa.annotators.raters.visits import RaterVisit
 from spa.annotators.raters.wording import Wording, conversation
-from spa.forms.asks import PromptTurn
+from spa.forms.prompt_turns import PromptTurn
 from spa.journal import JournalEntry
 from spa.responses.leases import Lease
 from spa.responses.submission import Missing, Response, Submission

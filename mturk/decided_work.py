@@ -13,7 +13,7 @@ from mturk import records
 from mturk.collecting import APPROVED, REJECTED
 from mturk.endpoints import MTurkEndpoint
 from mturk.fees import format_money
-from mturk.once import IdempotentMTurkCalls
+from mturk.idempotent_calls import IdempotentMTurkCalls
 from mturk.paying import MTurkBonus
 from mturk.people import AnnotatorMessage, MessageDelivery, send
 from mturk.receipts import SOURCE

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from prolific.api.access import Access, NoToken, find_access
 from prolific.api.client import Prolific, connect
 from prolific.api.problems import ProlificError
+from prolific.idempotent_calls import IdempotentProlificCalls, silent
 from prolific.made import SOURCE, study_of
-from prolific.once import IdempotentProlificCalls, silent
 from prolific.study.offer import SessionOffer, offer_of
 from prolific.study.table import ProlificTable, read_table
 from spa.commands.workspace import Workspace, open_workspace

@@ -11,7 +11,7 @@ from typing import Any
 from mturk import records
 from mturk.collecting import APPROVED, SUBMITTED
 from mturk.endpoints import MTurkEndpoint
-from mturk.once import KIND
+from mturk.idempotent_calls import KIND
 from mturk.replies import pages
 from spa.journal import Journal
 from spa.responses.store import Store

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from statistics import median
 
 from prolific.api.records import AWAITING_REVIEW, PAID
-from prolific.desk import ProlificStudy
 from prolific.made import SOURCE
 from prolific.money.estimate import auto_approval
+from prolific.prolific_study import ProlificStudy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,7 @@ import click
 
 if TYPE_CHECKING:
     from mturk.endpoints import MTurkEndpoint
-    from mturk.once import IdempotentMTurkCalls
+    from mturk.idempotent_calls import IdempotentMTurkCalls
     from mturk.settings import MTurkTable
     from spa.commands.workspace import Workspace
 
@@ -76,7 +76,7 @@ def at_desk(study: Path, store: str | None, endpoint_url: str | None, *, changes
     """Yield the desk of a study; ``changes`` lets one process at a time do what creates or pays."""
     from mturk import records
     from mturk.endpoints import choose_endpoint
-    from mturk.once import IdempotentMTurkCalls
+    from mturk.idempotent_calls import IdempotentMTurkCalls
     from mturk.rejections import note_rejections
     from mturk.settings import read_settings
     from spa.commands.workspace import open_workspace
