@@ -62,15 +62,17 @@ class Rejections:
 
 def decided_works(store: Store, endpoint: MTurkEndpoint) -> DecidedWork:
     """Read the decisions and the work that they are about, in the order in which it was collected."""
-    standing = decided_by_reviewers(store)
+    decisions = decided_by_reviewers(store)
     works = tuple(
-        (work, standing[work.submission_id])
+        (work, decisions[work.submission_id])
         for work in records.all_works(store, endpoint.origin)
-        if work.submission_id in standing
+        if work.submission_id in decisions
     )
     here = {work.submission_id for work, _ in works}
     ours = (visit.submission_id for visit in store.visits(SOURCE))
-    return DecidedWork(works=works, waiting=tuple(standing[one] for one in ours if one in standing and one not in here))
+    return DecidedWork(
+        works=works, waiting=tuple(decisions[one] for one in ours if one in decisions and one not in here)
+    )
 
 
 def decided_rejections(decided: DecidedWork, except_for: Collection[str] = ()) -> Rejections:
@@ -85,8 +87,8 @@ def decided_rejections(decided: DecidedWork, except_for: Collection[str] = ()) -
     left: list[tuple[records.Work, str]] = []
     problems: list[str] = []
     done = 0
-    for work, standing in decided.works:
-        proposal = proposed_rejection(standing)
+    for work, decisions in decided.works:
+        proposal = proposed_rejection(decisions)
         if proposal is None or work.mturk_assignment_id in except_for:
             continue
         if work.status == REJECTED:
@@ -114,8 +116,8 @@ def decided_bonuses(decided: DecidedWork) -> list[MTurkBonus]:
             reason=decision.note or "",
             purpose=name_of(decision),
         )
-        for work, standing in decided.works
-        for decision in standing.bonuses
+        for work, decisions in decided.works
+        for decision in decisions.bonuses
         if decision.amount is not None
     ]
 
@@ -164,13 +166,13 @@ def decided_messages(decided: DecidedWork, subject: str) -> list[tuple[records.W
     """Return the messages that reviewers decided on, and the work of those whom they are for."""
     return [
         (work, AnnotatorMessage(subject=subject, text=decision.note or "", name=name_of(decision)))
-        for work, standing in decided.works
-        for decision in standing.messages
+        for work, decisions in decided.works
+        for decision in decisions.messages
     ]
 
 
 def send_all(
-    once: IdempotentMTurkCalls,
+    idempotent_calls: IdempotentMTurkCalls,
     endpoint: MTurkEndpoint,
     messages: Sequence[tuple[records.Work, AnnotatorMessage]],
     *,
@@ -178,7 +180,7 @@ def send_all(
 ) -> Iterator[MessageDelivery]:
     """Send messages one by one, each once, and yield what became of each."""
     for work, message in messages:
-        yield send(once, endpoint, message, [work], again=again)
+        yield send(idempotent_calls, endpoint, message, [work], again=again)
 
 
 def name_of(decision: Decision) -> str:

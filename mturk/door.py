@@ -32,30 +32,30 @@ WORKER = re.compile(r"A[A-Z0-9]{1,63}", re.ASCII)
 UNKNOWN, FORBIDDEN = 404, 403
 
 
-def mount(app: FastAPI, house: SurveyContext) -> None:
+def mount(app: FastAPI, context: SurveyContext) -> None:
     """Open the door of a study that has a table [mturk]."""
-    raw = house.study.bridges["mturk"]
+    raw = context.study.bridges["mturk"]
     if not raw:
         return
-    door = HitAdapter(house, read_settings(raw, Path("study.toml")))
+    door = HitAdapter(context, read_settings(raw, Path("study.toml")))
     door.know_sites()
     app.add_api_route(DOOR, door.come_in, methods=["GET", "HEAD"], response_class=HTMLResponse, response_model=None)
-    house.on_finish(SOURCE, door.hand_in)
+    context.on_finish(SOURCE, door.hand_in)
 
 
 class HitAdapter:
     """The routes of annotators who come from a HIT, and how they leave."""
 
-    def __init__(self, house: SurveyContext, settings: MTurkTable) -> None:
-        self.house = house
+    def __init__(self, context: SurveyContext, settings: MTurkTable) -> None:
+        self.context = context
         self.settings = settings
-        records.set_up(house.store)
+        records.set_up(context.store)
 
     def know_sites(self) -> None:
         """Let the sites of all HITs published so far show the form in a frame and take what is handed in."""
-        for site in (*self.settings.worker_sites, *records.sites(self.house.store)):
-            self.house.may_be_framed_by(site)
-            self.house.may_lead_to(site)
+        for site in (*self.settings.worker_sites, *records.sites(self.context.store)):
+            self.context.may_be_framed_by(site)
+            self.context.may_lead_to(site)
 
     def come_in(
         self,
@@ -68,29 +68,29 @@ class HitAdapter:
         self.know_sites()  # HITs may have been published since
         if assignmentId in ("", NOT_ACCEPTED):
             return self._preview()
-        hit = records.find_hit(self.house.store, hitId) if ENTITY.fullmatch(hitId) else None
+        hit = records.find_hit(self.context.store, hitId) if ENTITY.fullmatch(hitId) else None
         if hit is None or not ENTITY.fullmatch(assignmentId) or not WORKER.fullmatch(workerId):
-            return self.house.notice("hit_unknown", UNKNOWN)
+            return self.context.notice("hit_unknown", UNKNOWN)
         if not _is_site(turkSubmitTo, (*hit.sites.split(), *self.settings.worker_sites)):
-            return self.house.notice("hit_unknown", FORBIDDEN)
-        name = claim_name(self.house.store, assignmentId, workerId)
+            return self.context.notice("hit_unknown", FORBIDDEN)
+        name = claim_name(self.context.store, assignmentId, workerId)
         claim = records.HitUrlParameters(
             claim=name, mturk_assignment_id=assignmentId, hit_id=hitId, submit_to=turkSubmitTo
         )
-        records.note_claim(self.house.store, claim)
-        return self.house.admit(
+        records.note_claim(self.context.store, claim)
+        return self.context.admit(
             source=SOURCE,
             person=workerId,
             external_id=name,
-            minutes_allowed=minutes_allowed(self.house.study, self.settings, self._first_form()),
+            minutes_allowed=minutes_allowed(self.context.study, self.settings, self._first_form()),
         )
 
     def hand_in(self, visit: PersonVisit, outcome: Outcome) -> Response:
         """Show the button that hands the HIT in, when everything is on disk; who was not wanted may return it."""
-        claim = None if visit.external_id is None else records.find_claim(self.house.store, visit.external_id)
+        claim = None if visit.external_id is None else records.find_claim(self.context.store, visit.external_id)
         if claim is None or outcome not in (COMPLETED, FAILED_CHECKS):
-            return self.house.notice("hit_return")
-        texts = self.house.texts
+            return self.context.notice("hit_return")
+        texts = self.context.texts
         page = render_notice(
             "start",
             texts,
@@ -100,19 +100,19 @@ class HitAdapter:
             button=texts.say("page.hit_submit"),
             fields={
                 "assignmentId": claim.mturk_assignment_id,
-                RECEIPT_FIELD: make_receipt(self.house.store, visit.submission_id),
+                RECEIPT_FIELD: make_receipt(self.context.store, visit.submission_id),
             },
         )
         return HTMLResponse(page)
 
     def _preview(self) -> Response:
-        page = render_whole(self._first_form(), self.house.texts)
-        frames = " ".join(sorted(self.house.frames)) or "'none'"
+        page = render_whole(self._first_form(), self.context.texts)
+        frames = " ".join(sorted(self.context.frames)) or "'none'"
         policy = f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors {frames}"
         return HTMLResponse(page, headers={"content-security-policy": policy})
 
     def _first_form(self) -> Form:
-        return self.house.form(self.house.store.assignment_ids()[0])
+        return self.context.form(self.context.store.assignment_ids()[0])
 
 
 def submit_address(submit_to: str) -> str:

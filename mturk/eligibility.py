@@ -83,11 +83,11 @@ def find_family_type(endpoint: MTurkEndpoint, family: str) -> str | None:
     return None
 
 
-def ensure_family_type(once: IdempotentMTurkCalls, endpoint: MTurkEndpoint, family: str) -> str:
+def ensure_family_type(idempotent_calls: IdempotentMTurkCalls, endpoint: MTurkEndpoint, family: str) -> str:
     """Return the id of a family's qualification, which is made where it is not there yet; names are unique."""
     scope, key = f"{QUALIFICATIONS} {endpoint.origin}", f"type/{family}"
     found = find_family_type(endpoint, family)
-    if found is not None and not once.is_open(scope, key):
+    if found is not None and not idempotent_calls.is_open(scope, key):
         return found
 
     def look(token: str) -> Mapping[str, Any] | None:
@@ -99,11 +99,11 @@ def ensure_family_type(once: IdempotentMTurkCalls, endpoint: MTurkEndpoint, fami
         "Description": "Given to everybody who took part, so that nobody answers twice. It says nothing about quality.",
         "QualificationTypeStatus": "Active",
     }
-    answer = once.do(
+    answer = idempotent_calls.execute(
         IdempotentCall(
             scope=scope,
             key=key,
-            method=endpoint.once.create_qualification_type,
+            method=endpoint.client_without_retries.create_qualification_type,
             request=request,
             find=look,
             token_name=None,

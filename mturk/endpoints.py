@@ -45,7 +45,7 @@ class MTurkEndpoint:
         return _client(self._session, self.url, mode="adaptive", attempts=READ_ATTEMPTS)
 
     @cached_property
-    def once(self) -> Any:
+    def client_without_retries(self) -> Any:
         """The client for calls that create something or move money: each is sent once, and repeats are ours."""
         return _client(self._session, self.url, mode="standard", attempts=1)
 

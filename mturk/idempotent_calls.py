@@ -33,7 +33,7 @@ Method = Callable[..., Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IdempotentCall:
-    """One thing to be done once.
+    """One call that takes effect once, however often it is sent.
 
     ``scope`` and ``key`` name it for ever; ``request`` is what is sent and stands in the journal;
     ``hidden`` is sent besides and stands nowhere (who an annotator is). ``find`` gets the token of an attempt
@@ -55,7 +55,7 @@ class IdempotentCall:
 
 
 class IdempotentMTurkCalls:
-    """Does deeds against one endpoint, on the journal of one store."""
+    """Executes calls at one endpoint so that each takes effect once, on the journal of one store."""
 
     def __init__(
         self,
@@ -80,28 +80,31 @@ class IdempotentMTurkCalls:
         found = self.journal.calls(KIND, scope, key)
         return bool(found) and found[-1].outcome == STARTED
 
-    def do(self, deed: IdempotentCall) -> Mapping[str, Any]:
-        """Do a deed unless it is done already, and return what the endpoint answered.
+    def execute(self, idempotent_call: IdempotentCall) -> Mapping[str, Any]:
+        """Send a call unless it took effect already, and return what the endpoint answered.
 
         Raises
         ------
         PlatformError
-            If the endpoint refuses, or it stays unknown whether the deed is done; the journal then has an open
+            If the endpoint refuses, or it stays unknown whether the call took effect; the journal then has an open
             entry that the next run looks into first.
         """
-        last = self._last(deed)
+        last = self._last(idempotent_call)
         if last is not None and last.outcome == DONE:
             return _content(last.response)
         if last is not None and last.outcome == STARTED:
-            settled = self.settle(deed, last)
+            settled = self.settle(idempotent_call, last)
             if settled is not None:
                 return settled
         begun = self.journal.begin(
-            KIND, deed.scope, deed.key, json.dumps(deed.request, ensure_ascii=False, sort_keys=True)
+            KIND,
+            idempotent_call.scope,
+            idempotent_call.key,
+            json.dumps(idempotent_call.request, ensure_ascii=False, sort_keys=True),
         )
-        return self._send(deed, begun)
+        return self._send(idempotent_call, begun)
 
-    def settle(self, deed: IdempotentCall, opened: JournalEntry) -> Mapping[str, Any] | None:
+    def settle(self, idempotent_call: IdempotentCall, opened: JournalEntry) -> Mapping[str, Any] | None:
         """Find out what became of an attempt that was broken off, and bring it to an end.
 
         Returns
@@ -109,63 +112,69 @@ class IdempotentMTurkCalls:
         mapping or None
             What the endpoint answered; ``None`` if the attempt took no effect and its token is too old to send.
         """
-        token = self.token(deed.scope, deed.key, opened.attempt)
-        found = deed.find(token)
+        token = self.token(idempotent_call.scope, idempotent_call.key, opened.attempt)
+        found = idempotent_call.find(token)
         if found is not None:
-            return self._close(deed, opened, found, note="found by looking")
-        if deed.repeatable or (deed.token_name is not None and self.clock() - opened.begun_at < TOKEN_SECONDS):
-            return self._send(deed, opened, uncertain=True)
+            return self._close(idempotent_call, opened, found, note="found by looking")
+        if idempotent_call.repeatable or (
+            idempotent_call.token_name is not None and self.clock() - opened.begun_at < TOKEN_SECONDS
+        ):
+            return self._send(idempotent_call, opened, uncertain=True)
         self.journal.finish(opened, LAPSED, response=None, note="not there when looked for, and its token too old")
         return None
 
-    def _send(self, deed: IdempotentCall, opened: JournalEntry, *, uncertain: bool = False) -> Mapping[str, Any]:
+    def _send(
+        self, idempotent_call: IdempotentCall, opened: JournalEntry, *, uncertain: bool = False
+    ) -> Mapping[str, Any]:
         """Send an attempt until it is known what came of it.
 
         ``uncertain`` says that it may have taken effect before: a refusal then proves nothing by itself, since a
         repeat is refused too and what was made may not be listed for some seconds.
         """
-        token = self.token(deed.scope, deed.key, opened.attempt)
-        parameters = self._parameters(deed, opened, token)
+        token = self.token(idempotent_call.scope, idempotent_call.key, opened.attempt)
+        parameters = self._parameters(idempotent_call, opened, token)
         reply = MTurkReply(state="later")
         for tried in range(TRIES):
             if tried:
                 self.sleep(min(2.0 ** (tried - 1), 20.0))
-            reply = call(deed.method, parameters)
+            reply = call(idempotent_call.method, parameters)
             if reply.state == "done":
-                return self._close(deed, opened, reply.content)
+                return self._close(idempotent_call, opened, reply.content)
             if reply.state == "later":
                 continue
-            found = (deed.read_refusal(reply) if reply.state == "refused" else None) or deed.find(token)
+            found = (idempotent_call.read_refusal(reply) if reply.state == "refused" else None) or idempotent_call.find(
+                token
+            )
             if found is not None:
-                return self._close(deed, opened, found, note=f"found after: {reply.told}")
+                return self._close(idempotent_call, opened, found, note=f"found after: {reply.told}")
             if reply.state == "refused" and not uncertain:
                 self.journal.finish(opened, REFUSED, response=json.dumps({"code": reply.code, "message": reply.told}))
-                raise failed(deed.method.__name__, reply)
+                raise failed(idempotent_call.method.__name__, reply)
             uncertain = True
-            if deed.token_name is None and not deed.repeatable:
+            if idempotent_call.token_name is None and not idempotent_call.repeatable:
                 break
-        raise failed(deed.method.__name__, reply)
+        raise failed(idempotent_call.method.__name__, reply)
 
-    def _parameters(self, deed: IdempotentCall, opened: JournalEntry, token: str) -> dict[str, Any]:
+    def _parameters(self, idempotent_call: IdempotentCall, opened: JournalEntry, token: str) -> dict[str, Any]:
         """Return what this attempt sends: what stands in the journal, whatever has changed since."""
-        parameters: dict[str, Any] = {**json.loads(opened.request), **deed.hidden}
-        if deed.token_name is not None:
-            parameters[deed.token_name] = token
-        if deed.annotation is not None:
-            parameters["RequesterAnnotation"] = deed.annotation + token
+        parameters: dict[str, Any] = {**json.loads(opened.request), **idempotent_call.hidden}
+        if idempotent_call.token_name is not None:
+            parameters[idempotent_call.token_name] = token
+        if idempotent_call.annotation is not None:
+            parameters["RequesterAnnotation"] = idempotent_call.annotation + token
         return parameters
 
     def _close(
-        self, deed: IdempotentCall, opened: JournalEntry, answer: Mapping[str, Any], **facts: Any
+        self, idempotent_call: IdempotentCall, opened: JournalEntry, answer: Mapping[str, Any], **facts: Any
     ) -> Mapping[str, Any]:
         text = json.dumps(answer, ensure_ascii=False, default=_plain, sort_keys=True)
         with self.store.transaction() as connection:
             finish(connection, opened, DONE, response=text, facts=facts)
-            deed.keep(connection, _content(text))
+            idempotent_call.keep(connection, _content(text))
         return _content(text)
 
-    def _last(self, deed: IdempotentCall) -> JournalEntry | None:
-        found = self.journal.calls(KIND, deed.scope, deed.key)
+    def _last(self, idempotent_call: IdempotentCall) -> JournalEntry | None:
+        found = self.journal.calls(KIND, idempotent_call.scope, idempotent_call.key)
         return found[-1] if found else None
 
 

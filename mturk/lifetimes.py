@@ -28,9 +28,9 @@ REVIEWABLE = ("Reviewable", "Reviewing")
 class Keeper:
     """Extends, expires and disposes of the HITs of one study."""
 
-    def __init__(self, once: IdempotentMTurkCalls, endpoint: MTurkEndpoint, settings: MTurkTable) -> None:
-        self.once = once
-        self.store = once.store
+    def __init__(self, idempotent_calls: IdempotentMTurkCalls, endpoint: MTurkEndpoint, settings: MTurkTable) -> None:
+        self.idempotent_calls = idempotent_calls
+        self.store = idempotent_calls.store
         self.endpoint = endpoint
         self.settings = settings
         self.scope = f"{LIFETIMES} {endpoint.origin}"
@@ -92,11 +92,11 @@ class Keeper:
         """Give each HIT more places, once for each number that it had before."""
         for hit in hits:
             before = hit.max_assignments
-            self.once.do(
+            self.idempotent_calls.execute(
                 IdempotentCall(
                     scope=self.scope,
                     key=f"more/{hit.hit_id}/{before}+{places}",
-                    method=self.endpoint.once.create_additional_assignments_for_hit,
+                    method=self.endpoint.client_without_retries.create_additional_assignments_for_hit,
                     request={"HITId": hit.hit_id, "NumberOfAdditionalAssignments": places},
                     find=partial(self._find_places, hit.hit_id, before + places),
                     keep=partial(_keep_places, hit.hit_id, before + places),
@@ -106,7 +106,7 @@ class Keeper:
 
     def extend(self, hits: Sequence[records.PublishedHit], hours: float) -> Iterator[str]:
         """Let HITs stand so many hours from now."""
-        until = datetime.fromtimestamp(self.once.clock(), UTC) + timedelta(hours=hours)
+        until = datetime.fromtimestamp(self.idempotent_calls.clock(), UTC) + timedelta(hours=hours)
         for hit in hits:
             yield self._set_expiry(hit.hit_id, until)
 
@@ -155,16 +155,16 @@ class Keeper:
     def dispose(self, hits: Sequence[records.PublishedHit]) -> Iterator[str]:
         """Delete HITs at the endpoint; what was collected stays."""
         for hit in hits:
-            self.once.do(
+            self.idempotent_calls.execute(
                 IdempotentCall(
                     scope=self.scope,
                     key=f"dispose/{hit.hit_id}",
-                    method=self.endpoint.once.delete_hit,
+                    method=self.endpoint.client_without_retries.delete_hit,
                     request={"HITId": hit.hit_id},
                     find=partial(self._find_disposed, hit.hit_id),
                     token_name=None,
                     repeatable=True,
-                    keep=partial(_keep_disposed, hit.hit_id, self.once.clock()),
+                    keep=partial(_keep_disposed, hit.hit_id, self.idempotent_calls.clock()),
                 )
             )
             yield hit.hit_id

@@ -96,8 +96,8 @@ def _bonus(mturk_assignment_id: str, amount: str, reason: str, purpose: str, whe
 class Payer:
     """Pays bonuses at one endpoint."""
 
-    def __init__(self, once: IdempotentMTurkCalls, endpoint: MTurkEndpoint) -> None:
-        self.once = once
+    def __init__(self, idempotent_calls: IdempotentMTurkCalls, endpoint: MTurkEndpoint) -> None:
+        self.idempotent_calls = idempotent_calls
         self.endpoint = endpoint
         self.scope = f"{BONUSES} {endpoint.origin}"
 
@@ -123,11 +123,11 @@ class Payer:
         """Pay bonuses one by one, each once; yields those paid."""
         for bonus in bonuses:
             worker_id = worker_of(self.endpoint, bonus.mturk_assignment_id)
-            self.once.do(
+            self.idempotent_calls.execute(
                 IdempotentCall(
                     scope=self.scope,
                     key=bonus.key,
-                    method=self.endpoint.once.send_bonus,
+                    method=self.endpoint.client_without_retries.send_bonus,
                     request=_request(bonus),
                     hidden={"WorkerId": worker_id},
                     find=partial(self._find, bonus),
@@ -138,11 +138,11 @@ class Payer:
     def broken_off(self, wanted: Iterable[MTurkBonus]) -> tuple[str, ...]:
         """Return the journal's names of bonuses whose payment was broken off and that nobody wants any more."""
         still = {bonus.key for bonus in wanted}
-        last = {call.key: call.outcome for call in self.once.journal.calls(KIND, self.scope)}
+        last = {call.key: call.outcome for call in self.idempotent_calls.journal.calls(KIND, self.scope)}
         return tuple(key for key, outcome in last.items() if outcome == STARTED and key not in still)
 
     def _is_paid(self, bonus: MTurkBonus) -> bool:
-        calls = self.once.journal.calls(KIND, self.scope, bonus.key)
+        calls = self.idempotent_calls.journal.calls(KIND, self.scope, bonus.key)
         if not calls or calls[-1].outcome not in (DONE, STARTED):
             return False
         if calls[-1].request != written(_request(bonus)):
@@ -162,7 +162,7 @@ class Payer:
         ]
         ours = [
             call
-            for call in self.once.journal.calls(KIND, self.scope)
+            for call in self.idempotent_calls.journal.calls(KIND, self.scope)
             if call.outcome == DONE and call.request == written(_request(bonus))
         ]
         return {} if len(listed) > len(ours) else None

@@ -51,10 +51,16 @@ class MessageDelivery:
     failed: Mapping[str, str]
 
 
-def block(once: IdempotentMTurkCalls, endpoint: MTurkEndpoint, work: records.Work, *, reason: str, lift: bool) -> None:
+def block(
+    idempotent_calls: IdempotentMTurkCalls, endpoint: MTurkEndpoint, work: records.Work, *, reason: str, lift: bool
+) -> None:
     """Block or unblock an annotator; the same again changes nothing."""
     worker_id = worker_of(endpoint, work.mturk_assignment_id)
-    method = endpoint.once.delete_worker_block if lift else endpoint.once.create_worker_block
+    method = (
+        endpoint.client_without_retries.delete_worker_block
+        if lift
+        else endpoint.client_without_retries.create_worker_block
+    )
 
     def look(token: str) -> Mapping[str, Any] | None:
         blocked = any(
@@ -66,10 +72,10 @@ def block(once: IdempotentMTurkCalls, endpoint: MTurkEndpoint, work: records.Wor
 
     if look("") is not None:
         return
-    once.do(
+    idempotent_calls.execute(
         IdempotentCall(
             scope=f"{BLOCKS} {endpoint.origin}",
-            key=f"{'lift' if lift else 'block'}/{work.annotator_id}/{once.clock():.0f}",
+            key=f"{'lift' if lift else 'block'}/{work.annotator_id}/{idempotent_calls.clock():.0f}",
             method=method,
             request={"Reason": reason},
             hidden={"WorkerId": worker_id},
@@ -87,7 +93,7 @@ def recipients(store: Store, endpoint: MTurkEndpoint, named: Sequence[str]) -> t
 
 
 def send(
-    once: IdempotentMTurkCalls,
+    idempotent_calls: IdempotentMTurkCalls,
     endpoint: MTurkEndpoint,
     message: AnnotatorMessage,
     works: Sequence[records.Work],
@@ -100,13 +106,13 @@ def send(
     unless ``again`` says so.
     """
     scope = f"{MESSAGES} {endpoint.origin}"
-    reached, doubtful = _reached(once, scope, message)
+    reached, doubtful = _reached(idempotent_calls, scope, message)
     waiting = [work for work in works if work.annotator_id not in reached]
     open_to = [work for work in waiting if again or work.annotator_id not in doubtful]
     not_reached: dict[str, str] = {}
     for first in range(0, len(open_to), MOST_AT_ONCE):
         group = open_to[first : first + MOST_AT_ONCE]
-        not_reached |= dict(_send_group(once, endpoint, scope, message, group))
+        not_reached |= dict(_send_group(idempotent_calls, endpoint, scope, message, group))
     return MessageDelivery(
         sent=len(open_to) - len(not_reached),
         before=len(works) - len(waiting),
@@ -116,18 +122,20 @@ def send(
 
 
 def has_reached(
-    once: IdempotentMTurkCalls, endpoint: MTurkEndpoint, message: AnnotatorMessage, work: records.Work
+    idempotent_calls: IdempotentMTurkCalls, endpoint: MTurkEndpoint, message: AnnotatorMessage, work: records.Work
 ) -> bool:
     """Say whether a message is known to have gone to whoever handed something in."""
-    reached, _ = _reached(once, f"{MESSAGES} {endpoint.origin}", message)
+    reached, _ = _reached(idempotent_calls, f"{MESSAGES} {endpoint.origin}", message)
     return work.annotator_id in reached
 
 
-def _reached(once: IdempotentMTurkCalls, scope: str, message: AnnotatorMessage) -> tuple[set[str], set[str]]:
+def _reached(
+    idempotent_calls: IdempotentMTurkCalls, scope: str, message: AnnotatorMessage
+) -> tuple[set[str], set[str]]:
     """Return to whom a message went before, and to whom it may have gone."""
     reached: set[str] = set()
     doubtful: set[str] = set()
-    for entry in once.journal.calls(KIND, scope, message.mark):
+    for entry in idempotent_calls.journal.calls(KIND, scope, message.mark):
         asked = set(json.loads(entry.request)["annotators"])
         if entry.outcome == DONE:
             reached |= asked - set(json.loads(entry.response or "{}").get("failed", {}))
@@ -137,7 +145,7 @@ def _reached(once: IdempotentMTurkCalls, scope: str, message: AnnotatorMessage) 
 
 
 def _send_group(
-    once: IdempotentMTurkCalls,
+    idempotent_calls: IdempotentMTurkCalls,
     endpoint: MTurkEndpoint,
     scope: str,
     message: AnnotatorMessage,
@@ -145,11 +153,11 @@ def _send_group(
 ) -> Iterator[tuple[str, str]]:
     workers = {worker_of(endpoint, work.mturk_assignment_id): work.annotator_id for work in group}
     request = {"Subject": message.subject, "annotators": sorted(workers.values())}
-    opened = once.journal.begin(KIND, scope, message.mark, written(request))
+    opened = idempotent_calls.journal.begin(KIND, scope, message.mark, written(request))
     parameters = {"Subject": message.subject, "MessageText": message.text, "WorkerIds": list(workers)}
-    reply = call(endpoint.once.notify_workers, parameters)
+    reply = call(endpoint.client_without_retries.notify_workers, parameters)
     if reply.state in ("refused", "later"):
-        once.journal.finish(opened, REFUSED, response=written({"code": reply.code, "message": reply.told}))
+        idempotent_calls.journal.finish(opened, REFUSED, response=written({"code": reply.code, "message": reply.told}))
     if reply.state != "done":
         raise failed("notify_workers", reply)
     missed = {
@@ -157,5 +165,5 @@ def _send_group(
         for one in reply.content.get("NotifyWorkersFailureStatuses", [])
         if one.get("WorkerId") in workers
     }
-    once.journal.finish(opened, DONE, response=written({"failed": missed}))
+    idempotent_calls.journal.finish(opened, DONE, response=written({"failed": missed}))
     yield from missed.items()

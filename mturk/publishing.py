@@ -147,34 +147,42 @@ class Publisher:
     """Makes the HITs of a plan."""
 
     def __init__(
-        self, workspace: Workspace, settings: MTurkTable, endpoint: MTurkEndpoint, once: IdempotentMTurkCalls
+        self,
+        workspace: Workspace,
+        settings: MTurkTable,
+        endpoint: MTurkEndpoint,
+        idempotent_calls: IdempotentMTurkCalls,
     ) -> None:
         self.workspace = workspace
         self.settings = settings
         self.endpoint = endpoint
-        self.once = once
+        self.idempotent_calls = idempotent_calls
         self.scope = f"{HITS} {endpoint.origin}"
 
     def settle(self) -> int:
         """Bring HITs to an end whose making was broken off; returns how many there were."""
         opened = [
             entry
-            for entry in self.once.journal.unfinished("mturk")
+            for entry in self.idempotent_calls.journal.unfinished("mturk")
             if entry.scope == self.scope and entry.outcome == STARTED
         ]
         for entry in opened:
             seat = _seat_of(entry.key)
-            self.once.settle(self._deed(seat, {}, origins_of(self.settings, self.endpoint)), entry)
+            self.idempotent_calls.settle(
+                self._idempotent_call(seat, {}, origins_of(self.settings, self.endpoint)), entry
+            )
         return len(opened)
 
     def publish(self, plan: PublishingPlan, family: str) -> Iterator[str]:
         """Make the HITs one by one and yield their ids."""
         if not plan.seats:
             return
-        family_type = ensure_family_type(self.once, self.endpoint, family)
+        family_type = ensure_family_type(self.idempotent_calls, self.endpoint, family)
         hit_type = self._hit_type(plan, family_type)
         for seat in plan.seats:
-            answer = self.once.do(self._deed(seat, self._request(plan, seat, hit_type), plan.origins))
+            answer = self.idempotent_calls.execute(
+                self._idempotent_call(seat, self._request(plan, seat, hit_type), plan.origins)
+            )
             yield str(answer["HIT"]["HITId"])
 
     def _hit_type(self, plan: PublishingPlan, family_type: str) -> str:
@@ -207,12 +215,12 @@ class Publisher:
         form = self.workspace.form(seat.assignment_id)
         return render_question(html_question(form, self.workspace.texts, origins=plan.origins))
 
-    def _deed(self, seat: Seat, request: Mapping[str, Any], origins: tuple[str, ...]) -> IdempotentCall:
+    def _idempotent_call(self, seat: Seat, request: Mapping[str, Any], origins: tuple[str, ...]) -> IdempotentCall:
         annotation = f"spa:{self.workspace.study.id}:"
         return IdempotentCall(
             scope=self.scope,
             key=_key_of(seat),
-            method=self.endpoint.once.create_hit_with_hit_type,
+            method=self.endpoint.client_without_retries.create_hit_with_hit_type,
             request=request,
             find=partial(self._find, annotation),
             annotation=annotation,

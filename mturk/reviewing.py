@@ -75,12 +75,12 @@ def to_approve(
     for work in records.all_works(store, endpoint.origin, statuses=[SUBMITTED, REJECTED]):
         if work.mturk_assignment_id in except_for:
             continue
-        standing = decided.get(work.submission_id or "")
+        decisions = decided.get(work.submission_id or "")
         if work.status == REJECTED:
-            if is_approved(standing):
+            if is_approved(decisions):
                 left.append((work, IS_REJECTED))
             continue
-        reason = _reason_to_look(work, standing)
+        reason = _reason_to_look(work, decisions)
         if reason is None or work.mturk_assignment_id in also:
             chosen.append(work)
         else:
@@ -122,8 +122,8 @@ def named_to_approve(store: Store, endpoint: MTurkEndpoint, named: Sequence[str]
 class Reviewer:
     """Approves and rejects at one endpoint."""
 
-    def __init__(self, once: IdempotentMTurkCalls, endpoint: MTurkEndpoint) -> None:
-        self.once = once
+    def __init__(self, idempotent_calls: IdempotentMTurkCalls, endpoint: MTurkEndpoint) -> None:
+        self.idempotent_calls = idempotent_calls
         self.endpoint = endpoint
         self.scope = f"{REVIEWS} {endpoint.origin}"
 
@@ -135,18 +135,24 @@ class Reviewer:
                 request["RequesterFeedback"] = feedback
             if override:
                 request["OverrideRejection"] = True
-            method = self.endpoint.once.approve_assignment
-            self.once.do(self._deed(work, "override" if override else "approve", method, request, APPROVED))
+            method = self.endpoint.client_without_retries.approve_assignment
+            self.idempotent_calls.execute(
+                self._idempotent_call(work, "override" if override else "approve", method, request, APPROVED)
+            )
             yield work.mturk_assignment_id
 
     def reject(self, rejections: Iterable[tuple[records.Work, str]]) -> Iterator[str]:
         """Reject submissions one by one, each with the reason that its annotator reads; yields their ids."""
         for work, reason in rejections:
             request = {"AssignmentId": work.mturk_assignment_id, "RequesterFeedback": reason}
-            self.once.do(self._deed(work, "reject", self.endpoint.once.reject_assignment, request, REJECTED))
+            self.idempotent_calls.execute(
+                self._idempotent_call(
+                    work, "reject", self.endpoint.client_without_retries.reject_assignment, request, REJECTED
+                )
+            )
             yield work.mturk_assignment_id
 
-    def _deed(
+    def _idempotent_call(
         self,
         work: records.Work,
         name: str,
@@ -154,7 +160,7 @@ class Reviewer:
         request: Mapping[str, Any],
         status: str,
     ) -> IdempotentCall:
-        """Return a review as a deed: the status at the endpoint tells whether it is done."""
+        """Return a review as an idempotent call: the status at the endpoint tells whether it is done."""
         return IdempotentCall(
             scope=self.scope,
             key=f"{name}/{work.mturk_assignment_id}",
@@ -210,9 +216,11 @@ def known(store: Store, mturk_assignment_id: str) -> records.Work:
     return work
 
 
-def _reason_to_look(work: records.Work, standing: VisitDecisions | None) -> str | None:
+def _reason_to_look(work: records.Work, decisions: VisitDecisions | None) -> str | None:
     doubtful = work.problem is not None and work.problem.startswith(DOUBTS)
-    return reason_to_look(standing, held=work.problem if doubtful else None, lacking=None if doubtful else work.problem)
+    return reason_to_look(
+        decisions, held=work.problem if doubtful else None, lacking=None if doubtful else work.problem
+    )
 
 
 def _due(

@@ -38,25 +38,25 @@ class SessionReconciliation:
         return next((visit for visit in self.visits if visit.external_id == submission_id), None)
 
 
-def collect(desk: ProlificStudy, session: int) -> SessionReconciliation:
+def collect(prolific_study: ProlificStudy, session: int) -> SessionReconciliation:
     """Bring a session up to date with the platform; safe to repeat, and changes nothing there but the group.
 
     Parameters
     ----------
-    desk : ProlificStudy
+    prolific_study : ProlificStudy
         The study.
     session : int
         Which session.
     """
-    study_id = desk.need_study(session)
-    records = tuple(desk.platform.submissions.of_study(study_id))
-    now = desk.clock()
-    overdue = desk.store.release_overdue(now)
-    verified, refuted = _verify(desk, study_id, session)
-    released = sum(release_gone(desk.store, record, now=now) for record in records)
-    excluded = _exclude(desk, records) if session == 1 else 0
+    study_id = prolific_study.need_study(session)
+    records = tuple(prolific_study.platform.submissions.of_study(study_id))
+    now = prolific_study.clock()
+    overdue = prolific_study.store.release_overdue(now)
+    verified, refuted = _verify(prolific_study, study_id, session)
+    released = sum(release_gone(prolific_study.store, record, now=now) for record in records)
+    excluded = _exclude(prolific_study, records) if session == 1 else 0
     return _compared(
-        desk,
+        prolific_study,
         session,
         records,
         verified=verified,
@@ -67,62 +67,71 @@ def collect(desk: ProlificStudy, session: int) -> SessionReconciliation:
     )
 
 
-def look(desk: ProlificStudy, session: int) -> SessionReconciliation:
+def look(prolific_study: ProlificStudy, session: int) -> SessionReconciliation:
     """Compare both lists and change nothing."""
-    records = tuple(desk.platform.submissions.of_study(desk.need_study(session)))
-    return _compared(desk, session, records)
+    records = tuple(prolific_study.platform.submissions.of_study(prolific_study.need_study(session)))
+    return _compared(prolific_study, session, records)
 
 
 def _compared(
-    desk: ProlificStudy, session: int, records: tuple[SubmissionRecord, ...], **counts: int
+    prolific_study: ProlificStudy, session: int, records: tuple[SubmissionRecord, ...], **counts: int
 ) -> SessionReconciliation:
-    forgotten = {forgotten_name(desk.store.keyed(one.submission_id)): one.submission_id for one in records}
+    forgotten = {forgotten_name(prolific_study.store.keyed(one.submission_id)): one.submission_id for one in records}
     visits = tuple(
         replace(visit, external_id=forgotten.get(visit.external_id or "", visit.external_id))
-        for visit in desk.store.visits(SOURCE)
+        for visit in prolific_study.store.visits(SOURCE)
         if visit.session == session
     )
     found = {
-        visit.external_id: last_found(desk.store, visit.external_id, visit.annotator_id)
+        visit.external_id: last_found(prolific_study.store, visit.external_id, visit.annotator_id)
         for visit in visits
         if visit.external_id is not None
     }
     none = dict.fromkeys(("verified", "refuted", "released", "overdue", "excluded"), 0)
     return SessionReconciliation(
         session=session,
-        study_id=desk.need_study(session),
+        study_id=prolific_study.need_study(session),
         records=records,
         visits=visits,
-        differences=reconcile(records, visits, codes=session_codes(desk.store, session), found=found),
+        differences=reconcile(records, visits, codes=session_codes(prolific_study.store, session), found=found),
         **{**none, **counts},
     )
 
 
-def _verify(desk: ProlificStudy, study_id: str, session: int) -> tuple[int, int]:
+def _verify(prolific_study: ProlificStudy, study_id: str, session: int) -> tuple[int, int]:
     """Verify those who came while the platform could not be asked; answers of a false claim do not count."""
     verified = refuted = 0
-    for visit in [one for one in desk.store.visits(SOURCE) if one.person is not None and one.external_id is not None]:
+    for visit in [
+        one for one in prolific_study.store.visits(SOURCE) if one.person is not None and one.external_id is not None
+    ]:
         claim = ProlificUrlParameters(person=str(visit.person), study_id=study_id, submission_id=str(visit.external_id))
-        if visit.session != session or last_found(desk.store, claim.submission_id, visit.annotator_id) != UNVERIFIED:
+        if (
+            visit.session != session
+            or last_found(prolific_study.store, claim.submission_id, visit.annotator_id) != UNVERIFIED
+        ):
             continue
-        verdict = ask(desk.platform, claim)
-        note(desk.store, claim, verdict)
+        verdict = ask(prolific_study.platform, claim)
+        note(prolific_study.store, claim, verdict)
         verified += verdict.found == VERIFIED
         refuted += verdict.found == FALSE
         if verdict.found == FALSE:
-            desk.store.release(visit.submission_id, "false_claim", now=desk.clock(), finished=True)
+            prolific_study.store.release(visit.submission_id, "false_claim", now=prolific_study.clock(), finished=True)
     return verified, refuted
 
 
-def _exclude(desk: ProlificStudy, records: tuple[SubmissionRecord, ...]) -> int:
+def _exclude(prolific_study: ProlificStudy, records: tuple[SubmissionRecord, ...]) -> int:
     """Put everybody who came into the family's group, also those who left without a code."""
-    workspace_id = desk.platform.workspace_of(desk.table.project)
-    groups = [group for group, name in desk.platform.audience.groups(workspace_id) if name == family_group(desk)]
+    workspace_id = prolific_study.platform.workspace_of(prolific_study.table.project)
+    groups = [
+        group
+        for group, name in prolific_study.platform.audience.groups(workspace_id)
+        if name == family_group(prolific_study)
+    ]
     if len(groups) != 1:
         return 0
-    came = {visit.person for visit in desk.store.visits(SOURCE) if visit.person is not None}
+    came = {visit.person for visit in prolific_study.store.visits(SOURCE) if visit.person is not None}
     listed = {record.participant_id for record in records}
-    missing = sorted((came & listed) - desk.platform.audience.members(groups[0]))
+    missing = sorted((came & listed) - prolific_study.platform.audience.members(groups[0]))
     for start in range(0, len(missing), GROUP_CHUNK):
-        desk.platform.audience.add(groups[0], missing[start : start + GROUP_CHUNK])
+        prolific_study.platform.audience.add(groups[0], missing[start : start + GROUP_CHUNK])
     return len(missing)

@@ -37,17 +37,17 @@ class Groups:
     excluded: tuple[str, ...] = ()
 
 
-def family_group(desk: ProlificStudy) -> str:
+def family_group(prolific_study: ProlificStudy) -> str:
     """Return the name of the participant group of the study's family."""
-    return desk.table.group or f"{desk.workspace.study.id}-{desk.key}"
+    return prolific_study.table.group or f"{prolific_study.workspace.study.id}-{prolific_study.key}"
 
 
-def done_group(desk: ProlificStudy, session: int) -> str:
+def done_group(prolific_study: ProlificStudy, session: int) -> str:
     """Return the name of the participant group of those who completed a session."""
-    return f"{desk.workspace.study.id}-{desk.key}-done-{session}"
+    return f"{prolific_study.workspace.study.id}-{prolific_study.key}-done-{session}"
 
 
-def find_groups(desk: ProlificStudy, workspace_id: str, session: int) -> Groups:
+def find_groups(prolific_study: ProlificStudy, workspace_id: str, session: int) -> Groups:
     """Look the groups of a session up; those that do not exist yet are ``None``.
 
     Raises
@@ -55,27 +55,29 @@ def find_groups(desk: ProlificStudy, workspace_id: str, session: int) -> Groups:
     ProlificError
         If the study file names a group that does not exist, or a name stands for two.
     """
-    known = list(desk.platform.audience.groups(workspace_id))
-    last = desk.offer.sessions
+    known = list(prolific_study.platform.audience.groups(workspace_id))
+    last = prolific_study.offer.sessions
     return Groups(
-        family=_group(known, family_group(desk)),
-        done=_group(known, done_group(desk, session)) if session < last else None,
-        before=_group(known, done_group(desk, session - 1)) if session > 1 else None,
-        only=_needed(known, desk.table.only_groups, "only_groups"),
-        excluded=_needed(known, desk.table.exclude_groups, "exclude_groups"),
+        family=_group(known, family_group(prolific_study)),
+        done=_group(known, done_group(prolific_study, session)) if session < last else None,
+        before=_group(known, done_group(prolific_study, session - 1)) if session > 1 else None,
+        only=_needed(known, prolific_study.table.only_groups, "only_groups"),
+        excluded=_needed(known, prolific_study.table.exclude_groups, "exclude_groups"),
     )
 
 
-def make_groups(desk: ProlificStudy, workspace_id: str, session: int) -> Groups:
+def make_groups(prolific_study: ProlificStudy, workspace_id: str, session: int) -> Groups:
     """Look the groups of a session up, and make those that do not exist yet, once."""
-    found = find_groups(desk, workspace_id, session)
+    found = find_groups(prolific_study, workspace_id, session)
     if session > 1 and found.before is None:
-        raise ProlificError(f"{desk.file}: session {session} follows session {session - 1}; create that one first")
+        raise ProlificError(
+            f"{prolific_study.file}: session {session} follows session {session - 1}; create that one first"
+        )
     done = None
-    if session < desk.offer.sessions:
-        done = _made(desk, workspace_id, done_group(desk, session), found.done)
+    if session < prolific_study.offer.sessions:
+        done = _made(prolific_study, workspace_id, done_group(prolific_study, session), found.done)
     return Groups(
-        family=_made(desk, workspace_id, family_group(desk), found.family),
+        family=_made(prolific_study, workspace_id, family_group(prolific_study), found.family),
         done=done,
         before=found.before,
         only=found.only,
@@ -83,10 +85,12 @@ def make_groups(desk: ProlificStudy, workspace_id: str, session: int) -> Groups:
     )
 
 
-def make_filters(desk: ProlificStudy, workspace_id: str, groups: Groups, session: int) -> list[dict[str, Any]]:
+def make_filters(
+    prolific_study: ProlificStudy, workspace_id: str, groups: Groups, session: int
+) -> list[dict[str, Any]]:
     """Resolve the study's filters by name and add those of groups and earlier studies."""
-    table = desk.table
-    filters = resolve(wanted_filters(table), desk.platform.audience.filters(workspace_id))
+    table = prolific_study.table
+    filters = resolve(wanted_filters(table), prolific_study.platform.audience.filters(workspace_id))
     allowed = [*groups.only, *([groups.before] if groups.before is not None else [])]
     blocked = list(groups.excluded)
     if session == 1 and table.exclude_earlier and groups.family is not None:
@@ -103,23 +107,23 @@ def make_filters(desk: ProlificStudy, workspace_id: str, groups: Groups, session
 
 
 def make_body(
-    desk: ProlificStudy, *, address: str, filters: list[dict[str, Any]], groups: Groups, session: int
+    prolific_study: ProlificStudy, *, address: str, filters: list[dict[str, Any]], groups: Groups, session: int
 ) -> dict[str, Any]:
     """Put the body of a session's study together."""
     return study_body(
-        desk.offer,
-        desk.table,
-        internal_name=desk.internal_name(session),
+        prolific_study.offer,
+        prolific_study.table,
+        internal_name=prolific_study.internal_name(session),
         address=address,
-        codes=session_codes(desk.store, session),
+        codes=session_codes(prolific_study.store, session),
         filters=filters,
         groups=[] if groups.family is None else [groups.family],
         done_group=groups.done,
-        people_groups=desk.workspace.study.people.groups,
+        people_groups=prolific_study.workspace.study.people.groups,
     )
 
 
-def make_draft(desk: ProlificStudy, body: Mapping[str, Any], session: int) -> tuple[StudyRecord, bool]:
+def make_draft(prolific_study: ProlificStudy, body: Mapping[str, Any], session: int) -> tuple[StudyRecord, bool]:
     """Create a session's draft once, or bring the draft that there is up to the study file.
 
     Returns
@@ -132,40 +136,43 @@ def make_draft(desk: ProlificStudy, body: Mapping[str, Any], session: int) -> tu
     ProlificError
         If the study is published and the study file now says something else.
     """
-    name = desk.internal_name(session)
+    name = prolific_study.internal_name(session)
     digest = body_digest(body)
-    known = desk.once.done(create_key(session))
+    known = prolific_study.idempotent_calls.done(create_key(session))
 
     def send() -> Facts:
-        return {"study_id": desk.platform.studies.create(body).study_id, "body": digest}
+        return {"study_id": prolific_study.platform.studies.create(body).study_id, "body": digest}
 
     def find(call: JournalEntry) -> Facts | None:
-        study = find_study(desk, name)
+        study = find_study(prolific_study, name)
         sent = body_digest(json.loads(call.request))
         return None if study is None else {"study_id": study.study_id, "body": sent}
 
-    facts = desk.once.carry_out(create_key(session), dict(body), send=send, find=find)
-    study = desk.platform.studies.fetch(str(facts["study_id"]))
-    if study_digest(desk, session, facts) == digest:
+    facts = prolific_study.idempotent_calls.carry_out(create_key(session), dict(body), send=send, find=find)
+    study = prolific_study.platform.studies.fetch(str(facts["study_id"]))
+    if study_digest(prolific_study, session, facts) == digest:
         return study, known is None
     if not study.draft:
         raise ProlificError(
-            f"{desk.file}: session {session} is {study.status} on Prolific, and the study file has changed since; a "
-            "published study keeps its terms: undo the change, or build into a new store for a new study"
+            f"{prolific_study.file}: session {session} is {study.status} on Prolific, and the study file has "
+            "changed since; a published study keeps its terms: undo the change, or build into a new store for a new "
+            "study"
         )
-    call = desk.once.journal.begin("prolific", desk.key, _change_key(session), json.dumps(dict(body), sort_keys=True))
-    study = desk.platform.studies.change(study.study_id, body)
-    desk.once.journal.finish(call, "done", body=digest)
+    call = prolific_study.idempotent_calls.journal.begin(
+        "prolific", prolific_study.key, _change_key(session), json.dumps(dict(body), sort_keys=True)
+    )
+    study = prolific_study.platform.studies.change(study.study_id, body)
+    prolific_study.idempotent_calls.journal.finish(call, "done", body=digest)
     return study, True
 
 
-def study_digest(desk: ProlificStudy, session: int, facts: Facts) -> str:
+def study_digest(prolific_study: ProlificStudy, session: int, facts: Facts) -> str:
     """Return the digest of the body that the platform was last sent for a session."""
-    changed = desk.once.done(_change_key(session))
+    changed = prolific_study.idempotent_calls.done(_change_key(session))
     return str((changed or facts)["body"])
 
 
-def find_study(desk: ProlificStudy, internal_name: str) -> StudyRecord | None:
+def find_study(prolific_study: ProlificStudy, internal_name: str) -> StudyRecord | None:
     """Look for a study by its private name.
 
     Raises
@@ -173,7 +180,11 @@ def find_study(desk: ProlificStudy, internal_name: str) -> StudyRecord | None:
     UnknownOutcome
         If there are two.
     """
-    found = [one for one in desk.platform.studies.of_project(desk.table.project) if one.internal_name == internal_name]
+    found = [
+        one
+        for one in prolific_study.platform.studies.of_project(prolific_study.table.project)
+        if one.internal_name == internal_name
+    ]
     if len(found) > 1:
         ids = ", ".join(one.study_id for one in found)
         raise UnknownOutcome(f"Prolific: the project has several studies {internal_name!r} ({ids}); delete all but one")
@@ -189,25 +200,25 @@ def _change_key(session: int) -> str:
     return f"change draft, session {session}"
 
 
-def _made(desk: ProlificStudy, workspace_id: str, name: str, known: str | None) -> str:
+def _made(prolific_study: ProlificStudy, workspace_id: str, name: str, known: str | None) -> str:
     key = f"create group {name}"
     if known is not None:
-        desk.once.acknowledge(key, {"group_id": known})
+        prolific_study.idempotent_calls.acknowledge(key, {"group_id": known})
         return known
-    if desk.once.done(key) is not None:
+    if prolific_study.idempotent_calls.done(key) is not None:
         raise ProlificError(
             f"Prolific: the participant group {name!r} was made and is gone from the workspace; name another in "
             "[prolific] group"
         )
 
     def send() -> Facts:
-        return {"group_id": desk.platform.audience.create_group(workspace_id, name)}
+        return {"group_id": prolific_study.platform.audience.create_group(workspace_id, name)}
 
     def find(call: JournalEntry) -> Facts | None:
-        group = _group(list(desk.platform.audience.groups(workspace_id)), name)
+        group = _group(list(prolific_study.platform.audience.groups(workspace_id)), name)
         return None if group is None else {"group_id": group}
 
-    return str(desk.once.carry_out(key, {"name": name}, send=send, find=find)["group_id"])
+    return str(prolific_study.idempotent_calls.carry_out(key, {"name": name}, send=send, find=find)["group_id"])
 
 
 def _group(known: list[tuple[str, str]], name: str) -> str | None:

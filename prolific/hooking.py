@@ -20,50 +20,52 @@ def hook_address(public_url: str) -> str:
     return f"{public_url.rstrip('/')}{DOOR}/hooks"
 
 
-def subscribe(desk: ProlificStudy, public_url: str, *, new_secret: bool = False) -> tuple[Subscription, ...]:
+def subscribe(prolific_study: ProlificStudy, public_url: str, *, new_secret: bool = False) -> tuple[Subscription, ...]:
     """Have the survey server told of submissions and studies.
 
     A signing secret is made only where the workspace has none, or where it is asked for: a new one
     replaces the old for all subscriptions of the workspace.
     """
-    workspace_id = desk.platform.workspace_of(desk.table.project)
-    if new_secret or not desk.platform.hooks.secrets(workspace_id):
-        desk.platform.hooks.create_secret(workspace_id)
+    workspace_id = prolific_study.platform.workspace_of(prolific_study.table.project)
+    if new_secret or not prolific_study.platform.hooks.secrets(workspace_id):
+        prolific_study.platform.hooks.create_secret(workspace_id)
     address = hook_address(public_url)
     made = []
     for event in EVENTS:
         own = [
             one
-            for one in desk.platform.hooks.subscriptions(workspace_id)
+            for one in prolific_study.platform.hooks.subscriptions(workspace_id)
             if one.target_url == address and one.event_type == event
         ]
-        confirmed = [one for one in own if _confirmed(desk, one)]
+        confirmed = [one for one in own if _confirmed(prolific_study, one)]
         for extra in [one for one in own if one not in confirmed[:1]]:
-            desk.platform.hooks.delete(extra.subscription_id)
-        made.append(confirmed[0] if confirmed else _subscribe(desk, workspace_id, event, address))
+            prolific_study.platform.hooks.delete(extra.subscription_id)
+        made.append(confirmed[0] if confirmed else _subscribe(prolific_study, workspace_id, event, address))
     return tuple(made)
 
 
-def unsubscribe(desk: ProlificStudy, public_url: str) -> int:
+def unsubscribe(prolific_study: ProlificStudy, public_url: str) -> int:
     """End the subscriptions of the survey server and return how many these were."""
-    workspace_id = desk.platform.workspace_of(desk.table.project)
+    workspace_id = prolific_study.platform.workspace_of(prolific_study.table.project)
     address = hook_address(public_url)
-    own = [one for one in desk.platform.hooks.subscriptions(workspace_id) if one.target_url == address]
+    own = [one for one in prolific_study.platform.hooks.subscriptions(workspace_id) if one.target_url == address]
     for one in own:
-        desk.platform.hooks.delete(one.subscription_id)
+        prolific_study.platform.hooks.delete(one.subscription_id)
     return len(own)
 
 
-def _subscribe(desk: ProlificStudy, workspace_id: str, event: str, address: str) -> Subscription:
-    made = desk.platform.hooks.subscribe(workspace_id, event, address)
-    call = desk.once.journal.begin("prolific", desk.key, f"subscribe {event} {address}", "{}")
-    desk.once.journal.finish(call, "done", subscription_id=made.subscription_id)
+def _subscribe(prolific_study: ProlificStudy, workspace_id: str, event: str, address: str) -> Subscription:
+    made = prolific_study.platform.hooks.subscribe(workspace_id, event, address)
+    call = prolific_study.idempotent_calls.journal.begin(
+        "prolific", prolific_study.key, f"subscribe {event} {address}", "{}"
+    )
+    prolific_study.idempotent_calls.journal.finish(call, "done", subscription_id=made.subscription_id)
     return made
 
 
-def _confirmed(desk: ProlificStudy, one: Subscription) -> bool:
+def _confirmed(prolific_study: ProlificStudy, one: Subscription) -> bool:
     """Tell whether a subscription was confirmed by this store: the platform does not say."""
-    facts = desk.once.done(f"subscribe {one.event_type} {one.target_url}")
+    facts = prolific_study.idempotent_calls.done(f"subscribe {one.event_type} {one.target_url}")
     return facts is not None and facts.get("subscription_id") == one.subscription_id and one.enabled
 
 

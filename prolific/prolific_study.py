@@ -40,7 +40,7 @@ class ProlificStudy:
     key: str  # of this store's study; stands in every name on the platform
     client: Prolific | None  # None without a token
     access: Access | None
-    once: IdempotentProlificCalls
+    idempotent_calls: IdempotentProlificCalls
     clock: Callable[[], float]
     sleep: Callable[[float], None]
 
@@ -67,7 +67,7 @@ class ProlificStudy:
 
     def study_id(self, session: int = 1) -> str | None:
         """Return the platform's id of a session's study; ``None`` before it is created."""
-        return study_of(self.once.journal, self.key, session)
+        return study_of(self.idempotent_calls.journal, self.key, session)
 
     def need_study(self, session: int = 1) -> str:
         """Return the platform's id of a session's study, which must have been created."""
@@ -137,7 +137,7 @@ def open_desk(
         client = None if access is None else stack.enter_context(connect(access, sleep=sleep))
         key = store_key(workspace.store)
         settle = LOCAL_SETTLE_SECONDS if access is not None and access.local else SETTLE_SECONDS
-        once = IdempotentProlificCalls(
+        idempotent_calls = IdempotentProlificCalls(
             journal=Journal(workspace.store), scope=key, clock=clock, sleep=sleep, settle=settle, tell=tell
         )
         yield ProlificStudy(
@@ -148,7 +148,7 @@ def open_desk(
             key=key,
             client=client,
             access=access,
-            once=once,
+            idempotent_calls=idempotent_calls,
             clock=clock,
             sleep=sleep,
         )

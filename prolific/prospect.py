@@ -32,69 +32,71 @@ class Prospect:
         return tuple(line for line in self.lines if line.state == "problem")
 
 
-def look_ahead(desk: ProlificStudy, session: int, public_url: str | None) -> Prospect:
+def look_ahead(prolific_study: ProlificStudy, session: int, public_url: str | None) -> Prospect:
     """Reckon costs and go through the checklist; changes nothing on the platform.
 
     Parameters
     ----------
-    desk : ProlificStudy
+    prolific_study : ProlificStudy
         The study.
     session : int
         Which session.
     public_url : str or None
         Where people reach the survey server; the study file's where absent.
     """
-    if not 1 <= session <= desk.offer.sessions:
-        raise StudyError(f"{desk.file}: [people] sessions is {desk.offer.sessions}, got --session {session}")
-    address = public_url or desk.table.public_url
-    workspace_id, project_problem, why_offline = _workspace(desk)
+    if not 1 <= session <= prolific_study.offer.sessions:
+        raise StudyError(
+            f"{prolific_study.file}: [people] sessions is {prolific_study.offer.sessions}, got --session {session}"
+        )
+    address = public_url or prolific_study.table.public_url
+    workspace_id, project_problem, why_offline = _workspace(prolific_study)
     estimate = make_estimate(
-        desk.offer,
-        desk.table,
-        desk.client if why_offline is None else None,
+        prolific_study.offer,
+        prolific_study.table,
+        prolific_study.client if why_offline is None else None,
         workspace_id=workspace_id,
         why_offline=why_offline,
-        now=desk.clock(),
+        now=prolific_study.clock(),
     )
     groups, filters, filters_problem, eligible = Groups(), list[dict[str, Any]](), None, None
     if workspace_id is not None:
         try:
-            groups = find_groups(desk, workspace_id, session)
-            filters = make_filters(desk, workspace_id, groups, session)
-            eligible = desk.platform.audience.count(workspace_id, filters)
+            groups = find_groups(prolific_study, workspace_id, session)
+            filters = make_filters(prolific_study, workspace_id, groups, session)
+            eligible = prolific_study.platform.audience.count(workspace_id, filters)
         except ProlificError as error:
             filters_problem = "; ".join(error.problems)
-    body = make_body(desk, address=address or UNSAID, filters=filters, groups=groups, session=session)
-    local = desk.access is not None and desk.access.local
-    people = desk.workspace.study.people
+    body = make_body(prolific_study, address=address or UNSAID, filters=filters, groups=groups, session=session)
+    local = prolific_study.access is not None and prolific_study.access.local
+    people = prolific_study.workspace.study.people
     seen = ChecklistFacts(
         body=body,
         filters_problem=filters_problem,
         filters_known=workspace_id is not None,
         address_problem="give --public-url or [prolific] public_url"
         if address is None
-        else address_problem(address, desk.store.fingerprint, allow_http=local),
+        else address_problem(address, prolific_study.store.fingerprint, allow_http=local),
         address_known=True,
         project_known=workspace_id is not None or project_problem is not None,
         project_problem=project_problem,
         account_currency=None if estimate.balance is None else estimate.balance.currency,
         eligible=eligible,
-        assignments=desk.store.count_assignments() * people.per_assignment,
-        consent=bool((desk.workspace.study.consent.text or "").strip()),
+        assignments=prolific_study.store.count_assignments() * people.per_assignment,
+        consent=bool((prolific_study.workspace.study.consent.text or "").strip()),
         group_excluded=groups.family is not None,
         session=session,
-        internal_name=desk.internal_name(session),
+        internal_name=prolific_study.internal_name(session),
     )
-    lines = checklist(desk.offer, desk.table, estimate, seen)
+    lines = checklist(prolific_study.offer, prolific_study.table, estimate, seen)
     return Prospect(estimate=estimate, lines=lines, eligible=eligible, body=body)
 
 
-def _workspace(desk: ProlificStudy) -> tuple[str | None, str | None, str | None]:
+def _workspace(prolific_study: ProlificStudy) -> tuple[str | None, str | None, str | None]:
     """Return the workspace's id, what is wrong with the project, and why the platform is not asked."""
-    if desk.client is None:
+    if prolific_study.client is None:
         return None, None, "PROLIFIC_API_TOKEN is not set"
     try:
-        return desk.client.workspace_of(desk.table.project), None, None
+        return prolific_study.client.workspace_of(prolific_study.table.project), None, None
     except (Unreachable, Unanswered) as error:
         return None, None, str(error)
     except ProlificError as error:

@@ -18,12 +18,12 @@ PUBLISHING = "PUBLISHING"
 MOST_POLLS = 90
 
 
-def check_ready(desk: ProlificStudy, prospect: Prospect, session: int, despite: tuple[str, ...]) -> None:
+def check_ready(prolific_study: ProlificStudy, prospect: Prospect, session: int, despite: tuple[str, ...]) -> None:
     """Refuse to publish what is not ready.
 
     Parameters
     ----------
-    desk, prospect
+    prolific_study, prospect
         The study, its costs and its checklist.
     session : int
         Which session.
@@ -49,15 +49,15 @@ def check_ready(desk: ProlificStudy, prospect: Prospect, session: int, despite: 
                 for line in open_lines
             )
         )
-    facts = desk.once.done(create_key(session))
-    if facts is not None and study_digest(desk, session, facts) != body_digest(prospect.body):
+    facts = prolific_study.idempotent_calls.done(create_key(session))
+    if facts is not None and study_digest(prolific_study, session, facts) != body_digest(prospect.body):
         raise ProlificError(
             f"not published: the draft of session {session} is not what the study file now says; "
             "bring it up to date with `spa prolific create`"
         )
 
 
-def publish_study(desk: ProlificStudy, session: int) -> StudyRecord:
+def publish_study(prolific_study: ProlificStudy, session: int) -> StudyRecord:
     """Publish a draft and wait until the platform has done it; what is published already stays as it is.
 
     Raises
@@ -65,8 +65,8 @@ def publish_study(desk: ProlificStudy, session: int) -> StudyRecord:
     ProlificError
         If the platform refuses, as with too little money; the draft then stays.
     """
-    study = move_study(desk, session, "PUBLISH")
-    study = wait_until_published(desk, study.study_id)
+    study = move_study(prolific_study, session, "PUBLISH")
+    study = wait_until_published(prolific_study, study.study_id)
     if study.draft:
         raise ProlificError(
             f"Prolific: study {study.study_id} was to be published and is a draft again; look at it and at the balance "
@@ -75,30 +75,32 @@ def publish_study(desk: ProlificStudy, session: int) -> StudyRecord:
     return study
 
 
-def move_study(desk: ProlificStudy, session: int, action: Transition) -> StudyRecord:
+def move_study(prolific_study: ProlificStudy, session: int, action: Transition) -> StudyRecord:
     """Publish, pause, go on with or stop a study, unless it is there already.
 
     The study's state says whether the platform has done it, so that a run that was broken off is safely repeated.
     """
-    study_id, key = desk.need_study(session), f"{action}, session {session}"
-    study = desk.platform.studies.fetch(study_id)
+    study_id, key = prolific_study.need_study(session), f"{action}, session {session}"
+    study = prolific_study.platform.studies.fetch(study_id)
     there = _achieved(action, study)
-    for call in desk.once.journal.calls(KIND, desk.key, key):
+    for call in prolific_study.idempotent_calls.journal.calls(KIND, prolific_study.key, key):
         if call.outcome == STARTED:
-            desk.once.journal.finish(call, DONE if there else NO_EFFECT, status=study.status)
+            prolific_study.idempotent_calls.journal.finish(call, DONE if there else NO_EFFECT, status=study.status)
     if there:
         return study
-    call = desk.once.journal.begin(KIND, desk.key, key, json.dumps({"study_id": study_id, "action": action}))
+    call = prolific_study.idempotent_calls.journal.begin(
+        KIND, prolific_study.key, key, json.dumps({"study_id": study_id, "action": action})
+    )
     try:
-        study = desk.platform.studies.transition(study_id, action)
+        study = prolific_study.platform.studies.transition(study_id, action)
     except (ProlificRequestRefused, Unreachable) as error:
-        desk.once.journal.finish(call, REFUSED, response=str(error))
+        prolific_study.idempotent_calls.journal.finish(call, REFUSED, response=str(error))
         raise
     except Unanswered:
-        study = desk.platform.studies.fetch(study_id)
+        study = prolific_study.platform.studies.fetch(study_id)
         if not _achieved(action, study):
             raise
-    desk.once.journal.finish(call, DONE, status=study.status)
+    prolific_study.idempotent_calls.journal.finish(call, DONE, status=study.status)
     return study
 
 
@@ -113,13 +115,13 @@ def _achieved(action: Transition, study: StudyRecord) -> bool:
     return study.status in ("AWAITING REVIEW", "COMPLETED")
 
 
-def wait_until_published(desk: ProlificStudy, study_id: str) -> StudyRecord:
+def wait_until_published(prolific_study: ProlificStudy, study_id: str) -> StudyRecord:
     """Look at a study until the platform has finished publishing it."""
     for number in range(MOST_POLLS):
         if number == 1:
-            desk.once.tell("Prolific is publishing it; waiting")
-        study = desk.platform.studies.fetch(study_id)
+            prolific_study.idempotent_calls.tell("Prolific is publishing it; waiting")
+        study = prolific_study.platform.studies.fetch(study_id)
         if study.status != PUBLISHING:
             return study
-        desk.sleep(desk.poll_seconds)
+        prolific_study.sleep(prolific_study.poll_seconds)
     raise ProlificError(f"Prolific: study {study_id} is still being published; `spa prolific status` tells when it is")

@@ -29,14 +29,14 @@ class SessionStatus:
     first_auto_approval: datetime.date | None  # of those who wait for review
 
 
-def standing_of(desk: ProlificStudy, session: int) -> SessionStatus:
+def session_status_of(prolific_study: ProlificStudy, session: int) -> SessionStatus:
     """Look at a session on the platform and in the store."""
-    study_id = desk.need_study(session)
-    record = desk.platform.studies.fetch(study_id)
-    submissions = list(desk.platform.submissions.of_study(study_id))
+    study_id = prolific_study.need_study(session)
+    record = prolific_study.platform.studies.fetch(study_id)
+    submissions = list(prolific_study.platform.submissions.of_study(study_id))
     visits: Counter[str] = Counter()
     extra = 0
-    for visit in desk.store.visits(SOURCE):
+    for visit in prolific_study.store.visits(SOURCE):
         if visit.session == session:
             visits[visit.outcome or ("released" if visit.released else "open")] += 1
             extra += visit.extra

@@ -85,3 +85,13 @@ def test_nothing_is_caught_blindly() -> None:
                 if caught in {"everything", "Exception", "BaseException"}:
                     blind.append(f"{path.relative_to(INSTALLED)}:{node.lineno}")
     assert blind == []
+
+
+def test_a_class_name_stands_for_one_class() -> None:
+    """A reader who meets a name in any of the packages knows which class is meant."""
+    places: dict[str, list[str]] = {}
+    for path in modules():
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef):
+                places.setdefault(node.name, []).append(f"{path.relative_to(INSTALLED)}:{node.lineno}")
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}

@@ -26,14 +26,16 @@ def collect(study: Path, store: str | None, endpoint_url: str | None, everything
     from spa.annotators.server import family_of
 
     with (
-        at_desk(study, store, endpoint_url, changes=True) as desk,
-        family_of(desk.workspace.study, desk.workspace.store) or nullcontext() as family,
+        at_desk(study, store, endpoint_url, changes=True) as hit_study,
+        family_of(hit_study.workspace.study, hit_study.workspace.store) or nullcontext() as family,
     ):
-        collector = Collector(desk.workspace, desk.endpoint, find_family_type(desk.endpoint, desk.family), family)
+        collector = Collector(
+            hit_study.workspace, hit_study.endpoint, find_family_type(hit_study.endpoint, hit_study.family), family
+        )
         steps = collector.collect(everything=everything)
         list(in_progress(steps, label="collecting", length=collector.count_due(), silent=as_json))
         found = collector.found
-        standing = look(desk.workspace.store, desk.endpoint)
+        hit_status = look(hit_study.workspace.store, hit_study.endpoint)
     facts: dict[str, Any] = {
         "hits": found.hits,
         "new": found.new,
@@ -42,13 +44,13 @@ def collect(study: Path, store: str | None, endpoint_url: str | None, everything
         "excluded": found.excluded,
         "unsubmitted": found.unsubmitted,
         "gone": found.gone,
-        "earliest_auto_approval": standing.earliest_auto_approval,
+        "earliest_auto_approval": hit_status.earliest_auto_approval,
     }
     lines = [
         f"{found.new} new submissions in {found.hits} HITs, {found.problems} of them with a problem; "
         f"{found.changed} reviewed since the last run",
         f"{found.excluded} annotators kept from the family's other HITs",
-        f"earliest approval by itself: {when(standing.earliest_auto_approval)}",
+        f"earliest approval by itself: {when(hit_status.earliest_auto_approval)}",
     ]
     if found.unsubmitted:
         lines.append(
@@ -74,8 +76,8 @@ def export(
 
     from mturk.archive import write_archive
 
-    with at_desk(study, store, endpoint_url, changes=True) as desk:
-        done = write_archive(desk.workspace.store, desk.endpoint, out, worker_ids=worker_ids, now=time.time())
+    with at_desk(study, store, endpoint_url, changes=True) as hit_study:
+        done = write_archive(hit_study.workspace.store, hit_study.endpoint, out, worker_ids=worker_ids, now=time.time())
     facts = {"files": dict(done.files), "sha256": dict(done.checksums)}
     tell([f"{path}: {count} rows" for path, count in done.files.items()], facts, as_json=as_json)
 
@@ -90,8 +92,8 @@ def dispose(
     """Delete the HITs of STUDY at the endpoint, once all are reviewed, collected and archived."""
     from mturk.lifetimes import Keeper
 
-    with at_desk(study, store, endpoint_url, changes=True) as desk:
-        keeper = Keeper(desk.once, desk.endpoint, desk.settings)
+    with at_desk(study, store, endpoint_url, changes=True) as hit_study:
+        keeper = Keeper(hit_study.idempotent_calls, hit_study.endpoint, hit_study.settings)
         hits = keeper.choose(named)
         keeper.check_disposal(hits)
         facts = {"hits": [hit.hit_id for hit in hits]}

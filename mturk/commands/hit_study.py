@@ -31,7 +31,7 @@ class HitStudy:
     workspace: Workspace
     settings: MTurkTable
     endpoint: MTurkEndpoint
-    once: IdempotentMTurkCalls
+    idempotent_calls: IdempotentMTurkCalls
 
     @property
     def family(self) -> str:
@@ -73,7 +73,7 @@ except_option = click.option(
 
 @contextmanager
 def at_desk(study: Path, store: str | None, endpoint_url: str | None, *, changes: bool) -> Iterator[HitStudy]:
-    """Yield the desk of a study; ``changes`` lets one process at a time do what creates or pays."""
+    """Open a study with its endpoint; ``changes`` lets one process at a time do what creates or pays."""
     from mturk import records
     from mturk.endpoints import choose_endpoint
     from mturk.idempotent_calls import IdempotentMTurkCalls
@@ -94,7 +94,7 @@ def at_desk(study: Path, store: str | None, endpoint_url: str | None, *, changes
             workspace=workspace,
             settings=settings,
             endpoint=endpoint,
-            once=IdempotentMTurkCalls(workspace.store),
+            idempotent_calls=IdempotentMTurkCalls(workspace.store),
         )
         if changes:
             note_rejections(workspace.store, endpoint.origin, now=time.time())

@@ -51,15 +51,15 @@ def block(
 
     if not named:
         raise click.UsageError("name the submissions with --assignment")
-    with at_desk(study, store, endpoint_url, changes=True) as desk:
-        works = [known(desk.workspace.store, one) for one in dict.fromkeys(named)]
+    with at_desk(study, store, endpoint_url, changes=True) as hit_study:
+        works = [known(hit_study.workspace.store, one) for one in dict.fromkeys(named)]
         facts = {"annotators": [work.annotator_id for work in works]}
         verb = "unblocked" if lift else "blocked"
         if not yes:
             tell([f"{len(works)} annotators would be {verb}; add --yes."], facts, as_json=as_json)
             return
         for work in works:
-            do_block(desk.once, desk.endpoint, work, reason=reason, lift=lift)
+            do_block(hit_study.idempotent_calls, hit_study.endpoint, work, reason=reason, lift=lift)
         tell([f"{len(works)} annotators {verb}"], facts, as_json=as_json)
 
 
@@ -92,43 +92,49 @@ def notify(
     """
     if (decided and (named or text is not None)) or (not decided and (subject is None or text is None)):
         raise click.UsageError("give --subject and --text, or --decided")
-    with at_desk(study, store, endpoint_url, changes=True) as desk:
+    with at_desk(study, store, endpoint_url, changes=True) as hit_study:
         if decided:
-            _send_decided(desk, subject, again=again, yes=yes, as_json=as_json)
+            _send_decided(hit_study, subject, again=again, yes=yes, as_json=as_json)
         else:
-            _send(desk, subject or "", text or "", named, again=again, yes=yes, as_json=as_json)
+            _send(hit_study, subject or "", text or "", named, again=again, yes=yes, as_json=as_json)
 
 
 def _send(
-    desk: HitStudy, subject: str, text: str, named: tuple[str, ...], *, again: bool, yes: bool, as_json: bool
+    hit_study: HitStudy, subject: str, text: str, named: tuple[str, ...], *, again: bool, yes: bool, as_json: bool
 ) -> None:
     """Send one message to those named, or to all."""
     from mturk.people import AnnotatorMessage, recipients, send
 
     message = AnnotatorMessage(subject=subject, text=text)
-    works = recipients(desk.workspace.store, desk.endpoint, named)
+    works = recipients(hit_study.workspace.store, hit_study.endpoint, named)
     facts: dict[str, Any] = {"annotators": len(works), "failed": {}, "unknown": 0}
     if not yes:
         tell([f"{len(works)} annotators would get the message; add --yes."], facts, as_json=as_json)
         return
-    _tell_sent([send(desk.once, desk.endpoint, message, works, again=again)], facts, as_json=as_json)
+    _tell_sent(
+        [send(hit_study.idempotent_calls, hit_study.endpoint, message, works, again=again)], facts, as_json=as_json
+    )
 
 
-def _send_decided(desk: HitStudy, subject: str | None, *, again: bool, yes: bool, as_json: bool) -> None:
+def _send_decided(hit_study: HitStudy, subject: str | None, *, again: bool, yes: bool, as_json: bool) -> None:
     """Send the messages that reviewers decided on."""
     from mturk.decided_work import decided_messages, decided_works, send_all
     from mturk.people import LONGEST_SUBJECT, has_reached
 
-    found = decided_works(desk.workspace.store, desk.endpoint)
-    messages = decided_messages(found, subject or desk.workspace.study.title[:LONGEST_SUBJECT])
+    found = decided_works(hit_study.workspace.store, hit_study.endpoint)
+    messages = decided_messages(found, subject or hit_study.workspace.study.title[:LONGEST_SUBJECT])
     facts: dict[str, Any] = {"messages": len(messages), "waiting": found.waiting_messages, "failed": {}, "unknown": 0}
     if not yes:
-        new = [(work, one) for work, one in messages if not has_reached(desk.once, desk.endpoint, one, work)]
+        new = [
+            (work, one)
+            for work, one in messages
+            if not has_reached(hit_study.idempotent_calls, hit_study.endpoint, one, work)
+        ]
         lines = [f"{len(messages)} messages, {len(messages) - len(new)} sent before, {len(new)} to send"]
         lines += [f"{work.mturk_assignment_id}: {one.text} ({one.name})" for work, one in new]
         tell([*lines, *waiting_line(found.waiting_messages), "Nothing was sent; add --yes."], facts, as_json=as_json)
         return
-    steps = send_all(desk.once, desk.endpoint, messages, again=again)
+    steps = send_all(hit_study.idempotent_calls, hit_study.endpoint, messages, again=again)
     sent = list(in_progress(steps, label="sending", length=len(messages), silent=as_json))
     _tell_sent(sent, facts, as_json=as_json, more=waiting_line(found.waiting_messages))
 

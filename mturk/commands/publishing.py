@@ -23,9 +23,9 @@ def plan(study: Path, store: str | None, endpoint_url: str | None, annotators: i
     """Say which HITs STUDY would become, who may take them, and what they cost. Nothing is made."""
     from mturk.publishing import make_plan
 
-    with at_desk(study, store, endpoint_url, changes=False) as desk:
-        planned = make_plan(desk.workspace, desk.settings, desk.endpoint, annotators=annotators)
-        tell(_planned_lines(desk, planned), _planned_facts(planned), as_json=as_json)
+    with at_desk(study, store, endpoint_url, changes=False) as hit_study:
+        planned = make_plan(hit_study.workspace, hit_study.settings, hit_study.endpoint, annotators=annotators)
+        tell(_planned_lines(hit_study, planned), _planned_facts(planned), as_json=as_json)
 
 
 @click.command(epilog="Example: spa mturk publish my-study/study.toml --yes")
@@ -41,22 +41,22 @@ def publish(
     """
     from mturk.publishing import Publisher, check_balance, make_plan
 
-    with at_desk(study, store, endpoint_url, changes=True) as desk:
-        publisher = Publisher(desk.workspace, desk.settings, desk.endpoint, desk.once)
+    with at_desk(study, store, endpoint_url, changes=True) as hit_study:
+        publisher = Publisher(hit_study.workspace, hit_study.settings, hit_study.endpoint, hit_study.idempotent_calls)
         settled = publisher.settle()
-        planned = make_plan(desk.workspace, desk.settings, desk.endpoint, annotators=annotators)
+        planned = make_plan(hit_study.workspace, hit_study.settings, hit_study.endpoint, annotators=annotators)
         facts = _planned_facts(planned) | {"settled": settled, "made": []}
         if not as_json:
-            tell(_planned_lines(desk, planned), {}, as_json=False)
+            tell(_planned_lines(hit_study, planned), {}, as_json=False)
         if planned.seats:
-            balance = check_balance(desk.endpoint, planned.cost.total)
+            balance = check_balance(hit_study.endpoint, planned.cost.total)
             facts["balance"] = balance
             if not as_json:
                 click.echo(f"balance: ${balance}")
         if planned.seats and not yes:
             tell(["Nothing was published; add --yes to spend."], facts, as_json=as_json)
             return
-        made = publisher.publish(planned, desk.family)
+        made = publisher.publish(planned, hit_study.family)
         facts["made"] = list(in_progress(made, label="publishing", length=len(planned.seats), silent=as_json))
         tell([f"{len(facts['made'])} HITs published, {settled} of an earlier run looked into"], facts, as_json=as_json)
 
@@ -67,22 +67,27 @@ def status(study: Path, store: str | None, endpoint_url: str | None, as_json: bo
     """Say how far the HITs of STUDY have come, what waits for review, and when it is approved by itself."""
     from mturk.hit_status import look
 
-    with at_desk(study, store, endpoint_url, changes=False) as desk:
-        standing = look(desk.workspace.store, desk.endpoint)
+    with at_desk(study, store, endpoint_url, changes=False) as hit_study:
+        hit_status = look(hit_study.workspace.store, hit_study.endpoint)
         lines = [
-            f"{len(standing.hits)} HITs with {standing.places} places at {desk.endpoint.origin}: "
-            + (", ".join(f"{count} {name.lower()}" for name, count in sorted(standing.states.items())) or "none"),
-            f"open to annotators: {standing.available}; being worked on: {standing.pending}",
+            f"{len(hit_status.hits)} HITs with {hit_status.places} places at {hit_study.endpoint.origin}: "
+            + (", ".join(f"{count} {name.lower()}" for name, count in sorted(hit_status.states.items())) or "none"),
+            f"open to annotators: {hit_status.available}; being worked on: {hit_status.pending}",
             "collected: "
-            + (", ".join(f"{count} {name.lower()}" for name, count in sorted(standing.collected.items())) or "nothing"),
-            f"handed in and not collected: {standing.uncollected}",
-            f"with a problem, not approved unseen: {standing.problems}",
-            f"earliest approval by itself: {when(standing.earliest_auto_approval)}",
-            f"approved so far: ${standing.spent}",
+            + (
+                ", ".join(f"{count} {name.lower()}" for name, count in sorted(hit_status.collected.items()))
+                or "nothing"
+            ),
+            f"handed in and not collected: {hit_status.uncollected}",
+            f"with a problem, not approved unseen: {hit_status.problems}",
+            f"earliest approval by itself: {when(hit_status.earliest_auto_approval)}",
+            f"approved so far: ${hit_status.spent}",
         ]
-        if standing.unfinished:
-            lines.append(f"{standing.unfinished} calls were broken off; the next run of their command looks into them")
-        tell(lines, standing.facts(), as_json=as_json)
+        if hit_status.unfinished:
+            lines.append(
+                f"{hit_status.unfinished} calls were broken off; the next run of their command looks into them"
+            )
+        tell(lines, hit_status.facts(), as_json=as_json)
 
 
 @click.command(epilog="Example: spa mturk extend my-study/study.toml --hours 48 --yes")
@@ -110,8 +115,8 @@ def extend(
 
     if (hours is None) == (assignments is None):
         raise click.UsageError("give --hours or --assignments")
-    with at_desk(study, store, endpoint_url, changes=True) as desk:
-        keeper = Keeper(desk.once, desk.endpoint, desk.settings)
+    with at_desk(study, store, endpoint_url, changes=True) as hit_study:
+        keeper = Keeper(hit_study.idempotent_calls, hit_study.endpoint, hit_study.settings)
         hits = keeper.choose(named)
         lines = [f"{len(hits)} HITs"]
         facts: dict[str, Any] = {"hits": [hit.hit_id for hit in hits]}
@@ -119,7 +124,7 @@ def extend(
             cost = keeper.estimate_more(hits, assignments)
             facts["cost"] = str(cost.total)
             lines = _cost_lines(cost)
-            check_balance(desk.endpoint, cost.total)
+            check_balance(hit_study.endpoint, cost.total)
         if not yes:
             tell([*lines, "Nothing was changed; add --yes."], facts, as_json=as_json)
             return
@@ -138,8 +143,8 @@ def expire(
     """Take HITs of STUDY off the list now. Whoever has accepted one may still finish and hand in."""
     from mturk.lifetimes import Keeper
 
-    with at_desk(study, store, endpoint_url, changes=True) as desk:
-        keeper = Keeper(desk.once, desk.endpoint, desk.settings)
+    with at_desk(study, store, endpoint_url, changes=True) as hit_study:
+        keeper = Keeper(hit_study.idempotent_calls, hit_study.endpoint, hit_study.settings)
         hits = keeper.choose(named)
         facts = {"hits": [hit.hit_id for hit in hits]}
         if not yes:
@@ -149,9 +154,9 @@ def expire(
         tell([f"{len(done)} HITs expired; those at work may still hand in"], facts, as_json=as_json)
 
 
-def _planned_lines(desk: HitStudy, planned: PublishingPlan) -> list[str]:
+def _planned_lines(hit_study: HitStudy, planned: PublishingPlan) -> list[str]:
     lines = [
-        f"{desk.workspace.study.title}, at {desk.endpoint.origin}",
+        f"{hit_study.workspace.study.title}, at {hit_study.endpoint.origin}",
         f"{planned.wanted} annotators wanted, {planned.published} places published before",
     ]
     if not planned.seats:
@@ -160,22 +165,23 @@ def _planned_lines(desk: HitStudy, planned: PublishingPlan) -> list[str]:
     where = (
         f"the form stands in the HIT (largest question {planned.largest_question:,} of 65,535 bytes)"
         if planned.form == "html"
-        else f"the HIT shows {desk.settings.public_url} (the form would take up to {planned.largest_question:,} bytes)"
+        else f"the HIT shows {hit_study.settings.public_url} "
+        f"(the form would take up to {planned.largest_question:,} bytes)"
     )
     return [
         *lines,
         f"{len(planned.seats)} HITs with {planned.cost.assignments} places (places each: {sizes})",
         where,
         f"{planned.minutes_allowed:g} minutes allowed; "
-        f"approved by itself after {desk.settings.auto_approval_hours:g} hours",
-        *_eligibility_lines(desk),
+        f"approved by itself after {hit_study.settings.auto_approval_hours:g} hours",
+        *_eligibility_lines(hit_study),
         *_cost_lines(planned.cost),
     ]
 
 
-def _eligibility_lines(desk: HitStudy) -> list[str]:
-    settings = desk.settings
-    rules = [f"nobody who took part in {desk.family!r} before"]
+def _eligibility_lines(hit_study: HitStudy) -> list[str]:
+    settings = hit_study.settings
+    rules = [f"nobody who took part in {hit_study.family!r} before"]
     if settings.masters:
         rules.append("Masters")
     if settings.countries:

@@ -59,8 +59,8 @@ def approve(
 
     if named and (also or except_for):
         raise click.UsageError("--also and --except go without --assignment, which names all that are meant")
-    with at_desk(study, store, endpoint_url, changes=True) as desk:
-        due = _due(desk, named, also, except_for, override=override)
+    with at_desk(study, store, endpoint_url, changes=True) as hit_study:
+        due = _due(hit_study, named, also, except_for, override=override)
         lines = [f"{len(due.works)} submissions: ${due.rewards} rewards + ${due.fees} fees = ${due.total}"]
         lines += [f"approved by a reviewer: {work.mturk_assignment_id}: {work.problem}" for work in due.vouched_for]
         lines += [f"left for you to decide: {work.mturk_assignment_id}: {reason}" for work, reason in due.left]
@@ -76,24 +76,26 @@ def approve(
         if not yes:
             tell([*lines, "Nothing was approved; add --yes to pay."], facts, as_json=as_json)
             return
-        steps = Reviewer(desk.once, desk.endpoint).approve(due.works, feedback=feedback, override=override)
+        steps = Reviewer(hit_study.idempotent_calls, hit_study.endpoint).approve(
+            due.works, feedback=feedback, override=override
+        )
         done = list(in_progress(steps, label="approving", length=len(due.works), silent=as_json))
         facts["approved"] = len(done)
         tell([*lines, f"{len(done)} approved"], facts, as_json=as_json)
 
 
 def _due(
-    desk: HitStudy, named: tuple[str, ...], also: tuple[str, ...], except_for: tuple[str, ...], *, override: bool
+    hit_study: HitStudy, named: tuple[str, ...], also: tuple[str, ...], except_for: tuple[str, ...], *, override: bool
 ) -> Due:
     import time
 
     from mturk.reviewing import named_to_approve, to_approve
     from spa.responses.carrying_out import decided_by_reviewers
 
-    store = desk.workspace.store
+    store = hit_study.workspace.store
     if named or override:
-        return named_to_approve(store, desk.endpoint, named, override=override, now=time.time())
-    return to_approve(store, desk.endpoint, decided_by_reviewers(store), also=also, except_for=except_for)
+        return named_to_approve(store, hit_study.endpoint, named, override=override, now=time.time())
+    return to_approve(store, hit_study.endpoint, decided_by_reviewers(store), also=also, except_for=except_for)
 
 
 @click.command(
@@ -127,32 +129,32 @@ def reject(
         raise click.UsageError("give --assignment and --reason, or --decided, which --except goes with")
     if reason is not None:
         check_reason(reason)
-    with at_desk(study, store, endpoint_url, changes=True) as desk:
+    with at_desk(study, store, endpoint_url, changes=True) as hit_study:
         lines: list[str] = []
         facts: dict[str, Any] = {}
         if reason is None:
-            works = _proposed(desk, except_for, lines, facts)
+            works = _proposed(hit_study, except_for, lines, facts)
         else:
-            works = tuple((work, reason) for work in to_reject(desk.workspace.store, named))
+            works = tuple((work, reason) for work in to_reject(hit_study.workspace.store, named))
         facts |= {"assignments": [work.mturk_assignment_id for work, _ in works], "rejected": 0}
         if not yes:
             tell([*lines, f"{len(works)} submissions would be rejected; add --yes."], facts, as_json=as_json)
             return
-        steps = Reviewer(desk.once, desk.endpoint).reject(works)
+        steps = Reviewer(hit_study.idempotent_calls, hit_study.endpoint).reject(works)
         facts["rejected"] = len(list(in_progress(steps, label="rejecting", length=len(works), silent=as_json)))
         lines.append(f"{facts['rejected']} rejected; 30 days to take it back with approve --override")
         tell(lines, facts, as_json=as_json)
 
 
 def _proposed(
-    desk: HitStudy, except_for: tuple[str, ...], lines: list[str], facts: dict[str, Any]
+    hit_study: HitStudy, except_for: tuple[str, ...], lines: list[str], facts: dict[str, Any]
 ) -> tuple[tuple[records.Work, str], ...]:
     """Return what reviewers proposed to reject and the message of each; what is to be told is added."""
     from mturk.decided_work import decided_rejections, decided_works
     from mturk.reviewing import known
 
-    store = desk.workspace.store
-    found = decided_works(store, desk.endpoint)
+    store = hit_study.workspace.store
+    found = decided_works(store, hit_study.endpoint)
     alone = {known(store, one).mturk_assignment_id for one in except_for}
     rejections = decided_rejections(found, alone)
     for work, words in rejections.works:
@@ -213,17 +215,17 @@ def bonus(
     if cap is not None and not decided:
         raise click.UsageError("--cap goes with --decided")
     most = None if cap is None else parse_money(cap)
-    with at_desk(study, store, endpoint_url, changes=True) as desk:
+    with at_desk(study, store, endpoint_url, changes=True) as hit_study:
         wanted: list[MTurkBonus]
-        found = decided_works(desk.workspace.store, desk.endpoint) if decided else None
+        found = decided_works(hit_study.workspace.store, hit_study.endpoint) if decided else None
         if found is not None:
             wanted = decided_bonuses(found)
         elif source is not None:
             wanted = read_bonuses(source, purpose)
         else:
             wanted = bonuses_of(named, amount or "", reason or "", purpose)
-        payer = Payer(desk.once, desk.endpoint)
-        cost = payer.unpaid(wanted, desk.settings.fees)
+        payer = Payer(hit_study.idempotent_calls, hit_study.endpoint)
+        cost = payer.unpaid(wanted, hit_study.settings.fees)
         lines = [f"{len(cost.bonuses)} bonuses: ${cost.amounts} + ${cost.fees} fees = ${cost.total}"]
         if len(cost.bonuses) < len(wanted):
             lines.append(f"{len(wanted) - len(cost.bonuses)} were paid before")
@@ -236,10 +238,10 @@ def bonus(
             "paid": 0,
         }
         if found is not None:
-            lines += _look_over(desk, payer, found, cost, most)
+            lines += _look_over(hit_study, payer, found, cost, most)
             facts["waiting"] = found.waiting_bonuses
         if cost.bonuses:
-            check_balance(desk.endpoint, cost.total)
+            check_balance(hit_study.endpoint, cost.total)
         if not yes:
             tell([*lines, "Nothing was paid; add --yes."], facts, as_json=as_json)
             return
@@ -248,14 +250,16 @@ def bonus(
         tell([*lines, f"{len(done)} paid"], facts, as_json=as_json)
 
 
-def _look_over(desk: HitStudy, payer: Payer, found: DecidedWork, cost: BonusCost, most: Decimal | None) -> list[str]:
+def _look_over(
+    hit_study: HitStudy, payer: Payer, found: DecidedWork, cost: BonusCost, most: Decimal | None
+) -> list[str]:
     """Check decided bonuses and return a line for each, and for those undone while they were being paid."""
     from decimal import Decimal
 
     from mturk import records
     from mturk.decided_work import DECISION, check_bonuses, decided_bonuses
 
-    hits = records.all_hits(desk.workspace.store, desk.endpoint.origin)
+    hits = records.all_hits(hit_study.workspace.store, hit_study.endpoint.origin)
     check_bonuses(cost.bonuses, found, {hit.hit_id: Decimal(hit.reward) for hit in hits}, most)
     lines = [f"{one.mturk_assignment_id}: ${one.amount} for {one.reason} ({one.purpose})" for one in cost.bonuses]
     lines += [

@@ -43,21 +43,23 @@ def approve(
     from spa.responses.carrying_out import decided_by_reviewers
 
     told = []
-    with open_desk(study, store, endpoint_url, alone=True, tell=announce) as desk:
-        desk.need_study(1)
-        decided = decided_by_reviewers(desk.store)
-        for session in desk.created():
-            queue = sort_out(collect(desk, session), decided, also=also, except_for=except_for)
+    with open_desk(study, store, endpoint_url, alone=True, tell=announce) as prolific_study:
+        prolific_study.need_study(1)
+        decided = decided_by_reviewers(prolific_study.store)
+        for session in prolific_study.created():
+            queue = sort_out(collect(prolific_study, session), decided, also=also, except_for=except_for)
             number = len(queue.approve)
-            rewards = number * desk.platform.studies.fetch(desk.need_study(session)).reward
+            rewards = number * prolific_study.platform.studies.fetch(prolific_study.need_study(session)).reward
             if not as_json:
                 click.echo(
-                    f"session {session}: {number} to approve, rewards {money(rewards, desk.offer.currency)} (reserved "
-                    f"when it was published; fees on top); {len(queue.look_at)} to look at"
+                    f"session {session}: {number} to approve, rewards {money(rewards, prolific_study.offer.currency)} "
+                    f"(reserved when it was published; fees on top); {len(queue.look_at)} to look at"
                 )
                 for record, reason in queue.look_at:
                     click.echo(f"  {record.submission_id} of {record.participant_id}: {reason}")
-            done, waiting = (0, ()) if not yes or not number else _approve(desk, session, queue, hidden=as_json)
+            done, waiting = (
+                (0, ()) if not yes or not number else _approve(prolific_study, session, queue, hidden=as_json)
+            )
             told.append(
                 {
                     "session": session,
@@ -76,11 +78,11 @@ def approve(
         click.echo("Nobody was approved. To approve: the same command with --yes")
 
 
-def _approve(desk: ProlificStudy, session: int, queue: Queue, *, hidden: bool) -> tuple[int, tuple[str, ...]]:
+def _approve(prolific_study: ProlificStudy, session: int, queue: Queue, *, hidden: bool) -> tuple[int, tuple[str, ...]]:
     """Approve with a bar that fills as the platform does it."""
     from prolific.review.approving import approve_all
 
     if hidden:
-        return approve_all(desk, session, queue.approve)
+        return approve_all(prolific_study, session, queue.approve)
     with click.progressbar(length=len(queue.approve), label="approving", file=sys.stderr) as bar:
-        return approve_all(desk, session, queue.approve, lambda done: bar.update(done - bar.pos))
+        return approve_all(prolific_study, session, queue.approve, lambda done: bar.update(done - bar.pos))

@@ -58,46 +58,54 @@ def bonus(
 
     if [listed is not None, completion, decided].count(True) != 1:
         raise click.UsageError("give one of --from, --completion and --decided")
-    with open_desk(study, store, endpoint_url, alone=True, tell=announce) as desk:
-        desk.need_study(1)
-        settle(desk, said)
-        collected = [look(desk, session) for session in desk.created()]
+    with open_desk(study, store, endpoint_url, alone=True, tell=announce) as prolific_study:
+        prolific_study.need_study(1)
+        settle(prolific_study, said)
+        collected = [look(prolific_study, session) for session in prolific_study.created()]
         if listed is not None:
             wanted = read_bonuses(listed, collected)
         else:
-            wanted = completion_bonuses(desk, collected) if completion else decided_bonuses(desk, collected)
-        most = desk.offer.reward if desk.table.bonus_cap is None else cents(desk.table.bonus_cap)
+            wanted = (
+                completion_bonuses(prolific_study, collected)
+                if completion
+                else decided_bonuses(prolific_study, collected)
+            )
+        most = (
+            prolific_study.offer.reward
+            if prolific_study.table.bonus_cap is None
+            else cents(prolific_study.table.bonus_cap)
+        )
         if completion:
             most = max(most, *(one.amount for one in wanted)) if wanted else most
-        check_bonuses(wanted, cap=most if cap is None else _cents(cap), currency=desk.offer.currency)
-        paid = read_ledger(desk).paid
+        check_bonuses(wanted, cap=most if cap is None else _cents(cap), currency=prolific_study.offer.currency)
+        paid = read_ledger(prolific_study).paid
         new = [one for one in wanted if one.name not in paid]
         click.echo(f"{len(wanted)} bonuses, {len(wanted) - len(new)} paid already, {len(new)} to pay")
         for one in wanted:
             if paid.get(one.name, one.amount) != one.amount:
-                click.echo(_corrected(one, paid[one.name], desk.offer.currency))
+                click.echo(_corrected(one, paid[one.name], prolific_study.offer.currency))
         for one in new:
-            click.echo(f"  {one.submission_id}: {money(one.amount, desk.offer.currency)} for {one.reason}")
+            click.echo(f"  {one.submission_id}: {money(one.amount, prolific_study.offer.currency)} for {one.reason}")
         for session in sorted({one.session for one in new}):
-            _pay(desk, session, [one for one in new if one.session == session], yes=yes)
+            _pay(prolific_study, session, [one for one in new if one.session == session], yes=yes)
     if new and not yes:
         click.echo("Nothing was paid. To pay: the same command with --yes")
 
 
-def _pay(desk: ProlificStudy, session: int, bonuses: Sequence[ProlificBonus], *, yes: bool) -> None:
+def _pay(prolific_study: ProlificStudy, session: int, bonuses: Sequence[ProlificBonus], *, yes: bool) -> None:
     from prolific.api.money import money
     from prolific.money.paying import last_payment, pay, set_up, wait_until_seen
 
-    batch = set_up(desk, session, bonuses)
-    say = desk.offer.currency
+    batch = set_up(prolific_study, session, bonuses)
+    say = prolific_study.offer.currency
     click.echo(
         f"session {session}: bonuses {money(batch.amount, say)}, fees {money(batch.fees, say)}, taxes "
         f"{money(batch.vat, say)}, in all {money(batch.total, say)} (Prolific's)"
     )
     if not yes:
         return
-    pay(desk, batch, bonuses)
-    unseen = wait_until_seen(desk, last_payment(desk, batch.batch_id))
+    pay(prolific_study, batch, bonuses)
+    unseen = wait_until_seen(prolific_study, last_payment(prolific_study, batch.batch_id))
     click.echo(f"  paid: {len(bonuses)}" + (f"; not shown by the platform yet: {unseen}" if unseen else ""))
 
 

@@ -28,15 +28,15 @@ def collect(study: Path, store: str | None, endpoint_url: str | None, every: flo
     from prolific.collecting import collect as bring_together
     from prolific.prolific_study import open_desk
 
-    with open_desk(study, store, endpoint_url) as desk:
-        desk.need_study(1)
+    with open_desk(study, store, endpoint_url) as prolific_study:
+        prolific_study.need_study(1)
         while True:
-            found = [bring_together(desk, session) for session in desk.created()]
+            found = [bring_together(prolific_study, session) for session in prolific_study.created()]
             _tell(found, as_json=as_json)
-            states = [desk.platform.studies.fetch(one.study_id).status for one in found]
+            states = [prolific_study.platform.studies.fetch(one.study_id).status for one in found]
             if every is None or all(state == "COMPLETED" for state in states):
                 break
-            desk.sleep(every)
+            prolific_study.sleep(every)
     if not as_json:
         click.echo(f"Next: spa prolific reconcile {study}; spa prolific approve {study}")
 
@@ -49,9 +49,9 @@ def reconcile(study: Path, store: str | None, endpoint_url: str | None, as_json:
     from prolific.collecting import look
     from prolific.prolific_study import open_desk
 
-    with open_desk(study, store, endpoint_url) as desk:
-        desk.need_study(1)
-        found = [look(desk, session) for session in desk.created()]
+    with open_desk(study, store, endpoint_url) as prolific_study:
+        prolific_study.need_study(1)
+        found = [look(prolific_study, session) for session in prolific_study.created()]
     if as_json:
         tell_json(
             [{"session": one.session, "differences": [asdict(each) for each in one.differences]} for one in found]

@@ -32,18 +32,18 @@ def create(
     from prolific.prolific_study import open_desk
     from spa.errors import StudyError
 
-    with open_desk(study, store, endpoint_url, alone=True, tell=announce) as desk:
-        address = public_url or desk.table.public_url
+    with open_desk(study, store, endpoint_url, alone=True, tell=announce) as prolific_study:
+        address = public_url or prolific_study.table.public_url
         if address is None:
             raise StudyError(f"{study}: wanted --public-url or [prolific] public_url, got neither")
-        if session > desk.offer.sessions:
-            raise StudyError(f"{study}: [people] sessions is {desk.offer.sessions}, got --session {session}")
-        workspace_id = desk.platform.workspace_of(desk.table.project)
-        groups = make_groups(desk, workspace_id, session)
-        filters = make_filters(desk, workspace_id, groups, session)
-        body = make_body(desk, address=address, filters=filters, groups=groups, session=session)
-        made, changed = make_draft(desk, body, session)
-        link = desk.platform.studies.try_out(made.study_id) if try_out else None
+        if session > prolific_study.offer.sessions:
+            raise StudyError(f"{study}: [people] sessions is {prolific_study.offer.sessions}, got --session {session}")
+        workspace_id = prolific_study.platform.workspace_of(prolific_study.table.project)
+        groups = make_groups(prolific_study, workspace_id, session)
+        filters = make_filters(prolific_study, workspace_id, groups, session)
+        body = make_body(prolific_study, address=address, filters=filters, groups=groups, session=session)
+        made, changed = make_draft(prolific_study, body, session)
+        link = prolific_study.platform.studies.try_out(made.study_id) if try_out else None
     if as_json:
         tell_json(
             {"study_id": made.study_id, "status": made.status, "internal_name": made.internal_name, "try_out": link}

@@ -25,13 +25,13 @@ def hooks(
     from prolific.prolific_study import open_desk
     from spa.errors import StudyError
 
-    with open_desk(study, store, endpoint_url, alone=True) as desk:
-        address = public_url or desk.table.public_url
+    with open_desk(study, store, endpoint_url, alone=True) as prolific_study:
+        address = public_url or prolific_study.table.public_url
         if address is None:
             raise StudyError(f"{study}: wanted --public-url or [prolific] public_url, got neither")
         check_address(address)
         if remove:
-            click.echo(f"ended: {unsubscribe(desk, address)}")
+            click.echo(f"ended: {unsubscribe(prolific_study, address)}")
             return
-        for one in subscribe(desk, address, new_secret=new_secret):
+        for one in subscribe(prolific_study, address, new_secret=new_secret):
             click.echo(f"{one.event_type} -> {one.target_url}")

@@ -52,14 +52,14 @@ def message(
         raise click.UsageError("give --text with --to or --difference, or --decided alone")
     if ask_return and decided:
         raise click.UsageError("--ask-return goes with --to or --difference")
-    with open_desk(study, store, endpoint_url, alone=True, tell=announce) as desk:
-        desk.need_study(1)
-        collected = [look(desk, session) for session in desk.created()]
+    with open_desk(study, store, endpoint_url, alone=True, tell=announce) as prolific_study:
+        prolific_study.need_study(1)
+        collected = [look(prolific_study, session) for session in prolific_study.created()]
         wanted = (
-            _decided(desk, collected)
+            _decided(prolific_study, collected)
             if decided
             else [
-                (session, who, _with_address(desk, collected, session, who, text or ""))
+                (session, who, _with_address(prolific_study, collected, session, who, text or ""))
                 for session, who in _named(collected, recipients, difference)
             ]
         )
@@ -70,9 +70,9 @@ def message(
             if not yes:
                 click.echo(f"{record.participant_id}, submission {submission_id}: {words}")
             elif ask_return:
-                done += ask(desk, record, words)
+                done += ask(prolific_study, record, words)
             else:
-                done += send_message(desk, session, [record.participant_id], words)
+                done += send_message(prolific_study, session, [record.participant_id], words)
     click.echo(f"sent: {done} of {len(wanted)}" if yes else "Nothing was sent. To send: the same command with --yes")
 
 
@@ -99,7 +99,11 @@ def _named(
 
 
 def _with_address(
-    desk: ProlificStudy, collected: Sequence[SessionReconciliation], session: int, submission_id: str, text: str
+    prolific_study: ProlificStudy,
+    collected: Sequence[SessionReconciliation],
+    session: int,
+    submission_id: str,
+    text: str,
 ) -> str:
     """Put in where a person hands the code in, which only those get whose answers are complete here."""
     from prolific.codes import completion_address, completion_base, session_codes
@@ -110,19 +114,19 @@ def _with_address(
     visit = next(one for one in collected if one.session == session).visit(submission_id)
     if visit is None or not visit.completed:
         raise StudyError(f"--text: {ADDRESS} is for those whose answers are here, got submission {submission_id}")
-    code = session_codes(desk.store, session)["completed"]
-    return text.replace(ADDRESS, completion_address(code, completion_base(desk.access)))
+    code = session_codes(prolific_study.store, session)["completed"]
+    return text.replace(ADDRESS, completion_address(code, completion_base(prolific_study.access)))
 
 
-def _decided(desk: ProlificStudy, collected: Sequence[SessionReconciliation]) -> list[tuple[int, str, str]]:
+def _decided(prolific_study: ProlificStudy, collected: Sequence[SessionReconciliation]) -> list[tuple[int, str, str]]:
     from spa.responses.carrying_out import decided_by_reviewers
 
-    standing = decided_by_reviewers(desk.store)
+    decisions = decided_by_reviewers(prolific_study.store)
     return [
         (one.session, visit.external_id, decision.note or "")
         for one in collected
         for visit in one.visits
-        if visit.external_id is not None and visit.submission_id in standing
-        for decision in standing[visit.submission_id].messages
+        if visit.external_id is not None and visit.submission_id in decisions
+        for decision in decisions[visit.submission_id].messages
         if any(record.submission_id == visit.external_id for record in one.records)
     ]

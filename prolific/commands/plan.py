@@ -26,8 +26,8 @@ def plan(
     from prolific.prolific_study import open_desk
     from prolific.prospect import look_ahead
 
-    with open_desk(study, store, endpoint_url, offline=True) as desk:
-        prospect = look_ahead(desk, session, public_url)
+    with open_desk(study, store, endpoint_url, offline=True) as prolific_study:
+        prospect = look_ahead(prolific_study, session, public_url)
         if as_json:
             tell_json(
                 {
@@ -37,6 +37,9 @@ def plan(
                 }
             )
             return
-        tell(f"{desk.offer.title}, session {session}: plan", estimate_lines(prospect.estimate, desk.offer))
+        tell(
+            f"{prolific_study.offer.title}, session {session}: plan",
+            estimate_lines(prospect.estimate, prolific_study.offer),
+        )
         tell_checklist(prospect.lines)
         click.echo(f"Next: spa prolific create {study}")

@@ -32,20 +32,23 @@ def publish(
     from prolific.prospect import look_ahead
     from prolific.publishing import check_ready, publish_study
 
-    with open_desk(study, store, endpoint_url, alone=True, tell=announce) as desk:
-        study_id = desk.need_study(session)
-        record = desk.platform.studies.fetch(study_id)
+    with open_desk(study, store, endpoint_url, alone=True, tell=announce) as prolific_study:
+        study_id = prolific_study.need_study(session)
+        record = prolific_study.platform.studies.fetch(study_id)
         if not record.draft:
-            record = publish_study(desk, session)  # settles what an earlier run that was broken off left open
+            record = publish_study(prolific_study, session)  # settles what an earlier run that was broken off left open
             click.echo(f"published already: {record.internal_name}, {record.status}")
             return
-        prospect = look_ahead(desk, session, public_url)
-        tell(f"{desk.offer.title}, session {session}: to be published", estimate_lines(prospect.estimate, desk.offer))
+        prospect = look_ahead(prolific_study, session, public_url)
+        tell(
+            f"{prolific_study.offer.title}, session {session}: to be published",
+            estimate_lines(prospect.estimate, prolific_study.offer),
+        )
         tell_checklist(prospect.lines)
-        check_ready(desk, prospect, session, despite)
+        check_ready(prolific_study, prospect, session, despite)
         if not yes:
             click.echo("Nothing was published. To publish: the same command with --yes")
             return
-        record = publish_study(desk, session)
+        record = publish_study(prolific_study, session)
         click.echo(f"published: {record.internal_name}, {record.status}, {record.places} places")
         click.echo(f"Next: spa prolific status {study}")

@@ -34,15 +34,17 @@ def reject(
 
     if (propose is None) == (decided is None):
         raise click.UsageError("give one of --propose and --from")
-    with open_desk(study, store, endpoint_url, alone=True, tell=announce) as desk:
-        desk.need_study(1)
+    with open_desk(study, store, endpoint_url, alone=True, tell=announce) as prolific_study:
+        prolific_study.need_study(1)
         known = {
             submission_id: (session, facts)
-            for session in desk.created()
-            for submission_id, facts in rejecting.gather_facts(desk, look(desk, session)).items()
+            for session in prolific_study.created()
+            for submission_id, facts in rejecting.gather_facts(prolific_study, look(prolific_study, session)).items()
         }
         if propose is not None:
-            found = rejecting.propose([facts for _, facts in known.values()], decided_by_reviewers(desk.store))
+            found = rejecting.propose(
+                [facts for _, facts in known.values()], decided_by_reviewers(prolific_study.store)
+            )
             rejecting.write_proposals(propose, found)
             click.echo(f"{len(found)} could be rejected: {propose}; decide there, then --from {propose}")
             return
@@ -54,5 +56,5 @@ def reject(
             click.echo(f"Nobody was rejected; {len(cases)} stand the rules. To reject: the same command with --yes")
             return
         for case in cases:
-            record = rejecting.reject(desk, case)
+            record = rejecting.reject(prolific_study, case)
             click.echo(f"  {record.submission_id}: {record.status}")

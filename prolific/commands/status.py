@@ -23,19 +23,22 @@ if TYPE_CHECKING:
 def status(study: Path, store: str | None, endpoint_url: str | None, as_json: bool) -> None:
     """Say how STUDY stands on Prolific and here: submissions, visits, median minutes and pay an hour."""
     from prolific.prolific_study import open_desk
-    from prolific.session_status import standing_of
+    from prolific.session_status import session_status_of
 
-    with open_desk(study, store, endpoint_url) as desk:
-        desk.need_study(1)
-        standings = [standing_of(desk, session) for session in desk.created()]
+    with open_desk(study, store, endpoint_url) as prolific_study:
+        prolific_study.need_study(1)
+        statuses = [session_status_of(prolific_study, session) for session in prolific_study.created()]
         if as_json:
-            tell_json([asdict(one) for one in standings])
+            tell_json([asdict(one) for one in statuses])
             return
-        for one in standings:
-            tell(f"session {one.session}: {one.status}, {one.places} places, id {one.study_id}", _lines(desk, one))
+        for one in statuses:
+            tell(
+                f"session {one.session}: {one.status}, {one.places} places, id {one.study_id}",
+                _lines(prolific_study, one),
+            )
 
 
-def _lines(desk: ProlificStudy, one: SessionStatus) -> Iterator[str]:
+def _lines(prolific_study: ProlificStudy, one: SessionStatus) -> Iterator[str]:
     from prolific.api.money import money
     from prolific.money.estimate import OFFLINE_RATES
 
@@ -44,14 +47,11 @@ def _lines(desk: ProlificStudy, one: SessionStatus) -> Iterator[str]:
     if one.extra:
         yield f"late, after the place was given to somebody else: {one.extra} (kept, marked extra)"
     if one.median_minutes is not None and one.median_hourly is not None:
-        told = (
-            f"median {one.median_minutes:.1f} minutes, {money(round(one.median_hourly), desk.offer.currency)} an hour"
-        )
-        rates = OFFLINE_RATES.get(desk.offer.currency)
+        currency = prolific_study.offer.currency
+        pay = f"median {one.median_minutes:.1f} minutes, {money(round(one.median_hourly), currency)} an hour"
+        rates = OFFLINE_RATES.get(currency)
         if rates is not None and one.median_hourly < rates.minimum:
-            told += (
-                f"; BELOW THE MINIMUM of {money(rates.minimum, desk.offer.currency)}: raise the reward or pay bonuses"
-            )
-        yield told
+            pay += f"; BELOW THE MINIMUM of {money(rates.minimum, currency)}: raise the reward or pay bonuses"
+        yield pay
     if one.first_auto_approval is not None:
         yield f"the first that waits for review is approved automatically on {one.first_auto_approval.isoformat()}"

@@ -24,9 +24,9 @@ def stop(
 
     if pause and resume:
         raise click.UsageError("give one of --pause and --resume")
-    with open_desk(study, store, endpoint_url, alone=True, tell=announce) as desk:
+    with open_desk(study, store, endpoint_url, alone=True, tell=announce) as prolific_study:
         if not (pause or resume or yes):
             click.echo("Nothing was stopped. A stop is for good: --yes to stop, --pause for now")
             return
-        record = move_study(desk, session, "PAUSE" if pause else "START" if resume else "STOP")
+        record = move_study(prolific_study, session, "PAUSE" if pause else "START" if resume else "STOP")
         click.echo(f"session {session}: {record.status}")

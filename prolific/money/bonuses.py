@@ -75,7 +75,9 @@ def read_bonuses(path: Path, collected: Sequence[SessionReconciliation]) -> tupl
     return tuple(found)
 
 
-def completion_bonuses(desk: ProlificStudy, collected: Sequence[SessionReconciliation]) -> tuple[ProlificBonus, ...]:
+def completion_bonuses(
+    prolific_study: ProlificStudy, collected: Sequence[SessionReconciliation]
+) -> tuple[ProlificBonus, ...]:
     """Return the bonuses of those who were paid for every session, a share of all their rewards.
 
     Raises
@@ -83,11 +85,11 @@ def completion_bonuses(desk: ProlificStudy, collected: Sequence[SessionReconcili
     StudyError
         If the study has one session only or no such bonus.
     """
-    percent, last = desk.table.completion_bonus_percent, desk.offer.sessions
+    percent, last = prolific_study.table.completion_bonus_percent, prolific_study.offer.sessions
     if percent is None or last < 2:
         raise StudyError(
-            f"{desk.file}: wanted [prolific] completion_bonus_percent and [people] sessions of at least 2 for a "
-            "completion bonus"
+            f"{prolific_study.file}: wanted [prolific] completion_bonus_percent and [people] sessions of at least 2 "
+            "for a completion bonus"
         )
     by_session: dict[int, dict[str, SubmissionRecord]] = {}
     for one in collected:
@@ -98,7 +100,7 @@ def completion_bonuses(desk: ProlificStudy, collected: Sequence[SessionReconcili
     found = []
     for person, record in by_session[last].items():
         if all(person in by_session[session] for session in range(1, last)):
-            rewards = sum(by_session[session][person].reward or desk.offer.reward for session in by_session)
+            rewards = sum(by_session[session][person].reward or prolific_study.offer.reward for session in by_session)
             share = (Decimal(rewards) * Decimal(str(percent)) / 100).quantize(Decimal(1), rounding=ROUND_HALF_UP)
             found.append(
                 ProlificBonus(
@@ -112,17 +114,19 @@ def completion_bonuses(desk: ProlificStudy, collected: Sequence[SessionReconcili
     return tuple(found)
 
 
-def decided_bonuses(desk: ProlificStudy, collected: Sequence[SessionReconciliation]) -> tuple[ProlificBonus, ...]:
+def decided_bonuses(
+    prolific_study: ProlificStudy, collected: Sequence[SessionReconciliation]
+) -> tuple[ProlificBonus, ...]:
     """Return the bonuses that reviewers decided on in the dashboard."""
-    standing = decided_by_reviewers(desk.store)
+    decisions = decided_by_reviewers(prolific_study.store)
     found = []
     for one in collected:
         by_id = {record.submission_id: record for record in one.records}
         for visit in one.visits:
             record = by_id.get(visit.external_id or "")
-            if record is None or visit.submission_id not in standing:
+            if record is None or visit.submission_id not in decisions:
                 continue
-            for decision in standing[visit.submission_id].bonuses:
+            for decision in decisions[visit.submission_id].bonuses:
                 if decision.amount is not None:
                     found.append(
                         ProlificBonus(

@@ -34,11 +34,11 @@ class Ledger:
     in_doubt: tuple[JournalEntry, ...]
 
 
-def read_ledger(desk: ProlificStudy) -> Ledger:
+def read_ledger(prolific_study: ProlificStudy) -> Ledger:
     """Read what the journal says of all payments of this store."""
     paid: dict[str, int] = {}
     in_doubt = []
-    for call in desk.once.journal.calls(KIND, desk.key):
+    for call in prolific_study.idempotent_calls.journal.calls(KIND, prolific_study.key):
         if not call.key.startswith(PAY):
             continue
         if call.outcome == DONE:
@@ -48,7 +48,7 @@ def read_ledger(desk: ProlificStudy) -> Ledger:
     return Ledger(paid=paid, in_doubt=tuple(in_doubt))
 
 
-def settle(desk: ProlificStudy, said: Said | None) -> None:
+def settle(prolific_study: ProlificStudy, said: Said | None) -> None:
     """Settle payments that got no answer: by looking at the platform, else by what a person says.
 
     Raises
@@ -56,13 +56,15 @@ def settle(desk: ProlificStudy, said: Said | None) -> None:
     UnknownOutcome
         If the platform does not show it all and nobody has said.
     """
-    for call in read_ledger(desk).in_doubt:
+    for call in read_ledger(prolific_study).in_doubt:
         lines = json.loads(call.request)["bonuses"]
-        missing = _missing(desk, call)
+        missing = _missing(prolific_study, call)
         if not missing:
-            desk.once.journal.finish(call, DONE, seen="on the platform")
+            prolific_study.idempotent_calls.journal.finish(call, DONE, seen="on the platform")
         elif said is not None:
-            desk.once.journal.finish(call, DONE if said == "paid" else NO_EFFECT, seen=f"a person says {said}")
+            prolific_study.idempotent_calls.journal.finish(
+                call, DONE if said == "paid" else NO_EFFECT, seen=f"a person says {said}"
+            )
         else:
             raise UnknownOutcome(
                 f"Prolific: the payment of {len(lines)} bonuses ({call.key.removeprefix(PAY)}) got no answer, and the "
@@ -72,19 +74,19 @@ def settle(desk: ProlificStudy, said: Said | None) -> None:
             )
 
 
-def set_up(desk: ProlificStudy, session: int, bonuses: Sequence[ProlificBonus]) -> BonusBatch:
+def set_up(prolific_study: ProlificStudy, session: int, bonuses: Sequence[ProlificBonus]) -> BonusBatch:
     """Set bonuses of one session up and return what they cost; nothing is paid.
 
     A set-up that got no answer is made again: what is not paid costs nothing.
     """
-    study_id = desk.need_study(session)
+    study_id = prolific_study.need_study(session)
     amounts: Counter[str] = Counter()
     for one in bonuses:
         amounts[one.submission_id] += one.amount
     digest = sha256(json.dumps([study_id, *sorted([one.name, one.amount] for one in bonuses)]).encode()).hexdigest()
 
     def send() -> Facts:
-        batch = desk.platform.payments.set_up_bonuses(study_id, amounts)
+        batch = prolific_study.platform.payments.set_up_bonuses(study_id, amounts)
         return {
             "batch_id": batch.batch_id,
             "amount": batch.amount,
@@ -94,11 +96,13 @@ def set_up(desk: ProlificStudy, session: int, bonuses: Sequence[ProlificBonus]) 
         }
 
     request = {"study_id": study_id, "amounts": dict(amounts)}
-    facts = desk.once.carry_out(f"set up bonuses {digest[:16]}", request, send=send, find=lambda call: None)
+    facts = prolific_study.idempotent_calls.carry_out(
+        f"set up bonuses {digest[:16]}", request, send=send, find=lambda call: None
+    )
     return BonusBatch(**{name: facts[name] for name in ("batch_id", "amount", "fees", "vat", "total")})
 
 
-def pay(desk: ProlificStudy, batch: BonusBatch, bonuses: Sequence[ProlificBonus]) -> None:
+def pay(prolific_study: ProlificStudy, batch: BonusBatch, bonuses: Sequence[ProlificBonus]) -> None:
     """Pay bonuses that were set up: on record before, sent once, and seen afterwards where no answer came.
 
     Raises
@@ -108,44 +112,46 @@ def pay(desk: ProlificStudy, batch: BonusBatch, bonuses: Sequence[ProlificBonus]
     ProlificError
         If the platform refuses; nothing was paid then.
     """
-    before = {one.submission_id: list(_seen(desk, one.submission_id)) for one in bonuses}
+    before = {one.submission_id: list(_seen(prolific_study, one.submission_id)) for one in bonuses}
     request = {
         "batch_id": batch.batch_id,
         "bonuses": [{"name": one.name, "submission_id": one.submission_id, "amount": one.amount} for one in bonuses],
         "before": before,
     }
-    call = desk.once.journal.begin(KIND, desk.key, f"{PAY}{batch.batch_id}", json.dumps(request, sort_keys=True))
+    call = prolific_study.idempotent_calls.journal.begin(
+        KIND, prolific_study.key, f"{PAY}{batch.batch_id}", json.dumps(request, sort_keys=True)
+    )
     try:
-        desk.platform.payments.pay_bonuses(batch.batch_id)
+        prolific_study.platform.payments.pay_bonuses(batch.batch_id)
     except (ProlificRequestRefused, Unreachable) as error:
-        desk.once.journal.finish(call, REFUSED, response=str(error))
+        prolific_study.idempotent_calls.journal.finish(call, REFUSED, response=str(error))
         raise
     except Unanswered:
-        wait_until_seen(desk, call)
-        settle(desk, None)
+        wait_until_seen(prolific_study, call)
+        settle(prolific_study, None)
         return
-    desk.once.journal.finish(call, DONE, total=batch.total)
+    prolific_study.idempotent_calls.journal.finish(call, DONE, total=batch.total)
 
 
-def wait_until_seen(desk: ProlificStudy, call: JournalEntry) -> int:
+def wait_until_seen(prolific_study: ProlificStudy, call: JournalEntry) -> int:
     """Look until the platform shows all bonuses of a payment, for a while; return how many it does not show."""
     missing: Iterable[str] = ()
     for number in range(MOST_POLLS):
         if number == 1:
-            desk.once.tell("Prolific pays by and by; waiting until the bonuses can be seen")
-        missing = _missing(desk, call)
+            prolific_study.idempotent_calls.tell("Prolific pays by and by; waiting until the bonuses can be seen")
+        missing = _missing(prolific_study, call)
         if not missing:
             return 0
-        desk.sleep(desk.poll_seconds)
+        prolific_study.sleep(prolific_study.poll_seconds)
     return len(tuple(missing))
 
 
-def last_payment(desk: ProlificStudy, batch_id: str) -> JournalEntry:
+def last_payment(prolific_study: ProlificStudy, batch_id: str) -> JournalEntry:
     """Return the last call that paid a batch."""
-    return desk.once.journal.calls(KIND, desk.key, f"{PAY}{batch_id}")[-1]
+    return prolific_study.idempotent_calls.journal.calls(KIND, prolific_study.key, f"{PAY}{batch_id}")[-1]
 
 
-def _missing(desk: ProlificStudy, call: JournalEntry) -> list[str]:
+def _missing(prolific_study: ProlificStudy, call: JournalEntry) -> list[str]:
     """Return the names of a payment's bonuses that the platform does not show beyond those of before."""
     request: Mapping[str, Any] = json.loads(call.request)
     wanted: Counter[str] = Counter()
@@ -153,11 +159,11 @@ def _missing(desk: ProlificStudy, call: JournalEntry) -> list[str]:
         wanted[line["submission_id"]] += line["amount"]
     unseen = set()
     for submission_id, amount in wanted.items():
-        new = Counter(_seen(desk, submission_id)) - Counter(request["before"].get(submission_id, []))
+        new = Counter(_seen(prolific_study, submission_id)) - Counter(request["before"].get(submission_id, []))
         if new[amount] == 0:
             unseen.add(submission_id)
     return [line["name"] for line in request["bonuses"] if line["submission_id"] in unseen]
 
 
-def _seen(desk: ProlificStudy, submission_id: str) -> tuple[int, ...]:
-    return desk.platform.submissions.fetch(submission_id).bonuses
+def _seen(prolific_study: ProlificStudy, submission_id: str) -> tuple[int, ...]:
+    return prolific_study.platform.submissions.fetch(submission_id).bonuses

@@ -46,14 +46,14 @@ TRIES = 2
 GONE_AWAY = frozenset({RETURNED, REJECTED})
 
 
-def mount(app: FastAPI, house: SurveyContext) -> None:
+def mount(app: FastAPI, context: SurveyContext) -> None:
     """Open the door where the study has a table ``[prolific]``."""
-    mount_with(app, house, os.environ)
+    mount_with(app, context, os.environ)
 
 
-def mount_with(app: FastAPI, house: SurveyContext, environment: Mapping[str, str]) -> None:
+def mount_with(app: FastAPI, context: SurveyContext, environment: Mapping[str, str]) -> None:
     """Open the door with the token and the address of an environment."""
-    raw = house.study.bridges["prolific"]
+    raw = context.study.bridges["prolific"]
     if not raw:
         return
     table = read_table(raw, file="study file")
@@ -64,26 +64,26 @@ def mount_with(app: FastAPI, house: SurveyContext, environment: Mapping[str, str
         log.warning("%s Until then nobody who comes from Prolific is verified.", error)
     client = None if access is None else connect(access, timeout=SECONDS, tries=TRIES)
     door = ProlificAdapter(
-        house=house,
-        asking=SubmissionVerifier(client, house.clock),
-        offer=offer_of(house.study, table, file="study file"),
+        context=context,
+        asking=SubmissionVerifier(client, context.clock),
+        offer=offer_of(context.study, table, file="study file"),
         base=completion_base(access),
-        journal=Journal(house.store),
-        key=store_key(house.store),
+        journal=Journal(context.store),
+        key=store_key(context.store),
     )
     app.add_api_route(DOOR, door.come_in, methods=["GET", "HEAD"], response_model=None)
     app.add_api_route(f"{DOOR}/health", door.report_health, methods=["GET", "HEAD"], response_model=None)
     if table.webhooks:
-        WebhookReceiver(house, client, table.project).mount(app)
-    house.may_lead_to(door.base)
-    house.on_finish(SOURCE, door.leave)
+        WebhookReceiver(context, client, table.project).mount(app)
+    context.may_lead_to(door.base)
+    context.on_finish(SOURCE, door.leave)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProlificAdapter:
     """The routes of participants."""
 
-    house: SurveyContext
+    context: SurveyContext
     asking: SubmissionVerifier
     offer: SessionOffer
     base: str  # where a code is handed in
@@ -94,15 +94,15 @@ class ProlificAdapter:
         """Let a participant in whom the platform knows, and whom it may not know while it cannot be asked."""
         given = {name: request.query_params.get(name) for name in PLACEHOLDERS}
         if not any(given.values()):
-            return self.house.notice("unknown", HTTPStatus.OK)  # the bare address, as the platform tries it out
+            return self.context.notice("unknown", HTTPStatus.OK)  # the bare address, as the platform tries it out
         person, study_id, submission_id = (str(given[name] or "") for name in PLACEHOLDERS)
         if not all(IDENTIFIER.fullmatch(one) for one in (person, study_id, submission_id)):
-            return self.house.notice("unknown", HTTPStatus.BAD_REQUEST)
+            return self.context.notice("unknown", HTTPStatus.BAD_REQUEST)
         claim = ProlificUrlParameters(person=person, study_id=study_id, submission_id=submission_id)
         session = session_of(self.journal, self.key, study_id, self.offer.sessions)
         if session is None:
             log.warning("somebody came from the Prolific study %s, which this store did not create", study_id)
-            return self.house.notice("unknown", HTTPStatus.FORBIDDEN)
+            return self.context.notice("unknown", HTTPStatus.FORBIDDEN)
         refusal = self._refusal(claim)
         return refusal if refusal is not None else self._admit(claim, session, request)
 
@@ -112,35 +112,37 @@ class ProlificAdapter:
 
     def leave(self, visit: PersonVisit, outcome: Outcome) -> Response:
         """Send the browser back to the platform with the code of the outcome, which is on disk."""
-        if visit.external_id is not None and last_found(self.house.store, visit.external_id) == UNVERIFIED:
+        if visit.external_id is not None and last_found(self.context.store, visit.external_id) == UNVERIFIED:
             self._verify_again(visit)
-        return self.house.leave(completion_address(session_codes(self.house.store, visit.session)[outcome], self.base))
+        return self.context.leave(
+            completion_address(session_codes(self.context.store, visit.session)[outcome], self.base)
+        )
 
     def _refusal(self, claim: ProlificUrlParameters) -> Response | None:
         """Ask the platform, unless it has vouched for this claim before, and say what keeps the visitor out."""
-        store = self.house.store
+        store = self.context.store
         if last_found(store, claim.submission_id, store.person_id(SOURCE, claim.person)) == VERIFIED:
             return None
         verdict = self.asking.ask(claim)
-        note(self.house.store, claim, verdict)
+        note(self.context.store, claim, verdict)
         if verdict.found == FALSE:
             log.warning("submission %s: not let in: %s", claim.submission_id, verdict.reason)
-            return self.house.notice("unknown", HTTPStatus.FORBIDDEN)
+            return self.context.notice("unknown", HTTPStatus.FORBIDDEN)
         if verdict.found == UNVERIFIED:
             log.warning("submission %s: let in unverified: %s", claim.submission_id, verdict.reason)
             return None
         status = "" if verdict.record is None else verdict.record.status
-        known = self.house.store.find_visit(SOURCE, claim.submission_id) is not None
+        known = self.context.store.find_visit(SOURCE, claim.submission_id) is not None
         if status in GONE_AWAY or (status == TIMED_OUT and not known):
-            return self.house.notice("expired", HTTPStatus.GONE)
+            return self.context.notice("expired", HTTPStatus.GONE)
         return None
 
     def _admit(self, claim: ProlificUrlParameters, session: int, request: Request) -> Response:
-        asked = [group for group in self.house.study.people.groups if group.parameter is not None]
+        asked = [group for group in self.context.study.people.groups if group.parameter is not None]
         mine = [group for group in asked if request.query_params.get(group.parameter or "") in group.values]
         if asked and not mine:
-            return self.house.notice("unknown", HTTPStatus.BAD_REQUEST)
-        return self.house.admit(
+            return self.context.notice("unknown", HTTPStatus.BAD_REQUEST)
+        return self.context.admit(
             source=SOURCE,
             person=claim.person,
             external_id=claim.submission_id,
@@ -153,4 +155,4 @@ class ProlificAdapter:
         study_id = study_of(self.journal, self.key, visit.session)
         if visit.person is not None and study_id is not None:
             claim = ProlificUrlParameters(person=visit.person, study_id=study_id, submission_id=str(visit.external_id))
-            note(self.house.store, claim, self.asking.ask(claim))
+            note(self.context.store, claim, self.asking.ask(claim))

@@ -49,11 +49,11 @@ Raw = Annotated[bytes, Depends(raw_body)]
 class WebhookReceiver:
     """The route of webhooks. The signing secret is asked of the platform and kept in memory only."""
 
-    def __init__(self, house: SurveyContext, client: Prolific | None, project: str) -> None:
-        self._house = house
+    def __init__(self, context: SurveyContext, client: Prolific | None, project: str) -> None:
+        self._context = context
         self._client = client
         self._project = project
-        self._journal = Journal(house.store)
+        self._journal = Journal(context.store)
         self._secrets: tuple[str, ...] = ()
         self._asked_at = float("-inf")
         self._one = threading.Lock()
@@ -68,7 +68,7 @@ class WebhookReceiver:
         event_id = request.headers.get("x-event-id", "")
         if not 0 < len(event_id) <= LONGEST_ID or not event_id.isascii():
             raise HTTPException(HTTPStatus.BAD_REQUEST)
-        with self._house.store.transaction() as connection:
+        with self._context.store.transaction() as connection:
             seen = self._journal.calls(KIND, SCOPE, event_id)
             call = None if seen else begin(connection, KIND, SCOPE, event_id, self._without_names(body))
         if call is not None:
@@ -80,7 +80,7 @@ class WebhookReceiver:
     def _check(self, request: Request, body: bytes) -> None:
         timestamp = request.headers.get("x-prolific-request-timestamp", "")
         given = request.headers.get("x-prolific-request-signature", "")
-        if not is_recent(timestamp, self._house.clock()):
+        if not is_recent(timestamp, self._context.clock()):
             raise HTTPException(HTTPStatus.FORBIDDEN)
         if any(is_signed(one, given=given, timestamp=timestamp, body=body) for one in self._secrets):
             return
@@ -93,7 +93,7 @@ class WebhookReceiver:
         if self._client is None:
             raise HTTPException(HTTPStatus.SERVICE_UNAVAILABLE)
         with self._one:
-            now = self._house.clock()
+            now = self._context.clock()
             if now - self._asked_at < ASK_AGAIN_SECONDS:
                 return
             self._asked_at = now
@@ -108,7 +108,7 @@ class WebhookReceiver:
         """Return what is kept of an event: that it came, and of what; nobody's id."""
         event = _read(body)
         kept = {"event_type": event.get("event_type"), "status": event.get("status")}
-        return json.dumps({**kept, "resource": self._house.store.keyed(str(event.get("resource_id", "")))})
+        return json.dumps({**kept, "resource": self._context.store.keyed(str(event.get("resource_id", "")))})
 
     def _act(self, body: bytes) -> str:
         """Look at the submission that an event names, and say what came of it."""
@@ -123,7 +123,7 @@ class WebhookReceiver:
         except ProlificError as error:
             log.error("%s", error)
             return "left to collect"
-        return "released" if release_gone(self._house.store, record, now=self._house.clock()) else "noted"
+        return "released" if release_gone(self._context.store, record, now=self._context.clock()) else "noted"
 
 
 def _read(body: bytes) -> dict[str, Any]:

@@ -45,9 +45,9 @@ class Rehearsal:
 
     def play(self) -> None:
         """Go through all of it; what an earlier run has done is found done."""
-        with open_desk(self.study, None, None) as desk:
-            sessions, minutes = desk.offer.sessions, desk.offer.minutes
-            for one in wanted_filters(desk.table):
+        with open_desk(self.study, None, None) as prolific_study:
+            sessions, minutes = prolific_study.offer.sessions, prolific_study.offer.minutes
+            for one in wanted_filters(prolific_study.table):
                 self.invented += self.stage.people.offer(one.names, one.choices, one.lowest, one.highest)
         self.script.run("prolific", "plan", self.study, "--public-url", self.stage.survey_url)
         came: tuple[str, ...] | None = None
@@ -136,8 +136,8 @@ class Rehearsal:
         if not self.bonus or not self.script.offered("prolific", "bonus"):
             return
         self.say("bonuses")
-        with open_desk(self.study, None, None) as desk:
-            share = desk.table.completion_bonus_percent
+        with open_desk(self.study, None, None) as prolific_study:
+            share = prolific_study.table.completion_bonus_percent
         if share and sessions > 1:
             self.script.run("prolific", "bonus", self.study, "--completion", "--yes")
             return

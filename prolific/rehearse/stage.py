@@ -62,8 +62,8 @@ def staged(study: Path, platform_url: str, port: int, *, clock: Callable[[], flo
     """Run the survey server of a study beside a running platform; its clock is that of the platform."""
     environment = {"PROLIFIC_API_URL": platform_url, "PROLIFIC_API_TOKEN": TOKEN}
 
-    def door(app: FastAPI, house: SurveyContext) -> None:
-        mount_with(app, house, environment)
+    def door(app: FastAPI, context: SurveyContext) -> None:
+        mount_with(app, context, environment)
 
     with ExitStack() as stack:
         people = stack.enter_context(EmulatorControl.at(platform_url))

@@ -63,11 +63,11 @@ def sort_out(
         if record.status != AWAITING_REVIEW:
             continue
         visit = collected.visit(record.submission_id)
-        standing = None if visit is None else decided.get(visit.submission_id)
+        decisions = None if visit is None else decided.get(visit.submission_id)
         held = sorted(kinds.get(record.submission_id, set()) & HELD_BACK)
         ended = "no visit" if visit is None else visit.outcome or "open"
         reason = reason_to_look(
-            standing,
+            decisions,
             held=held[0].replace("_", " ") if held else None,
             lacking=None if visit is not None and visit.completed else f"no complete answers here ({ended})",
         )
@@ -79,7 +79,7 @@ def sort_out(
 
 
 def approve_all(
-    desk: ProlificStudy,
+    prolific_study: ProlificStudy,
     session: int,
     records: Iterable[SubmissionRecord],
     progress: Callable[[int], None] | None = None,
@@ -95,28 +95,30 @@ def approve_all(
         How many were approved, and the ids of those that still wait.
     """
     wanted = [record.submission_id for record in records]
-    study_id, key = desk.need_study(session), f"approve, session {session}"
-    for call in desk.once.journal.calls(KIND, desk.key, key):
+    study_id, key = prolific_study.need_study(session), f"approve, session {session}"
+    for call in prolific_study.idempotent_calls.journal.calls(KIND, prolific_study.key, key):
         if call.outcome == STARTED:  # broken off; whether it took effect shows in who still waits
-            desk.once.journal.finish(call, NO_EFFECT)
+            prolific_study.idempotent_calls.journal.finish(call, NO_EFFECT)
     for start in range(0, len(wanted), CHUNK):
         part = wanted[start : start + CHUNK]
-        call = desk.once.journal.begin(KIND, desk.key, key, json.dumps({"submission_ids": part}))
+        call = prolific_study.idempotent_calls.journal.begin(
+            KIND, prolific_study.key, key, json.dumps({"submission_ids": part})
+        )
         try:
-            desk.platform.submissions.approve_many(part)
+            prolific_study.platform.submissions.approve_many(part)
         except ProlificError as error:
-            desk.once.journal.finish(call, "failed", response=str(error))
+            prolific_study.idempotent_calls.journal.finish(call, "failed", response=str(error))
             raise
-        desk.once.journal.finish(call, DONE, asked=len(part))
+        prolific_study.idempotent_calls.journal.finish(call, DONE, asked=len(part))
     waiting = set(wanted)
     done = 0
     for _ in range(MOST_POLLS):
-        now = {one.submission_id: one.status for one in desk.platform.submissions.of_study(study_id)}
+        now = {one.submission_id: one.status for one in prolific_study.platform.submissions.of_study(study_id)}
         waiting = {one for one in wanted if now.get(one) == AWAITING_REVIEW}
         done = sum(now.get(one) in PAID for one in wanted)
         if progress is not None:
             progress(done)
         if not waiting:
             break
-        desk.sleep(desk.poll_seconds)
+        prolific_study.sleep(prolific_study.poll_seconds)
     return done, tuple(sorted(waiting))

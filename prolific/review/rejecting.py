@@ -57,22 +57,24 @@ class Case:
     facts: Facts
 
 
-def gather_facts(desk: ProlificStudy, collected: SessionReconciliation) -> dict[str, Facts]:
+def gather_facts(prolific_study: ProlificStudy, collected: SessionReconciliation) -> dict[str, Facts]:
     """Return for each submission of a session what a rejection would be checked against."""
     finished = [one for one in collected.records if one.status == AWAITING_REVIEW or one.status in PAID]
     times = [one.seconds for one in finished if one.seconds is not None]
-    answered = {one.submission_id: one for one in desk.store.submissions()}
-    study = desk.workspace.study
-    stated = " ".join(text or "" for text in (desk.table.description, study.instructions.text, study.consent.text))
+    answered = {one.submission_id: one for one in prolific_study.store.submissions()}
+    study = prolific_study.workspace.study
+    stated = " ".join(
+        text or "" for text in (prolific_study.table.description, study.instructions.text, study.consent.text)
+    )
     return {
         record.submission_id: Facts(
             record=record,
             visit=(visit := collected.visit(record.submission_id)),
             submission=None if visit is None else answered.get(visit.submission_id),
             times=times,
-            minutes=desk.offer.minutes,
+            minutes=prolific_study.offer.minutes,
             stated=stated,
-            codes=tuple(session_codes(desk.store, collected.session).values()),
+            codes=tuple(session_codes(prolific_study.store, collected.session).values()),
         )
         for record in collected.records
     }
@@ -200,21 +202,23 @@ def check_cases(path: Path, proposals: Sequence[Proposal], known: Mapping[str, t
     return tuple(cases)
 
 
-def reject(desk: ProlificStudy, case: Case) -> SubmissionRecord:
+def reject(prolific_study: ProlificStudy, case: Case) -> SubmissionRecord:
     """Reject one submission; the platform ignores a repeat, so that a run that was broken off is safely repeated."""
     one, key = case.proposal, f"reject {case.proposal.submission}"
-    for call in desk.once.journal.calls(KIND, desk.key, key):
+    for call in prolific_study.idempotent_calls.journal.calls(KIND, prolific_study.key, key):
         if call.outcome == STARTED:
-            desk.once.journal.finish(call, NO_EFFECT)
+            prolific_study.idempotent_calls.journal.finish(call, NO_EFFECT)
     request = {"category": one.category, "message": one.message, "evidence": one.evidence or one.seen}
-    call = desk.once.journal.begin(KIND, desk.key, key, json.dumps(request, sort_keys=True))
+    call = prolific_study.idempotent_calls.journal.begin(
+        KIND, prolific_study.key, key, json.dumps(request, sort_keys=True)
+    )
     try:
-        desk.platform.submissions.reject(one.submission, category=one.category, message=one.message)
+        prolific_study.platform.submissions.reject(one.submission, category=one.category, message=one.message)
     except (ProlificRequestRefused, Unreachable) as error:
-        desk.once.journal.finish(call, REFUSED, response=str(error))
+        prolific_study.idempotent_calls.journal.finish(call, REFUSED, response=str(error))
         raise
     except Unanswered:
-        if desk.platform.submissions.fetch(one.submission).status != REJECTED:
+        if prolific_study.platform.submissions.fetch(one.submission).status != REJECTED:
             raise
-    desk.once.journal.finish(call, DONE)
-    return desk.platform.submissions.fetch(one.submission)
+    prolific_study.idempotent_calls.journal.finish(call, DONE)
+    return prolific_study.platform.submissions.fetch(one.submission)

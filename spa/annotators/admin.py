@@ -47,8 +47,8 @@ def admin_token(environment: Mapping[str, str] | None = None) -> str | None:
 class Admin:
     """The routes of the administrator."""
 
-    def __init__(self, house: SurveyContext, token: str) -> None:
-        self.house = house
+    def __init__(self, context: SurveyContext, token: str) -> None:
+        self.context = context
         self._token = token.encode()
 
     @property
@@ -76,16 +76,16 @@ class Admin:
         return await asyncio.to_thread(answer)
 
     def _status(self) -> Status:
-        store = self.house.store
-        people, now = self.house.study.people, self.house.clock()
+        store = self.context.store
+        people, now = self.context.study.people, self.context.clock()
         return summarise_visits(store.visits(), assignments=store.count_assignments(), people=people, now=now)
 
     def _facts(self) -> dict[str, object]:
         facts = json.loads(json.dumps(asdict(self._status()), default=str))
-        return {"study": self.house.study.id, **facts, **self._sizes()}
+        return {"study": self.context.study.id, **facts, **self._sizes()}
 
     def _sizes(self) -> dict[str, int]:
-        with self.house.store.reading() as connection:
+        with self.context.store.reading() as connection:
             pages = connection.scalar(select(func.count()).select_from(payloads)) or 0
             answered = connection.scalar(select(func.count()).select_from(answers)) or 0
         return {"pages_received": pages, "answers": answered}

@@ -1,17 +1,17 @@
 """How a platform's visitors come into the survey server, and where they go when they are done.
 
-A *door* is a callable ``mount(app, house)`` registered under the entry-point group ``spa.routes``.
+A *door* is a callable ``mount(app, context)`` registered under the entry-point group ``spa.routes``.
 It adds routes to the application (under a path of its own, such as ``/prolific``), asks its platform
-who is there, and lets the ``house`` do the rest::
+who is there, and lets the ``context`` do the rest::
 
     def mount(app: FastAPI, context: SurveyContext) -> None:
-        if not house.study.bridges["prolific"]:
+        if not context.study.bridges["prolific"]:
             return
 
         @app.get("/prolific")
         def come_in(pid: str, submission: str) -> Response:
             ...  # ask the platform whether this is so
-            return house.admit(source="prolific", person=pid, external_id=submission)
+            return context.admit(source="prolific", person=pid, external_id=submission)
 
         house.on_finish("prolific", lambda visit, outcome: house.leave("https://..."))
 
@@ -39,7 +39,7 @@ from spa.responses.submission import AnnotatorKind
 from spa.responses.visits import PersonVisit
 from spa.study.study import Study
 
-GROUP = "spa.routes"  # entry points: name -> mount(app, house)
+GROUP = "spa.routes"  # entry points: name -> mount(app, context)
 FORBIDDEN = 403
 STATUS = {"full": 410, "quota": 410, "unknown": 404}  # of a refusal, by its notice
 

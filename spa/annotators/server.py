@@ -105,7 +105,7 @@ def create_app(
     FastAPI
         An application that any ASGI server runs. While it runs, overdue places are given up.
     """
-    house = SurveyContext(
+    context = SurveyContext(
         study=workspace.study,
         texts=workspace.texts,
         store=workspace.store,
@@ -117,51 +117,56 @@ def create_app(
         reserved=reserved,
         family=family_of(workspace.study, workspace.store),
     )
-    desk = RequestQueue(workspace.store)
+    queue = RequestQueue(workspace.store)
     app = FastAPI(
         title=workspace.study.title,
         docs_url=None,
         redoc_url=None,
         openapi_url=None,
-        lifespan=lambda app: running(desk, house),
+        lifespan=lambda app: running(queue, context),
     )
-    survey = Survey(house, workspace.form, desk, source=source)
+    survey = Survey(context, workspace.form, queue, source=source)
     app.router.routes.extend(survey.routes)
     if admin_token is not None:
-        app.router.routes.extend(Admin(house, admin_token).routes)
+        app.router.routes.extend(Admin(context, admin_token).routes)
     if workspace.study.people.completion_url is not None:
-        house.may_lead_to(workspace.study.people.completion_url)
+        context.may_lead_to(workspace.study.people.completion_url)
     for mount in doors:
-        mount(app, house)
-    protect(app, house, public_url=public_url, trusted_proxies=trusted_proxies, limits=limits)
+        mount(app, context)
+    protect(app, context, public_url=public_url, trusted_proxies=trusted_proxies, limits=limits)
     if log_requests:
         app.add_middleware(RequestLog)
-    explain_failures(app, house)
+    explain_failures(app, context)
     return app
 
 
 def protect(
-    app: FastAPI, house: SurveyContext, *, public_url: str, trusted_proxies: tuple[Network, ...], limits: Limits | None
+    app: FastAPI,
+    context: SurveyContext,
+    *,
+    public_url: str,
+    trusted_proxies: tuple[Network, ...],
+    limits: Limits | None,
 ) -> None:
     """Refuse what is too much or comes from elsewhere, and let browsers load only what the doors have named."""
     app.add_middleware(
         Guard,
-        refuse=lambda name, status: send_notice(house.texts, name, status=status),
+        refuse=lambda name, status: send_notice(context.texts, name, status=status),
         public_url=public_url,
         trusted_proxies=trusted_proxies,
         limits=limits,
     )
-    app.add_middleware(SecurityHeaders, policy=lambda: content_policy(house.places, frames=house.frames))
+    app.add_middleware(SecurityHeaders, policy=lambda: content_policy(context.places, frames=context.frames))
 
 
 @asynccontextmanager
-async def running(desk: RequestQueue, house: SurveyContext) -> AsyncIterator[None]:
+async def running(queue: RequestQueue, context: SurveyContext) -> AsyncIterator[None]:
     """Give up overdue places from time to time while the server runs, and finish what waits at its end."""
 
     async def sweep() -> None:
         while True:
             try:
-                await asyncio.to_thread(lambda: house.store.release_overdue(house.clock()))
+                await asyncio.to_thread(lambda: context.store.release_overdue(context.clock()))
             except ResponseError as error:  # a store that is locked for a while; the next sweep finds the same
                 log.error("%s", error)
             await asyncio.sleep(SWEEP)
@@ -173,9 +178,9 @@ async def running(desk: RequestQueue, house: SurveyContext) -> AsyncIterator[Non
         task.cancel()
         with suppress(asyncio.CancelledError):
             await task
-        await asyncio.to_thread(desk.close)
-        if house.family is not None:
-            house.family.close()
+        await asyncio.to_thread(queue.close)
+        if context.family is not None:
+            context.family.close()
 
 
 def family_of(study: Study, store: Store) -> StudyFamily | None:
@@ -186,9 +191,9 @@ def family_of(study: Study, store: Store) -> StudyFamily | None:
     return StudyFamily(people.family_store, family=people.family, study=f"{study.id} {store.fingerprint[:12]}")
 
 
-def explain_failures(app: FastAPI, house: SurveyContext) -> None:
+def explain_failures(app: FastAPI, context: SurveyContext) -> None:
     """Answer failures with a page in the study's language, never with a traceback."""
-    texts = house.texts
+    texts = context.texts
 
     def failed(request: Request, error: Exception) -> Response:
         status = error.status_code if isinstance(error, HTTPException) else HTTPStatus.BAD_REQUEST
@@ -199,7 +204,7 @@ def explain_failures(app: FastAPI, house: SurveyContext) -> None:
         return send_notice(texts, name, status=status, link=f"/a/{token}" if token else "/")
 
     def refused(request: Request, error: Exception) -> Response:
-        return house.refuse(cast(AdmissionRefused, error))
+        return context.refuse(cast(AdmissionRefused, error))
 
     def unavailable(request: Request, error: Exception) -> Response:
         log.error("%s", error)

@@ -55,23 +55,23 @@ class Survey:
     """The routes of one study."""
 
     def __init__(
-        self, house: SurveyContext, form_of: Callable[[str], Form], desk: RequestQueue, *, source: str
+        self, context: SurveyContext, form_of: Callable[[str], Form], queue: RequestQueue, *, source: str
     ) -> None:
-        self.house = house
-        self.study = house.study
-        self.texts = house.texts
-        self.store = house.store
-        self.desk = desk
-        self._taking = VisitTransactions(house, form_of, source=source)
+        self.context = context
+        self.study = context.study
+        self.texts = context.texts
+        self.store = context.store
+        self.queue = queue
+        self._taking = VisitTransactions(context, form_of, source=source)
         self._cookie = f"visit-{sha256(self.study.id.encode()).hexdigest()[:8]}"  # a host may serve several studies
-        self._just_taken = RecentVisits(kept=house.store.is_file)
+        self._just_taken = RecentVisits(kept=context.store.is_file)
 
     @property
     def routes(self) -> list[Route]:
         """Return the routes: bare ones, since what the framework adds to them costs more than the work itself."""
         open_link = [Route("/", self.show_start, methods=["GET"]), Route("/", self.start, methods=["POST"])]
         return [
-            *([] if self.house.links_only else open_link),
+            *([] if self.context.links_only else open_link),
             Route("/health", self.report_health, methods=["GET"]),
             Route("/static/{name}", self.show_asset, methods=["GET"]),
             Route("/a/{token}", self.enter, methods=["GET"]),
@@ -84,15 +84,15 @@ class Survey:
 
     async def show_start(self, request: Request) -> Response:
         """Show the open door: whoever presses the button becomes one person with a link of their own."""
-        self.house.group_of(request.query_params)
+        self.context.group_of(request.query_params)
         lines, action = [self.texts.say("page.start_text")], f"/?{request.url.query}" if request.url.query else "/"
         return HTMLResponse(render_notice("start", self.texts, title=self.study.title, lines=lines, action=action))
 
     async def start(self, request: Request) -> Response:
         """Make a link and go there, or to the visit that this browser has already."""
-        group = self.house.group_of(request.query_params)
+        group = self.context.group_of(request.query_params)
         earlier = request.cookies.get(self._cookie, "")
-        if is_token(earlier) and await self.desk.read(lambda connection: self._goes_on(connection, earlier)):
+        if is_token(earlier) and await self.queue.read(lambda connection: self._goes_on(connection, earlier)):
             return to(f"/a/{earlier}")
         token = random_token()
 
@@ -101,7 +101,7 @@ class Survey:
             if group is not None:  # a person whose group is full gets no link
                 self._taking.admit(connection, token, group=group)
 
-        await self.desk.write(make)
+        await self.queue.write(make)
         return to(f"/a/{token}")
 
     async def report_health(self, request: Request) -> Response:
@@ -119,10 +119,10 @@ class Survey:
         visit = await self._visit(token, request.query_params)
         if visit.lease.released:  # the page that is open in a browser may still be sent, and is kept
             late = visit.lease.release_reason == TIMED_OUT
-            return self.house.notice("expired" if late else "left", HTTPStatus.GONE)
+            return self.context.notice("expired" if late else "left", HTTPStatus.GONE)
         due = to(self._due_address(token, visit))
-        if visit.lease.external_id is None and not self.house.links_only:
-            secure = self.house.public_url.startswith("https:")
+        if visit.lease.external_id is None and not self.context.links_only:
+            secure = self.context.public_url.startswith("https:")
             due.set_cookie(self._cookie, token, max_age=REMEMBERED, secure=secure, httponly=True, samesite="strict")
         return due
 
@@ -147,7 +147,7 @@ class Survey:
         self._just_taken.pop(token)
         if not is_token(token):
             raise HTTPException(404)
-        taken = await self.desk.write(lambda connection: self._taking.take(connection, token, page_id, fields, go))
+        taken = await self.queue.write(lambda connection: self._taking.take(connection, token, page_id, fields, go))
         if taken is None or taken.page is None:
             raise HTTPException(404)
         visit, page = taken.visit, taken.page
@@ -174,7 +174,7 @@ class Survey:
             return to(self._due_address(token, visit))
         more = outcome == COMPLETED and visit.lease.session < self.study.people.sessions
         debriefing = self.study.debriefing.text if outcome == COMPLETED and not more else None
-        led_by_platform = visit.lease.source in self.house.finishers
+        led_by_platform = visit.lease.source in self.context.finishers
         to_address = outcome == COMPLETED and not more and self.study.people.completion_url is not None
         if debriefing is not None and (led_by_platform or to_address) and "go" not in request.query_params:
             title, text = (self.texts.say(f"page.done_{part}") for part in ("title", "text"))
@@ -210,7 +210,7 @@ class Survey:
             if lease is not None and lease.completed and lease.session < self.study.people.sessions:
                 self._taking.admit(connection, token, session=lease.session + 1)
 
-        await self.desk.write(begin)
+        await self.queue.write(begin)
         return to(f"/a/{token}")
 
     async def show_image(self, request: Request) -> Response:
@@ -230,11 +230,11 @@ class Survey:
         """Return the visit of a person, who is given an assignment when they come for the first time."""
         if not is_token(token):
             raise HTTPException(404)
-        found = await self.desk.read(lambda connection: self._taking.look(connection, token))
+        found = await self.queue.read(lambda connection: self._taking.look(connection, token))
         if found == "unknown":
             raise HTTPException(404)
         if found == "let in":
-            return await self.desk.write(lambda connection: self._taking.let_in(connection, token, parameters))
+            return await self.queue.write(lambda connection: self._taking.let_in(connection, token, parameters))
         return found
 
     # What is shown
@@ -244,7 +244,7 @@ class Survey:
         known = self.store.visit(visit.lease.submission_id)
         if known is None:
             raise HTTPException(404)
-        return self.house.finishers[visit.lease.source](known, outcome)
+        return self.context.finishers[visit.lease.source](known, outcome)
 
     def _due_address(self, token: str, visit: FormProgress) -> str:
         return f"/a/{token}/done" if visit.lease.finished else f"/a/{token}/p/{visit.due.page_id}"

@@ -55,11 +55,11 @@ class PageOutcome:
 class VisitTransactions:
     """The visits of one study, as transactions change them."""
 
-    def __init__(self, house: SurveyContext, form_of: Callable[[str], Form], *, source: str) -> None:
-        self.house = house
-        self.study = house.study
-        self.store = house.store
-        self.clock = house.clock
+    def __init__(self, context: SurveyContext, form_of: Callable[[str], Form], *, source: str) -> None:
+        self.context = context
+        self.study = context.study
+        self.store = context.store
+        self.clock = context.clock
         self.form_of = form_of
         self.source = source
 
@@ -76,10 +76,10 @@ class VisitTransactions:
         """Return the visit of a token: a new one at its first use, with its place again if it was late."""
         lease, now = lease_of_token(connection, token), self.clock()
         if lease is None:
-            lease = self.admit(connection, token, group=self.house.group_of(parameters))
+            lease = self.admit(connection, token, group=self.context.group_of(parameters))
         if lease.released and lease.release_reason == TIMED_OUT:
             lock_leases(connection)
-            lease = reclaim(connection, lease, self.house.rules.per_assignment, now=now)
+            lease = reclaim(connection, lease, self.context.rules.per_assignment, now=now)
         return self._visit_of(connection, lease)
 
     def admit(self, connection: Connection, token: str, *, session: int = 1, group: str | None = None) -> Lease:
@@ -88,13 +88,13 @@ class VisitTransactions:
         arrival = Arrival(
             annotator_id=self.store.annotator_id(token),
             source=self.source,
-            annotator_kind=self.house.annotator_kind,
+            annotator_kind=self.context.annotator_kind,
             token=token,
             session=session,
             group=group,
             minutes_allowed=self.study.people.minutes_allowed,
         )
-        return admission.admit(connection, arrival, self.house.rules, now=self.clock())
+        return admission.admit(connection, arrival, self.context.rules, now=self.clock())
 
     def _visit_of(self, connection: Connection, lease: Lease) -> FormProgress:
         form = self.form_of(lease.assignment_id)
@@ -154,7 +154,7 @@ class VisitTransactions:
             return False
         lock_leases(connection)
         try:
-            admission.join_group(connection, visit.lease.submission_id, mine.name, self.house.rules)
+            admission.join_group(connection, visit.lease.submission_id, mine.name, self.context.rules)
         except QuotaFull:
             return False
         return True
@@ -169,4 +169,4 @@ class VisitTransactions:
         else:
             code = outcomes.outcome_codes(connection, code_source(lease.source, lease.session))[outcome]
         submission = visit.submission(now, outcome)
-        self.store.finish_within(connection, submission, outcome, code, now=now, rules=self.house.rules)
+        self.store.finish_within(connection, submission, outcome, code, now=now, rules=self.context.rules)

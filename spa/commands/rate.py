@@ -157,12 +157,14 @@ def ask(
         visits = visits_of(workspace.store, ways, limit=options.limit, only=options.only)
         if options.probe_injection is not None:
             visits = probes_of(workspace.store, ways, options.probe_injection)
-        purse = purse_of(workspace.store, changed, prices)
-        capabilities, notes = probed(workspace, changed, ways, purse, timeout=options.timeout, wanted=options.probe)
+        rater_budget = purse_of(workspace.store, changed, prices)
+        capabilities, notes = probed(
+            workspace, changed, ways, rater_budget, timeout=options.timeout, wanted=options.probe
+        )
         endpoint = open_endpoint(changed, options.timeout, options.study.parent)
         with progress_of(changed, len(visits), prices.currency, hidden=options.as_json) as progress:
             several = capabilities.get("several") == "yes"
-            summary = carry_out(workspace, visits, endpoint, purse, progress, wait=options.wait, several=several)
+            summary = carry_out(workspace, visits, endpoint, rater_budget, progress, wait=options.wait, several=several)
     summary.endpoint, summary.notes = capabilities, notes + summary.notes
     return visits, summary
 
@@ -199,7 +201,7 @@ def carry_out(
     workspace: Workspace,
     visits: Sequence[RaterVisit],
     endpoint: LLMEndpoint,
-    purse: RaterBudget,
+    rater_budget: RaterBudget,
     progress: Progress | None,
     *,
     wait: bool,
@@ -213,8 +215,12 @@ def carry_out(
 
     wording = StudyWording(workspace.texts)
     if isinstance(endpoint, ChatEndpoint) and endpoint.rater.provider == "batch":
-        return rate_in_batches(workspace, visits, wording, endpoint=endpoint, purse=purse, wait=wait, progress=progress)
-    return rate_visits(workspace, visits, wording, endpoint=endpoint, purse=purse, progress=progress, several=several)
+        return rate_in_batches(
+            workspace, visits, wording, endpoint=endpoint, rater_budget=rater_budget, wait=wait, progress=progress
+        )
+    return rate_visits(
+        workspace, visits, wording, endpoint=endpoint, rater_budget=rater_budget, progress=progress, several=several
+    )
 
 
 def open_endpoint(rater: Rater, timeout: float, folder: Path) -> LLMEndpoint:

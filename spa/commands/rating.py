@@ -118,7 +118,7 @@ def probed(
     workspace: Workspace,
     rater: Rater,
     ways: Sequence[RaterVariant],
-    purse: RaterBudget,
+    rater_budget: RaterBudget,
     *,
     timeout: float,
     wanted: bool | None,
@@ -147,7 +147,7 @@ def probed(
     if wanted is False:
         probe.skip(endpoint, journal)
         return probe.as_record(None), ["the endpoint was not probed (--no-probe)"]
-    found = probe.probe(endpoint, ways, journal, purse, again=wanted is True)
+    found = probe.probe(endpoint, ways, journal, rater_budget, again=wanted is True)
     errors, warnings = probe.problems(found, rater, ways, endpoint.shown)
     if errors:
         raise PlatformError(*errors)

@@ -56,12 +56,12 @@ def whole_study(language: str) -> str:
     return f'language = "{language}"\n{before}{scales}\n{meaning}\n[[criteria]]{criteria}\n{spa}{after}'
 
 
-def mount(app: FastAPI, house: SurveyContext) -> None:
+def mount(app: FastAPI, context: SurveyContext) -> None:
     """Show any notice on demand."""
 
     @app.get("/notice/{name}", response_model=None)
     def show(name: str) -> Response:
-        return house.notice(name, link="/")
+        return context.notice(name, link="/")
 
 
 @pytest.fixture(scope="module")

@@ -28,7 +28,7 @@ def answer(study: Path, annotators: int) -> None:
     """Let simulated people answer, whose pages are taken as the survey server takes them."""
     with open_workspace(study) as workspace:
         truth, temperament, _ = choose_truth(workspace, truth=None, utilities={}, likert_reversal=None, otherwise=CROWD)
-        house = SurveyContext(
+        context = SurveyContext(
             study=workspace.study,
             texts=workspace.texts,
             store=workspace.store,
@@ -37,7 +37,7 @@ def answer(study: Path, annotators: int) -> None:
             form=workspace.form,
             annotator_kind="simulated",
         )
-        taking = VisitTransactions(house, workspace.form, source=SOURCE)
+        taking = VisitTransactions(context, workspace.form, source=SOURCE)
         annotator_of = answering(workspace, truth, temperament, seed=0)
         for token in book(workspace.store, annotators, workspace.study.people):
             _go_through(workspace, taking, annotator_of(token), token)

@@ -126,10 +126,10 @@ def test_signing_out_here_and_everywhere(lab: Lab) -> None:
 
 def test_a_link_for_another_device_works_once_and_briefly(lab: Lab) -> None:
     worker = lab.worker()
-    with lab.visitor(worker) as desk, lab.visitor() as phone:
-        made = [re.findall(r'value="http[^"]*(/invite/[^"]*)"', desk.post("/account/link").text)[0] for _ in "ab"]
+    with lab.visitor(worker) as hit_study, lab.visitor() as phone:
+        made = [re.findall(r'value="http[^"]*(/invite/[^"]*)"', hit_study.post("/account/link").text)[0] for _ in "ab"]
         assert phone.press(made[0]).url.path == "/hits"
-        assert desk.press(made[0]).status_code == 404
+        assert hit_study.press(made[0]).status_code == 404
         lab.clock.now += 900
         assert phone.post(made[1]).status_code == 404
 

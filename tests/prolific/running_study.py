@@ -152,8 +152,8 @@ def running_study(
     def now() -> float:
         return float(emulator.people.do("GET", "clock/")["now"])
 
-    def door(app: FastAPI, house: SurveyContext) -> None:
-        mount_with(app, house, environment)
+    def door(app: FastAPI, context: SurveyContext) -> None:
+        mount_with(app, context, environment)
 
     with open_workspace(path, store) as workspace:
         app = create_app(workspace, doors=[door], clock=now)

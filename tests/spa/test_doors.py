@@ -17,16 +17,16 @@ from tests.spa.test_server import Place, opened
 from tests.spa.test_server import built as built
 
 
-def mount(app: FastAPI, house: SurveyContext) -> None:
+def mount(app: FastAPI, context: SurveyContext) -> None:
     """Take whoever comes to /platform at their word, as no real door may."""
 
     @app.get("/platform")
     def come_in(person: str, visit: str) -> Response:
-        return house.admit(source="platform", person=person, external_id=visit)
+        return context.admit(source="platform", person=person, external_id=visit)
 
-    house.may_lead_to("https://platform.example/done")
-    house.on_finish(
-        "platform", lambda visit, outcome: house.leave(f"https://platform.example/done?cc={visit.completion_code}")
+    context.may_lead_to("https://platform.example/done")
+    context.on_finish(
+        "platform", lambda visit, outcome: context.leave(f"https://platform.example/done?cc={visit.completion_code}")
     )
 
 

@@ -38,7 +38,7 @@ def rate(
     *,
     wait: bool = False,
     limit: int | None = None,
-    purse: RaterBudget | None = None,
+    rater_budget: RaterBudget | None = None,
     **fields: Any,
 ) -> RatingSummary:
     rater = Rater(id="judge", model="m", base_url=url, provider="batch", **fields)
@@ -48,7 +48,9 @@ def rate(
     async def sleep(seconds: float) -> None:
         bench.waits.append(seconds)
 
-    return batch.rate_in_batches(bench, visits, PlainWording(), endpoint=endpoint, purse=purse, wait=wait, sleep=sleep)
+    return batch.rate_in_batches(
+        bench, visits, PlainWording(), endpoint=endpoint, rater_budget=rater_budget, wait=wait, sleep=sleep
+    )
 
 
 def all_answered(bench: Bench, visits: int = 3) -> bool:
@@ -201,11 +203,11 @@ def test_a_budget_holds_what_is_under_way(bench: Bench) -> None:
     price = Price(input=10, output=10, batch_factor=0.5)
     server = BatchServer()
     with scripted(server) as served:
-        small = rate(bench, served.url, purse=RaterBudget(price, budget=1e-6, batch=True))
+        small = rate(bench, served.url, rater_budget=RaterBudget(price, budget=1e-6, batch=True))
         assert "budget" in (small.problem or "")
         assert server.files == {}
         paid = RaterBudget(price, budget=1.0, batch=True)
-        assert rate(bench, served.url, wait=True, purse=paid).finished == 3
+        assert rate(bench, served.url, wait=True, rater_budget=paid).finished == 3
     assert paid.spent == pytest.approx(3 * 110 * 10 * 0.5 / 1e6)
 
 

@@ -31,25 +31,25 @@ def test_cached_tokens_and_batch_files_are_cheaper() -> None:
 def test_no_more_is_spent_than_the_budget_where_estimates_are_not_too_low(
     requests: list[tuple[int, int]], budget: float
 ) -> None:
-    purse = RaterBudget(Price(input=100, output=200), budget=budget)
+    rater_budget = RaterBudget(Price(input=100, output=200), budget=budget)
     for prompt, completion in requests:
-        expected = purse.set_aside(prompt, completion)
+        expected = rater_budget.set_aside(prompt, completion)
         if expected is not None:
-            purse.pay(expected, LLMReply(outcome="answered", prompt_tokens=prompt, completion_tokens=completion))
-        assert purse.spent <= budget + 1e-9
+            rater_budget.pay(expected, LLMReply(outcome="answered", prompt_tokens=prompt, completion_tokens=completion))
+        assert rater_budget.spent <= budget + 1e-9
 
 
 def test_what_is_under_way_is_set_aside() -> None:
-    purse = RaterBudget(Price(input=1_000_000, output=0), budget=10)
-    first = purse.set_aside(6, 0)
+    rater_budget = RaterBudget(Price(input=1_000_000, output=0), budget=10)
+    first = rater_budget.set_aside(6, 0)
     assert first == 6
-    assert purse.set_aside(6, 0) is None
-    purse.pay(first, LLMReply(outcome="http_500"))
-    assert purse.spent == 0
-    again = purse.set_aside(6, 0)
+    assert rater_budget.set_aside(6, 0) is None
+    rater_budget.pay(first, LLMReply(outcome="http_500"))
+    assert rater_budget.spent == 0
+    again = rater_budget.set_aside(6, 0)
     assert again == 6
-    assert purse.pay(again, LLMReply(outcome="answered")) == 6  # no usage: what was expected counts as spent
-    assert purse.spent == 6
+    assert rater_budget.pay(again, LLMReply(outcome="answered")) == 6  # no usage: what was expected counts as spent
+    assert rater_budget.spent == 6
 
 
 def test_a_budget_needs_a_price() -> None:

@@ -165,10 +165,10 @@ def test_a_failure_is_no_finding(store: Store) -> None:
 
 
 def test_a_probe_costs_and_keeps_to_the_budget(store: Store) -> None:
-    purse = RaterBudget(Price(input=10, output=10), budget=100.0)
+    rater_budget = RaterBudget(Price(input=10, output=10), budget=100.0)
     with scripted(Server(*EVERYTHING)) as server:
-        found, _, _ = look(store, server, price=purse)
-        assert purse.spent == pytest.approx(found.requests * 110 * 10 / 1e6)
+        found, _, _ = look(store, server, price=rater_budget)
+        assert rater_budget.spent == pytest.approx(found.requests * 110 * 10 / 1e6)
         with pytest.raises(PlatformError, match="budget"):
             look(store, server, price=RaterBudget(Price(input=10, output=10), budget=1e-9), again=True)
 

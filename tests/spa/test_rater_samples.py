@@ -41,7 +41,9 @@ def several(asked: Asked, give: Callable[[int], int] = int, bad: int = -1) -> Sa
     return http({"choices": choices, "usage": tokens, "model": "scripted"})
 
 
-def rate(bench: Bench, url: str, *, purse: RaterBudget | None = None, repeats: int = 3, **fields: Any) -> RatingSummary:
+def rate(
+    bench: Bench, url: str, *, rater_budget: RaterBudget | None = None, repeats: int = 3, **fields: Any
+) -> RatingSummary:
     rater = Rater(id="judge", model="m", base_url=url, repeats=repeats, **fields)
 
     async def sleep(seconds: float) -> None:
@@ -49,7 +51,9 @@ def rate(bench: Bench, url: str, *, purse: RaterBudget | None = None, repeats: i
 
     visits = visits_of(bench.store, asked_ways(rater))
     endpoint = ChatEndpoint(rater, environment={})
-    return rate_visits(bench, visits, PlainWording(), endpoint=endpoint, purse=purse, several=True, sleep=sleep)
+    return rate_visits(
+        bench, visits, PlainWording(), endpoint=endpoint, rater_budget=rater_budget, several=True, sleep=sleep
+    )
 
 
 def sizes(server: Served) -> list[int]:
@@ -64,9 +68,9 @@ def answered(bench: Bench, visits: int) -> bool:
 
 @pytest.mark.parametrize("conversation", ["form", "question", "page"])
 def test_repeats_share_a_request_and_a_prompt(bench: Bench, conversation: Any) -> None:
-    purse = RaterBudget(Price(input=1000, output=0))
+    rater_budget = RaterBudget(Price(input=1000, output=0))
     with scripted(several) as server:
-        summary = rate(bench, server.url, purse=purse, conversation=conversation)
+        summary = rate(bench, server.url, rater_budget=rater_budget, conversation=conversation)
         asked = len(server.asked)
         assert rate(bench, server.url, conversation=conversation).requests == 0
     assert len(server.asked) == asked == summary.requests
@@ -74,7 +78,7 @@ def test_repeats_share_a_request_and_a_prompt(bench: Bench, conversation: Any) -
         assert set(sizes(server)) == {3}
     assert answered(bench, 6)
     assert summary.prompt_tokens == 1000 * asked
-    assert purse.spent == summary.cost == pytest.approx(1.0 * asked)
+    assert rater_budget.spent == summary.cost == pytest.approx(1.0 * asked)
     records = [bench.calls(f"judge/{repeat}/a00001")[0] for repeat in (1, 2, 3)]
     assert [json.loads(record.request)["parameters"]["n"] for record in records] == [3, 3, 3]
     assert [len(json.loads(str(record.response))["choices"]) for record in records] == [1, 1, 1]

@@ -48,7 +48,7 @@ def test_the_document_is_the_one_that_is_written_and_has_every_route() -> None:
 class _Routes:
     """Any attribute is an endpoint."""
 
-    house = SimpleNamespace(links_only=False)
+    context = SimpleNamespace(links_only=False)
 
     def __getattr__(self, name: str) -> object:
         """Return something that can be called."""

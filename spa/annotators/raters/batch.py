@@ -23,7 +23,7 @@ from spa.annotators.raters.rater_conversation import RaterConversation
 from spa.annotators.raters.run import Forms
 from spa.annotators.raters.summary import Progress, RatingSummary
 from spa.annotators.raters.tokens import expected_tokens
-from spa.annotators.raters.visit_state import standing_of, standings
+from spa.annotators.raters.visit_state import visit_state_of, visit_states
 from spa.annotators.raters.visits import KIND as REQUEST
 from spa.annotators.raters.visits import RaterVisit, visits_of
 from spa.annotators.raters.wording import Wording
@@ -55,7 +55,7 @@ def rate_in_batches(
     wording: Wording,
     *,
     endpoint: ChatEndpoint,
-    purse: RaterBudget | None = None,
+    rater_budget: RaterBudget | None = None,
     wait: bool = False,
     progress: Progress | None = None,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
@@ -81,7 +81,7 @@ def rate_in_batches(
     PlatformError
         If the endpoint refuses a file or a batch, or cannot be reached; what is known is on record.
     """
-    run = BatchRun(forms, visits, wording, endpoint, purse or RaterBudget(None), progress)
+    run = BatchRun(forms, visits, wording, endpoint, rater_budget or RaterBudget(None), progress)
     return asyncio.run(run.everything(wait=wait, sleep=sleep))
 
 
@@ -94,7 +94,7 @@ class BatchRun:
         visits: Sequence[RaterVisit],
         wording: Wording,
         endpoint: ChatEndpoint,
-        purse: RaterBudget,
+        rater_budget: RaterBudget,
         progress: Progress | None,
     ) -> None:
         if any(visit.asked.way.conversation == "page" for visit in visits):
@@ -106,7 +106,7 @@ class BatchRun:
         self._visits = visits
         self._wording = wording
         self._endpoint = endpoint
-        self._purse = purse
+        self._rater_budget = rater_budget
         self._progress = progress
         self._journal = Journal(forms.store)
         self._files = BatchFiles(endpoint, self._journal)
@@ -115,9 +115,9 @@ class BatchRun:
     async def everything(self, *, wait: bool, sleep: Callable[[float], Awaitable[None]]) -> RatingSummary:
         """Recover, collect and submit, again and again where the user waits."""
         for file in self._under_way():
-            self._purse.hold(file.expected)
-        known = standings(self._forms.store, self._visits, lambda assignment_ids: None)
-        self.summary.finished_before = sum(not standing.open for standing in known)
+            self._rater_budget.hold(file.expected)
+        known = visit_states(self._forms.store, self._visits, lambda assignment_ids: None)
+        self.summary.finished_before = sum(not visit_state.open for visit_state in known)
         async with self._endpoint:
             while True:
                 for file in files_of(self._journal, self._files.rater_id):
@@ -215,7 +215,7 @@ class BatchRun:
     def _settle_visit(
         self, visit: RaterVisit, names: Sequence[str], replies: dict[str, LLMReply], left: str, expected: float
     ) -> None:
-        lease, talk = self._open(visit)
+        lease, conversation = self._open(visit)
         calls = {(call.key, call.attempt): call for call in self._journal.calls(REQUEST, visit.submission_id)}
         finished = lease.completed
         with self._forms.store.transaction() as connection:
@@ -225,25 +225,29 @@ class BatchRun:
                 if begun is None or begun.outcome != STARTED:
                     continue  # read by a run that was broken off
                 reply = replies.get(name, LLMReply(outcome=left))
-                outcome = talk.outcome_of(begun, reply)
-                cost = self._purse.pay(expected, reply)
+                outcome = conversation.outcome_of(begun, reply)
+                cost = self._rater_budget.pay(expected, reply)
                 facts = reply.facts if cost is None else {**reply.facts, "cost": cost}
-                talk = talk.after(journal.finish(connection, begun, outcome, response=reply.body, facts=facts))
-                self.summary.paid(outcome, reply, self._purse)
-            if talk.is_over and not finished:
-                self._forms.store.complete_within(connection, talk.submission(lease), completion_code="rater")
-        if talk.is_over and not finished:
-            self.summary.count(talk.answers)
+                conversation = conversation.after(
+                    journal.finish(connection, begun, outcome, response=reply.body, facts=facts)
+                )
+                self.summary.paid(outcome, reply, self._rater_budget)
+            if conversation.is_over and not finished:
+                self._forms.store.complete_within(connection, conversation.submission(lease), completion_code="rater")
+        if conversation.is_over and not finished:
+            self.summary.count(conversation.answers)
 
     def _open(self, visit: RaterVisit) -> tuple[Lease, RaterConversation]:
         name = visit.submission_id
         with self._forms.store.transaction() as connection:
             lease = leases_named(connection, [name]).get(name)
-            standing = standing_of(visit, lease, calls_of(connection, REQUEST, [name]).get(name, ()))
-            if standing.write is not None:
-                standing.write(connection, standing.lease)
+            visit_state = visit_state_of(visit, lease, calls_of(connection, REQUEST, [name]).get(name, ()))
+            if visit_state.write is not None:
+                visit_state.write(connection, visit_state.lease)
         form = visit.shown(self._forms.form(visit.assignment_id, visit.asked.way))
-        return standing.lease, RaterConversation(asks_of(form, visit.asked.way.conversation), standing.calls, visit)
+        return visit_state.lease, RaterConversation(
+            asks_of(form, visit.asked.way.conversation), visit_state.calls, visit
+        )
 
     async def _submit(self) -> None:
         """Upload what is open and not under way, in as many files as it takes."""
@@ -260,23 +264,25 @@ class BatchRun:
 
     def _open_lines(self) -> Iterator[BatchRequest]:
         under_way = {name.rsplit("|", 1)[0] for file in self._under_way() for name in file.custom_ids}
-        for standing in standings(self._forms.store, self._visits, self._forms.expect):
-            visit = standing.visit
-            if not standing.open:
+        for visit_state in visit_states(self._forms.store, self._visits, self._forms.expect):
+            visit = visit_state.visit
+            if not visit_state.open:
                 continue
-            lease, talk = self._open(visit)
-            if talk.is_over:
+            lease, conversation = self._open(visit)
+            if conversation.is_over:
                 with self._forms.store.transaction() as connection:
-                    self._forms.store.complete_within(connection, talk.submission(lease), completion_code="rater")
-                self.summary.count(talk.answers)
+                    self._forms.store.complete_within(
+                        connection, conversation.submission(lease), completion_code="rater"
+                    )
+                self.summary.count(conversation.answers)
                 continue
-            for ask in talk.open_asks:
+            for ask in conversation.open_asks:
                 if f"{lease.submission_id}|{ask.ask_id}" in under_way:
                     continue
-                request = talk.request(self._wording, ask)
-                aside = self._purse.set_aside(*expected_tokens(request))
+                request = conversation.request(self._wording, ask)
+                aside = self._rater_budget.set_aside(*expected_tokens(request))
                 if aside is None:
-                    self.summary.problem = budget_reached(visit.asked.rater, self._purse)
+                    self.summary.problem = budget_reached(visit.asked.rater, self._rater_budget)
                     return
                 yield BatchRequest(lease=lease, ask=ask, request=request, expected=aside)
 

@@ -10,7 +10,7 @@ from spa.annotators.raters import probe
 from spa.annotators.raters.prices import Price
 from spa.annotators.raters.run import Forms
 from spa.annotators.raters.tokens import CHARACTERS_A_TOKEN, answer_tokens, tokens_of
-from spa.annotators.raters.visit_state import standings
+from spa.annotators.raters.visit_state import visit_states
 from spa.annotators.raters.visits import KIND, RaterVisit
 from spa.annotators.raters.wording import Wording, conversation
 from spa.forms.prompt_turns import PromptTurn, asks_of
@@ -59,7 +59,7 @@ def estimate(
     progress : callable, optional
         Called after each visit that is looked at.
     """
-    known = standings(forms.store, visits, lambda assignment_ids: None)
+    known = visit_states(forms.store, visits, lambda assignment_ids: None)
     open_visits = [(one.visit, {call.key for call in one.calls if call.outcome == "ok"}) for one in known if one.open]
     step = max(1, len(open_visits) // SAMPLE)
     sample = open_visits[::step]
@@ -91,14 +91,14 @@ def _asked_of(
     """Yield requests, tokens read and tokens written for each ask of a visit that is open."""
     way = visit.asked.way
     form = forms.form(visit.assignment_id, way)
-    talk: list[tuple[PromptTurn, tuple[Any, ...]]] = []
+    turns: list[tuple[PromptTurn, tuple[Any, ...]]] = []
     for ask in asks_of(form, way.conversation):
-        talk = [(ask, ())] if ask.alone else [*talk, (ask, ())]
+        turns = [(ask, ())] if ask.alone else [*turns, (ask, ())]
         if ask.ask_id in answered:
             continue
         said = answer_tokens(ask.questions, explained=way.explain != "no")
-        before = sum(answer_tokens(one.questions, explained=way.explain != "no") for one, _ in talk[:-1])
-        yield 1, tokens_of(conversation(wording, talk, way)) + before, said
+        before = sum(answer_tokens(one.questions, explained=way.explain != "no") for one, _ in turns[:-1])
+        yield 1, tokens_of(conversation(wording, turns, way)) + before, said
 
 
 def spent_before(journal: Journal, rater_id: str) -> float:

@@ -1,4 +1,4 @@
-"""What requests cost: a price table that its user keeps, and a purse that no run reaches beyond."""
+"""What requests cost: a price table that its user keeps, and the budget that no run exceeds."""
 
 from __future__ import annotations
 
@@ -151,9 +151,10 @@ class RaterBudget:
         return cost
 
 
-def budget_reached(rater: Rater, purse: RaterBudget) -> str:
+def budget_reached(rater: Rater, rater_budget: RaterBudget) -> str:
     """Return one line: what is spent, and what to do."""
     return (
-        f"rater {rater.id!r}: the next request could pass the budget of {purse.budget:g} ({purse.spent:.6g} is spent, "
-        f"{purse.spent_now:.6g} of it by this run{purse.promised}); raise it with --budget, what is answered is kept"
+        f"rater {rater.id!r}: the next request could pass the budget of {rater_budget.budget:g} "
+        f"({rater_budget.spent:.6g} is spent, {rater_budget.spent_now:.6g} of it by this run{rater_budget.promised}); "
+        "raise it with --budget, what is answered is kept"
     )

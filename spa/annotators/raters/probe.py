@@ -95,7 +95,12 @@ def _put(
 
 
 def probe(
-    endpoint: RemoteEndpoint, ways: Sequence[RaterVariant], journal: Journal, purse: RaterBudget, *, again: bool = False
+    endpoint: RemoteEndpoint,
+    ways: Sequence[RaterVariant],
+    journal: Journal,
+    rater_budget: RaterBudget,
+    *,
+    again: bool = False,
 ) -> Capabilities:
     """Return what an endpoint does, from the journal where it has been probed before.
 
@@ -107,7 +112,7 @@ def probe(
         How the rater is asked.
     journal : Journal
         Where requests and answers are kept.
-    purse : RaterBudget
+    rater_budget : RaterBudget
         What the rater may spend.
     again : bool
         Ask anew.
@@ -117,11 +122,11 @@ def probe(
     PlatformError
         If the endpoint refuses for a reason that holds for every request, or the budget is reached.
     """
-    return asyncio.run(_probe(endpoint, ways, journal, purse, again=again))
+    return asyncio.run(_probe(endpoint, ways, journal, rater_budget, again=again))
 
 
 async def _probe(
-    endpoint: RemoteEndpoint, ways: Sequence[RaterVariant], journal: Journal, purse: RaterBudget, *, again: bool
+    endpoint: RemoteEndpoint, ways: Sequence[RaterVariant], journal: Journal, rater_budget: RaterBudget, *, again: bool
 ) -> Capabilities:
     scope = scope_of(endpoint)
     made = 0
@@ -131,19 +136,19 @@ async def _probe(
             if known is not None and not again:
                 continue
             made += 1
-            await _try(endpoint, trial, journal, purse)
+            await _try(endpoint, trial, journal, rater_budget)
     calls = {call.key: call for call in journal.calls(KIND, scope) if _tells(call)}
     return read_capabilities(calls, requests=made)
 
 
-async def _try(endpoint: RemoteEndpoint, trial: Trial, journal: Journal, purse: RaterBudget) -> None:
-    aside = purse.set_aside(50, TOKENS)
+async def _try(endpoint: RemoteEndpoint, trial: Trial, journal: Journal, rater_budget: RaterBudget) -> None:
+    aside = rater_budget.set_aside(50, TOKENS)
     if aside is None:
         raise PlatformError(f"rater {endpoint.rater.id!r}: the budget does not hold a request of the probe")
     body = {**endpoint.body(trial.request), **dict(trial.more)}
     begun = journal.begin(KIND, scope_of(endpoint), trial.key, json.dumps(body, sort_keys=True))
     reply = await endpoint.send(body)
-    cost = purse.pay(aside, reply)
+    cost = rater_budget.pay(aside, reply)
     facts = reply.facts if cost is None else {**reply.facts, "cost": cost}
     journal.finish(begun, reply.outcome, response=reply.body, **facts)
     if is_hopeless(reply.outcome) and reply.outcome != "no_schema":

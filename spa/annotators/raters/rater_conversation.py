@@ -109,11 +109,11 @@ class RaterConversation:
 
     def after(self, call: JournalEntry) -> RaterConversation:
         """Return where the visit stands with one more call."""
-        talk = RaterConversation((), (), self.visit)
-        talk._asks = self._asks
-        talk._calls = {**self._calls, call.key: (*self._calls[call.key], call)}
-        talk._settled = {**self._settled, call.key: self._settled_after(call)}
-        return talk
+        updated = RaterConversation((), (), self.visit)
+        updated._asks = self._asks
+        updated._calls = {**self._calls, call.key: (*self._calls[call.key], call)}
+        updated._settled = {**self._settled, call.key: self._settled_after(call)}
+        return updated
 
     def _settled_after(self, call: JournalEntry) -> TurnOutcome:
         """Read one more call of an ask; the same response is read once."""

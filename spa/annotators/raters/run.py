@@ -27,7 +27,7 @@ from spa.annotators.raters.prices import RaterBudget, budget_reached
 from spa.annotators.raters.rater_conversation import RaterConversation
 from spa.annotators.raters.summary import Progress, RatingSummary
 from spa.annotators.raters.tokens import expected_tokens, is_cut
-from spa.annotators.raters.visit_state import RaterVisitState, grouped, standings
+from spa.annotators.raters.visit_state import RaterVisitState, grouped, visit_states
 from spa.annotators.raters.visits import KIND, RaterVisit, visits_of
 from spa.annotators.raters.wording import Wording
 from spa.forms.form import Form
@@ -47,7 +47,7 @@ TOGETHER = 0.005  # seconds that a record waits for others; a model takes a hund
 YOUNG = 20_000  # new objects after which Python looks for cycles among them; its default is 700
 
 
-Spoken = tuple[RaterConversation, Lease]
+OpenConversation = tuple[RaterConversation, Lease]
 
 
 class Forms(Protocol):
@@ -70,7 +70,7 @@ def rate_assignments(
     wording: Wording,
     *,
     endpoint: LLMEndpoint,
-    purse: RaterBudget | None = None,
+    rater_budget: RaterBudget | None = None,
     limit: int | None = None,
     only: Collection[str] = (),
     progress: Progress | None = None,
@@ -89,7 +89,7 @@ def rate_assignments(
         How the form is put.
     endpoint : LLMEndpoint
         The connection; closed on return.
-    purse : RaterBudget, optional
+    rater_budget : RaterBudget, optional
         What the rater may spend; without one nothing is counted.
     limit : int, optional
         Only the first so many assignments.
@@ -108,7 +108,9 @@ def rate_assignments(
         Counts of this run. ``problem`` is set where visits were left for a rerun.
     """
     visits = visits_of(forms.store, ways, limit=limit, only=only)
-    return rate_visits(forms, visits, wording, endpoint=endpoint, purse=purse, progress=progress, sleep=sleep, rng=rng)
+    return rate_visits(
+        forms, visits, wording, endpoint=endpoint, rater_budget=rater_budget, progress=progress, sleep=sleep, rng=rng
+    )
 
 
 def at_once(rater: Rater) -> int:
@@ -122,7 +124,7 @@ def rate_visits(
     wording: Wording,
     *,
     endpoint: LLMEndpoint,
-    purse: RaterBudget | None = None,
+    rater_budget: RaterBudget | None = None,
     progress: Progress | None = None,
     several: bool = False,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
@@ -136,8 +138,16 @@ def rate_visits(
     most = min(at_once(rater), len(visits))
     waiting = RetryTimer(sleep=sleep, rng=np.random.default_rng() if rng is None else rng)
     samples = MOST_SAMPLES if several and rater.provider == "chat" else 1
-    purse = purse or RaterBudget(None)
-    run = RatingRun(forms, wording, endpoint=endpoint, purse=purse, waiting=waiting, rater_id=rater.id, samples=samples)
+    rater_budget = rater_budget or RaterBudget(None)
+    run = RatingRun(
+        forms,
+        wording,
+        endpoint=endpoint,
+        rater_budget=rater_budget,
+        waiting=waiting,
+        rater_id=rater.id,
+        samples=samples,
+    )
     return asyncio.run(run.everything(visits, most, progress))
 
 
@@ -158,7 +168,7 @@ class RatingRun:
         wording: Wording,
         *,
         endpoint: LLMEndpoint,
-        purse: RaterBudget,
+        rater_budget: RaterBudget,
         rater_id: str,
         waiting: RetryTimer,
         samples: int = 1,
@@ -167,7 +177,7 @@ class RatingRun:
         self._store = forms.store
         self._wording = wording
         self._endpoint = endpoint
-        self._purse = purse
+        self._rater_budget = rater_budget
         self._progress: Progress | None = None
         self._began = 0.0
         self._waiting = waiting
@@ -187,7 +197,7 @@ class RatingRun:
         self._allowance = Allowance(most, sleep=self._waiting.sleep)
         self._writer = writer_of(self._store, most)
         self._progress, self._began = progress, time.monotonic()
-        waiting = grouped(standings(self._store, visits, self._forms.expect), self._samples)
+        waiting = grouped(visit_states(self._store, visits, self._forms.expect), self._samples)
 
         async def work(queue: Iterator[list[RaterVisitState]]) -> None:
             for group in queue:
@@ -208,7 +218,7 @@ class RatingRun:
             finally:
                 await asyncio.gather(*self._saving, return_exceptions=True)
             if self.summary.unfinished["budget"]:  # said when all that was under way is paid
-                self.summary.problem = budget_reached(visits[0].asked.rater, self._purse)
+                self.summary.problem = budget_reached(visits[0].asked.rater, self._rater_budget)
             self._tell()
         for end in ends:
             if isinstance(end, BaseException):
@@ -247,58 +257,61 @@ class RatingRun:
 
     async def _rate(self, group: Sequence[RaterVisitState]) -> None:
         """Finish visits that may be asked together, or leave them for a rerun."""
-        talks: list[Spoken] = []
-        for standing in group:
-            visit, lease = standing.visit, standing.lease
+        conversations: list[OpenConversation] = []
+        for visit_state in group:
+            visit, lease = visit_state.visit, visit_state.lease
             if lease.completed:
                 self.summary.finished_before += 1
                 continue
-            if standing.write is not None:
-                self._to_write[lease.submission_id] = standing.write
+            if visit_state.write is not None:
+                self._to_write[lease.submission_id] = visit_state.write
             form = visit.shown(self._forms.form(visit.assignment_id, visit.asked.way))
-            talk = RaterConversation(asks_of(form, visit.asked.way.conversation), standing.calls, visit)
-            if talk.is_over:  # and not completed, which the last call does as a rule; nothing holds up the next visit
-                await self._finish(talk, lease)
+            conversation = RaterConversation(asks_of(form, visit.asked.way.conversation), visit_state.calls, visit)
+            if (
+                conversation.is_over
+            ):  # and not completed, which the last call does as a rule; nothing holds up the next visit
+                await self._finish(conversation, lease)
             else:
-                talks.append((talk, lease))
-        while talks:
+                conversations.append((conversation, lease))
+        while conversations:
             if self._stopped:
-                self.summary.unfinished["not asked"] += len(talks)
+                self.summary.unfinished["not asked"] += len(conversations)
                 return
-            asked, rest = next_asked(talks)
+            asked, rest = next_asked(conversations)
             asked, outcome = await self._ask(asked)
             if outcome is not None:
                 self.summary.unfinished[outcome] += len(asked)
                 asked = []
-            talks = [one for one in (*asked, *rest) if not one[0].is_over]
+            conversations = [one for one in (*asked, *rest) if not one[0].is_over]
 
-    async def _finish(self, talk: RaterConversation, lease: Lease) -> None:
+    async def _finish(self, conversation: RaterConversation, lease: Lease) -> None:
         await self._save(
-            lambda connection: self._complete(connection, talk, lease), lambda: self.summary.count(talk.answers)
+            lambda connection: self._complete(connection, conversation, lease),
+            lambda: self.summary.count(conversation.answers),
         )
 
-    async def _ask(self, talks: list[Spoken]) -> tuple[list[Spoken], str | None]:
+    async def _ask(self, conversations: list[OpenConversation]) -> tuple[list[OpenConversation], str | None]:
         """Put what is open until the endpoint answers; return the outcome too where it does not."""
-        talk = talks[0][0]
-        request = talk.request(self._wording)
-        if len(talks) > 1:
-            request = replace(request, samples=len(talks))
-        read, said = expected_tokens(request) if self._purse.counts else (0, 0)
+        conversation = conversations[0][0]
+        request = conversation.request(self._wording)
+        if len(conversations) > 1:
+            request = replace(request, samples=len(conversations))
+        read, said = expected_tokens(request) if self._rater_budget.counts else (0, 0)
         record = self._endpoint.record(request)
         answered = self._answered
         for trial in range(TRIES_BUSY):
-            aside = self._purse.set_aside(read, said)
+            aside = self._rater_budget.set_aside(read, said)
             if aside is None:
                 self._stopped = True
-                return talks, "budget"
-            talks, reply = await self._call(talks, request, record, aside)
+                return conversations, "budget"
+            conversations, reply = await self._call(conversations, request, record, aside)
             if reply.spoke:
                 self._in_a_row = 0
                 self._answered += 1
-                return talks, None
-            if len(talks) > 1 and is_refusal(reply.outcome) and not is_hopeless(reply.outcome):
-                return talks, None  # it may be several answers that it refuses; each is asked for alone
-            self.summary.problem = told(reply, talk.visit.asked.rater, self._endpoint.shown)
+                return conversations, None
+            if len(conversations) > 1 and is_refusal(reply.outcome) and not is_hopeless(reply.outcome):
+                return conversations, None  # it may be several answers that it refuses; each is asked for alone
+            self.summary.problem = told(reply, conversation.visit.asked.rater, self._endpoint.shown)
             tries = TRIES_BUSY if reply.outcome == "http_429" else TRIES
             if trial >= tries - 1 or self._stopped or not is_transient(reply.outcome):
                 break
@@ -312,48 +325,48 @@ class RatingRun:
         shut = reply.outcome == "http_429" and self._answered == answered  # to everybody, for minutes
         if shut or is_hopeless(reply.outcome) or self._in_a_row >= GIVING_UP:
             self._stopped = True
-        return talks, reply.outcome
+        return conversations, reply.outcome
 
     async def _call(
-        self, talks: Sequence[Spoken], request: LLMRequest, record: str, aside: float
-    ) -> tuple[list[Spoken], LLMReply]:
+        self, conversations: Sequence[OpenConversation], request: LLMRequest, record: str, aside: float
+    ) -> tuple[list[OpenConversation], LLMReply]:
         """Make one request, on record before and after; the last answer of a visit completes it."""
-        local = talks[0][0].visit.asked.rater.provider == "local"
+        local = conversations[0][0].visit.asked.rater.provider == "local"
 
         def begin(connection: Connection) -> list[JournalEntry]:
             begun = []
-            for talk, lease in talks:
+            for conversation, lease in conversations:
                 self._write_lease(connection, lease)
-                scope, key, attempt = lease.submission_id, talk.ask.ask_id, talk.next_attempt
+                scope, key, attempt = lease.submission_id, conversation.ask.ask_id, conversation.next_attempt
                 begun.append(journal.begin(connection, KIND, scope, key, record, attempt=attempt))
             return begun
 
         async with self._allowance.place() as place:
             begun = await self._writer.write(begin)
             self._refuse_loss()
-            for _, lease in talks:
+            for _, lease in conversations:
                 self._to_write.pop(lease.submission_id, None)
             reply = place.reply = await self._endpoint.ask(request)
-        replies = samples_of(reply, len(talks))
+        replies = samples_of(reply, len(conversations))
         done, further = [], []
-        for (talk, lease), call, one in zip(talks, begun, replies, strict=True):
-            cost = self._purse.pay(aside, one)
+        for (conversation, lease), call, one in zip(conversations, begun, replies, strict=True):
+            cost = self._rater_budget.pay(aside, one)
             aside = 0.0  # paid once
             facts = one.facts if cost is None else {**one.facts, "cost": cost}
-            done.append(journal.ended(call, talk.outcome_of(call, one), response=one.body, facts=facts))
-            further.append((talk.after(done[-1]), lease))
+            done.append(journal.ended(call, conversation.outcome_of(call, one), response=one.body, facts=facts))
+            further.append((conversation.after(done[-1]), lease))
 
         def save(connection: Connection) -> None:
-            for call, (talk, lease) in zip(done, further, strict=True):
+            for call, (conversation, lease) in zip(done, further, strict=True):
                 journal.keep(connection, call)
-                if talk.is_over:
-                    self._complete(connection, talk, lease)
+                if conversation.is_over:
+                    self._complete(connection, conversation, lease)
 
         def count() -> None:
-            for call, one, (talk, _) in zip(done, replies, further, strict=True):
-                self.summary.paid(call.outcome, one, self._purse)
-                if talk.is_over:
-                    self.summary.count(talk.answers)
+            for call, one, (conversation, _) in zip(done, replies, further, strict=True):
+                self.summary.paid(call.outcome, one, self._rater_budget)
+                if conversation.is_over:
+                    self.summary.count(conversation.answers)
             self.summary.shared += len(done) - 1
             self.summary.cut_prompts += not local and is_cut(request, reply)
 
@@ -385,18 +398,18 @@ class RatingRun:
         if write := self._to_write.get(lease.submission_id):
             write(connection, lease)
 
-    def _complete(self, connection: Connection, talk: RaterConversation, lease: Lease) -> None:
+    def _complete(self, connection: Connection, conversation: RaterConversation, lease: Lease) -> None:
         """Store the answers of a visit, which may be one that was asked nothing."""
         self._write_lease(connection, lease)
-        self._store.complete_within(connection, talk.submission(lease), completion_code="rater")
+        self._store.complete_within(connection, conversation.submission(lease), completion_code="rater")
 
 
-def next_asked(talks: Sequence[Spoken]) -> tuple[list[Spoken], list[Spoken]]:
+def next_asked(conversations: Sequence[OpenConversation]) -> tuple[list[OpenConversation], list[OpenConversation]]:
     """Return what is asked next, the visit that is furthest behind and those that share its request, and the others."""
-    behind = min(talks, key=lambda one: one[0].place)
-    alike = [one for one in talks if one[0].may_share and one[0].ask.ask_id == behind[0].ask.ask_id]
+    behind = min(conversations, key=lambda one: one[0].place)
+    alike = [one for one in conversations if one[0].may_share and one[0].ask.ask_id == behind[0].ask.ask_id]
     asked = alike if behind in alike else [behind]
-    return asked, [one for one in talks if one not in asked]
+    return asked, [one for one in conversations if one not in asked]
 
 
 def writer_of(store: Store, most: int) -> Writer:

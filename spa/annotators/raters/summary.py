@@ -52,12 +52,12 @@ class RatingSummary:
             else:
                 self.answered += 1
 
-    def paid(self, outcome: str, reply: LLMReply, purse: RaterBudget) -> None:
+    def paid(self, outcome: str, reply: LLMReply, rater_budget: RaterBudget) -> None:
         """Count a request that is answered and paid."""
         self.outcomes[outcome] += 1
         self.prompt_tokens += reply.prompt_tokens or 0
         self.completion_tokens += reply.completion_tokens or 0
-        self.cost = purse.spent_now if purse.counts else None
+        self.cost = rater_budget.spent_now if rater_budget.counts else None
 
 
 def stop_if_unfinished(summary: RatingSummary) -> None:

@@ -46,7 +46,7 @@ class RaterVisitState:
         return not self.lease.completed
 
 
-def standings(
+def visit_states(
     store: Store, visits: Sequence[RaterVisit], expect: Callable[[list[str]], object]
 ) -> Iterator[RaterVisitState]:
     """Yield where each visit stands.
@@ -72,26 +72,26 @@ def standings(
             completed = [name for name, lease in leases.items() if lease.completed]
             begun = [name for name in leases if name not in completed] + _cut_off(connection, completed)
             calls = calls_of(connection, KIND, begun) if begun else {}
-        found = [standing_of(visit, leases.get(name), calls.get(name, ())) for name, visit in chunk.items()]
+        found = [visit_state_of(visit, leases.get(name), calls.get(name, ())) for name, visit in chunk.items()]
         expect(list({one.visit.assignment_id: None for one in found if one.open}))
         yield from found
 
 
-def grouped(standings: Iterator[RaterVisitState], most: int) -> Iterator[list[RaterVisitState]]:
+def grouped(visit_states: Iterator[RaterVisitState], most: int) -> Iterator[list[RaterVisitState]]:
     """Yield visits one by one, or as many as ``most`` repeats of one way on one form together."""
     group: list[RaterVisitState] = []
-    for standing in standings:
-        visit = standing.visit
+    for visit_state in visit_states:
+        visit = visit_state.visit
         alike = group and (visit.assignment_id, visit.asked) == (group[0].visit.assignment_id, group[0].visit.asked)
         if group and (len(group) >= most or not alike or visit.way.seed is not None):  # a seed is each repeat's own
             yield group
             group = []
-        group.append(standing)
+        group.append(visit_state)
     if group:
         yield group
 
 
-def standing_of(visit: RaterVisit, lease: Lease | None, calls: Sequence[JournalEntry]) -> RaterVisitState:
+def visit_state_of(visit: RaterVisit, lease: Lease | None, calls: Sequence[JournalEntry]) -> RaterVisitState:
     """Return where one visit stands, by its lease and its calls.
 
     Raises

@@ -211,7 +211,7 @@ def _first(text: str) -> str:
 def _number(plain: str, scale: AnswerScale, question: Question) -> str:
     """Return the number that stands as the answer."""
     text = _without_scale(_without_list(numerals_as_digits(DECORATION.sub(" ", plain))), scale)
-    declared, concluded, later = _standing(text, scale, question)
+    declared, concluded, later = _visit_state(text, scale, question)
     found = _different(concluded) if len(_different(concluded)) == 1 else _different([*declared, *later])
     if len(found) == 1:
         return found[0]
@@ -225,7 +225,7 @@ def _number(plain: str, scale: AnswerScale, question: Question) -> str:
     raise UnreadableText(NO_ANSWER if re.search(r"\d", text) else NO_NUMBER)
 
 
-def _standing(text: str, scale: AnswerScale, question: Question) -> tuple[list[str], list[str], list[str]]:
+def _visit_state(text: str, scale: AnswerScale, question: Question) -> tuple[list[str], list[str], list[str]]:
     """Return the numbers that stand as the answer, those of them that conclude, and bare ones after the first."""
     percent = "|%" if scale.high == 100 else ""
     unit = rf"(?P<unit>\s*(?:{UNIT}{percent}))?(?P<scale>{_of_scale(scale)})?(?:\s*(?:{UNIT}{percent}))?"
