@@ -132,7 +132,7 @@ class Transport:
         for number in range(1, tries + 1):
             least = 0.0
             try:
-                return self._idempotent_calls(method, path, body, query)
+                return self._once(method, path, body, query)
             except ProlificRequestRefused as error:
                 if error.status != HTTPStatus.TOO_MANY_REQUESTS or number == tries:
                     raise
@@ -174,9 +174,7 @@ class Transport:
     ) -> None:
         self.close()
 
-    def _idempotent_calls(
-        self, method: str, path: str, body: Any, query: Mapping[str, str | int] | None
-    ) -> ApiResponse:
+    def _once(self, method: str, path: str, body: Any, query: Mapping[str, str | int] | None) -> ApiResponse:
         place = f"Prolific: {method} {path.partition('?')[0]}"
         content = None if body is None else json.dumps(body).encode()
         headers = {} if content is None else {"Content-Type": "application/json"}

@@ -43,7 +43,7 @@ def facts(rehearsal: Rehearsal, bill: Bill, *, title: str, original: Path, fille
         "turned_away": sorted(turned_away.items()),
         "differences": _differences(rehearsal),
         "faults": [one for one in people.faults() if one["happened"]],
-        "checks": _idempotent_calls(rehearsal),
+        "checks": _once(rehearsal),
         "to_do": left_to_do(rehearsal, original=original, filled_in=filled_in),
         "steps": rehearsal.script.steps,
     }
@@ -129,7 +129,7 @@ def _differences(rehearsal: Rehearsal) -> list[dict[str, Any]]:
     ]
 
 
-def _idempotent_calls(rehearsal: Rehearsal) -> str:
+def _once(rehearsal: Rehearsal) -> str:
     """Say how many drafts and payments there are after everything that went wrong."""
     drafts = len(rehearsal.crowds)
     payments = len(rehearsal.stage.people.payments())

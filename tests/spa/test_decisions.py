@@ -20,7 +20,7 @@ from spa.responses.decisions import (
     parse_amount,
     read_decisions,
     read_standing,
-    visit_state_of,
+    standing_of,
 )
 from spa.responses.export import export_tables
 from spa.responses.store import Store
@@ -84,7 +84,7 @@ def test_an_undone_decision_leaves_no_trace_in_what_stands(steps: list[tuple[Act
             log.append(decide("undo", number=number, undoes=taken_back))
     clean = [each for each in log if each.action != "undo" and each.number not in undone]
     nothing = VisitDecisions(submission_id="s1")
-    assert visit_state_of(log).get("s1", nothing) == visit_state_of(clean).get("s1", nothing)
+    assert standing_of(log).get("s1", nothing) == standing_of(clean).get("s1", nothing)
 
 
 @pytest.fixture
