@@ -4,7 +4,9 @@ BIN := $(VENV)/bin
 # what is installed: this checkout, to be edited, or a wheel
 PROJECT := .
 EDITABLE = $(if $(filter .,$(PROJECT)),--editable)
-.PHONY: demo test test-failed check docs fix dist bench calibrate golden clean
+# how packages come into the environment with this bin folder
+install = $(1)/python -m pip install --quiet
+.PHONY: demo test check docs fix dist bench soak calibrate golden clean
 
 demo: $(VENV)/.installed
 	rm -rf demo-out
@@ -12,9 +14,6 @@ demo: $(VENV)/.installed
 
 test: $(VENV)/.installed-test .venv-awscli/bin/aws
 	$(BIN)/python -m pytest -n 3 --dist loadgroup
-
-test-failed: $(VENV)/.installed-test  # in one worker, as the names of what failed hold their groups
-	$(BIN)/python -m pytest -n 1 --dist loadgroup --last-failed --last-failed-no-failures none
 
 check: $(VENV)/.installed-check
 	$(BIN)/ruff format --check .
@@ -50,28 +49,28 @@ golden: $(VENV)/.installed-test
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet $(EDITABLE) $(PROJECT)
+	$(call install,$(BIN)) --upgrade "pip>=25.1"
+	$(call install,$(BIN)) $(EDITABLE) $(PROJECT)
 	touch $@
 
 $(VENV)/.installed-test: $(VENV)/.installed constraints-test.txt
-	$(BIN)/python -m pip install --quiet --constraint constraints-test.txt --group test $(EDITABLE) "$(PROJECT)[all]"
+	$(call install,$(BIN)) --constraint constraints-test.txt --group test $(EDITABLE) "$(PROJECT)[all]"
 	touch $@
 
 $(VENV)/.installed-check: $(VENV)/.installed-test
-	$(BIN)/python -m pip install --quiet --group check
+	$(call install,$(BIN)) --group check
 	touch $@
 
 .venv-awscli/bin/aws:
 	$(PYTHON) -m venv .venv-awscli
-	.venv-awscli/bin/python -m pip install --quiet awscli
+	$(call install,.venv-awscli/bin) awscli
 
 .venv-build/bin/pyproject-build:
 	$(PYTHON) -m venv .venv-build
-	.venv-build/bin/python -m pip install --quiet build
+	$(call install,.venv-build/bin) build
 
 $(VENV)/.installed-docs: $(VENV)/.installed-test
-	$(BIN)/python -m pip install --quiet --group docs
+	$(call install,$(BIN)) --group docs
 	touch $@
 
 clean:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -40,16 +41,17 @@ max_tokens = 4
 class Environment:
     """A virtual environment with the wheel and one extra, and an empty folder in which commands are typed."""
 
-    def __init__(self, folder: Path, wheel: Path, extra: str) -> None:
+    def __init__(self, folder: Path, wheel: Path, extra: str, plain: Path | None) -> None:
+        """Install into a copy of ``plain``, an environment with the wheel alone, or into a new one."""
         self.folder = folder
         self.python = str(folder / "env" / "bin" / "python")
-        self._run(sys.executable, "-m", "uv", "venv", "--quiet", "--seed", "--python", sys.executable, "env")
-        wanted = f"{wheel}[{extra}]" if extra else str(wheel)
-        if extra == "local":  # pip, whose settings on a machine may name a smaller build of torch
-            constraints = str(ROOT / "constraints-test.txt")
-            self._run(self.python, "-m", "pip", "install", "--quiet", "--constraint", constraints, wanted)
+        if plain is None:
+            self._uv("venv", "--python", sys.executable, "env")
         else:
-            self._run(sys.executable, "-m", "uv", "pip", "install", "--quiet", "--python", self.python, wanted)
+            shutil.copytree(plain, folder / "env", symlinks=True, copy_function=os.link)
+        constraints = str(ROOT / "constraints-test.txt")
+        what = f"{wheel}[{extra}]" if extra else str(wheel)
+        self._uv("pip", "install", "--python", self.python, "--constraint", constraints, what)
 
     def spa(self, *words: str, fails_with: str = "") -> str:
         """Type a command; it ends well, or with one line in which these words stand."""
@@ -67,8 +69,8 @@ class Environment:
         log, here = self.folder / "server.log", dict(os.environ)
         start(words, port=free_port(), environment=here, log=log, python=self.python, folder=self.folder).stop()
 
-    def _run(self, *command: str) -> None:
-        subprocess.run(command, cwd=self.folder, check=True)
+    def _uv(self, *words: str) -> None:
+        subprocess.run([sys.executable, "-m", "uv", "--quiet", *words], cwd=self.folder, check=True)
 
 
 def without_extras(env: Environment) -> None:
@@ -128,8 +130,7 @@ def add_rater(env: Environment, model: str) -> None:
         study.write(RATER.format(model=model))
 
 
-SEEN: dict[str, Callable[[Environment], None]] = {
-    "": without_extras,
+EXTRAS: dict[str, Callable[[Environment], None]] = {
     "dashboard": dashboard,
     "mturk": mturk,
     "postgres": postgres,
@@ -139,15 +140,18 @@ SEEN: dict[str, Callable[[Environment], None]] = {
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Try a wheel with each extra by itself, or with those that are named."""
+    """Try a wheel without extras, then with each by itself or with those that are named."""
     wheel = Path(arguments[0]).resolve()
-    for extra in arguments[1:] or SEEN:
-        with tempfile.TemporaryDirectory() as folder:
-            env = Environment(Path(folder), wheel, extra)
+    with tempfile.TemporaryDirectory() as base:
+        for extra in ("", *(arguments[1:] or EXTRAS)):
+            folder = Path(base) / (extra or "plain")
+            folder.mkdir()
+            env = Environment(folder, wheel, extra, Path(base) / "plain" / "env" if extra else None)
             for words in BUILT:
                 env.spa(*words)
-            SEEN[extra](env)
-        sys.stdout.write(f"{wheel.name}{f'[{extra}]' if extra else ''} works by itself\n")
+            EXTRAS.get(extra, without_extras)(env)
+            sys.stdout.write(f"{wheel.name}{f'[{extra}]' if extra else ''} works by itself\n")
+            sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ def tracked() -> set[str]:
 def built(tracked: set[str], tmp_path_factory: pytest.TempPathFactory) -> Built:
     """Build the sdist and, from it, the wheel."""
     folder = tmp_path_factory.mktemp("dist")
-    command = [sys.executable, "-m", "build", "--outdir", str(folder), str(ROOT)]
+    command = [sys.executable, "-m", "build", "--installer", "uv", "--outdir", str(folder), str(ROOT)]
     subprocess.run(command, check=True, capture_output=True, text=True)
     (wheel,), (sdist,) = folder.glob("*.whl"), folder.glob("*.tar.gz")
     with tarfile.open(sdist) as archive:
