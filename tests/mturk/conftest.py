@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from botocore.loaders import create_loader
+from botocore.loaders import JSONFileLoader, create_loader
 
 from mturk.idempotent_calls import IdempotentMTurkCalls
 from tests.mturk.emulated import Emulator, emulator
 from tests.mturk.studies import Bench, make_bench
 
 
-@cache
-def shared_loader(paths: str | None) -> Any:
-    """Read the service model once, not for each client."""
-    return create_loader(paths)
+@pytest.fixture(scope="session", autouse=True)
+def models_read_once() -> Iterator[None]:
+    """Read the service models once, not for each client."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setattr("botocore.loaders.create_loader", cache(create_loader))
+        monkeypatch.setattr("botocore.loaders.JSONFileLoader.load_file", read_model)
+        yield
+
+
+def read_model(loader: JSONFileLoader, path: str) -> Any:
+    """Read a file as botocore does, or remember it."""
+    return remembered(path)
+
+
+remembered = cache(partial(JSONFileLoader.load_file, JSONFileLoader()))
 
 
 @pytest.fixture(scope="session")
@@ -48,6 +59,5 @@ def emulated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Emulat
 @pytest.fixture
 def bench(tmp_path: Path, emulated: Emulator, monkeypatch: pytest.MonkeyPatch) -> Bench:
     """Return a study of three annotators, built and not published; nobody waits between tries of a call."""
-    monkeypatch.setattr("botocore.loaders.create_loader", shared_loader)
     monkeypatch.setitem(IdempotentMTurkCalls.__init__.__kwdefaults__, "sleep", lambda seconds: None)
     return make_bench(tmp_path, emulated)
