@@ -17,7 +17,7 @@ from hypothesis import settings
 if TYPE_CHECKING:
     from tests.postgres import Cluster
 
-settings.register_profile("unhurried", deadline=None)  # a busy machine is no defect
+settings.register_profile("unhurried", deadline=None, max_examples=50)  # a busy machine is no defect
 settings.load_profile("unhurried")
 
 read_certificates = httpcore2.default_ssl_context

@@ -17,6 +17,8 @@ from tests.golden.compare import RELATIVE, WHY_PLAIN, Block, compare, leaves
 from tests.golden.hanna import Hanna
 from tests.golden.papers import PAGES, compare_with_papers, with_tables
 
+pytestmark = pytest.mark.xdist_group("golden")  # whose figures are computed once
+
 
 @pytest.fixture(scope="module")
 def blocks(shared_data: Path) -> dict[str, Block]:

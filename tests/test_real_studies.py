@@ -1,6 +1,6 @@
 """The main job on the outputs of published studies: from a study file to a report, over real HTTP.
 
-The annotators are simulated (the published answers do not exist); outputs, design and
+Thirty annotators are simulated (the published answers do not exist); outputs, design and
 comparisons are those of Ethayarajh & Jurafsky (2022), appendices A and B.
 """
 
@@ -16,6 +16,7 @@ from click.testing import CliRunner
 from spa.cli import main
 
 pytestmark = pytest.mark.xdist_group("real-studies")  # which are answered once
+ANNOTATORS = 30
 STORIES = """
 id = "gpt3-stories"
 title = "Which author is the better fiction writer?"
@@ -107,7 +108,8 @@ def spa(*arguments: str | Path) -> str:
 def stories(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("gpt3")
     study = folder / "study.toml"
-    study.write_text(STORIES.format(outputs=shared_data / "spa_gpt3" / "stories.jsonl"))
+    text = STORIES.format(outputs=shared_data / "spa_gpt3" / "stories.jsonl")
+    study.write_text(text.replace("annotators = 90", f"annotators = {ANNOTATORS}"))
     utilities = {"ada": -0.8, "babbage": 0.0, "curie": 0.5, "davinci": 0.9, "human": 0.9}
     truth = [argument for name, value in utilities.items() for argument in ("--utility", f"{name}={value}")]
     spa("check", study)
@@ -119,13 +121,16 @@ def stories(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
     return folder
 
 
-def test_ninety_annotators_and_a_rater_answer_everything(stories: Path) -> None:
+def test_annotators_and_a_rater_answer_everything(stories: Path) -> None:
     preferences = pl.read_parquet(stories / "tables" / "preferences.parquet")
     answered = preferences.filter(pl.col("preference").is_not_null())
     counts = dict(answered.group_by("annotator_kind").len().iter_rows())
-    assert counts == {"simulated": 90 * 10, "llm": 90 * 10}  # five comparisons in both directions
+    assert counts == {"simulated": ANNOTATORS * 10, "llm": ANNOTATORS * 10}  # five comparisons in both directions
     ratings = pl.read_parquet(stories / "tables" / "ratings.parquet").filter(pl.col("score").is_not_null())
-    assert dict(ratings.group_by("annotator_kind").len().iter_rows()) == {"simulated": 90 * 5, "llm": 90 * 5}
+    assert dict(ratings.group_by("annotator_kind").len().iter_rows()) == {
+        "simulated": ANNOTATORS * 5,
+        "llm": ANNOTATORS * 5,
+    }
 
 
 def test_the_report_finds_the_order_that_was_simulated(stories: Path) -> None:

@@ -11,6 +11,7 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from tests.golden.papers import PAGES, as_markdown, compare_with_papers, with_ta
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 
 
+@cache
 def figures(data: Path) -> dict[Place, Any]:
     """Compute everything from the raw files."""
     return dict([*sottana.figures(data), *hanna.figures(data), *hanna.user_study(data)])

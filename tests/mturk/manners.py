@@ -47,7 +47,7 @@ def otherwise(value: Any, turn: int) -> Any:
 
 
 @contextmanager
-def other_manners(endpoint: str, *, every: int = 9) -> Iterator[str]:
+def other_manners(endpoint: str, *, every: int = 20) -> Iterator[str]:
     """Serve an endpoint with other manners; one request in ``every`` is throttled."""
     turns = itertools.count(1)
     kept: dict[str, bytes] = {}

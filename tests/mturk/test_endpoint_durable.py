@@ -27,7 +27,7 @@ from tests.mturk.emulated import HIT, pages_of
 from tests.mturk.serving import Server, serving
 
 PEOPLE = 3
-ROUNDS = 3
+ROUNDS = 2
 
 
 def post(server: Server, route: str, **given: Any) -> dict[str, Any]:

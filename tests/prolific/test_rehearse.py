@@ -213,7 +213,7 @@ def test_somebody_in_a_real_browser_comes_back_with_the_code(tmp_path: Path) -> 
 def test_a_rehearsal_that_is_killed_goes_on(tmp_path: Path) -> None:
     """Killed at three moments, it ends as one that was not: one study, the bill is the estimate, bonuses once."""
     study, out = written(tmp_path / "s"), tmp_path / "o"
-    command = [sys.executable, "-c", "from spa.cli import main; main()", "rehearse", str(study), "--annotators", "6"]
+    command = [sys.executable, "-c", "from spa.cli import main; main()", "rehearse", str(study), "--annotators", "4"]
     command += ["--out", str(out), "--json", "--faults"]
     marks = (
         "SELECT count(*) FROM studies",
@@ -230,7 +230,7 @@ def test_a_rehearsal_that_is_killed_goes_on(tmp_path: Path) -> None:
     ended = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert ended.returncode == 0, ended.stderr
     told = json.loads(ended.stdout)
-    assert (told["paid"], told["explained"]) == (6, "the bill is the estimate")
+    assert (told["paid"], told["explained"]) == (4, "the bill is the estimate")
     assert rows(out, "SELECT count(*) FROM studies") == [(1,)]
     assert rows(out, "SELECT count(*) FROM bonus_payments") == [(2,)]
 

@@ -255,7 +255,7 @@ def new_file() -> Iterator[str]:
 
 
 def test_people_come_and_go_in_any_order(new_database: NewDatabase) -> None:
-    unhurried = settings(max_examples=12, stateful_step_count=30, deadline=None)
+    unhurried = settings(max_examples=8, stateful_step_count=30, deadline=None)
     run_state_machine_as_test(lambda: Coming(new_database), settings=unhurried)
 
 

@@ -12,7 +12,7 @@ import pytest
 from tests.load.killed import Toll
 
 ROOT = Path(__file__).parents[2]
-TRIALS = 25  # on each of the two databases
+TRIALS = 10  # on each of the two databases
 LIMIT = 300.0  # seconds
 
 

@@ -108,7 +108,7 @@ def test_a_killed_rater_asks_each_question_once_an_attempt(tmp_path: Path) -> No
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("assignments", [int(os.environ.get("SPA_KILLED_ASSIGNMENTS", "30"))])
+@pytest.mark.parametrize("assignments", [int(os.environ.get("SPA_KILLED_ASSIGNMENTS", "12"))])
 def test_on_the_published_stories_too(shared_data: Path, tmp_path: Path, assignments: int) -> None:
     study = tmp_path / "study.toml"
     stories = STORIES.format(outputs=shared_data / "spa_gpt3" / "stories.jsonl")
