@@ -6,7 +6,7 @@ PROJECT := .
 EDITABLE = $(if $(filter .,$(PROJECT)),--editable)
 # how packages come into the environment with this bin folder
 install = $(1)/python -m pip install --quiet
-.PHONY: demo test check docs fix dist bench soak calibrate golden clean
+.PHONY: demo test check docs fix dist bench soak calibrate golden schema clean
 
 demo: $(VENV)/.installed
 	rm -rf demo-out
@@ -42,6 +42,9 @@ soak: $(VENV)/.installed-test
 
 calibrate: $(VENV)/.installed-test
 	$(BIN)/python -m tests.calibration --out docs/calibration.md
+
+schema: $(VENV)/.installed  # of results.json, from the records
+	$(BIN)/python -m analysis.results.schema
 
 golden: $(VENV)/.installed-test
 	$(BIN)/python -m tests.golden $(if $(DATA),--data $(DATA))

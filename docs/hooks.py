@@ -46,38 +46,39 @@ def _command(command: click.Command, name: str, *, level: int) -> list[str]:
 
 
 def results() -> str:
-    """Return results.json key by key, from its JSON Schema."""
+    """Return results.json key by key, then record by record, from its JSON Schema."""
     from analysis import results_schema
 
+    schema = results_schema()
     parts = ["# results.json", "Everything that a report says, as data. Made from the JSON Schema in the package."]
-    for key, about in results_schema()["properties"].items():
-        parts += [f"## {key}", about.get("description", ""), *_fields(about)]
+    parts.append(_fields(schema))
+    for name, record in schema["$defs"].items():
+        parts += [f"## {name}", record.get("description", ""), _fields(record)]
     return "\n\n".join(part for part in parts if part)
 
 
-def _fields(about: dict[str, Any]) -> list[str]:
-    inside = about.get("items", about)
+def _fields(record: dict[str, Any]) -> str:
     rows = [
         f"| `{name}` | {_type(field)} | {field.get('description', '')} |"
-        for name, field in inside.get("properties", {}).items()
+        for name, field in record.get("properties", {}).items()
     ]
-    if not rows:
-        return []
-    table = "\n".join(["| field | type | meaning |", "|---|---|---|", *rows])
-    nested = [part for name, field in inside["properties"].items() for part in _nested(name, field)]
-    return [table, *nested]
-
-
-def _nested(name: str, field: dict[str, Any]) -> list[str]:
-    rows = _fields(field)
-    return [f"### {name}", *rows] if rows else []
+    return "\n".join(["| field | type | meaning |", "|---|---|---|", *rows])
 
 
 def _type(field: dict[str, Any]) -> str:
+    """Return the words for a type; that of a record is a link to it."""
+    if "$ref" in field:
+        name = field["$ref"].rsplit("/", 1)[-1]
+        return f"[{name}](#{name.lower()})"
+    if "const" in field:
+        return f"`{field['const']}`"
     if "enum" in field:
-        return ", ".join(f"`{value}`" for value in field["enum"])
-    kind = field.get("type", "")
-    return " or ".join(kind) if isinstance(kind, list) else kind
+        return ", ".join("null" if value is None else f"`{value}`" for value in field["enum"])
+    if "anyOf" in field:
+        return " or ".join(_type(part) for part in field["anyOf"])
+    kinds = field.get("type", "")
+    words = " or ".join(kinds) if isinstance(kinds, list) else kinds
+    return f"{words} of {_type(field['items'])}" if field.get("items") else words
 
 
 def api() -> str:

@@ -1,10 +1,8 @@
-"""From checked tables and a plan to everything that a report says: ``results.json`` as a dict."""
+"""From checked tables and a plan to everything that a report says: the records of ``results.json``."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, fields, is_dataclass
-from typing import Any
+from dataclasses import replace
 
 from analysis.agreement.rows import agreement_of_judgements, agreement_of_ratings
 from analysis.answers.groups import people_of
@@ -21,7 +19,7 @@ from analysis.descriptives.identical_pairs import identical_pairs
 from analysis.descriptives.rating_breakdowns import breakdowns
 from analysis.descriptives.rating_counts import rating_counts
 from analysis.llm_vs_people.rows import llm_vs_people
-from analysis.planning.observed import ObservedPowerRow, observed_power_rows
+from analysis.planning.observed import observed_power_rows
 from analysis.preference_checks.rows import preference_checks
 from analysis.ranking.agreement import agreement_of_rankings
 from analysis.ranking.differences import find_ranking_differences
@@ -29,13 +27,10 @@ from analysis.ranking.sources import rank_systems
 from analysis.results import overview
 from analysis.results.comparison_tests import ComparisonResults, compare_systems
 from analysis.results.conventions import conventions
-from analysis.results.files import from_plain
 from analysis.results.rater_table import rater_table
-from analysis.results.records import RatingResults, Results
+from analysis.results.records import SCHEMA, ChoiceResults, RatingResults, Results
 from analysis.results.warnings import warn
 from analysis.statistics.record import rounded
-
-SCHEMA = 1
 
 
 def analyse(
@@ -67,117 +62,87 @@ def analyse(
     """
     ready = prepare_input(tables, plan, study)
     tests = compare_systems(ready)
-    results = {
-        **_answers_in(ready),
-        **_tested(ready, tests),
-        **_ranked(ready, tests),
-        **_beside_each_other(ready, tests),
-        "expected": compare_with_expected(tests.findings, ready.plan.expected),
-        "disagreements": find_disagreements(tests.findings),
-        "conventions": conventions(ready.plan),
-    }
-    found: Any = from_plain({**rounded(results), "raters": (), "warnings": (), "observed_power": None})
-    beside = {
-        "raters": rater_table(found, ready.answers, ready.orders),
-        "warnings": warn(found, ready.plan),
-        "observed_power": None if observed_power is None else _observed_power(ready, tests, observed_power),
-    }
-    return from_plain({**found, **rounded(beside)})
+    results = rounded(_results(ready, tests))
+    if observed_power is not None:
+        power = observed_power_rows(
+            tests.preferences, tests.ratings, groups=ready.groups, study=ready.study, alpha=observed_power
+        )
+        results = replace(results, observed_power=rounded(tuple(power)))
+    results = replace(results, raters=rounded(tuple(rater_table(results, ready.answers, ready.orders))))
+    return replace(results, warnings=tuple(warn(results, ready.plan)))
 
 
-def _answers_in(ready: AnalysisInput) -> dict[str, Any]:
-    """Say what came in, under which settings, and what was left out."""
-    return {
-        "schema": SCHEMA,
-        "settings": overview.settings(ready.tables, ready.plan),
-        "study": ready.study.reported() if ready.study else None,
-        "groups": overview.groups(ready.answers, ready.groups, ready.exclusions, ready.study),
-        "exclusions": overview.exclusion_rows(ready.exclusions),
-        "missing": overview.missing(ready.answers, ready.orders),
-    }
-
-
-def _tested(ready: AnalysisInput, tests: ComparisonResults) -> dict[str, Any]:
-    """Say what the tests of pairs found, with means, counts and the families that were corrected."""
-    ratings, plan, otherwise = ready.kept.get("ratings"), ready.plan, tests.otherwise
-    order = ready.orders.get("ratings")
-    pairs, robustness, respacing = otherwise.rating_rows(tests.ratings)
-    by_system, by_variant, by_annotator = breakdowns(ratings, order, plan, tests.means)
-    checks = preference_checks(ready.answers, ready.orders, ready.exclusions, plan)
+def _results(ready: AnalysisInput, tests: ComparisonResults) -> Results:
+    """Return all but what is made from other results."""
+    kept, orders, plan, metrics = ready.kept, ready.orders, ready.plan, ready.tables.metrics
+    ratings, order = kept.get("ratings"), orders.get("ratings")
+    checks = preference_checks(ready.answers, orders, ready.exclusions, plan)
+    rankings = rank_systems(tests.sources, tests.means, tests.ratings)
+    agreement, annotator_pairs = (
+        agreement_of_ratings(ratings, orders["ratings"], plan) if ratings is not None else ([], [])
+    )
+    correlations, compared, by_system = correlate_groups(ratings, metrics, ready.groups, order, plan)
     families = [
         *families_of("preferences", tests.preferences, plan),
         *families_of("ratings", tests.ratings, plan),
         *families_of("choices", tests.choices, plan),
     ]
-    return {
-        "preferences": tests.preferences,
-        "preference_directions": tests.directions,
-        "exposure_curve": checks.exposure_curve,
-        "exposure_trend": checks.exposure_trend,
-        "first_exposure": checks.first_exposure,
-        "consistency_sweep": checks.consistency_sweep,
-        "coherence": checks.coherence,
-        "ratings": RatingResults(
-            means=tuple(tests.means),
-            pairs=tuple(pairs),
-            robustness=tuple(robustness),
-            respacing=tuple(respacing),
-            by_system=tuple(by_system),
-            by_variant=tuple(by_variant),
-            by_annotator=tuple(by_annotator),
+    return Results(
+        schema=SCHEMA,
+        settings=overview.settings(ready.tables, plan),
+        study=ready.study.reported() if ready.study else None,
+        groups=tuple(overview.groups(ready.answers, ready.groups, ready.exclusions, ready.study)),
+        exclusions=tuple(overview.exclusion_rows(ready.exclusions)),
+        missing=tuple(overview.missing(ready.answers, orders)),
+        preferences=tuple(tests.preferences),
+        preference_directions=tuple(tests.directions),
+        exposure_curve=tuple(checks.exposure_curve),
+        exposure_trend=tuple(checks.exposure_trend),
+        first_exposure=tuple(checks.first_exposure),
+        consistency_sweep=tuple(checks.consistency_sweep),
+        coherence=tuple(checks.coherence),
+        ratings=_rating_results(ready, tests),
+        rating_counts=tuple(rating_counts(ratings, order)),
+        category_shares=tuple(category_shares(ratings, order, ready.study)),
+        interview=ready.study.interview if ready.study else (),
+        identical_pairs=tuple(identical_pairs(ready.tables.identical_pairs)),
+        choices=ChoiceResults(pairs=tuple(tests.choices)),
+        families=tuple(families),
+        bradley_terry=tuple(tests.sources.rows),
+        ties=tuple(tests.sources.ties),
+        rankings=tuple(rankings),
+        ranking_agreement=tuple(
+            agreement_of_rankings(rankings, tests.sources.sums, confidence=plan.confidence, seed=plan.seed)
         ),
-        "rating_counts": rating_counts(ratings, order),
-        "category_shares": category_shares(ratings, order, ready.study),
-        "identical_pairs": identical_pairs(ready.tables.identical_pairs),
-        "choices": {"pairs": tests.choices},
-        "families": families,
-    }
-
-
-def _ranked(ready: AnalysisInput, tests: ComparisonResults) -> dict[str, Any]:
-    """Say in which order the systems come, and where two orders differ."""
-    plan, sources = ready.plan, tests.sources
-    rankings = rank_systems(sources, tests.means, tests.ratings)
-    agreement = agreement_of_rankings(rankings, sources.sums, confidence=plan.confidence, seed=plan.seed)
-    people = people_of(ready.groups)
-    return {
-        "bradley_terry": sources.rows,
-        "ties": tuple(sources.ties),
-        "rankings": tuple(rankings),
-        "ranking_agreement": tuple(agreement),
-        "ranking_differences": tuple(find_ranking_differences(rankings, tests.findings, sources.tables, people, plan)),
-    }
-
-
-def _beside_each_other(ready: AnalysisInput, tests: ComparisonResults) -> dict[str, Any]:
-    """Say how far annotators agree, and how LLMs and metrics go with people."""
-    kept, orders, plan, metrics = ready.kept, ready.orders, ready.plan, ready.tables.metrics
-    agreement, pairs = agreement_of_ratings(kept["ratings"], orders["ratings"], plan) if "ratings" in kept else ([], [])
-    correlations, compared, by_system = correlate_groups(
-        kept.get("ratings"), metrics, ready.groups, orders.get("ratings"), plan
+        ranking_differences=tuple(
+            find_ranking_differences(rankings, tests.findings, tests.sources.tables, people_of(ready.groups), plan)
+        ),
+        agreement=(*agreement, *agreement_of_judgements(kept, orders, plan)),
+        annotator_pairs=tuple(annotator_pairs),
+        correlations=tuple(correlations),
+        comparisons_of_correlations=tuple(compared),
+        correlations_by_system=tuple(by_system),
+        llm_vs_people=llm_vs_people(kept, orders, tests.means, plan, metrics=metrics),
+        explanations=tuple(explanations_of(kept, orders)),
+        expected=tuple(compare_with_expected(tests.findings, plan.expected)),
+        disagreements=tuple(find_disagreements(tests.findings)),
+        warnings=(),
+        conventions=tuple(conventions(plan)),
     )
-    return {
-        "agreement": _rows([*agreement, *agreement_of_judgements(kept, orders, plan)]),
-        "annotator_pairs": _rows(pairs),
-        "correlations": _rows(correlations),
-        "comparisons_of_correlations": _rows(compared),
-        "correlations_by_system": _rows(by_system),
-        "llm_vs_people": asdict(llm_vs_people(kept, orders, tests.means, plan, metrics=metrics)),
-        "explanations": explanations_of(kept, orders),
-        "interview": ready.study.interview if ready.study else (),
-    }
 
 
-def _observed_power(ready: AnalysisInput, tests: ComparisonResults, alpha: float) -> list[ObservedPowerRow]:
-    return observed_power_rows(tests.preferences, tests.ratings, groups=ready.groups, study=ready.study, alpha=alpha)
-
-
-def _rows(records: Sequence[Any]) -> list[dict[str, Any]]:
-    """Return records as dicts; what is no record within them is not copied, as ``asdict`` would."""
-    names = [field.name for field in fields(records[0])] if records else []
-    return [{name: _unpacked(getattr(record, name)) for name in names} for record in records]
-
-
-def _unpacked(value: Any) -> Any:
-    nested = isinstance(value, tuple) and value and is_dataclass(value[0])
-    return [asdict(each) for each in value] if nested else value
+def _rating_results(ready: AnalysisInput, tests: ComparisonResults) -> RatingResults:
+    """Return means and tests of ratings, with the checks of both."""
+    pairs, robustness, respacing = tests.otherwise.rating_rows(tests.ratings)
+    by_system, by_variant, by_annotator = breakdowns(
+        ready.kept.get("ratings"), ready.orders.get("ratings"), ready.plan, tests.means
+    )
+    return RatingResults(
+        means=tuple(tests.means),
+        pairs=tuple(pairs),
+        robustness=tuple(robustness),
+        respacing=tuple(respacing),
+        by_system=tuple(by_system),
+        by_variant=tuple(by_variant),
+        by_annotator=tuple(by_annotator),
+    )

@@ -1,18 +1,23 @@
-"""``results.json`` written from records and read back, of this and of earlier schemas."""
+"""``results.json`` written from records and read back, of this schema and of the one before; and its JSON Schema."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, fields, is_dataclass
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any
 
-from pydantic import TypeAdapter, ValidationError
-
-from analysis.results.records import Results
+from analysis.results.records import SCHEMA, Results
 from spa.errors import AnalysisError, shortened
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+RENAMED = {"lopsided": "highly_skewed"}  # keys of schema 1
+SCHEMA_FILE = Path(__file__).with_name("results.schema.json")
 
 
 def as_plain(results: Results) -> dict[str, Any]:
@@ -26,18 +31,29 @@ def to_json(results: Results) -> str:
 
 
 def from_plain(content: Mapping[str, Any]) -> Results:
-    """Make records of the content of a ``results.json``; keys that earlier versions did not write are empty.
+    """Make records of the content of a ``results.json`` of this schema or of schema 1.
+
+    Parameters
+    ----------
+    content : mapping
+        What JSON holds. Keys that schema 1 called otherwise are renamed; keys without rows may be absent.
 
     Raises
     ------
     pydantic.ValidationError
         When a key is missing or holds what the schema does not allow.
     """
-    return _adapter().validate_python(_completed(Results, content))
+    current = _renamed(content) if content.get("schema") == 1 else content
+    return _adapter().validate_json(json.dumps(current, allow_nan=False), strict=True)
 
 
 def read_results(path: str | Path) -> Results:
-    """Read a ``results.json``.
+    """Read a ``results.json``, also of schema 1.
+
+    Parameters
+    ----------
+    path : str or Path
+        File that ``spa report`` or :func:`analysis.write_results` wrote.
 
     Raises
     ------
@@ -48,45 +64,75 @@ def read_results(path: str | Path) -> Results:
         return from_plain(json.loads(Path(path).read_text(encoding="utf-8")))
     except OSError as error:
         raise AnalysisError(f"{path}: cannot be read: {error.strerror or error}") from error
-    except (ValidationError, ValueError, TypeError) as error:
+    except (AttributeError, TypeError, ValueError) as error:  # pydantic's errors are ValueErrors
         raise AnalysisError(
-            shortened(f"{path}: expected a results.json, found another content ({' '.join(str(error).split())})")
+            shortened(f"{path}: expected a results.json, got another content ({' '.join(str(error).split())})")
         ) from error
 
 
 def results_schema() -> dict[str, Any]:
     """Return the JSON Schema (2020-12) of ``results.json``, made from the records."""
-    return _adapter().json_schema(mode="serialization")
+    made = _simplified(_adapter().json_schema(mode="serialization"))
+    about = {
+        "$schema": DIALECT,
+        "$id": f"https://spa-eval.invalid/results-{SCHEMA}.schema.json",
+        "title": f"results.json of spa report, version {SCHEMA}",
+    }
+    return {**about, **{key: made[key] for key in sorted(made)}}
 
 
-def _completed(kind: Any, value: Any) -> Any:
-    """Add to a record as read what a field says of its absence: nothing, or no rows."""
-    if isinstance(value, list | tuple):
-        return [_completed(next(iter(get_args(kind)), Any), item) for item in value]
-    if not isinstance(value, Mapping):
-        return value
-    record: Any = next((each for each in (kind, *get_args(kind)) if is_dataclass(each)), None)
-    if record is None:
-        return value
-    hints, found = _hints(record), dict(value)
-    for name, hint in hints.items():
-        if name in found:
-            found[name] = _completed(hint, found[name])
-        elif type(None) in get_args(hint):
-            found[name] = None
-        elif get_origin(hint) is tuple:
-            found[name] = ()
-        elif is_dataclass(hint):
-            found[name] = _completed(hint, {})
+def schema_text() -> str:
+    """Return the text of the schema's file: one line a property."""
+    return _lines(results_schema(), open_keys=("$defs", "properties")) + "\n"
+
+
+def _renamed(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {RENAMED.get(key, key): SCHEMA if key == "schema" else _renamed(item) for key, item in value.items()}
+    return [_renamed(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def _simplified(schema: Any, *, named: bool = False) -> Any:
+    """Leave out titles, which repeat the names, and write "number or null" as one type; ``named``: keys are names."""
+    if isinstance(schema, list):
+        return [_simplified(part) for part in schema]
+    if isinstance(schema, str):
+        return " ".join(schema.split())  # descriptions
+    if not isinstance(schema, dict):
+        return schema
+    found = {
+        key: _simplified(part, named=not named and key in ("properties", "$defs"))
+        for key, part in schema.items()
+        if named or key not in ("title", "default")
+    }
+    either = found.get("anyOf", ())
+    if len(either) == 2 and either[1] == {"type": "null"} and isinstance(either[0].get("type"), str):
+        first = found.pop("anyOf")[0]
+        found = {**first, "type": [first["type"], "null"], **found}
+        if "enum" in found:
+            found["enum"] = [*found["enum"], None]
     return found
 
 
-@cache
-def _hints(record: type) -> dict[str, Any]:
-    names = {field.name for field in fields(record)}
-    return {name: hint for name, hint in get_type_hints(record).items() if name in names}
+def _lines(schema: Mapping[str, Any], *, open_keys: tuple[str, ...], depth: int = 1) -> str:
+    parts = []
+    for key, value in schema.items():
+        text = json.dumps(value, ensure_ascii=False)
+        if key in open_keys:
+            inner = {
+                name: _lines(part, open_keys=("properties",), depth=depth + 2)
+                if "properties" in part
+                else json.dumps(part, ensure_ascii=False)
+                for name, part in value.items()
+            }
+            rows = ",\n".join(f'{" " * (depth + 1)}"{name}": {row}' for name, row in inner.items())
+            text = f"{{\n{rows}\n{' ' * depth}}}"
+        parts.append(f'{" " * depth}"{key}": {text}')
+    return "{\n" + ",\n".join(parts) + f"\n{' ' * (depth - 1)}}}"
 
 
 @cache
 def _adapter() -> TypeAdapter[Results]:
+    from pydantic import TypeAdapter
+
     return TypeAdapter(Results)

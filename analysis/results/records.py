@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from analysis.agreement.rows import AgreementRow, AnnotatorPairRow
 from analysis.answers.study_facts import InterviewAnswer, StudyReport
@@ -33,7 +33,7 @@ from analysis.results.conventions import Convention
 from analysis.results.overview import ExclusionRow, Group, MissingCount, Settings
 from analysis.results.rater_rows import RaterRow
 from analysis.statistics.rank_orders import Ranking
-from analysis.statistics.record import Record
+from analysis.statistics.record import Record, names_of
 from analysis.strengths.rows import SystemStrength
 
 
@@ -60,6 +60,8 @@ class ChoiceResults(Record):
     pairs: tuple[ChoiceTest, ...]
 
 
+SCHEMA: Final = 2
+NO_LLMS = LLMsAndPeople(**dict.fromkeys(names_of(LLMsAndPeople), ()))
 PairTest: TypeAlias = PreferenceTest | RatingTest | ChoiceTest
 
 
@@ -67,7 +69,7 @@ PairTest: TypeAlias = PreferenceTest | RatingTest | ChoiceTest
 class Results(Record):
     """Everything that a report says."""
 
-    schema: Literal[1]
+    schema: Literal[2]
     settings: Settings
     study: StudyReport | None
     groups: tuple[Group, ...]
@@ -76,46 +78,46 @@ class Results(Record):
     """Answers that could not be used, counted before exclusions."""
     preferences: tuple[PreferenceTest, ...]
     preference_directions: tuple[DirectionSummary, ...]
-    exposure_curve: tuple[ExposurePoint, ...]
+    exposure_curve: tuple[ExposurePoint, ...] = ()
     """Distance of preferences from 0.5 by outputs read; empty where there is one exposure."""
-    exposure_trend: tuple[ExposureTrend, ...]
+    exposure_trend: tuple[ExposureTrend, ...] = ()
     """Change of the distance with each doubling of the outputs read."""
-    first_exposure: tuple[FirstExposure, ...]
+    first_exposure: tuple[FirstExposure, ...] = ()
     """Distance after one output of each system minus that after more."""
-    consistency_sweep: tuple[SweepRow, ...]
+    consistency_sweep: tuple[SweepRow, ...] = ()
     """The tests of preferences under other bounds on the sum of both directions."""
-    coherence: tuple[CoherenceRow, ...]
+    coherence: tuple[CoherenceRow, ...] = ()
     """Triples of systems; system_a null: all triples together."""
     ratings: RatingResults
-    rating_counts: tuple[RatingCount, ...]
+    rating_counts: tuple[RatingCount, ...] = ()
     """How often each score was given, after exclusions; left out where a group gave more than eleven different
     scores to a criterion."""
-    category_shares: tuple[CategoryShare, ...]
-    interview: tuple[InterviewAnswer, ...]
+    category_shares: tuple[CategoryShare, ...] = ()
+    interview: tuple[InterviewAnswer, ...] = ()
     """What people said at the end, in their own words; nobody is excluded."""
-    identical_pairs: tuple[IdenticalPairRating, ...]
+    identical_pairs: tuple[IdenticalPairRating, ...] = ()
     """Ratings of outputs that equal their source; nobody is excluded."""
     choices: ChoiceResults
-    families: tuple[Family, ...]
+    families: tuple[Family, ...] = ()
     """Tests corrected together."""
     bradley_terry: tuple[SystemStrength, ...]
-    ties: tuple[TieFit, ...]
+    ties: tuple[TieFit, ...] = ()
     """Davidson's model where there are ties."""
     rankings: tuple[Ranking, ...]
     ranking_agreement: tuple[RankingAgreement, ...]
-    ranking_differences: tuple[RankingDifference, ...]
+    ranking_differences: tuple[RankingDifference, ...] = ()
     """Pairs of systems that two rankings order differently."""
     agreement: tuple[AgreementRow, ...]
     annotator_pairs: tuple[AnnotatorPairRow, ...]
     """Every two raters of a group with at most 10, over the units that both answered."""
     correlations: tuple[CorrelationRow, ...]
-    comparisons_of_correlations: tuple[ComparisonRow, ...]
-    correlations_by_system: tuple[SystemCorrelation, ...]
+    comparisons_of_correlations: tuple[ComparisonRow, ...] = ()
+    correlations_by_system: tuple[SystemCorrelation, ...] = ()
     """Kendall's tau of a group with people over the outputs of one system."""
-    llm_vs_people: LLMsAndPeople
+    llm_vs_people: LLMsAndPeople = NO_LLMS
     """LLMs set against people (against simulated annotators where there are no people)."""
-    raters: tuple[RaterRow, ...]
-    explanations: tuple[ExplanationRow, ...]
+    raters: tuple[RaterRow, ...] = ()
+    explanations: tuple[ExplanationRow, ...] = ()
     expected: tuple[ExpectedRow, ...]
     observed_power: tuple[ObservedPowerRow, ...] | None = None
     """Power at the effects found, which restates p and is no evidence; null where it was not asked for."""

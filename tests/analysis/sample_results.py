@@ -17,7 +17,7 @@ SHA = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 def empty_results() -> dict[str, Any]:
     """Return results without any answer: every array is there and empty."""
     return {
-        "schema": 1,
+        "schema": 2,
         "settings": {
             "fwer": 0.05,
             "consistency_tau": 1.1,

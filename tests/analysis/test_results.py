@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -16,13 +17,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from analysis import Plan, Scale, StudyFacts, parse_expectations, results_schema
+from analysis import Plan, Scale, StudyFacts, parse_expectations, read_results, report, results_schema, to_json
 from analysis.answers.study_facts import StudyCriterion, StudyDroppedItem, StudySystem
-from analysis.results.files import from_plain
+from analysis.results.files import SCHEMA_FILE, from_plain, schema_text
 from analysis.statistics.record import rounded
 from spa import AnalysisError
 from tests.analysis.answers import Results, choices, preferences, ratings, run
 from tests.analysis.sample_results import empty_results, full_results, many_results, pair_results
+from tests.compare_results import differences
 
 KEYS = {  # the fixed keys of each array
     "exclusions": "annotator_id assignment_id group rule evidence",
@@ -47,6 +49,7 @@ NESTED = {
     ("choices", "pairs"): "group criterion system_x system_y unit n wins_x wins_y ties win_rate ci_low ci_high p_value "
     "p_adjusted p_binomial stars verdict",
 }
+SCHEMA_1 = Path(__file__).with_name("results-1.json")
 FACTS = StudyFacts(
     id="s",
     title="A study",
@@ -94,8 +97,37 @@ def test_the_schema_is_a_schema_and_describes_the_results(results: Results) -> N
     jsonschema.validate(results, results_schema(), cls=jsonschema.Draft202012Validator)
 
 
+def test_the_schema_in_the_repository_is_that_of_the_records() -> None:
+    """``make schema`` writes it."""
+    assert SCHEMA_FILE.read_text(encoding="utf-8") == schema_text()
+
+
+def test_results_of_schema_1_are_read(tmp_path: Path) -> None:
+    """The file was written by the version before and shortened; its values stay, one key has another name."""
+    old = json.loads(SCHEMA_1.read_text(encoding="utf-8"))
+    found = read_results(SCHEMA_1)
+    assert not list(differences(old, json.loads(to_json(found))))
+    assert [row["lopsided"] for row in old["preferences"]] == [row.highly_skewed for row in found.preferences]
+    assert "<html" in report.render_report(found)["report.html"]
+    without = {key: value for key, value in old.items() if key not in {"raters", "llm_vs_people", "families"}}
+    assert (from_plain(without).raters, from_plain(without).llm_vs_people.bias) == ((), ())
+    path = tmp_path / "results.json"
+    path.write_text(to_json(found), encoding="utf-8")
+    assert read_results(path) == found
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"schema": 3}', "{", '{"schema": 1, "settings": 4}'])
+def test_a_file_that_holds_no_results_is_refused(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "results.json"
+    with pytest.raises(AnalysisError, match="cannot be read"):
+        read_results(path)
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(AnalysisError, match=r"results.json: expected a results.json, got another content"):
+        read_results(path)
+
+
 def test_every_fixed_key_is_there(results: Results) -> None:
-    assert results["schema"] == 1
+    assert results["schema"] == 2
     for name, keys in KEYS.items():
         for row in results[name]:
             assert set(keys.split()) <= set(row), name
