@@ -65,7 +65,7 @@ class PreferenceTest(Record):
     d_z_low: float | None = None
     d_z_high: float | None = None
     d_z_interval: Literal["noncentral t", "normal approximation"] | None = None
-    lopsided: bool = False
+    highly_skewed: bool = False
     """The level of the t-test is in doubt: most values equal, or a few far out."""
     reason: str | None = None
     """Why a number is missing."""

@@ -84,7 +84,7 @@ class RatingTest(Record):
     """Holm-adjusted, in a family of its own."""
     equivalent: bool | None = None
     """Within the declared margin."""
-    lopsided: bool = False
+    highly_skewed: bool = False
     """The level of the t-test is in doubt: most values equal, or a few far out."""
     reason: str | None = None
     """Why a number is missing."""

@@ -76,8 +76,8 @@ def _preferences(plan: Plan) -> dict[str, str]:
         "least the larger of the two. The discrepancy is the log odds of the third minus those of the other two.",
         "effect size": "Cohen's d_z of a preference: mean minus 0.5 in standard deviations of the units; its interval "
         "inverts the noncentral t.",
-        "lopsided": "A t-test is marked where at least 80 % of its units' values are equal, or the skewness of 20 or "
-        "more is beyond root(n) / 4: there it finds differences that do not exist more often than its level says.",
+        "highly skewed": "A t-test is marked where at least 80 % of its units' values are equal, or the skewness of 20 "
+        "or more is beyond root(n) / 4: there it finds differences that do not exist more often than its level says.",
         "self-consistency": "Not applied."
         if tau is None
         else f"Who gives two directions of one pair that sum to more than {tau} leaves entirely; of an LLM the "

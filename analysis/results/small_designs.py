@@ -53,9 +53,9 @@ def about_coverage(results: Results) -> list[str]:
 def _about_skewed(source: str, rows: Sequence[PairTest]) -> Iterator[str]:
     """Say for each group how many tests rest on values of which most are equal, or a few lie far out."""
     tests = [row for row in rows if row.p_value is not None]
-    for group in _groups(row for row in tests if row.lopsided):
+    for group in _groups(row for row in tests if row.highly_skewed):
         own = [row for row in tests if row.group == group]
-        n = sum(bool(row.lopsided) for row in own)
+        n = sum(bool(row.highly_skewed) for row in own)
         yield (
             f"{group}: {n} of {len(own)} tests of {source} rest{'s' if n == 1 else ''} on highly skewed values: at "
             f"least {MOSTLY_ONE:.0%} are the same, or a few lie far from the rest. In simulations such t-tests found a "

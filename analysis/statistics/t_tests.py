@@ -27,7 +27,7 @@ ENOUGH_FOR_SKEW = 20
 class TTest:
     """Mean (or difference of means), its interval, and the test; ``reason`` where there is none.
 
-    ``lopsided`` says that the level of the test is in doubt (:func:`is_lopsided`).
+    ``highly_skewed`` says that the level of the test is in doubt (:func:`is_highly_skewed`).
     """
 
     n: int
@@ -39,11 +39,11 @@ class TTest:
     df: float | None
     p_value: float | None
     reason: str | None
-    lopsided: bool = False
+    highly_skewed: bool = False
 
     def columns(self) -> dict[str, Any]:
         """Return what the rows of preferences, ratings and choices have in common of a test."""
-        names = ("n", "ci_low", "ci_high", "t", "df", "p_value", "lopsided", "reason")
+        names = ("n", "ci_low", "ci_high", "t", "df", "p_value", "highly_skewed", "reason")
         return {name: getattr(self, name) for name in names}
 
 
@@ -80,17 +80,17 @@ def one_sample(values: Floats, *, against: float, confidence: float) -> TTest:
         return _untested(n, listed[0], 0.0, NO_VARIATION)
     sd = math.sqrt(_squares(listed, mean) / (n - 1))
     found = _tested(n, mean, sd, against, sd / math.sqrt(n), n - 1, confidence)
-    return replace(found, lopsided=is_lopsided(listed))
+    return replace(found, highly_skewed=is_highly_skewed(listed))
 
 
-def is_lopsided(values: Sequence[float]) -> bool:
+def is_highly_skewed(values: Sequence[float]) -> bool:
     """Say whether values are so uneven that Student's t errs more often than its level says.
 
     So they are where at least 80 % are equal and some differ, and where, of 20 values or more, the skewness
     m3 / m2^1.5 is beyond root(n) / 4. Both bounds were chosen by simulation: ``docs/statistics.md`` has what they
     catch and what they miss.
 
-    >>> is_lopsided([0.4] * 9 + [0.9]), is_lopsided([0.2, 0.4, 0.6, 0.8])
+    >>> is_highly_skewed([0.4] * 9 + [0.9]), is_highly_skewed([0.2, 0.4, 0.6, 0.8])
     (True, False)
     """
     n = len(values)

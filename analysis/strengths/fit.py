@@ -17,7 +17,7 @@ STEPS = 200
 SMALL = 1e-8  # a step after which strengths are exact: the error left is about its square
 HALVINGS = 40
 WON_ALL = "won every comparison: stronger than all others, at no finite distance"
-TOO_LOPSIDED = "wins so lopsided that no strength can be computed in double precision; ask for regularisation"
+TOO_LOPSIDED = "wins so highly_skewed that no strength can be computed in double precision; ask for regularisation"
 LOST_ALL = "lost every comparison: weaker than all others, at no finite distance"
 
 

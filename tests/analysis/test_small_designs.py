@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from analysis import Plan
-from analysis.statistics.t_tests import is_lopsided
+from analysis.statistics.t_tests import is_highly_skewed
 from tests.analysis.answers import preferences, ratings, run
 
 
@@ -47,31 +47,31 @@ def asked(answers: list[float]) -> list[tuple[str, str, str, object]]:
     return [(f"p{who}", "x", "y", answer) for who, answer in enumerate(answers)]
 
 
-def test_lopsided_answers_are_told() -> None:
+def test_highly_skewed_answers_are_told() -> None:
     """Most say 40 % and one 90 %: t is -3, and half of such studies of equal systems find a difference."""
     found = run(preferences=preferences(asked([0.4] * 19 + [0.9])))
-    assert found["preferences"][0]["lopsided"]
+    assert found["preferences"][0]["highly_skewed"]
     assert sum("1 of 1 tests of preferences rests on highly skewed values" in line for line in found["warnings"]) == 1
     even = run(preferences=preferences(asked([place / 20 for place in range(20)])))
-    assert not even["preferences"][0]["lopsided"]
+    assert not even["preferences"][0]["highly_skewed"]
     assert not any("highly skewed" in line for line in even["warnings"])
 
 
-def test_a_test_that_could_not_be_run_is_not_lopsided() -> None:
+def test_a_test_that_could_not_be_run_is_not_highly_skewed() -> None:
     found = run(preferences=preferences(asked([0.4] * 20)))
-    assert (found["preferences"][0]["p_value"], found["preferences"][0]["lopsided"]) == (None, False)
+    assert (found["preferences"][0]["p_value"], found["preferences"][0]["highly_skewed"]) == (None, False)
     assert not any("highly skewed" in line for line in found["warnings"])
 
 
-def test_the_bounds_of_lopsided_values() -> None:
+def test_the_bounds_of_highly_skewed_values() -> None:
     """Four of five equal are the bound; hand-worked skewness of 1 far value among n: (n - 2) / sqrt(n - 1)."""
-    assert is_lopsided([1.0] * 4 + [2.0])
-    assert not is_lopsided([1.0] * 3 + [2.0] * 2)
+    assert is_highly_skewed([1.0] * 4 + [2.0])
+    assert not is_highly_skewed([1.0] * 3 + [2.0] * 2)
     steps = [place * 1e-6 for place in range(19)]
-    assert is_lopsided([*steps, 1.0])
-    assert not is_lopsided([*steps[:18], 1.0])  # 19 values are too few to see skewness
+    assert is_highly_skewed([*steps, 1.0])
+    assert not is_highly_skewed([*steps[:18], 1.0])  # 19 values are too few to see skewness
     mirrored = [-value for value in (*steps, 1.0)]
-    assert is_lopsided(mirrored)
+    assert is_highly_skewed(mirrored)
 
 
 def test_few_unmarked_tests_find_what_is_not_there() -> None:
@@ -84,6 +84,6 @@ def test_few_unmarked_tests_find_what_is_not_there() -> None:
             continue
         t = abs(values.mean() - 0.5) / (values.std(ddof=1) / np.sqrt(20))
         found += t > 2.093
-        marked += t > 2.093 and is_lopsided(values.tolist())
+        marked += t > 2.093 and is_highly_skewed(values.tolist())
     assert found / 2000 > 0.05
     assert (found - marked) / 2000 < 0.05

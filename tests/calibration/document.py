@@ -21,9 +21,9 @@ What to conclude:
 - **Holm's promise holds** where the answers are a sample of annotators and the unit is the annotator, from 10
   annotators on: at most 5 % of studies find any difference between equal systems, for preferences, ratings and
   choices, in families of 3 to 12 tests that hang together, and also when other systems do differ.
-- **It does not hold for lopsided answers of few people.** A t-test of 10 or 20 people who say 0 % or 100 % only
+- **It does not hold for highly skewed answers of few people.** A t-test of 10 or 20 people who say 0 % or 100 % only
   errs in 7 to 10 % of studies (not of 50); where most say 40 % and a few 90 %, in up to 29 %, and of 50 people in
-  10 %. The report marks tests of lopsided values (`lopsided`): at least 80 % are equal, or a few lie far out.
+  10 %. The report marks tests of highly skewed values (`highly_skewed`): at least 80 % are equal, or a few lie far out.
 - **What is not sampled is not covered.** Three annotators tested by item say something about items, not about
   people: with likings of their own they find differences in half of all studies of equal systems, as a binomial
   over rows does. Items that favour systems do the same to a test by annotator on few shared items, and so do other
@@ -38,7 +38,7 @@ What to conclude:
 
 Of the {promised} lines whose level is promised, {kept} keep it within two Monte-Carlo standard errors; by chance
 alone about {chance:.0f} would not. Lines without a promise show what a small or a wrong design costs; the report
-warns of few annotators, units and raters, of lopsided values and of Welch's test by item.
+warns of few annotators, units and raters, of highly skewed values and of Welch's test by item.
 """
 
 

@@ -57,7 +57,7 @@ def extremes(rng: np.random.Generator, gap: Floats) -> Floats:
 
 
 def skewed(rng: np.random.Generator, gap: Floats) -> Floats:
-    """Answer 40 % mostly and 90 % rarely: for equal systems the mean is 50 %, and what lies beyond is lopsided."""
+    """Answer 40 % mostly and 90 % rarely: for equal systems the mean is 50 %, and what lies beyond is highly skewed."""
     spread = np.sqrt(2) * 0.8
     high = ndtr(gap / spread) > 0.8
     return np.where(high, SKEWED[1], SKEWED[0])
