@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from analysis.results.records import SCHEMA, Results
-from spa.errors import AnalysisError, shortened
+from spa.errors import AnalysisError
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -60,14 +60,20 @@ def read_results(path: str | Path) -> Results:
     AnalysisError
         When the file cannot be read or is no ``results.json``.
     """
+    from pydantic import ValidationError
+
     try:
         return from_plain(json.loads(Path(path).read_text(encoding="utf-8")))
     except OSError as error:
         raise AnalysisError(f"{path}: cannot be read: {error.strerror or error}") from error
-    except (AttributeError, TypeError, ValueError) as error:  # pydantic's errors are ValueErrors
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
         raise AnalysisError(
-            shortened(f"{path}: expected a results.json, got another content ({' '.join(str(error).split())})")
+            f"{path}: expected a results.json of schema 1 or {SCHEMA}; {place}: {first['msg']}"
         ) from error
+    except (AttributeError, TypeError, ValueError) as error:
+        raise AnalysisError(f"{path}: expected a results.json, got no JSON object ({error})") from error
 
 
 def results_schema() -> dict[str, Any]:
