@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-RENAMED = {"highly_skewed": "highly_skewed"}  # keys of schema 1
+RENAMED = {"lopsided": "highly_skewed"}  # keys of schema 1
 SCHEMA_FILE = Path(__file__).with_name("results.schema.json")
 
 

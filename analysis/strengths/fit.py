@@ -17,7 +17,7 @@ STEPS = 200
 SMALL = 1e-8  # a step after which strengths are exact: the error left is about its square
 HALVINGS = 40
 WON_ALL = "won every comparison: stronger than all others, at no finite distance"
-TOO_LOPSIDED = "wins so highly_skewed that no strength can be computed in double precision; ask for regularisation"
+TOO_UNEVEN = "wins so uneven that no strength can be computed in double precision; ask for regularisation"
 LOST_ALL = "lost every comparison: weaker than all others, at no finite distance"
 
 
@@ -101,7 +101,7 @@ def fit_strengths(
             own = table[np.ix_(kept, kept)]
             strength[kept] = newton(own, None if start is None else start(own))
         except (ArithmeticError, np.linalg.LinAlgError):
-            why = TOO_LOPSIDED
+            why = TOO_UNEVEN
     for place in kept.tolist() if why is not None else ():
         reasons[place] = why
     return Strengths(strength=strength, reasons=tuple(reasons), regularisation=regularisation)
