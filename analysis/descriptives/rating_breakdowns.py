@@ -57,8 +57,8 @@ class VariantMean(Record):
     annotator_kind: AnnotatorKind
     rater: str
     variant: str
-    criterion: str | None = None
-    system: str | None = None
+    criterion: str | None
+    system: str | None
     n: Count
     mean: float | None
     sd: Spread | None
@@ -186,8 +186,9 @@ def _by_variant(cells: pl.DataFrame, order: Order, plan: Plan) -> Iterator[Varia
         for by in ((), ("criterion",), ("criterion", "system")):
             places, totals = _totals(own, by, order)
             for number, place in enumerate(places):
+                names = {"criterion": None, "system": None} | place
                 found = clustered_mean(totals, number, rule, plan.confidence)
-                yield VariantMean(annotator_kind=kind, rater=rater, variant=variant, **place, **found)
+                yield VariantMean(annotator_kind=kind, rater=rater, variant=variant, **names, **found)
 
 
 def _by_annotator(cells: pl.DataFrame, order: Order) -> Iterator[AnnotatorMean]:

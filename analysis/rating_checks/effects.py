@@ -55,7 +55,7 @@ def superiority(
     check_values("scores_x", x)
     check_values("scores_y", y)
     if not len(x) or len(x) != len(y):
-        raise ValueError(f"as many scores of x as of y are wanted, got {len(x)} and {len(y)}")
+        raise ValueError(f"expected as many scores of x as of y, got {len(x)} and {len(y)}")
     unit = np.arange(len(x)) if units is None else np.unique(np.asarray(units), return_inverse=True)[1]
     pair, means = unit_means(np.zeros(len(x), dtype=np.int64), unit.astype(np.int64), (np.sign(x - y) + 1) / 2)
     found = one_sample_tests(pair, means, 1, against=0.5, confidence=confidence)
@@ -115,8 +115,9 @@ def hedges_g(
         [(side, place) for place in range(len(scores))] if own is None else list(own)
         for side, scores, own in (("x", x, units_x), ("y", y, units_y))
     ]
-    if [len(own) for own in units] != [len(x), len(y)] or not len(x) or not len(y):
-        raise ValueError("ratings of both systems and one unit a rating are wanted")
+    sizes = [len(own) for own in units]
+    if sizes != [len(x), len(y)] or not min(sizes):
+        raise ValueError(f"expected ratings of x and y, each with its unit, got {len(x)} and {len(y)} of {sizes} units")
     numbers = {unit: place for place, unit in enumerate(dict.fromkeys([*units[0], *units[1]]))}
     unit = np.array([numbers[one] for own in units for one in own], dtype=np.int64)
     side = np.repeat(np.array([0, 1], dtype=np.int64), [len(x), len(y)])
@@ -124,7 +125,7 @@ def hedges_g(
     means = sums.means()
     difference, without = mean_without(means[0], means[1])
     pair = np.zeros(1, dtype=np.int64), np.ones(1, dtype=np.int64)
-    found = jackknifed(sums, *pair, np.array([difference]), without[None, :], confidence)
+    found = jackknife(sums, *pair, np.array([difference]), without[None, :], confidence)
     value, low, high = (_known(float(column[0])) for column in (found.value, found.low, found.high))
     return EffectSize(value=value, ci_low=low, ci_high=high, n=int(found.n[0]), reason=found.reasons[0])
 
@@ -180,7 +181,7 @@ def mean_without(mean_x: Floats, mean_y: Floats) -> tuple[float, Floats]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Jackknifed:
+class JackknifeResult:
     """Standardised differences of many pairs, shape (pairs,); NaN where ``reasons`` says why there is none."""
 
     value: Floats
@@ -190,9 +191,9 @@ class Jackknifed:
     reasons: list[str | None]
 
 
-def jackknifed(
+def jackknife(
     sums: SpreadSums, x: Ints, y: Ints, difference: Floats, without: Floats, confidence: float
-) -> Jackknifed:
+) -> JackknifeResult:
     """Standardise differences of means, with the intervals of leaving out each unit in turn.
 
     Parameters
@@ -229,7 +230,7 @@ def jackknifed(
         ONE_UNIT if count < 2 else NO_VARIATION if not wide > 0 else TOO_THIN if thin else None
         for count, wide, thin in zip(n.tolist(), spread.tolist(), broken.tolist(), strict=True)
     ]
-    return Jackknifed(value=value, low=value - half, high=value + half, n=n.astype(np.int64), reasons=reasons)
+    return JackknifeResult(value=value, low=value - half, high=value + half, n=n.astype(np.int64), reasons=reasons)
 
 
 def _spread(sums: Sequence[Floats], x: Ints, y: Ints) -> Floats:

@@ -31,6 +31,13 @@ class ManyTests:
     reasons: list[str | None]
 
 
+def untested(reasons: list[str | None]) -> ManyTests:
+    """Return no results, one a reason."""
+    nothing = np.full(len(reasons), np.nan)
+    none = np.zeros(len(reasons), dtype=np.int64)
+    return ManyTests(n=none, estimate=nothing, df=nothing, p_value=nothing, low=nothing, high=nothing, reasons=reasons)
+
+
 def sums_by(part: Ints, values: Floats, n_parts: int) -> Floats:
     """Add up the values of each part, the smallest first."""
     order = np.lexsort((values, part))
@@ -70,6 +77,6 @@ def one_sample_tests(
         NOTHING_PAIRED if count == 0 else ONE_UNIT if count == 1 else NO_VARIATION if alike else None
         for count, alike in zip(n.tolist(), same.tolist(), strict=True)
     ]
-    untested = np.array([reason is not None for reason in reasons], dtype=np.bool_)
-    p_value, low, high = (np.where(untested, np.nan, column) for column in (p_value, mean - half, mean + half))
+    no_test = np.array([reason is not None for reason in reasons], dtype=np.bool_)
+    p_value, low, high = (np.where(no_test, np.nan, column) for column in (p_value, mean - half, mean + half))
     return ManyTests(n=n, estimate=mean, df=df, p_value=p_value, low=low, high=high, reasons=reasons)

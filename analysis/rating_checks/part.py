@@ -15,14 +15,14 @@ from analysis.comparisons.choices import CHANCE, ChoiceCells, ChoiceTest
 from analysis.comparisons.ratings import PAIRED, RatingCells, RatingTest
 from analysis.rating_checks.crossed import crossed_tests
 from analysis.rating_checks.effects import (
-    Jackknifed,
+    JackknifeResult,
     SpreadSums,
     cut,
-    jackknifed,
+    jackknife,
     mean_without,
     spread_sums,
 )
-from analysis.rating_checks.many_tests import NOTHING_PAIRED, Flags, ManyTests, one_sample_tests, sums_by
+from analysis.rating_checks.many_tests import NOTHING_PAIRED, Flags, ManyTests, one_sample_tests, sums_by, untested
 from analysis.rating_checks.ordinal import OrdinalFit, fit_ordinal
 from analysis.rating_checks.respacing import Respacing, respacing_of_counts, scale_levels
 from analysis.rating_checks.wilcoxon import signed_rank_tests
@@ -126,31 +126,22 @@ def check_part(cells: RatingCells, differences: Differences, tests: Sequence[Rat
 
 def _unchecked(n_tests: int) -> PartChecks:
     """Say of a part that it is too large."""
-    nothing = np.full(n_tests, np.nan)
-    none, reasons = np.zeros(n_tests, dtype=np.int64), [TOO_LARGE] * n_tests
-    alone = (nothing, nothing, nothing)
-    untested = ManyTests(
-        n=none, estimate=nothing, df=nothing, p_value=nothing, low=nothing, high=nothing, reasons=[*reasons]
-    )
+    none = untested([TOO_LARGE] * n_tests)
+    unknown = (none.estimate, none.low, none.high)
     return PartChecks(
-        effects=Effects(
-            d_z=alone, exact=np.zeros(n_tests, dtype=np.bool_), hedges_g=alone, superiority=alone, reasons=[*reasons]
-        ),
-        methods=dict.fromkeys(METHODS, untested),
-        left_out=none,
+        effects=Effects(d_z=unknown, exact=none.n > 0, hedges_g=unknown, superiority=unknown, reasons=none.reasons),
+        methods=dict.fromkeys(METHODS, none),
+        left_out=none.n,
         respacing=[Respacing(holds=None, ratio=None, share=None, reason=TOO_LARGE)] * n_tests,
     )
 
 
 def check_choices(cells: ChoiceCells, tests: Sequence[ChoiceTest], plan: Plan) -> ManyTests:
     """Test every pair of a part of the choices over annotators and items at once."""
-    k = len(cells.systems)
-    number = {name: place for place, name in enumerate(cells.systems)}
-    lookup = np.zeros(k * k, dtype=np.int64)
-    lookup[[number[test.system_x] * k + number[test.system_y] for test in tests]] = np.arange(len(tests))
+    _, _, pair = _numbers(cells.systems, tests, cells.x, cells.y)
     few = cells.llm and len(np.unique(cells.annotator)) < ENOUGH_ANNOTATORS
     return crossed_tests(
-        lookup[cells.x * k + cells.y],
+        pair,
         cells.value,
         cells.assignment if few else cells.annotator,
         cells.item,
@@ -161,14 +152,21 @@ def check_choices(cells: ChoiceCells, tests: Sequence[ChoiceTest], plan: Plan) -
     )
 
 
+def _numbers(
+    systems: Sequence[str], tests: Sequence[RatingTest | ChoiceTest], x: Ints, y: Ints
+) -> tuple[Ints, Ints, Ints]:
+    """Return the numbers of both systems of each test, and of the test that each value of systems x and y is of."""
+    number = {name: place for place, name in enumerate(systems)}
+    of_x = np.array([number[test.system_x] for test in tests], dtype=np.int64)
+    of_y = np.array([number[test.system_y] for test in tests], dtype=np.int64)
+    lookup = np.zeros((len(systems), len(systems)), dtype=np.int64)
+    lookup[of_x, of_y] = np.arange(len(tests))
+    return of_x, of_y, lookup[x, y]
+
+
 def _pairs(cells: RatingCells, differences: Differences, tests: Sequence[RatingTest]) -> Pairs:
-    k = len(cells.systems)
-    number = {name: place for place, name in enumerate(cells.systems)}
-    x, y = (np.array([number[getattr(test, side)] for test in tests]) for side in ("system_x", "system_y"))
-    lookup = np.zeros(k * k, dtype=np.int64)
-    lookup[x * k + y] = np.arange(len(tests))
+    x, y, pair = _numbers(cells.systems, tests, differences.x, differences.y)
     kind = np.array([UNITS.index(test.unit) for test in tests], dtype=np.int64)
-    pair = lookup[differences.x * k + differences.y]
     columns = [differences.annotator, differences.assignment, differences.item]
     unit = np.choose(kind[pair], columns) if len(pair) else pair
     return Pairs(x=x, y=y, kind=kind, pair=pair, unit=unit)
@@ -192,11 +190,11 @@ def _z_values(cells: RatingCells, differences: Differences, pairs: Pairs) -> tup
 
 def _with_reason(found: ManyTests, reason: str, there: Flags) -> ManyTests:
     """Say why pairs that have differences have no result."""
-    told = [
+    reasons = [
         reason if given == NOTHING_PAIRED and known else given
         for given, known in zip(found.reasons, there.tolist(), strict=True)
     ]
-    return replace(found, reasons=told)
+    return replace(found, reasons=reasons)
 
 
 def _ordinal(cells: RatingCells, pairs: Pairs) -> ManyTests:
@@ -205,18 +203,17 @@ def _ordinal(cells: RatingCells, pairs: Pairs) -> ManyTests:
     for kind in np.unique(pairs.kind).tolist():
         own = cells.column(UNITS[kind])
         fits[kind] = fit_ordinal(cells.value, cells.system, own, n_systems=len(cells.systems))
-    told = [
+    differences = [
         fits[kind].difference(x, y)
         for kind, x, y in zip(pairs.kind.tolist(), pairs.x.tolist(), pairs.y.tolist(), strict=True)
     ]
     n = np.array([fits[kind].n_clusters for kind in pairs.kind.tolist()], dtype=np.int64)
-    estimate, se = (np.array([row[place] for row in told], dtype=np.float64) for place in (0, 1))
+    estimate, se = (np.array([row[place] for row in differences], dtype=np.float64) for place in (0, 1))
     df = (n - 1).astype(np.float64)
     with np.errstate(all="ignore"):
         p_value: Floats = np.minimum(1.0, 2 * stdtr(df, -np.abs(estimate / se)))
-    nothing = np.full(len(told), np.nan)
-    reasons = [row[2] for row in told]
-    return ManyTests(n=n, estimate=estimate, df=df, p_value=p_value, low=nothing, high=nothing, reasons=reasons)
+    reasons = [row[2] for row in differences]
+    return replace(untested(reasons), n=n, estimate=estimate, df=df, p_value=p_value)
 
 
 def _respacings(cells: RatingCells, pairs: Pairs) -> list[Respacing]:
@@ -261,7 +258,7 @@ def _effects(
     )
 
 
-def _hedges(cells: RatingCells, pairs: Pairs, means: tuple[Ints, Ints, Floats], confidence: float) -> Jackknifed:
+def _hedges(cells: RatingCells, pairs: Pairs, means: tuple[Ints, Ints, Floats], confidence: float) -> JackknifeResult:
     """Standardise the difference of every pair by the spread of single ratings, unit kind by unit kind."""
     columns = [np.full(len(pairs), np.nan) for _ in range(3)]
     counted = np.zeros(len(pairs), dtype=np.int64)
@@ -274,13 +271,13 @@ def _hedges(cells: RatingCells, pairs: Pairs, means: tuple[Ints, Ints, Floats], 
         for start in range(0, len(members), size):
             some = members[start : start + size]
             difference, without = _without(sums, pairs, some, unit[0], means)
-            found = jackknifed(sums, pairs.x[some], pairs.y[some], difference, without, confidence)
+            found = jackknife(sums, pairs.x[some], pairs.y[some], difference, without, confidence)
             for column, values in zip(columns, (found.value, found.low, found.high), strict=True):
                 column[some] = values
             counted[some] = found.n
             for place, reason in zip(some.tolist(), found.reasons, strict=True):
                 reasons[place] = reason
-    return Jackknifed(value=columns[0], low=columns[1], high=columns[2], n=counted, reasons=reasons)
+    return JackknifeResult(value=columns[0], low=columns[1], high=columns[2], n=counted, reasons=reasons)
 
 
 def _without(

@@ -90,7 +90,7 @@ def respacing_range(
     """
     x, y = np.asarray(scores_x, dtype=np.float64), np.asarray(scores_y, dtype=np.float64)
     if not (len(x) and len(y)):
-        raise ValueError("ratings of both systems are wanted")
+        raise ValueError(f"expected ratings of x and y, got {len(x)} and {len(y)}")
     scale = scale_levels(np.concatenate([x, y])) if levels is None else np.asarray(levels, dtype=np.float64)
     if not (np.all(np.diff(scale) > 0) and np.isin(np.concatenate([x, y]), scale).all()):
         raise ValueError("levels must rise, and every score must be one of them")

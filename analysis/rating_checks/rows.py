@@ -117,9 +117,9 @@ class OtherTests:
         pairs = [replace(test, **sizes) for test, sizes in zip(tests, effects, strict=True)]
         robustness: list[RobustnessRow] = []
         for method in METHODS:
-            found = _corrected(method, [part.methods[method] for part in parts], tests, self.plan)
+            found = _correct(method, [part.methods[method] for part in parts], tests, self.plan)
             if method == "crossed":
-                df = _known_of([part.methods[method].df for part in parts])
+                df = _numbers([part.methods[method].df for part in parts])
                 fields = map(_crossed_fields, found, df)
                 pairs = [replace(test, **crossed) for test, crossed in zip(pairs, fields, strict=True)]
             if method == "z_scores":
@@ -127,7 +127,7 @@ class OtherTests:
                 found = [replace(row, left_out=count) for row, count in zip(found, left_out, strict=True)]
             rows = iter(found)
             for part in parts:
-                robustness += _summarised(list(islice(rows, len(part.respacing))))
+                robustness += _shorten(list(islice(rows, len(part.respacing))))
         spacings = (spacing for part in parts for spacing in part.respacing)
         respacing = [
             RespacingRow(**_names(test), **{name: getattr(spacing, name) for name in Respacing.__slots__})
@@ -137,12 +137,12 @@ class OtherTests:
 
     def choice_rows(self, tests: Sequence[ChoiceTest]) -> list[ChoiceTest]:
         """Add the crossed test to the tests of choices."""
-        found = _corrected("crossed", self.choices, tests, self.plan, against=CHANCE, turns=False)
-        fields = map(_crossed_fields, found, _known_of([part.df for part in self.choices]))
+        found = _correct("crossed", self.choices, tests, self.plan, against=CHANCE, turns=False)
+        fields = map(_crossed_fields, found, _numbers([part.df for part in self.choices]))
         return [replace(test, **crossed) for test, crossed in zip(tests, fields, strict=True)]
 
 
-def _summarised(rows: list[RobustnessRow]) -> list[RobustnessRow]:
+def _shorten(rows: list[RobustnessRow]) -> list[RobustnessRow]:
     """Return the rows of a part; one without systems for all where none could be tested, for one reason."""
     reasons = {row.reason for row in rows}
     if len(rows) > 1 and len(reasons) == 1 and reasons != {None}:
@@ -177,7 +177,7 @@ def _crossed_fields(crossed: RobustnessRow, df: float | None) -> dict[str, Any]:
     }
 
 
-def _corrected(
+def _correct(
     method: Method,
     parts: Sequence[ManyTests],
     tests: Sequence[RatingTest | ChoiceTest],
@@ -189,7 +189,7 @@ def _corrected(
     """Correct one method's tests family by family as planned, and set each verdict beside that of the main test."""
     reasons = [reason for part in parts for reason in part.reasons]
     n = [n for part in parts for n in part.n.tolist()]
-    estimates, p_values = (_known_of([getattr(part, name) for part in parts]) for name in ("estimate", "p_value"))
+    estimates, p_values = (_numbers([getattr(part, name) for part in parts]) for name in ("estimate", "p_value"))
     rows = [
         RobustnessRow(
             **_names(test),
@@ -218,7 +218,7 @@ def _corrected(
     return rows
 
 
-def _known_of(columns: Sequence[Floats]) -> list[float | None]:
+def _numbers(columns: Sequence[Floats]) -> list[float | None]:
     """Return the numbers of all parts, ``None`` where there is none."""
     return [_known(value) for column in columns for value in column]
 

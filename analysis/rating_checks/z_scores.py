@@ -45,7 +45,7 @@ def z_scores(scores: Sequence[float] | Floats, annotators: Sequence[Any] | Ints)
     value = np.asarray(scores, dtype=np.float64)
     who = np.unique(np.asarray(annotators), return_inverse=True)[1].astype(np.int64)
     if len(value) != len(who):
-        raise ValueError(f"one annotator a score is wanted, got {len(who)} for {len(value)}")
+        raise ValueError(f"expected one annotator a score, got {len(who)} for {len(value)}")
     check_values("scores", value)
     if not len(value):
         return value

@@ -35,14 +35,14 @@ def explanations(results: Results) -> Section | None:
     ]
     for group in dict.fromkeys(row.group for row in rows):
         own = [row for row in rows if row.group == group]
-        shown = chosen(own)
+        shown = select(own)
         name = names.group(group) if names.kind(group) == "llm" else sentence(names.group(group))
         blocks.append(Heading(text=f"{name}: {len(shown)} of {len(own):,}"))
         blocks += [_fold(row, names, words) for row in shown]
     return Section(id="explanations", title="What the raters say", blocks=tuple(blocks))
 
 
-def chosen(rows: Sequence[ExplanationRow]) -> list[ExplanationRow]:
+def select(rows: Sequence[ExplanationRow]) -> list[ExplanationRow]:
     """Return the rows that depart most from people, of each output one, then some spread evenly over the others."""
     spans = _spans(rows)
     departures = [row.departure or 0.0 for row in rows]
@@ -53,8 +53,8 @@ def chosen(rows: Sequence[ExplanationRow]) -> list[ExplanationRow]:
         first.setdefault(SAME(rows[place]), place)
     shown = [*first.values()][:MOST_APART]
     rest = [place for place in range(len(rows)) if place not in shown]
-    wanted = min(SPREAD, len(rest))
-    even = [rest[(2 * number + 1) * len(rest) // (2 * wanted)] for number in range(wanted)]
+    more = min(SPREAD, len(rest))
+    even = [rest[(2 * number + 1) * len(rest) // (2 * more)] for number in range(more)]
     return [rows[place] for place in (*shown, *even)]
 
 
@@ -84,7 +84,7 @@ def _summary(row: ExplanationRow, names: Names, words: Words) -> str:
     if named is not None and row.source == "ratings":
         answer = f"{answer} ({named})" if row.people_mean is not None else named
     if row.people_mean is not None:
-        answer += f", people {_answer(row['people_mean'], row, names, mean=True)}"
+        answer += f", people {_answer(row.people_mean, row, names, mean=True)}"
     where = [names.criterion(row.criterion), *([] if row.item_id is None else [shown_name(row.item_id)])]
     return f"{answer}: {_about(row, names)}, {', '.join(where)}"
 
@@ -102,8 +102,8 @@ def _answer(value: float | None, row: ExplanationRow, names: Names, *, mean: boo
 
 def _about(row: ExplanationRow, names: Names) -> str:
     if row.source == "ratings":
-        shown = f" (shown as {shown_name(row['label'])})" if row.label else ""
-        return f"{names.system(row['system'])}{shown}"
+        shown = f" (shown as {shown_name(row.label)})" if row.label else ""
+        return f"{names.system(row.system or '')}{shown}"
     letters = [shown_name(label) for label in (row.label_x, row.label_y) if label]
     shown = f" (shown as {' and '.join(letters)})" if letters else ""
-    return f"{names.over(row) if row['source'] == 'preferences' else names.against(row)}{shown}"
+    return f"{names.over(row) if row.source == 'preferences' else names.against(row)}{shown}"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from analysis.report.document import Column, Paragraph, Section, build_table
-from analysis.report.words import Names, cell, count, number, percent
+from analysis.report.rating_details import mean_cell
+from analysis.report.words import Names, cell, count, percent
 from analysis.results.records import Results
 
 READING = (
@@ -33,7 +34,7 @@ def identical_pairs(results: Results) -> Section | None:
             cell(names.criterion(row.criterion)),
             cell(names.group(row.group)),
             cell(count(row.expected)),
-            cell(number(row.mean), detail="" if row.sd is None else f"({number(row['sd'])})"),
+            mean_cell(row),
             cell(percent(row.n_expected / row.n) if row.n else ""),
             cell(count(row.n)),
             cell(count(row.n_missing)),

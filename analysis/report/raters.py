@@ -8,6 +8,7 @@ from analysis.comparisons.ratings import RatingMean
 from analysis.figures.plain_text import shown_name
 from analysis.report.document import Block, Cell, Column, Fold, Paragraph, Section, Table, build_table
 from analysis.report.findings import OVERALL
+from analysis.report.rating_details import mean_cell
 from analysis.report.words import Names, cell, count, number, percent, plural, sentence, slug
 from analysis.results.rater_rows import RaterRow
 from analysis.results.records import Results
@@ -87,11 +88,11 @@ def _table(rows: list[RaterRow], names: Names, source: str) -> Table:
             cell(count(row.n_asked - row.n_missing), detail=_repeats(row)),
             _missing(row),
             *([_differ(row)] if twice else []),
-            cell(number(row.mean), detail=f"({number(row['sd'])})" if row.sd is not None else ""),
+            mean_cell(row),
             _alpha(row),
             cell(number(row.system_kendall)),
             cell(number(row.overall_kendall)),
-            cell("" if row.n_forms is None else f"{row['n_inconsistent']} of {row['n_forms']}"),
+            cell("" if row.n_forms is None else f"{row.n_inconsistent} of {row.n_forms}"),
         ]
         for row in rows
     ]
@@ -111,31 +112,31 @@ def _name(group: str, names: Names) -> str:
 
 
 def _repeats(row: RaterRow) -> str:
-    return f"{row['n_repeats']} each" if row.n_repeats > 1 else ""
+    return f"{row.n_repeats} each" if row.n_repeats > 1 else ""
 
 
 def _missing(row: RaterRow) -> Cell:
     if not row.n_missing:
         return cell("0")
     first = row.missing[0]
-    reason = first.reason if len(first.reason) <= LONGEST_REASON else f"{first['reason'][:LONGEST_REASON]}\u2026"
+    reason = first.reason if len(first.reason) <= LONGEST_REASON else f"{first.reason[:LONGEST_REASON]}\u2026"
     more = len(row.missing) - 1
     others = f"; {plural(more, 'other reason')}" if more else ""
-    return cell(percent(row.n_missing / row.n_asked), detail=f"{first['n']}: {reason}{others}")
+    return cell(percent(row.n_missing / row.n_asked), detail=f"{first.n}: {reason}{others}")
 
 
 def _mass(row: RaterRow) -> str:
     """Say how much of the probability lay on the answers."""
     if row.mass_mean is None:
         return ""
-    return f"{percent(row['mass_mean'])} on the answers, at least {percent(row['mass_min'])}"
+    return f"{percent(row.mass_mean)} on the answers, at least {percent(row.mass_min)}"
 
 
 def _differ(row: RaterRow) -> Cell:
     if not row.n_read_twice:
         return cell("")
     share = percent(row.n_readings_differ / row.n_read_twice)
-    return cell(share, detail=f"{row['n_readings_differ']} of {row['n_read_twice']}")
+    return cell(share, detail=f"{row.n_readings_differ} of {row.n_read_twice}")
 
 
 def _alpha(row: RaterRow) -> Cell:
@@ -163,13 +164,9 @@ def _means(means: Sequence[RatingMean], groups: list[str], criterion: str, names
     own = {(row.group, row.system): row for row in means if row.criterion == criterion}
     systems = list(dict.fromkeys(system for _, system in own))
     columns = [Column(title="Rater"), *(Column(title=names.system(system), numeric=True) for system in systems)]
-    cells = [[cell(_name(group, names)), *(_mean(own.get((group, system))) for system in systems)] for group in groups]
+    cells = [
+        [cell(_name(group, names)), *(mean_cell(own.get((group, system))) for system in systems)] for group in groups
+    ]
     caption = f"Mean rating of each system: {names.criterion(criterion)}" if several else "Mean rating of each system"
     name = f"raters_means-{slug(criterion)}" if several else "raters_means"
     return build_table(name, caption, columns, cells, notes=["Below each mean its standard deviation over outputs."])
-
-
-def _mean(row: RatingMean | None) -> Cell:
-    if row is None:
-        return Cell(text="\u2013", known=False)
-    return cell(number(row.mean), detail="" if row.sd is None else f"({number(row['sd'])})")

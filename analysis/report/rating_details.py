@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import isclose
-from typing import Any
+from typing import Any, Protocol
 
 from analysis.correlations.rows import SystemCorrelation
 from analysis.descriptives.rating_breakdowns import AnnotatorMean, SystemBreakdown, VariantMean
@@ -45,7 +45,7 @@ def rating_details(results: Results) -> Section | None:
     return Section(id="rating-details", title="Ratings system by system", blocks=blocks) if folds else None
 
 
-def _listed(rows: Sequence[Any], key: str) -> list[str]:
+def _distinct(rows: Sequence[Any], key: str) -> list[str]:
     return list(dict.fromkeys(getattr(row, key) for row in rows))
 
 
@@ -53,8 +53,8 @@ def _means_and_agreement(rows: Sequence[SystemBreakdown], names: Names) -> list[
     """Lay out Table 1 of Chiang and Lee: a block a system, two columns a criterion."""
     by = {(row.system, row.group, row.criterion): row for row in rows}
     places = list(dict.fromkeys((row.system, row.group) for row in rows))
-    places.sort(key=lambda place: _listed(rows, "system").index(place[0]))
-    criteria = _listed(rows, "criterion")
+    places.sort(key=lambda place: _distinct(rows, "system").index(place[0]))
+    criteria = _distinct(rows, "criterion")
     tables = []
     for start in range(0, len(criteria), ABREAST):
         own = criteria[start : start + ABREAST]
@@ -71,7 +71,7 @@ def _means_and_agreement(rows: Sequence[SystemBreakdown], names: Names) -> list[
                 *(
                     part
                     for name in own
-                    for part in (_mean(by.get((system, group, name))), _alpha(by.get((system, group, name))))
+                    for part in (mean_cell(by.get((system, group, name))), _alpha(by.get((system, group, name))))
                 ),
             ]
             for system, group in places
@@ -91,7 +91,7 @@ def _between_raters(rows: Sequence[SystemBreakdown], names: Names) -> list[Table
     places = list(dict.fromkeys((row.group, row.criterion) for row in known))
     cells = [
         [cell(names.group(group)), cell(names.criterion(criterion))]
-        + [_tau(by.get((group, criterion, system))) for system in _listed(rows, "system")]
+        + [_tau(by.get((group, criterion, system))) for system in _distinct(rows, "system")]
         for group, criterion in places
     ]
     columns = [Column(title="Raters"), Column(title="Criterion"), *_systems(rows, names)]
@@ -103,7 +103,7 @@ def _tau(row: SystemBreakdown | None) -> Cell:
     if row is None or row.mean_kendall_tau is None:
         return _unknown(None if row is None else row.reason)
     tau = row.mean_kendall_tau
-    return cell(number(tau), detail=f"{degree(tau)}; {plural(row['n_pairs'], 'pair')}")
+    return cell(number(tau), detail=f"{degree(tau)}; {plural(row.n_pairs or 0, 'pair')}")
 
 
 def _with_people(rows: Sequence[SystemCorrelation], names: Names) -> list[Table]:
@@ -115,7 +115,7 @@ def _with_people(rows: Sequence[SystemCorrelation], names: Names) -> list[Table]
             cell(measure_name(names, a)),
             cell(measure_name(names, b)),
             cell(names.criterion(criterion)),
-            *(_tested(by.get((a, b, criterion, system))) for system in _listed(rows, "system")),
+            *(_correlation(by.get((a, b, criterion, system))) for system in _distinct(rows, "system")),
         ]
         for a, b, criterion in places
     ]
@@ -128,18 +128,18 @@ def _with_people(rows: Sequence[SystemCorrelation], names: Names) -> list[Table]
     return [build_table("details_tau", caption, columns, cells, notes, constant=("Rater", "With"))] if rows else []
 
 
-def _tested(row: SystemCorrelation | None) -> Cell:
+def _correlation(row: SystemCorrelation | None) -> Cell:
     if row is None or row.value is None:
         return _unknown(None if row is None else row.reason)
     words = [degree(row.value)]
     if row.p_adjusted is not None:
-        words.append(f"{evidence(row['p_adjusted'])}, {p_words(row['p_adjusted'])}")
+        words.append(f"{evidence(row.p_adjusted)}, {p_words(row.p_adjusted)}")
     return cell(number(row.value), detail="; ".join(words))
 
 
 def _beside_people(rows: Sequence[SystemBreakdown], names: Names) -> list[Table]:
     """Lay out Tables 4 and 11 of Chiang and Lee: a row a system, people's criteria and then the LLM's."""
-    groups = _listed(rows, "group")
+    groups = _distinct(rows, "group")
     llms = [group for group in groups if names.kind(group) == "llm"]
     people = [group for group in groups if names.kind(group) != "llm"]
     by = {(row.group, row.criterion, row.system): row for row in rows}
@@ -149,8 +149,8 @@ def _beside_people(rows: Sequence[SystemBreakdown], names: Names) -> list[Table]
         titles = [f"{names.group(group)}: {names.criterion(criterion)}" for group, criterion in sides]
         columns = [Column(title="System"), *(Column(title=title, numeric=True) for title in titles)]
         cells = [
-            [cell(names.system(system)), *(_mean(by.get((*side, system)), spread=False) for side in sides)]
-            for system in _listed(rows, "system")
+            [cell(names.system(system)), *(mean_cell(by.get((*side, system)), spread=False) for side in sides)]
+            for system in _distinct(rows, "system")
         ]
         tables.append(build_table(f"details_beside-{place + 1}", f"Mean ratings: {names.group(llm)}", columns, cells))
     return tables
@@ -161,7 +161,7 @@ def _variants(rows: Sequence[VariantMean], names: Names, results: Results) -> li
     if not rows:
         return []
     pooled = {(row.rater, row.criterion, row.variant): row for row in rows if row.system is None}
-    ways, raters = _listed(rows, "variant"), list(dict.fromkeys((rater, criterion) for rater, criterion, _ in pooled))
+    ways, raters = _distinct(rows, "variant"), list(dict.fromkeys((rater, criterion) for rater, criterion, _ in pooled))
     columns = [
         Column(title="Rater"),
         Column(title="Criterion"),
@@ -171,7 +171,7 @@ def _variants(rows: Sequence[VariantMean], names: Names, results: Results) -> li
         [
             cell(shown_name(rater)),
             cell(ALL if criterion is None else names.criterion(criterion)),
-            *(_bounded(pooled.get((rater, criterion, way))) for way in ways),
+            *(_mean_with_interval(pooled.get((rater, criterion, way))) for way in ways),
         ]
         for rater, criterion in raters
     ]
@@ -181,11 +181,11 @@ def _variants(rows: Sequence[VariantMean], names: Names, results: Results) -> li
     own = [row for row in rows if row.annotator_kind != "llm" and row.system is not None]
     by = {(row.rater, row.criterion or ALL, row.variant, row.system): row for row in own}
     asked = list(dict.fromkeys((rater, criterion, way) for rater, criterion, way, _ in by))
-    asked.sort(key=lambda place: (place[0], _listed(own, "criterion").index(place[1])))
+    asked.sort(key=lambda place: (place[0], _distinct(own, "criterion").index(place[1])))
     columns = [Column(title="Raters"), Column(title="Criterion"), Column(title="Asked as"), *_systems(own, names)]
     cells = [
         [cell(shown_name(rater)), cell(names.criterion(criterion)), cell(shown_name(way) or "\u2013")]
-        + [_mean(by.get((rater, criterion, way, system))) for system in _listed(own, "system")]
+        + [mean_cell(by.get((rater, criterion, way, system))) for system in _distinct(own, "system")]
         for rater, criterion, way in asked
     ]
     if own:
@@ -199,11 +199,11 @@ def _people(rows: Sequence[AnnotatorMean], names: Names) -> list[Table]:
     by = {(row.group, row.criterion, row.annotator_id, row.system): row for row in rows}
     places = sorted(
         dict.fromkeys((row.group, row.criterion, row.annotator_id) for row in rows),
-        key=lambda place: (_listed(rows, "group").index(place[0]), _listed(rows, "criterion").index(place[1])),
+        key=lambda place: (_distinct(rows, "group").index(place[0]), _distinct(rows, "criterion").index(place[1])),
     )
     cells = [
         [cell(names.group(group)), cell(names.criterion(criterion)), cell(shown_name(annotator))]
-        + [_mean(by.get((group, criterion, annotator, system))) for system in _listed(rows, "system")]
+        + [mean_cell(by.get((group, criterion, annotator, system))) for system in _distinct(rows, "system")]
         for group, criterion, annotator in places
     ]
     columns = [Column(title="Group"), Column(title="Criterion"), Column(title="Rater"), *_systems(rows, names)]
@@ -214,20 +214,31 @@ def _people(rows: Sequence[AnnotatorMean], names: Names) -> list[Table]:
 
 
 def _systems(rows: Sequence[Any], names: Names) -> list[Column]:
-    return [Column(title=names.system(system), numeric=True) for system in _listed(rows, "system")]
+    return [Column(title=names.system(system), numeric=True) for system in _distinct(rows, "system")]
 
 
-def _mean(row: SystemBreakdown | VariantMean | AnnotatorMean | None, *, spread: bool = True) -> Cell:
+class HasMean(Protocol):
+    """A row with a mean and its standard deviation."""
+
+    @property
+    def mean(self) -> float | None: ...  # noqa: D102
+
+    @property
+    def sd(self) -> float | None: ...  # noqa: D102
+
+
+def mean_cell(row: HasMean | None, *, spread: bool = True) -> Cell:
+    """Return a mean, and below it the standard deviation."""
     if row is None:
         return _unknown()
     if not spread or row.sd is None:
         return cell(number(row.mean))
     single = row.sd_answers if isinstance(row, SystemBreakdown) and row.sd_answers is not None else row.sd
     repeated = f"; answers {number(single)}" if not isclose(single, row.sd, rel_tol=1e-9) else ""
-    return cell(number(row.mean), detail=f"({number(row['sd'])}{repeated})")
+    return cell(number(row.mean), detail=f"({number(row.sd)}{repeated})")
 
 
-def _bounded(row: VariantMean | None) -> Cell:
+def _mean_with_interval(row: VariantMean | None) -> Cell:
     if row is None:
         return _unknown()
     return cell(number(row.mean), detail=interval(row.ci_low, row.ci_high) if row.ci_low is not None else "")

@@ -103,7 +103,7 @@ def _means(results: Results, names: Names, rows: list[RatingMean], criterion: st
         ]
         for row in rows
     ]
-    return build_table(*_titled("ratings_means", "Mean ratings", names, criterion, several), columns, cells)
+    return build_table(*_name_and_caption("ratings_means", "Mean ratings", names, criterion, several), columns, cells)
 
 
 def _pairs(results: Results, names: Names, rows: list[RatingTest], criterion: str, several: bool) -> Table:
@@ -150,31 +150,31 @@ def _pairs(results: Results, names: Names, rows: list[RatingTest], criterion: st
     notes = [STARS, "\u201cNo clear difference\u201d does not mean that the two are equal."]
     if criterion in names.lower_is_better:
         notes.append("Lower is better here: a negative difference speaks for the first system.")
-    told, told_notes = how_tested(rows)
-    notes[:0] = told_notes
-    title = _titled("ratings_pairs", "Differences in mean rating", names, criterion, several)
-    return build_table(*title, columns, cells, notes, constant=told)
+    same, test_notes = how_tested(rows)
+    notes[:0] = test_notes
+    title = _name_and_caption("ratings_pairs", "Differences in mean rating", names, criterion, several)
+    return build_table(*title, columns, cells, notes, constant=same)
 
 
 def _t_of(row: RatingTest) -> str:
     """Return t with its degrees of freedom, as "t(39) = 2.51"; nothing where no test was run."""
-    return f"t({count(row.get('df'))}) = {number(row['t'])}" if row.t is not None else ""
+    return f"t({count(row.get('df'))}) = {number(row.t)}" if row.t is not None else ""
 
 
 def how_tested(rows: Sequence[RatingTest | ChoiceTest]) -> tuple[tuple[str, ...], list[str]]:
     """Return the columns that need not be shown, and the notes that say the same once."""
-    told, notes = [], []
+    same, notes = [], []
     units, tests = {row.unit for row in rows}, {row.test for row in rows if isinstance(row, RatingTest)}
     if len(units) == 1 and units <= UNIT_NOTES.keys():
-        told.append("Unit")
+        same.append("Unit")
         notes.append(UNIT_NOTES[str(*units)])
     if len(tests) == 1:
-        told.append("Test")
+        same.append("Test")
         notes.append(f"Test: {str(*tests)}.")
-    return tuple(told), notes
+    return tuple(same), notes
 
 
-def _titled(name: str, caption: str, names: Names, criterion: str, several: bool) -> tuple[str, str]:
+def _name_and_caption(name: str, caption: str, names: Names, criterion: str, several: bool) -> tuple[str, str]:
     if not several:
         return name, caption
     return f"{name}-{slug(criterion)}", f"{caption}: {names.criterion(criterion)}"

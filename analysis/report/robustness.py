@@ -136,15 +136,15 @@ def _differing(pairs: Sequence[RatingTest], checks: Sequence[RobustnessRow], nam
         return [Paragraph(text="Wilcoxon's test, z-scores and the ordinal model change no verdict.")]
     several = len({row.criterion for row in rows}) > 1
     columns = [
-        *_identity(several),
+        *_pair_columns(several),
         Column(title="Paired test"),
         *(Column(title=sentence(METHODS[method])) for method in METHODS if method != "crossed"),
     ]
     cells = [
         [
-            *_identified(row, names, several=several),
+            *_pair_cells(row, names, several=several),
             verdict(row, names, "ratings"),
-            *(_said(row, found[_key(row)].get(method), names) for method in METHODS if method != "crossed"),
+            *(_other_verdict(row, found[_key(row)].get(method), names) for method in METHODS if method != "crossed"),
         ]
         for row in rows[:LISTED]
     ]
@@ -154,7 +154,7 @@ def _differing(pairs: Sequence[RatingTest], checks: Sequence[RobustnessRow], nam
     return [Fold(summary=f"The {plural(len(rows), 'pair')} on which one of them says something else", blocks=(table,))]
 
 
-def _said(row: RatingTest, found: RobustnessRow | None, names: Names) -> Cell:
+def _other_verdict(row: RatingTest, found: RobustnessRow | None, names: Names) -> Cell:
     if found is None or found.p_value is None:
         return cell(NONE)
     return verdict(replace(row, verdict=found.verdict, p_adjusted=found.p_adjusted), names, "ratings")
@@ -200,7 +200,7 @@ def _crossed_table(listed: list[tuple[str, RatingTest | ChoiceTest]], names: Nam
     several = len({row.criterion for _, row in listed}) > 1
     columns = [
         Column(title="Asked as"),
-        *_identity(several),
+        *_pair_columns(several),
         Column(title="Unit"),
         Column(title="Adjusted p", explanation="of the test by unit", numeric=True),
         VERDICT,
@@ -212,7 +212,7 @@ def _crossed_table(listed: list[tuple[str, RatingTest | ChoiceTest]], names: Nam
     cells = [
         [
             cell(names.source(source)),
-            *_identified(row, names, several=several),
+            *_pair_cells(row, names, several=several),
             cell(row.unit),
             cell(p_value(row.p_adjusted)),
             verdict(row, names, source),
@@ -226,12 +226,12 @@ def _crossed_table(listed: list[tuple[str, RatingTest | ChoiceTest]], names: Nam
     return build_table("robustness_crossed", caption, columns, cells, [left] if left else [], constant=("Asked as",))
 
 
-def _identity(several: bool) -> list[Column]:
+def _pair_columns(several: bool) -> list[Column]:
     criterion = [Column(title="Criterion")] if several else []
     return [Column(title="Pair"), Column(title="Group"), *criterion]
 
 
-def _identified(row: RatingTest | ChoiceTest | RespacingRow, names: Names, *, several: bool) -> list[Cell]:
+def _pair_cells(row: RatingTest | ChoiceTest | RespacingRow, names: Names, *, several: bool) -> list[Cell]:
     pair = cell(f"{names.system(row.system_x)} {MINUS} {names.system(row.system_y)}")
     criterion = [cell(names.criterion(row.criterion))] if several else []
     return [pair, cell(names.group(row.group)), *criterion]
@@ -270,7 +270,7 @@ def _spacing(pairs: Sequence[RatingTest], rows: Sequence[RespacingRow], names: N
 def _spacing_table(depends: list[RespacingRow], clear: dict[tuple[str | None, ...], RatingTest], names: Names) -> Table:
     several = len({row.criterion for row in depends}) > 1
     columns = [
-        *_identity(several),
+        *_pair_columns(several),
         Column(title="Difference", explanation="mean rating of the first minus that of the second", numeric=True),
         Column(
             title="Holds up to",
@@ -286,9 +286,9 @@ def _spacing_table(depends: list[RespacingRow], clear: dict[tuple[str | None, ..
     ]
     cells = [
         [
-            *_identified(row, names, several=several),
+            *_pair_cells(row, names, several=several),
             cell(signed(clear[_key(row)].mean_difference, 3)),
-            cell(f"{number(row['ratio'], 1)} times"),
+            cell(f"{number(row.ratio, 1)} times"),
             cell(percent(row.share)),
             cell(", ".join(number(value, 2) for value in row.example) or NONE),
         ]
@@ -309,7 +309,7 @@ def _effects(pairs: Sequence[RatingTest], names: Names, confidence: str) -> list
         return [*blocks, Paragraph(text=f"{text}ratings_pairs (d_z, hedges_g, superiority).")]
     several = len({row.criterion for row in known}) > 1
     columns = [
-        *_identity(several),
+        *_pair_columns(several),
         Column(
             title="d_z",
             explanation="mean difference in standard deviations of the units' differences "
@@ -329,7 +329,7 @@ def _effects(pairs: Sequence[RatingTest], names: Names, confidence: str) -> list
     ]
     cells = [
         [
-            *_identified(row, names, several=several),
+            *_pair_cells(row, names, several=several),
             cell(number(row.d_z)),
             cell(interval(row.d_z_low, row.d_z_high)),
             cell(number(row.hedges_g)),

@@ -59,13 +59,13 @@ class RaterRow(Record):
     alpha_measure: str | None
     exact_agreement: Share | None
     agreement_reason: str | None
-    system_kendall: Coefficient | None = None
-    system_spearman: Coefficient | None = None
-    overall_kendall: Coefficient | None = None
-    overall_spearman: Coefficient | None = None
-    people: str | None = None
+    system_kendall: Coefficient | None
+    system_spearman: Coefficient | None
+    overall_kendall: Coefficient | None
+    overall_spearman: Coefficient | None
+    people: str | None
     """Group that it was correlated with."""
-    correlation_reason: str | None = None
+    correlation_reason: str | None
     n_forms: Count | None
     n_inconsistent: Count | None
     """Forms that failed self-consistency."""

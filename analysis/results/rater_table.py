@@ -65,7 +65,7 @@ def rater_table(results: Results, answers: Mapping[str, pl.DataFrame], orders: M
     for source in SOURCES:
         if source not in answers:
             continue
-        counted = _counted(answers[source])
+        counted = _count(answers[source])
         for about in results.groups:
             for criterion in orders[source].criteria:
                 counts = counted.get((about.group, criterion))
@@ -83,7 +83,7 @@ def rater_table(results: Results, answers: Mapping[str, pl.DataFrame], orders: M
                         readout=about.readout,
                         missing=_missing(results, place),
                         **counts,
-                        **_pooled(results.ratings.means, place),
+                        **_all_systems(results.ratings.means, place),
                         **_agreement(results, place, counts["n_repeats"]),
                         **_beside_people(results, place, targets),
                         n_forms=about.assignments if asked_both_ways else None,
@@ -93,7 +93,7 @@ def rater_table(results: Results, answers: Mapping[str, pl.DataFrame], orders: M
     return rows
 
 
-def _counted(table: pl.DataFrame) -> dict[tuple[str, str], dict[str, Any]]:
+def _count(table: pl.DataFrame) -> dict[tuple[str, str], dict[str, Any]]:
     """Count answers asked for, missing and read in two ways, and repeats, by group and criterion; with the mass."""
     mass, differ = (
         pl.col(name) if name in table.columns else pl.lit(None, dtype=pl.Float64)
@@ -117,7 +117,7 @@ def _missing(results: Results, place: Place) -> tuple[MissingReason, ...]:
     return tuple(MissingReason(reason=row.reason, level=row.level, n=row.n) for row in found)
 
 
-def _pooled(means: Sequence[RatingMean], place: Place) -> dict[str, Any]:
+def _all_systems(means: Sequence[RatingMean], place: Place) -> dict[str, Any]:
     """Pool the cells of all systems: n, mean and standard deviation (n - 1)."""
     if place.source != "ratings":
         return {"n": None, "mean": None, "sd": None}
@@ -148,8 +148,9 @@ def _agreement(results: Results, place: Place, repeats: int) -> dict[str, Any]:
 
 def _beside_people(results: Results, place: Place, targets: Sequence[str]) -> dict[str, Any]:
     """Take the correlations with people; of preferences and choices Kendall's tau of the two rankings."""
+    nothing = dict.fromkeys((*SHOWN, "people", "correlation_reason"))
     if place.group in targets:
-        return {"correlation_reason": "people themselves"}
+        return nothing | {"correlation_reason": "people themselves"}
     reason = None
     for people in targets:
         own, other = f"{place.source}:{place.group}", f"{place.source}:{people}"
@@ -165,9 +166,9 @@ def _beside_people(results: Results, place: Place, targets: Sequence[str]) -> di
             found = {} if tau is None else {"system_kendall": (tau.kendall_tau, tau.reason)}
         known = {name: value for name, (value, _) in found.items() if name in SHOWN and value is not None}
         if known:
-            return known | {"people": people}
+            return nothing | known | {"people": people}
         reason = next((why for _, why in found.values() if why), None) if found else reason
-    return {"correlation_reason": reason or NO_PEOPLE}
+    return nothing | {"correlation_reason": reason or NO_PEOPLE}
 
 
 def _contradictions(results: Results, group: str) -> int:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from analysis import results_schema
 from analysis.descriptives.explanations import ExplanationRow
-from analysis.report.explanations import chosen
+from analysis.report.explanations import select
 from spa import AnalysisError
 from tests.analysis.answers import Results, preferences, ratings, render_report, run
 
@@ -228,6 +228,6 @@ def test_those_that_depart_most_come_first_then_some_of_all() -> None:
         for number in range(20)
     ]
     rows = [ExplanationRow(**dict.fromkeys(ExplanationRow.__slots__) | row) for row in answers]
-    assert [rows.index(row) for row in chosen(rows)][:3] == [19, 17, 15]
-    assert len(chosen(rows)) == 6
-    assert chosen(rows[:1]) == rows[:1]
+    assert [rows.index(row) for row in select(rows)][:3] == [19, 17, 15]
+    assert len(select(rows)) == 6
+    assert select(rows[:1]) == rows[:1]

@@ -94,7 +94,7 @@ def test_other_scales() -> None:
     assert alike.holds is None
     assert "equally often" in (alike.reason or "")
     for wrong in ([[], [1]], [[1], [2], [1]], [[1], [2], [2, 1]]):
-        with pytest.raises(ValueError, match=r"wanted|levels"):
+        with pytest.raises(ValueError, match=r"expected|levels"):
             respacing_range(*wrong)
 
 
