@@ -65,6 +65,9 @@ NO_LLMS = LLMsAndPeople(**dict.fromkeys(names_of(LLMsAndPeople), ()))
 PairTest: TypeAlias = PreferenceTest | RatingTest | ChoiceTest
 
 
+PairTest: TypeAlias = PreferenceTest | RatingTest | ChoiceTest
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Results(Record):
     """Everything that a report says."""
