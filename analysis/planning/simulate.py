@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import stdtr
+from scipy.optimize import root
+from scipy.special import softmax, stdtr
 
 from analysis.planning.variance import Components
 from analysis.statistics.coding import Floats, Ints
@@ -60,7 +61,7 @@ def scale_answers(low: float, high: float, steps: int, *, mean: float, sd: float
     steps : int
         Number of equal steps between them.
     mean, sd : float
-        Wanted mean and standard deviation.
+        Mean and standard deviation of the answers.
 
     Raises
     ------
@@ -73,42 +74,20 @@ def scale_answers(low: float, high: float, steps: int, *, mean: float, sd: float
     """
     points = np.linspace(low, high, steps + 1)
     unit = (points - mean) / (high - low)
-    features = np.stack([unit, unit**2 - (sd / (high - low)) ** 2])
-    weights = np.zeros(2)
-    for _ in range(200):
-        chances = _tilted(features, weights)
-        gradient = features @ chances
-        if np.max(np.abs(gradient)) < 1e-13:
-            return points, chances
-        curvature = (features * chances) @ features.T - np.outer(gradient, gradient)
-        if not np.linalg.cond(curvature) < 1e14:
-            break
-        step: Floats = np.asarray(np.linalg.solve(curvature, gradient), dtype=np.float64)
-        weights = _shortened(features, weights, step, float(gradient @ step))
-    else:
-        if np.max(np.abs(gradient)) < 1e-9:
-            return points, chances
-    raise ValueError(f"no answers between {low:g} and {high:g} in {steps} steps have mean {mean:g} and SD {sd:g}")
+    features = np.stack([unit, unit**2 - (sd / (high - low)) ** 2])  # both are 0 on average
 
+    def gradient(weights: Floats) -> Floats:
+        return np.asarray(features @ softmax(weights @ features))
 
-def _tilted(features: Floats, weights: Floats) -> Floats:
-    exponent = weights @ features
-    raised = np.exp(exponent - exponent.max())
-    return np.asarray(raised / raised.sum())
+    def curvature(weights: Floats) -> Floats:
+        weighted = features * softmax(weights @ features)
+        return np.asarray(weighted @ features.T - np.outer(weighted.sum(axis=1), weighted.sum(axis=1)))
 
-
-def _log_sum(features: Floats, weights: Floats) -> float:
-    exponent = weights @ features
-    return float(exponent.max() + np.log(np.sum(np.exp(exponent - exponent.max()))))
-
-
-def _shortened(features: Floats, weights: Floats, step: Floats, slope: float) -> Floats:
-    """Take Newton's step, halved until the convex function falls by a part of what it promises."""
-    now, share = _log_sum(features, weights), 1.0
-    noise = 1e-14 * max(1.0, abs(now))  # close to the minimum the fall is smaller than what rounding hides
-    while share > 1e-10 and _log_sum(features, weights - share * step) > now - 1e-4 * share * slope + noise:
-        share /= 2
-    return np.asarray(weights - share * step)
+    found = root(gradient, np.zeros(2), jac=curvature, tol=1e-15)
+    chances: Floats = softmax(found.x @ features)
+    if not np.abs(gradient(found.x)).max() < 1e-9:
+        raise ValueError(f"no answers between {low:g} and {high:g} in {steps} steps have mean {mean:g} and SD {sd:g}")
+    return points, chances
 
 
 def simulate_family(

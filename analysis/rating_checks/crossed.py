@@ -128,8 +128,8 @@ def crossed_tests(
         mean = sums_by(pair, values, n_pairs) / n
     if not len(pair) or annotator.min() == annotator.max():  # as with most LLMs: nothing to add up
         nothing = np.full(n_pairs, np.nan)
-        untold: list[str | None] = [ONE_ANNOTATOR if count else NOTHING_PAIRED for count in n]
-        return ManyTests(n=n, estimate=mean, df=nothing, p_value=nothing, low=nothing, high=nothing, reasons=untold)
+        reasons: list[str | None] = [ONE_ANNOTATOR if count else NOTHING_PAIRED for count in n]
+        return ManyTests(n=n, estimate=mean, df=nothing, p_value=nothing, low=nothing, high=nothing, reasons=reasons)
     rest = snap(values - mean[pair], scale=scale, digits=13)
     of_annotator, annotators = _between(pair, annotator, rest, n_pairs)
     of_item, items = _between(pair, item, rest, n_pairs)

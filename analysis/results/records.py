@@ -62,7 +62,6 @@ class ChoiceResults(Record):
 
 SCHEMA: Final = 2
 NO_LLMS = LLMsAndPeople(**dict.fromkeys(names_of(LLMsAndPeople), ()))
-PairTest: TypeAlias = PreferenceTest | RatingTest | ChoiceTest
 
 
 PairTest: TypeAlias = PreferenceTest | RatingTest | ChoiceTest

@@ -1,4 +1,4 @@
-"""Arguments that a programmer can get wrong: told in one line before they turn into a NaN."""
+"""Arguments that a programmer can get wrong: refused in one line before they turn into a NaN."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ NO_SPREAD = "no variation: every {} says the same, so there is no interval"
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BradleyTerry:
-    """Strengths of systems (natural log, mean zero over those that have one), with all that was settled.
+    """Strengths of systems (natural log, mean zero over those that have one), with all that was estimated.
 
     Arrays run over ``systems``. Where a system has no strength, its numbers are NaN (ranks 0) and
     ``reasons`` says why; where there is no interval, ``no_interval`` does. ``covariance`` and

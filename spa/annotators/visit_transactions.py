@@ -1,6 +1,7 @@
 """What a request of a person does to their visit: coming in, pages taken, the end.
 
-All of it runs inside one transaction, of the :class:`~spa.annotators.request_queue.RequestQueue`; nothing here shows anything.
+All of it runs inside one transaction of the
+:class:`~spa.annotators.request_queue.RequestQueue`; nothing here shows anything.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 
+import choix
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -14,7 +15,7 @@ from scipy.optimize import minimize
 from analysis import fit_bradley_terry
 from analysis.statistics.coding import Floats
 from analysis.strengths import gap_to_likelihood
-from analysis.strengths.fit import TOO_LOPSIDED, fit_strengths
+from analysis.strengths.fit import TOO_UNEVEN, fit_strengths
 from tests.analysis.baseball import PUBLISHED, TEAMS, WINS
 
 NAMES = list("abcdefgh")
@@ -159,4 +160,4 @@ def test_a_table_too_lopsided_for_double_precision_says_so() -> None:
     wins = np.array([[0, 1e-30, 1e-29], [1e-33, 0, 1e-3], [1e-34, 1.0, 0]])
     fit = fit_bradley_terry(wins, NAMES[:3])
     assert np.isnan(fit.strength).all()
-    assert fit.reasons == (TOO_LOPSIDED,) * 3
+    assert fit.reasons == (TOO_UNEVEN,) * 3
