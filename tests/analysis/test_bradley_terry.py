@@ -50,7 +50,6 @@ def test_agresti_baseball_1987() -> None:
 @settings(max_examples=25, deadline=None)
 @given(tables(5))
 def test_choix_finds_the_same_strengths(wins: Floats) -> None:
-    choix = pytest.importorskip("choix", reason="choix is not installed (the dependency group test)")
     ours = fit_bradley_terry(wins, NAMES[:5]).strength
     assert ours.tolist() == pytest.approx(choix.ilsr_pairwise_dense(wins).tolist(), abs=1e-6)
 
