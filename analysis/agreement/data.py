@@ -159,7 +159,7 @@ def _compact(unit: Ints, annotator: Ints, value: Floats, names: tuple[str, ...])
 
 def _from_frame(frame: pl.DataFrame, criterion: str | None) -> ReliabilityData:
     if frame.is_empty() or not {"annotator_id", "item_id", "score"} <= set(frame.columns):
-        raise _told_by_checks(frame)
+        raise _as_checked(frame)
     if "criterion" in frame.columns:
         found = sorted(map(str, frame["criterion"].unique().to_list()))
         if criterion is not None and criterion not in found:
@@ -180,7 +180,7 @@ def _from_frame(frame: pl.DataFrame, criterion: str | None) -> ReliabilityData:
     if not given.all():
         unit, annotator, score = unit[given], annotator[given], score[given]
     if len(score) and _doubled(unit, annotator, len(names)):
-        raise _told_by_checks(frame)
+        raise _as_checked(frame)
     return _compact(unit, annotator, score, names)
 
 
@@ -190,22 +190,24 @@ def _numbers(frame: pl.DataFrame) -> pl.Series:
     empty = text.is_null() | (text == "") | text.str.contains(MISSING)
     number = text.cast(pl.Float64, strict=False)
     if (number.is_null() & ~empty).any():
-        raise _told_by_checks(frame)
+        raise _as_checked(frame)
     return number.set(empty, None).alias("score")
 
 
-def _told_by_checks(frame: pl.DataFrame) -> AnalysisError:
+def _as_checked(frame: pl.DataFrame) -> AnalysisError:
     """Say in the words of the checks of files what is wrong with a frame."""
     from analysis.answers.tables import Reading, check_frames  # nothing but a mistake needs them
 
     if frame.is_empty():
-        return AnalysisError("ratings table: no rows; at least one is wanted")
-    told = frame if "system" in frame.columns else frame.with_columns(system=pl.lit("-"))
+        return AnalysisError("ratings table: no rows, expected at least one")
+    checked = frame if "system" in frame.columns else frame.with_columns(system=pl.lit("-"))
     try:
-        check_frames({"ratings": told}, Reading())
+        check_frames({"ratings": checked}, Reading())
     except AnalysisError as error:
         return AnalysisError(*(line.replace(", system -", "") for line in error.problems))
-    return AnalysisError("one answer of an annotator to a unit is wanted; number further ones in a column 'repeat'")
+    return AnalysisError(
+        "expected one answer of an annotator to a unit, got several; number further ones in a column 'repeat'"
+    )
 
 
 def _coded(frame: pl.DataFrame, columns: tuple[str, ...]) -> list[Ints]:

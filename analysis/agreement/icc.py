@@ -11,7 +11,7 @@ from scipy.special import fdtrc, fdtri
 
 from analysis.agreement.data import Answers, ReliabilityData, reliability_data
 from analysis.agreement.result import Agreement, no_answer, undefined
-from analysis.agreement.variance_components import MOST_ANNOTATORS, Annotators, Share, fit_share
+from analysis.agreement.variance_components import MOST_ANNOTATORS, Annotators, UnitShare, fit_share
 from analysis.statistics.checks import check_level
 
 Form = Literal["icc1", "icc2", "icc3", "icc1k", "icc2k", "icc3k"]
@@ -189,7 +189,7 @@ def stepped_up(value: float, k: float) -> float:
     return k * value / (1 + (k - 1) * value)
 
 
-def _incomplete(data: ReliabilityData, form: Form, found: Share | None, confidence: float) -> Agreement:
+def _incomplete(data: ReliabilityData, form: Form, found: UnitShare | None, confidence: float) -> Agreement:
     if found is None:
         return undefined(form, data, f"more than {MOST_ANNOTATORS} annotators and missing cells: only icc1 is fitted")
     k = float(data.n_units / np.sum(1 / data.sizes))

@@ -29,7 +29,7 @@ NO_ERROR = "units and annotators explain every answer: no error is left to estim
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Share:
+class UnitShare:
     """Share of the variance that lies between units, with bounds; ``reason`` where it cannot be estimated."""
 
     annotators: Annotators
@@ -40,7 +40,7 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Sums:
+class SufficientSums:
     """Sufficient statistics: y are the answers minus their mean, N the units x annotators table of who answered.
 
     ``size`` (s,) are the numbers of answers that units have; for each: how many ``units``, ``met`` = N'N,
@@ -58,7 +58,7 @@ class Sums:
     square: float
 
 
-def sufficient_sums(data: ReliabilityData) -> Sums:
+def sufficient_sums(data: ReliabilityData) -> SufficientSums:
     """Add up what the likelihood needs, in O(answers x answers a unit)."""
     value = data.value - data.value.mean()
     value = value / np.abs(value).max()
@@ -74,7 +74,7 @@ def sufficient_sums(data: ReliabilityData) -> Sums:
         met[place] = (own.T @ own).toarray()
         sums[place] = own.T @ of_unit[rows]
     number = np.searchsorted(listed, sizes)
-    return Sums(
+    return SufficientSums(
         size=listed.astype(np.float64),
         units=np.bincount(number).astype(np.float64),
         met=met,
@@ -87,7 +87,7 @@ def sufficient_sums(data: ReliabilityData) -> Sums:
     )
 
 
-def fit_share(data: ReliabilityData, annotators: Annotators, *, confidence: float) -> Share:
+def fit_share(data: ReliabilityData, annotators: Annotators, *, confidence: float) -> UnitShare:
     """Estimate the share of variance between units by restricted maximum likelihood.
 
     y = mean (+ annotator) + unit + error, the unit's effect random; annotators absent, fixed, or random as well.
@@ -104,7 +104,7 @@ def fit_share(data: ReliabilityData, annotators: Annotators, *, confidence: floa
 
     Returns
     -------
-    Share
+    UnitShare
         Estimates lie in [0, 1]: a negative variance is estimated as 0.
 
     References
@@ -115,12 +115,12 @@ def fit_share(data: ReliabilityData, annotators: Annotators, *, confidence: floa
     sums = sufficient_sums(data)
     fixed = data.n_annotators if annotators == "fixed" else 1
     if len(data.value) - fixed < 2:
-        return Share(annotators=annotators, reason="too few answers for a mixed model")
+        return UnitShare(annotators=annotators, reason="too few answers for a mixed model")
     left = sums.square - float(np.sum(sums.by_annotator**2 / sums.answers))
     if annotators != "absent" and left <= NOISE * sums.square:
-        return Share(annotators=annotators, reason="each annotator gave one answer only: no variation is left")
+        return UnitShare(annotators=annotators, reason="each annotator gave one answer only: no variation is left")
     if _exhausted(sums, annotators):  # the likelihood grows without bound as the error goes to 0
-        return Share(annotators=annotators, reason=NO_ERROR)
+        return UnitShare(annotators=annotators, reason=NO_ERROR)
     deviance = _deviance(sums, annotators)
     try:
         best = minimize_scalar(deviance, bounds=(0, NEARLY), method="bounded", options={"xatol": TOLERANCE})
@@ -131,11 +131,11 @@ def fit_share(data: ReliabilityData, annotators: Annotators, *, confidence: floa
         low = 0.0 if at_zero <= bound else float(brentq(lambda share: deviance(share) - bound, 0.0, value))
         high = float(brentq(lambda share: deviance(share) - bound, value, NEARLY))
     except (ValueError, np.linalg.LinAlgError):
-        return Share(annotators=annotators, reason="the mixed model has no maximum within (0, 1)")
-    return Share(annotators=annotators, value=value, low=low, high=high)
+        return UnitShare(annotators=annotators, reason="the mixed model has no maximum within (0, 1)")
+    return UnitShare(annotators=annotators, value=value, low=low, high=high)
 
 
-def _exhausted(sums: Sums, annotators: Annotators) -> bool:
+def _exhausted(sums: SufficientSums, annotators: Annotators) -> bool:
     """Say whether units (and annotators), taken as fixed, leave answers over but no variation."""
     table, right, rest = _normal_equations(sums, 1 / sums.size)
     rank = 0
@@ -147,7 +147,7 @@ def _exhausted(sums: Sums, annotators: Annotators) -> bool:
     return over > 0 and rest <= EXHAUSTED * sums.square
 
 
-def _deviance(sums: Sums, annotators: Annotators) -> Callable[[float], float]:
+def _deviance(sums: SufficientSums, annotators: Annotators) -> Callable[[float], float]:
     """Return -2 log restricted likelihood as a function of the share (least over the annotators' variance)."""
     if annotators == "absent":
         return lambda share: _one_way(sums, share / (1 - share))
@@ -165,13 +165,13 @@ def _deviance(sums: Sums, annotators: Annotators) -> Callable[[float], float]:
     return profile
 
 
-def _weights(sums: Sums, ratio: float) -> tuple[Floats, float]:
+def _weights(sums: SufficientSums, ratio: float) -> tuple[Floats, float]:
     """Return var(unit) / (var(error) + size var(unit)) by size, and log |V| without annotators."""
     weights: Floats = ratio / (1 + ratio * sums.size)
     return weights, float(sums.units @ np.log1p(ratio * sums.size))
 
 
-def _one_way(sums: Sums, ratio: float) -> float:
+def _one_way(sums: SufficientSums, ratio: float) -> float:
     weights, log_size = _weights(sums, ratio)
     n = float(sums.answers.sum())
     xx = n - float(weights @ (sums.size**2 * sums.units))
@@ -180,12 +180,12 @@ def _one_way(sums: Sums, ratio: float) -> float:
     return _restricted(n - 1, yy - xy**2 / xx, log_size + math.log(xx))
 
 
-def _normal_equations(sums: Sums, weights: Floats) -> tuple[Floats, Floats, float]:
+def _normal_equations(sums: SufficientSums, weights: Floats) -> tuple[Floats, Floats, float]:
     table = np.diag(sums.answers) - np.tensordot(weights, sums.met, axes=1)
     return table, sums.by_annotator - weights @ sums.sums, sums.square - float(weights @ sums.squares)
 
 
-def _fixed(sums: Sums, ratio: float) -> float:
+def _fixed(sums: SufficientSums, ratio: float) -> float:
     weights, log_size = _weights(sums, ratio)
     table, right, yy = _normal_equations(sums, weights)
     factor = cho_factor(table)
@@ -194,7 +194,7 @@ def _fixed(sums: Sums, ratio: float) -> float:
     return _restricted(n - len(right), yy - float(right @ cho_solve(factor, right)), log_size + log_table)
 
 
-def _crossed(sums: Sums, ratio: float, spread: float) -> float:
+def _crossed(sums: SufficientSums, ratio: float, spread: float) -> float:
     """Add random annotators by Woodbury's identity; ``spread`` is var(annotator) / var(error)."""
     weights, log_size = _weights(sums, ratio)
     table, right, yy = _normal_equations(sums, weights)

@@ -98,7 +98,7 @@ def correlate_series(x: Series, y: Series, method: Method) -> Correlation:
     """Correlate two prepared sides; see :func:`correlate`."""
     n = len(x)
     if n != len(y):
-        raise ValueError(f"two lists of the same length are wanted, got {n} and {len(y)} values")
+        raise ValueError(f"expected two lists of the same length, got {n} and {len(y)} values")
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
     reason = x.reason or y.reason
@@ -119,7 +119,7 @@ def prepare(values: npt.ArrayLike) -> Series:
     """Round one side, find its ties, and say why nothing can be correlated with it."""
     array = np.asarray(values, dtype=np.float64)
     if array.ndim != 1:
-        raise ValueError(f"a list of numbers is wanted, got an array of shape {array.shape}")
+        raise ValueError(f"expected a list of numbers, got an array of shape {array.shape}")
     none = np.zeros(0, dtype=np.int64)
     if not np.isfinite(array).all():
         return Series(values=array, codes=none, counts=none, reason=NOT_FINITE)

@@ -166,7 +166,7 @@ def correlate_rows(a: npt.ArrayLike, b: npt.ArrayLike) -> RowCorrelations:
     """
     first, second = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
     if first.ndim != 2 or first.shape != second.shape:
-        raise ValueError(f"two tables of the same shape are wanted, got {first.shape} and {second.shape}")
+        raise ValueError(f"expected two tables of the same shape, got {first.shape} and {second.shape}")
     both = np.isfinite(first) & np.isfinite(second)
     first, second = (np.where(both, round_significant(side), np.nan) for side in (first, second))
     if first.shape[1] > BY_SIGNS:

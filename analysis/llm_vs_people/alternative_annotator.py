@@ -174,7 +174,7 @@ def alternative_annotator_test(
     there = ~_absent(table) & ~_absent(answers)[:, None]
     ids = tuple(annotator_ids) if annotator_ids else tuple(str(place + 1) for place in range(table.shape[1]))
     if len(ids) != table.shape[1]:
-        raise ValueError(f"{table.shape[1]} annotator_ids are wanted, one a column, got {len(ids)}")
+        raise ValueError(f"expected {table.shape[1]} annotator_ids, one a column, got {len(ids)}")
     unit, annotator = (place.astype(np.int64) for place in np.nonzero(there))
     (cluster,) = cluster_codes(clusters, len(answers))
     value, of_llm = table[there], answers[unit]

@@ -95,7 +95,7 @@ def bias_profile(
     difference = np.asarray(rater, dtype=np.float64) - np.asarray(people, dtype=np.float64)
     n = len(difference)
     if difference.ndim != 1 or not n or not np.isfinite(difference).all() or too_large(difference):
-        raise ValueError("rater and people: flat arrays of finite numbers for the same units are wanted")
+        raise ValueError("rater and people: expected flat arrays of finite numbers for the same units")
     check_level("confidence", confidence)
     (cluster,) = cluster_codes(clusters, n)
     parts = cluster_codes(systems, n, "systems")[0] if systems is not None else np.zeros(n, dtype=np.int64)
@@ -112,7 +112,7 @@ def _levels(
     columns = {"position": position, "length": length, "label": label}
     for name, column in columns.items():
         if column is not None and np.shape(column) != (n,):
-            raise ValueError(f"{name}: {n} values are wanted, one a unit")
+            raise ValueError(f"{name}: expected {n} values, one a unit, got shape {np.shape(column)}")
     if position is not None:
         yield "position", "first", np.asarray(position) == 1
     if length is not None:

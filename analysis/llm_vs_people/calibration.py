@@ -236,5 +236,5 @@ def _bin(place: int, n_bins: int, n: int, sum_p: float, sum_y: float, confidence
 def _probabilities(values: Any, name: str) -> Floats:
     array = np.asarray(values, dtype=np.float64)
     if array.ndim != 1 or not np.all((array >= 0) & (array <= 1)):
-        raise ValueError(f"{name}: a flat array of values in [0, 1] is wanted")
+        raise ValueError(f"{name}: expected a flat array of values in [0, 1]")
     return array

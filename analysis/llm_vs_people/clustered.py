@@ -27,11 +27,11 @@ def cluster_codes(clusters: Any, n: int, name: str = "clusters") -> tuple[Ints, 
         return (np.arange(n, dtype=np.int64),)
     ways = clusters if isinstance(clusters, tuple) else (clusters,)
     if not 1 <= len(ways) <= 2:
-        raise ValueError(f"{name}: one or two arrays of ids are wanted, got {len(ways)}")
+        raise ValueError(f"{name}: expected one or two arrays of ids, got {len(ways)}")
     codes = tuple(np.unique(np.asarray(way), return_inverse=True)[1].astype(np.int64) for way in ways)
     wrong = [len(code) for code in codes if len(code) != n]
     if wrong:
-        raise ValueError(f"{name}: {n} ids are wanted, one a value, got {wrong[0]}")
+        raise ValueError(f"{name}: expected {n} ids, one a value, got {wrong[0]}")
     return codes
 
 

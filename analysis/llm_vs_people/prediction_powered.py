@@ -108,7 +108,7 @@ def prediction_powered_mean(
     if len(y) != len(f):
         raise ValueError(f"people and llm must answer the same units, got {len(y)} and {len(f)} answers")
     if not len(y):
-        raise ValueError("people: at least one answer is wanted")
+        raise ValueError("people: expected at least one answer, got none")
     codes, codes_more = cluster_codes(clusters, len(y)), cluster_codes(clusters_more, len(more), "clusters_more")
     weight, note = _weight(y, f, more, codes, codes_more) if llm_weight is None else (float(llm_weight), None)
     tuned = llm_weight is None and weight > 0
@@ -195,5 +195,5 @@ def _weight(
 def _finite(values: Any, name: str) -> Floats:
     array = np.asarray(values, dtype=np.float64)
     if array.ndim != 1 or not np.isfinite(array).all() or too_large(array):
-        raise ValueError(f"{name}: a flat array of finite numbers is wanted, none beyond 1e100 in size")
+        raise ValueError(f"{name}: expected a flat array of finite numbers, none beyond 1e100 in size")
     return array

@@ -77,7 +77,7 @@ def rank_table(
     """
     table = np.asarray(means, dtype=np.float64)
     if table.shape != (len(annotators), len(systems)):
-        raise ValueError(f"means: {len(annotators)} annotators x {len(systems)} systems wanted, got {table.shape}")
+        raise ValueError(f"means: expected {len(annotators)} annotators x {len(systems)} systems, got {table.shape}")
     if np.isinf(table).any():
         raise ValueError("means must be finite; NaN marks a missing one")
     rows = tuple(_rank(name, row, lower_is_better) for name, row in zip(annotators, table, strict=True))

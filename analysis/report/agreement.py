@@ -21,7 +21,7 @@ PERCENT = {form for measure in MEASURES if measure.percent for form in measure.c
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class AnswerKind:
     """What raters agree on: the name of the answers, and what a unit is."""
 
     caption: str
@@ -30,11 +30,11 @@ class Source:
 
 
 SOURCES = {
-    "ratings": Source(caption="Agreement among raters", column="Outputs", units="outputs"),
-    "preferences": Source(
+    "ratings": AnswerKind(caption="Agreement among raters", column="Outputs", units="outputs"),
+    "preferences": AnswerKind(
         caption="Agreement on stated preferences", column="Units", units="pairs of systems at one exposure,"
     ),
-    "choices": Source(caption="Agreement on choices", column="Units", units="two outputs of one item,"),
+    "choices": AnswerKind(caption="Agreement on choices", column="Units", units="two outputs of one item,"),
 }
 READING = (
     "Krippendorff\u2019s alpha says how far raters agree beyond chance: 1 means that they always give the same answer, "

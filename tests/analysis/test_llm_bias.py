@@ -90,7 +90,7 @@ def test_what_cannot_be_tested_has_a_reason() -> None:
 
 def test_bad_input_is_refused() -> None:
     for rater, people in (([], []), ([np.nan], [1.0])):
-        with pytest.raises(ValueError, match="wanted"):
+        with pytest.raises(ValueError, match="expected"):
             bias_profile(rater, people)
-    with pytest.raises(ValueError, match="position: 2 values are wanted"):
+    with pytest.raises(ValueError, match="position: expected 2 values"):
         bias_profile([1.0, 2.0], [1.0, 2.0], position=[1])

@@ -94,5 +94,5 @@ def test_too_few_answers_have_a_reason_and_wrong_ones_are_refused() -> None:
     assert (few.after, few.reason) == (None, "2 independent answers for 5 folds")
     assert assess_calibration([], []).reason == "no answers"
     for stated, outcome in (([70], [1]), ([0.7], [2]), ([0.7, 0.2], [1])):
-        with pytest.raises(ValueError, match=r"wanted|one length"):
+        with pytest.raises(ValueError, match=r"expected|one length"):
             assess_calibration(stated, outcome)

@@ -154,5 +154,5 @@ def test_what_cannot_be_estimated_has_a_reason() -> None:
     ("people", "llm", "more"), [([], [], [1.0]), ([1.0, 2.0], [1.0], [1.0]), ([1.0, np.nan], [1.0, 2.0], [1.0])]
 )
 def test_bad_input_is_refused(people: list[float], llm: list[float], more: list[float]) -> None:
-    with pytest.raises(ValueError, match=r"wanted|same units"):
+    with pytest.raises(ValueError, match=r"expected|same units"):
         prediction_powered_mean(people, llm, more)

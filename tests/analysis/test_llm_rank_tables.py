@@ -161,7 +161,7 @@ def test_who_did_not_rate_every_system_is_left_out_and_named() -> None:
     assert (found.annotators[0].ranks, found.annotators[0].reason) == (None, "did not rate every system")
     nobody = rank_table([[1.0, np.nan]], annotators=["a"], systems=["x", "y"])
     assert (nobody.mean_rank, nobody.reason) == (None, "no annotator rated every system")
-    with pytest.raises(ValueError, match="wanted"):
+    with pytest.raises(ValueError, match="expected"):
         rank_table([[1.0]], annotators=["a"], systems=["x", "y"])
     with pytest.raises(ValueError, match="finite"):
         rank_table([[1.0, np.inf]], annotators=["a"], systems=["x", "y"])
