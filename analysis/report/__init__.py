@@ -9,23 +9,24 @@ from pathlib import Path
 
 from analysis.figures.plain_text import clean
 from analysis.report.csv_tables import csv_tables
-from analysis.report.document import Document, Figure, Results, every_block
+from analysis.report.document import Document, Figure, every_block
 from analysis.report.html import render_html
 from analysis.report.latex import latex_tables
 from analysis.report.markdown import render_markdown
 from analysis.report.sections import build_document
+from analysis.results.records import Results
 from spa.errors import AnalysisError
 
 __all__ = ["render_report", "write_report"]
 
 
 def write_report(results: Results, folder: Path) -> list[Path]:
-    """Write the report of a results.json.
+    """Write the report of results.
 
     Parameters
     ----------
-    results : dict
-        A results.json as :func:`analysis.analyse` returns it.
+    results : Results
+        As :func:`analysis.analyse` or :func:`analysis.read_results` returns them.
     folder : Path
         Made where it does not exist. Files of a former report of the same names are replaced.
 
