@@ -1,13 +1,9 @@
-"""A rating process is killed at random moments: no question is asked twice as the same attempt, none is lost.
-
-The forms are those of the GPT-3 stories of Ethayarajh and Jurafsky (2022), where the data are at hand.
-"""
+"""A rating process is killed at random moments: no question is asked twice as the same attempt, none is lost."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import os
 import random
 import re
 import shutil
@@ -34,7 +30,6 @@ from spa.responses.submission import Response
 from tests.conftest import missing_part
 from tests.spa.rehearsed import built_example, spa
 from tests.spa.scripted_server import Asked, Said, Served, http, middle, scripted
-from tests.test_real_studies import STORIES
 
 CONCURRENCY = 4
 
@@ -105,18 +100,6 @@ def test_a_killed_rater_asks_each_question_once_an_attempt(tmp_path: Path) -> No
     with scripted(slow(0.05)) as served:
         kill_and_finish(study, judge(tmp_path, served.url), served, 12, random.Random(3))
         check_exactly_once(study, served, 12)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("assignments", [int(os.environ.get("SPA_KILLED_ASSIGNMENTS", "12"))])
-def test_on_the_published_stories_too(shared_data: Path, tmp_path: Path, assignments: int) -> None:
-    study = tmp_path / "study.toml"
-    stories = STORIES.format(outputs=shared_data / "spa_gpt3" / "stories.jsonl")
-    study.write_text(stories.replace("annotators = 90", f"annotators = {assignments}"))
-    spa("build", study)
-    with scripted(slow(0.05)) as served:
-        kill_and_finish(study, judge(tmp_path, served.url), served, assignments, random.Random(7))
-        check_exactly_once(study, served, assignments)
 
 
 def test_the_disk_is_synchronised_before_a_request_and_before_its_answer_counts(tmp_path: Path) -> None:
