@@ -16,7 +16,7 @@ from typing import Any
 import click
 
 RENAMED = {"lopsided": "highly_skewed"}
-REWORDED = {"lopsided": "highly skewed"}
+REWORDED = {"lopsided": "highly skewed", "sharpen people": "are added to people", "leaning": "bias"}
 KINDS = ("measure", "term", "method")  # fields whose new values make rows of a new kind
 UNCOMPARED = {"schema", "versions"}
 SHOWN = 20

@@ -36,7 +36,7 @@ def _about_groups(results: Results) -> list[str]:
             gone, share = row.excluded_assignments, row.excluded_assignments / max(row.assignments, 1)
             if gone:
                 lines.append(
-                    f"{group}: {gone} of {row['assignments']} assignments ({100 * share:.0f} %) failed "
+                    f"{group}: {gone} of {row.assignments} assignments ({100 * share:.0f} %) failed "
                     "self-consistency and were left out."
                 )
             if not kept:
@@ -55,7 +55,7 @@ def _about_groups(results: Results) -> list[str]:
             lines.append(f"{group}: nobody is left after exclusions.")
         elif row.excluded_annotators / annotators > LARGE_SHARE:
             lines.append(
-                f"{group}: {row['excluded_annotators']} of {annotators} annotators were excluded; the rest may not "
+                f"{group}: {row.excluded_annotators} of {annotators} annotators were excluded; the rest may not "
                 "stand for all."
             )
     return lines
