@@ -62,7 +62,7 @@ def gwet_ac1(
     0.529
     """
     data = reliability_data(answers, criterion=criterion, mapping=mapping)
-    return _gwet("gwet_ac1", data, "identity", categories, confidence)
+    return _chance_corrected("gwet_ac1", data, categories, confidence, "identity")
 
 
 def gwet_ac2(
@@ -99,32 +99,7 @@ def gwet_ac2(
     if weights not in get_args(Weights):
         raise ValueError(f"weights must be one of {', '.join(get_args(Weights))}, got {weights!r}")
     data = reliability_data(answers, criterion=criterion, mapping=mapping)
-    return _gwet("gwet_ac2", data, weights, categories, confidence)
-
-
-def _gwet(
-    measure: str,
-    data: ReliabilityData,
-    weights: Weights,
-    categories: Sequence[float] | None,
-    confidence: float,
-) -> Agreement:
-    check_level("confidence", confidence)
-    reason = no_answer(data)
-    counted = None if reason else _counted(data, categories)
-    if counted is None or isinstance(counted, str):
-        return undefined(measure, data, reason or str(counted), weights=weights)
-    values, counts, units = counted
-    q = len(values)
-    matrix = weight_matrix(values, weights)
-    shares, size = counts / counts.sum(axis=1, keepdims=True), counts.sum(axis=1)
-    prevalence = units @ shares / units.sum()
-    scale = float(matrix.sum()) / (q * (q - 1))
-    chance = scale * float(prevalence @ (1 - prevalence))
-    of_unit = scale * (shares @ (1 - prevalence))
-    agreeing = _agreeing(counts, size, matrix)
-    settings = {"weights": weights, "categories": q, "confidence": confidence}
-    return _corrected(measure, data, agreeing, size >= 2, units, chance, of_unit, confidence, settings)
+    return _chance_corrected("gwet_ac2", data, categories, confidence, weights)
 
 
 def fleiss_kappa(
@@ -160,21 +135,8 @@ def fleiss_kappa(
     >>> round(fleiss_kappa([[1, 1], [1, 1], [1, 2], [2, 2]]).value, 3)
     0.467
     """
-    check_level("confidence", confidence)
     data = reliability_data(answers, criterion=criterion, mapping=mapping)
-    reason = no_answer(data)
-    counted = None if reason else _counted(data, None)
-    if counted is None or isinstance(counted, str):
-        return undefined("fleiss_kappa", data, reason or str(counted))
-    values, counts, units = counted
-    shares, size = counts / counts.sum(axis=1, keepdims=True), counts.sum(axis=1)
-    prevalence = units @ shares / units.sum()
-    agreeing = _agreeing(counts, size, np.eye(len(values)))
-    settings = {"categories": len(values), "confidence": confidence}
-    chance = float(prevalence @ prevalence)
-    return _corrected(
-        "fleiss_kappa", data, agreeing, size >= 2, units, chance, shares @ prevalence, confidence, settings
-    )
+    return _chance_corrected("fleiss_kappa", data, None, confidence)
 
 
 def exact_agreement(
@@ -283,18 +245,31 @@ def _agreeing(counts: Floats, size: Floats, matrix: Floats) -> Floats:
     return agreeing
 
 
-def _corrected(
+def _chance_corrected(
     measure: str,
     data: ReliabilityData,
-    agreeing: Floats,
-    paired: np.ndarray,
-    units: Floats,
-    chance: float,
-    chance_of_unit: Floats,
+    categories: Sequence[float] | None,
     confidence: float,
-    settings: dict[str, Any],
+    weights: Weights | None = None,
 ) -> Agreement:
-    """Return (pa - pe) / (1 - pe) with the interval of its linearisation (Gwet 2014, equations 5.3.7 ff.)."""
+    """Return (pa - pe) / (1 - pe) with the interval of its linearisation (Gwet 2014, equations 5.3.7 ff.).
+
+    Chance is Gwet's where there are ``weights``, else Fleiss'.
+    """
+    check_level("confidence", confidence)
+    settings: dict[str, Any] = {"weights": weights} if weights else {}
+    reason = no_answer(data)
+    counted = reason or _counted(data, categories)
+    if isinstance(counted, str):
+        return undefined(measure, data, counted, **settings)
+    values, counts, units = counted
+    q, size = len(values), counts.sum(axis=1)
+    matrix = weight_matrix(values, weights or "identity")
+    shares = counts / size[:, None]
+    prevalence = units @ shares / units.sum()
+    by_chance = float(matrix.sum()) / (q * (q - 1)) * (1 - prevalence) if weights else prevalence
+    chance, chance_of_unit = float(prevalence @ by_chance), shares @ by_chance
+    paired, agreeing = size >= 2, _agreeing(counts, size, matrix)
     n, n_paired = float(units.sum()), float(units[paired].sum())
     observed = float(units @ agreeing) / n_paired
     value = (observed - chance) / (1 - chance)
@@ -312,5 +287,5 @@ def _corrected(
         n_annotators=data.n_annotators,
         interval=None if perfect else LINEARISED,
         reason=PERFECT if perfect else None,
-        settings=settings,
+        settings={**settings, "categories": q, "confidence": confidence},
     )
