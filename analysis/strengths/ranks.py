@@ -9,6 +9,7 @@ from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from analysis.statistics.coding import Floats, Ints
 
+ROUNDING = 1e-12  # a variance of a difference this small beside those of the strengths is what rounding left of none
 DRAWS = 10_000
 MOST = 2 * 10**8  # pairs times draws that are simulated; beyond it Šidák's bound
 
@@ -71,7 +72,7 @@ def rank_intervals(
         )
     variance = np.diagonal(covariance)
     spread = variance[:, None] + variance[None, :] - 2 * covariance
-    floor = 1e-20 * max(float(variance.max()), 1e-300)
+    floor = ROUNDING * max(float(variance.max()), 1e-300)
     known = spread > max(floor, 1e-24)
     se = np.sqrt(np.where(known, spread, np.inf))
     pairs = int(np.sum(np.triu(known, 1)))
