@@ -43,7 +43,11 @@ class Record:
         """Refuse a null without a reason."""
         from pydantic_core.core_schema import no_info_after_validator_function
 
-        return no_info_after_validator_function(_with_reason, handler(source)) if cls.explained else handler(source)
+        schema = handler(source)
+        if not cls.explained:
+            return schema
+        name = f"{cls.__module__}.{cls.__qualname__}:{id(cls)}"  # without one it is written out where it is used
+        return no_info_after_validator_function(_with_reason, schema, ref=name)
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
