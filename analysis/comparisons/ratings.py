@@ -39,7 +39,7 @@ class RatingMean(Record):
     """Cells."""
     mean: float
     sd: float | None
-    sd_population: float | None
+    sd_population: float
     ci_low: float | None
     ci_high: float | None
     unit: str
