@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
 
@@ -63,31 +63,6 @@ class Record:
                 }
             )
         return schema
-
-    def __getitem__(self, name: str) -> Any:
-        """Return a field by its name."""
-        try:
-            return getattr(self, name)
-        except AttributeError:
-            raise KeyError(name) from None
-
-    def get(self, name: str, default: Any = None) -> Any:
-        """Return a field by its name, or the default."""
-        return getattr(self, name, default)
-
-    def keys(self) -> Iterator[str]:
-        """Yield the names of the fields."""
-        return (field.name for field in fields(self))  # type: ignore[arg-type]
-
-    def items(self) -> Iterator[tuple[str, Any]]:
-        """Yield names and values."""
-        return ((name, self[name]) for name in self.keys())
-
-    def __iter__(self) -> Iterator[str]:
-        return self.keys()
-
-    def __contains__(self, name: str) -> bool:
-        return name in list(self.keys())
 
 
 def _with_reason(record: Any) -> Any:
