@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import polars as pl
@@ -18,8 +18,7 @@ from analysis.answers.order import Order, toward
 from analysis.answers.plan import Plan
 from analysis.answers.tables import answered_rows
 from analysis.statistics.coding import Codes, Floats, Ints, code, fold, scale_of, snap
-from analysis.statistics.record import AtMostOne, Coefficient, Count, Probability, Record
-from analysis.statistics.rows import Reasoned, fields_of
+from analysis.statistics.record import AtMostOne, Coefficient, Count, Probability, Record, fields_of
 
 FEW_VALUES = 20  # whole numbers up to which a scale is taken as ordered steps
 JUDGED: dict[Source, Level] = {"preferences": "interval", "choices": "nominal"}
@@ -27,9 +26,10 @@ WHO = ("group", "annotator_kind", "annotator_id", "assignment_id", "variant", "r
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AgreementRow(Reasoned):
+class AgreementRow(Record):
     """One coefficient of agreement of a group and criterion, a row of ``agreement``."""
 
+    explained: ClassVar[tuple[str, ...]] = ("value",)
     source: Source
     group: str
     """Human, simulated, an LLM's id or id/variant, or a group named in the table."""

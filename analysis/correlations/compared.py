@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from analysis.correlations.coefficients import Series, correlate_series, prepare
 from analysis.correlations.levels import group_means
 from analysis.correlations.scores import Scores, common_outputs
 from analysis.correlations.williams import williams
 from analysis.statistics.coding import Ints
-from analysis.statistics.record import Coefficient, Count, Positive, Probability
-from analysis.statistics.rows import Reasoned
+from analysis.statistics.record import Coefficient, Count, Positive, Probability, Record
 
 EVERY_PAIR_UP_TO = 12  # measures; beyond, each is compared with the first, so that pairs do not outgrow the data
 ComparedLevel = Literal["overall", "system"]
@@ -21,7 +20,7 @@ COMPARED_LEVELS: tuple[ComparedLevel, ...] = ("overall", "system")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ComparisonRow(Reasoned):
+class ComparisonRow(Record):
     """One row of ``comparisons_of_correlations``.
 
     ``value_a`` and ``value_b`` are the raw correlations with ``target``, ``value_ab`` that of a with
@@ -29,7 +28,7 @@ class ComparisonRow(Reasoned):
     closer to the target. ``p_one_sided`` is for a closer than b, ``p_value`` two-sided.
     """
 
-    NUMBER = "p_value"
+    explained: ClassVar[tuple[str, ...]] = ("p_value",)
     a: str
     b: str
     target: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 import polars as pl
@@ -20,8 +20,7 @@ from analysis.correlations.scores import group_scores, metric_scores, outputs_of
 from analysis.correlations.upper_bounds import one_against_others
 from analysis.statistics.coding import code
 from analysis.statistics.corrections import adjust
-from analysis.statistics.record import Coefficient, Count, Positive, Probability
-from analysis.statistics.rows import Reasoned, fields_of
+from analysis.statistics.record import Coefficient, Count, Positive, Probability, Record, fields_of
 
 LISTED = 20  # people up to whom each one has rows of his own
 AVERAGED = "an average over people, not a test"
@@ -29,14 +28,14 @@ PEOPLE = ("human", "simulated")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CorrelationRow(Reasoned):
+class CorrelationRow(Record):
     """One row of ``correlations``.
 
     With ``upper_bound``, ``b`` is the mean of the other annotators of that group, or with ``person_included`` of all
     of them (Chhun et al. 2024).
     """
 
-    NUMBER = "p_value"
+    explained: ClassVar[tuple[str, ...]] = ("p_value",)
     a: str
     b: str
     criterion: str
@@ -60,10 +59,10 @@ class CorrelationRow(Reasoned):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SystemCorrelation(Reasoned):
+class SystemCorrelation(Record):
     """Kendall's tau over the outputs of one system (Chiang and Lee 2023, Table 2)."""
 
-    NUMBER = "p_value"
+    explained: ClassVar[tuple[str, ...]] = ("p_value",)
     a: str
     b: str
     criterion: str

@@ -65,9 +65,9 @@ def options_of(study: StudyFacts | None) -> dict[str, list[tuple[float, str]]]:
     """Return the answers of each criterion that has some: (score, words)."""
     criteria = () if study is None else study.criteria
     return {
-        one["id"]: [(option["score"], option["text"]) for option in one["options"]]
-        for one in criteria
-        if one.get("options")
+        criterion.id: [(option.score, option.text) for option in criterion.options if option.score is not None]
+        for criterion in criteria
+        if criterion.options
     }
 
 

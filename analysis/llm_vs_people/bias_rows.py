@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import polars as pl
 
@@ -13,8 +13,7 @@ from analysis.answers.plan import Plan
 from analysis.comparisons.sides import PeopleKind, sides_of
 from analysis.llm_vs_people.bias import BiasContrast, Kind, bias_profile
 from analysis.statistics.coding import code, fold
-from analysis.statistics.record import Count
-from analysis.statistics.rows import Reasoned, fields_of
+from analysis.statistics.record import Count, Record, fields_of
 
 Source = Literal["ratings", "preferences", "choices"]
 LENGTHS = frozenset("length words characters chars tokens n_words n_characters n_chars n_tokens word_count".split())
@@ -29,10 +28,10 @@ UNKNOWN = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BiasRow(Reasoned):
+class BiasRow(Record):
     """What an LLM adds to people's answers in one contrast, a row of ``llm_vs_people.bias``."""
 
-    NUMBER = "estimate"
+    explained: ClassVar[tuple[str, ...]] = ("estimate",)
 
     people: PeopleKind
     group: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
@@ -14,8 +14,7 @@ from analysis.answers.plan import Plan
 from analysis.answers.units import UnitRule
 from analysis.comparisons.sides import people_kind
 from analysis.llm_vs_people.calibration import NO_ANSWERS, ReliabilityBin, recalibrate
-from analysis.statistics.record import Count, Probability, Record
-from analysis.statistics.rows import Reasoned, fields_of
+from analysis.statistics.record import Count, Probability, Record, fields_of
 
 Against = Literal["own", "people"]
 MatchedBy = Literal["annotator", "assignment", "pair"]
@@ -35,10 +34,10 @@ class Recalibrated(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CalibrationRow(Reasoned):
+class CalibrationRow(Record):
     """Statements of one group held against choices, a row of ``llm_vs_people.calibration``."""
 
-    NUMBER = "brier_score"
+    explained: ClassVar[tuple[str, ...]] = ("brier_score",)
 
     group: str
     against: Against

@@ -15,8 +15,7 @@ from analysis.answers.units import UnitRule
 from analysis.comparisons.sides import PeopleKind, by_group, sides_of
 from analysis.llm_vs_people.prediction_powered import PredictionPoweredMean, prediction_powered_mean
 from analysis.statistics.coding import Floats, Ints, code, fold
-from analysis.statistics.record import Count, Probability, Record
-from analysis.statistics.rows import fields_of
+from analysis.statistics.record import Count, Probability, Record, fields_of
 
 BOTH_WAYS = "annotator and item"
 

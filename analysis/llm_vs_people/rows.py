@@ -29,8 +29,7 @@ from analysis.llm_vs_people.powered_rows import (
 )
 from analysis.llm_vs_people.rank_tables import LLMRanks, RankTable, RankTableRow, alphas_of_ranks, rank_table
 from analysis.statistics.coding import code, fold, scale_of, snap
-from analysis.statistics.record import Count, Record
-from analysis.statistics.rows import fields_of
+from analysis.statistics.record import Count, Record, fields_of
 
 OUTPUT = ("item_id", "sample", "system")
 

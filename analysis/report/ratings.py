@@ -158,7 +158,7 @@ def _pairs(results: Results, names: Names, rows: list[RatingTest], criterion: st
 
 def _t_of(row: RatingTest) -> str:
     """Return t with its degrees of freedom, as "t(39) = 2.51"; nothing where no test was run."""
-    return f"t({count(row.get('df'))}) = {number(row.t)}" if row.t is not None else ""
+    return f"t({count(row.df)}) = {number(row.t)}" if row.t is not None else ""
 
 
 def how_tested(rows: Sequence[RatingTest | ChoiceTest]) -> tuple[tuple[str, ...], list[str]]:

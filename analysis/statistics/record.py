@@ -12,6 +12,7 @@ from annotated_types import Ge, Interval, Le
 from analysis.statistics.coding import DIGITS
 
 if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
     from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
     from pydantic_core import CoreSchema
 
@@ -105,3 +106,8 @@ def rounded(value: Value) -> Value:
 def names_of(kind: type[Any]) -> tuple[str, ...]:
     """Return the names of a record's fields."""
     return tuple(field.name for field in fields(kind))
+
+
+def fields_of(record: DataclassInstance) -> dict[str, Any]:
+    """Return the fields of a record by name; records within it are kept, which ``asdict`` would turn into dicts."""
+    return {name: getattr(record, name) for name in names_of(type(record))}
