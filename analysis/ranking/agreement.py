@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from analysis.ranking.replicates import REPLICATES, UnitSums, draw_scores, pools
+from analysis.ranking.replicates import REPLICATES, ReplicateSums, draw_scores, pools
 from analysis.statistics.coding import Floats, Ints
 from analysis.statistics.rank_orders import Ranking, kendall_tau, ranks
 from analysis.statistics.record import Coefficient, Count, Record
@@ -39,7 +39,7 @@ class RankingAgreement(Record):
 
 
 def agreement_of_rankings(
-    rankings: Sequence[Ranking], sums: Sequence[UnitSums] = (), *, confidence: float = 0.95, seed: int = 0
+    rankings: Sequence[Ranking], sums: Sequence[ReplicateSums] = (), *, confidence: float = 0.95, seed: int = 0
 ) -> list[RankingAgreement]:
     """Compare every two rankings of the same criterion.
 
@@ -47,7 +47,7 @@ def agreement_of_rankings(
     ----------
     rankings : sequence of Ranking
         Orders of the systems.
-    sums : sequence of UnitSums
+    sums : sequence of ReplicateSums
         What each was made from, by unit; a ranking without it has no interval.
     confidence : float
         Level of the interval (``docs/statistics.md`` has its coverage).
@@ -151,7 +151,7 @@ class _Orders:
 
 
 def _bounds(
-    sums: Sequence[UnitSums],
+    sums: Sequence[ReplicateSums],
     scores: Sequence[Floats | None],
     taus: Mapping[tuple[Key, Key], float | None],
     level: float,
@@ -185,7 +185,7 @@ def _bounds(
     return found
 
 
-def _orders(known: Sequence[tuple[UnitSums, Floats]], level: float) -> _Orders:
+def _orders(known: Sequence[tuple[ReplicateSums, Floats]], level: float) -> _Orders:
     names = dict.fromkeys(name for own, _ in known for name in own.systems)
     systems = {name: place for place, name in enumerate(names)}
     one, two = np.triu_indices(len(systems), 1)

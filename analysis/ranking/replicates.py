@@ -15,7 +15,7 @@ from analysis.answers.units import UnitRule, unit_name
 from analysis.comparisons.ratings import RatingCells
 from analysis.statistics.cell_sums import CellSums
 from analysis.statistics.coding import Floats, Ints, code, fold
-from analysis.strengths.bootstrap import Marks, Pairs
+from analysis.strengths.bootstrap import ComparedPairs, Marks
 from analysis.strengths.rows import Judgements, StrengthTable
 from analysis.strengths.sandwich import bread
 
@@ -29,7 +29,7 @@ NEAR_STRENGTHS, NEAR_MEANS = 1e-4, 1e-9  # scores of a replicate closer than thi
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class UnitSums:
+class ReplicateSums:
     """What resampling one ranking needs: sums and counts by unit.
 
     Columns are systems (``pairs`` is ``None``: a score is sum / count) or pairs of systems (a score
@@ -45,7 +45,7 @@ class UnitSums:
     sums: Floats | csr_array  # (columns, units)
     counts: Floats | csr_array
     turned: bool = False  # low is best
-    pairs: Pairs | None = None
+    pairs: ComparedPairs | None = None
     pseudo: float = 0.0
 
     @property
@@ -77,7 +77,7 @@ class UnitSums:
         found[sound] = self.pairs.solve(played[:, sound], won[:, sound], tolerance=SOLVED)
         return -found if self.turned else found
 
-    def over(self, unit_of: Mapping[str, int], n_units: int) -> UnitSums:
+    def over(self, unit_of: Mapping[str, int], n_units: int) -> ReplicateSums:
         """Return the same sums over the units of a pool; a unit that this ranking lacks has nothing to add."""
         column = np.array([unit_of[name] for name in self.names], dtype=np.int64)
         place = csr_array((np.ones(len(column)), (np.arange(len(column)), column)), shape=(len(column), n_units))
@@ -111,7 +111,7 @@ def _visits(people: Sequence[str], who: Ints, visits: Sequence[str], visit: Ints
     )
 
 
-def rating_sums(cells: RatingCells, names: Mapping[str, Sequence[str]], plan: Plan) -> UnitSums:
+def rating_sums(cells: RatingCells, names: Mapping[str, Sequence[str]], plan: Plan) -> ReplicateSums:
     """Sum the ratings of each system by unit: the annotator where there are enough, else the item."""
     unit = UnitRule(wanted=plan.unit, llm=cells.llm).choose(len(fold(cells.annotator)))
     column = cells.column(unit)
@@ -128,7 +128,7 @@ def rating_sums(cells: RatingCells, names: Mapping[str, Sequence[str]], plan: Pl
         added.add(of_system[cells.system[rows]] * len(units) + of_unit[column[rows]], cells.value[rows])
     key, count, total = added.found()
     row, of = np.divmod(key, len(units))
-    return UnitSums(
+    return ReplicateSums(
         source="ratings",
         group=cells.group,
         criterion=cells.criterion,
@@ -143,7 +143,7 @@ def rating_sums(cells: RatingCells, names: Mapping[str, Sequence[str]], plan: Pl
 
 def win_sums(
     table: StrengthTable, judgements: Judgements, names: Mapping[str, Sequence[str]], plan: Plan
-) -> UnitSums | None:
+) -> ReplicateSums | None:
     """Sum the wins of each pair of fitted systems by what the interval is clustered by.
 
     ``None`` where no two systems have a strength.
@@ -171,7 +171,7 @@ def win_sums(
     played[low, high] = np.bincount(pair, weights=times, minlength=len(low)) + 2 * pseudo
     centre = table.strength
     shape = (len(low), len(units))
-    return UnitSums(
+    return ReplicateSums(
         source=table.source,
         group=table.group,
         criterion=table.criterion,
@@ -181,7 +181,7 @@ def win_sums(
         sums=_table(pair, of, share * times, shape),
         counts=_table(pair, of, times, shape),
         turned=table.turned,
-        pairs=Pairs(low=low, high=high, k=k, centre=centre, inverse=bread(played + played.T, centre)),
+        pairs=ComparedPairs(low=low, high=high, k=k, centre=centre, inverse=bread(played + played.T, centre)),
         pseudo=pseudo,
     )
 
@@ -209,7 +209,7 @@ def _summed(table: Floats | csr_array, place: csr_array) -> Floats | csr_array:
     return found.toarray() if dense and not isinstance(found, np.ndarray) else found
 
 
-def draw_scores(rankings: Sequence[UnitSums], *, seed: int, n_replicates: int = REPLICATES) -> list[Floats | None]:
+def draw_scores(rankings: Sequence[ReplicateSums], *, seed: int, n_replicates: int = REPLICATES) -> list[Floats | None]:
     """Resample the units of all rankings and score every system in every replicate.
 
     Rankings that share units (the same people, or the same items) form one pool: a replicate draws
@@ -249,7 +249,7 @@ def _weights(n_units: int, replicates: int, rng: np.random.Generator) -> Floats:
     return np.ascontiguousarray(times.T, dtype=np.float64)
 
 
-def pools(rankings: Sequence[UnitSums]) -> list[list[int]]:
+def pools(rankings: Sequence[ReplicateSums]) -> list[list[int]]:
     """Group the rankings that share units, directly or through others, in their order."""
     found: list[tuple[list[int], str, set[str]]] = []
     for place, ranking in enumerate(rankings):

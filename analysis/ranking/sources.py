@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from analysis.answers.plan import Plan
 from analysis.comparisons.ratings import RatingCells, RatingMean, RatingTest
-from analysis.ranking.replicates import UnitSums, rating_sums, win_sums
+from analysis.ranking.replicates import ReplicateSums, rating_sums, win_sums
 from analysis.ranking.tied import TieFit, fit_ties
 from analysis.statistics.rank_orders import Place, Ranking, Unranked, order_systems, ranks
 from analysis.strengths.rows import Compared, Judgements, StrengthTable, SystemStrength, strength_table
@@ -23,7 +23,7 @@ class RankingSources:
 
     plan: Plan
     tables: list[StrengthTable] = field(default_factory=list)
-    sums: list[UnitSums] = field(default_factory=list)
+    sums: list[ReplicateSums] = field(default_factory=list)
     ties: list[TieFit] = field(default_factory=list)
 
     def add_comparisons(

@@ -62,7 +62,7 @@ class PartChecks:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Pairs:
+class PairDifferences:
     """The differences of a part by pair: ``pair`` numbers the test that each belongs to, ``unit`` its unit."""
 
     x: Ints
@@ -164,15 +164,15 @@ def _numbers(
     return of_x, of_y, lookup[x, y]
 
 
-def _pairs(cells: RatingCells, differences: Differences, tests: Sequence[RatingTest]) -> Pairs:
+def _pairs(cells: RatingCells, differences: Differences, tests: Sequence[RatingTest]) -> PairDifferences:
     x, y, pair = _numbers(cells.systems, tests, differences.x, differences.y)
     kind = np.array([UNITS.index(test.unit) for test in tests], dtype=np.int64)
     columns = [differences.annotator, differences.assignment, differences.item]
     unit = np.choose(kind[pair], columns) if len(pair) else pair
-    return Pairs(x=x, y=y, kind=kind, pair=pair, unit=unit)
+    return PairDifferences(x=x, y=y, kind=kind, pair=pair, unit=unit)
 
 
-def _by_unit(pairs: Pairs, values: Floats, scale: float) -> tuple[Ints, Ints, Floats]:
+def _by_unit(pairs: PairDifferences, values: Floats, scale: float) -> tuple[Ints, Ints, Floats]:
     """Average values within pair and unit: pair, unit and mean of each."""
     folded = fold(pairs.pair, pairs.unit)
     sums = sums_by(folded.of, values, len(folded))
@@ -180,7 +180,7 @@ def _by_unit(pairs: Pairs, values: Floats, scale: float) -> tuple[Ints, Ints, Fl
     return pairs.pair[folded.first], pairs.unit[folded.first], means
 
 
-def _z_values(cells: RatingCells, differences: Differences, pairs: Pairs) -> tuple[Floats, Ints]:
+def _z_values(cells: RatingCells, differences: Differences, pairs: PairDifferences) -> tuple[Floats, Ints]:
     """Standardise differences; count by pair the annotators that cannot be."""
     spread = spread_of_annotators(cells.value, cells.annotator)
     values = standardised_differences(differences.value, differences.annotator, spread)
@@ -197,7 +197,7 @@ def _with_reason(found: ManyTests, reason: str, there: Flags) -> ManyTests:
     return replace(found, reasons=reasons)
 
 
-def _ordinal(cells: RatingCells, pairs: Pairs) -> ManyTests:
+def _ordinal(cells: RatingCells, pairs: PairDifferences) -> ManyTests:
     """Fit the model once for each unit in use, and test the pairs of that unit."""
     fits: dict[int, OrdinalFit] = {}
     for kind in np.unique(pairs.kind).tolist():
@@ -216,7 +216,7 @@ def _ordinal(cells: RatingCells, pairs: Pairs) -> ManyTests:
     return replace(untested(reasons), n=n, estimate=estimate, df=df, p_value=p_value)
 
 
-def _respacings(cells: RatingCells, pairs: Pairs) -> list[Respacing]:
+def _respacings(cells: RatingCells, pairs: PairDifferences) -> list[Respacing]:
     levels = scale_levels(cells.value)
     k = len(cells.systems)
     place = cells.system * len(levels) + np.searchsorted(levels, cells.value)
@@ -230,7 +230,7 @@ def _respacings(cells: RatingCells, pairs: Pairs) -> list[Respacing]:
 def _effects(
     cells: RatingCells,
     differences: Differences,
-    pairs: Pairs,
+    pairs: PairDifferences,
     tests: Sequence[RatingTest],
     means: tuple[Ints, Ints, Floats],
     confidence: float,
@@ -258,7 +258,9 @@ def _effects(
     )
 
 
-def _hedges(cells: RatingCells, pairs: Pairs, means: tuple[Ints, Ints, Floats], confidence: float) -> JackknifeResult:
+def _hedges(
+    cells: RatingCells, pairs: PairDifferences, means: tuple[Ints, Ints, Floats], confidence: float
+) -> JackknifeResult:
     """Standardise the difference of every pair by the spread of single ratings, unit kind by unit kind."""
     columns = [np.full(len(pairs), np.nan) for _ in range(3)]
     counted = np.zeros(len(pairs), dtype=np.int64)
@@ -281,7 +283,7 @@ def _hedges(cells: RatingCells, pairs: Pairs, means: tuple[Ints, Ints, Floats], 
 
 
 def _without(
-    sums: SpreadSums, pairs: Pairs, some: Ints, units: Ints, means: tuple[Ints, Ints, Floats]
+    sums: SpreadSums, pairs: PairDifferences, some: Ints, units: Ints, means: tuple[Ints, Ints, Floats]
 ) -> tuple[Floats, Floats]:
     """Return the difference of some pairs, and the same without each unit, shape (pairs, units)."""
     place = np.full(len(pairs), -1, dtype=np.int64)
@@ -301,7 +303,7 @@ def _without(
     return difference, without
 
 
-def _unpaired_shares(cells: RatingCells, pairs: Pairs, paired: Flags) -> Floats:
+def _unpaired_shares(cells: RatingCells, pairs: PairDifferences, paired: Flags) -> Floats:
     """Return the share of all couples of ratings in which x's is higher, where no two belong together."""
     shares = np.full(len(pairs), np.nan)
     for place in np.flatnonzero(~paired).tolist():

@@ -24,7 +24,7 @@ NO_PEOPLE = "nobody else rated these outputs"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class RowSubject:
     """What one row is about."""
 
     source: Source
@@ -72,7 +72,7 @@ def rater_table(results: Results, answers: Mapping[str, pl.DataFrame], orders: M
                 if counts is None:
                     continue
                 asked_both_ways = source == "preferences" and about.annotator_kind == "llm"
-                place = Place(source=source, group=about.group, criterion=criterion)
+                place = RowSubject(source=source, group=about.group, criterion=criterion)
                 rows.append(
                     RaterRow(
                         source=source,
@@ -112,12 +112,12 @@ def _count(table: pl.DataFrame) -> dict[tuple[str, str], dict[str, Any]]:
     return {(row.pop("group"), row.pop("criterion")): row for row in rows.to_dicts()}
 
 
-def _missing(results: Results, place: Place) -> tuple[MissingReason, ...]:
+def _missing(results: Results, place: RowSubject) -> tuple[MissingReason, ...]:
     found = sorted((row for row in results.missing if place.of(row)), key=lambda row: (-row.n, row.reason))
     return tuple(MissingReason(reason=row.reason, level=row.level, n=row.n) for row in found)
 
 
-def _all_systems(means: Sequence[RatingMean], place: Place) -> dict[str, Any]:
+def _all_systems(means: Sequence[RatingMean], place: RowSubject) -> dict[str, Any]:
     """Pool the cells of all systems: n, mean and standard deviation (n - 1)."""
     if place.source != "ratings":
         return {"n": None, "mean": None, "sd": None}
@@ -131,7 +131,7 @@ def _all_systems(means: Sequence[RatingMean], place: Place) -> dict[str, Any]:
     return {"n": n, "mean": mean, "sd": math.sqrt((within + between) / (n - 1)) if n > 1 else None}
 
 
-def _agreement(results: Results, place: Place, repeats: int) -> dict[str, Any]:
+def _agreement(results: Results, place: RowSubject, repeats: int) -> dict[str, Any]:
     """Take alpha at the level that fits the scale, and exact agreement, of people or of an LLM's answers."""
     own = [row for row in results.agreement if place.of(row)]
     alpha = next((row for row in own if row.fits_scale), None)
@@ -146,7 +146,7 @@ def _agreement(results: Results, place: Place, repeats: int) -> dict[str, Any]:
     }
 
 
-def _beside_people(results: Results, place: Place, targets: Sequence[str]) -> dict[str, Any]:
+def _beside_people(results: Results, place: RowSubject, targets: Sequence[str]) -> dict[str, Any]:
     """Take the correlations with people; of preferences and choices Kendall's tau of the two rankings."""
     nothing = dict.fromkeys((*SHOWN, "people", "correlation_reason"))
     if place.group in targets:

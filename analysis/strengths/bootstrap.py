@@ -111,7 +111,9 @@ def bootstrap_strengths(
     if len(fit.fitted) < n_systems:
         raise ValueError(f"the data give no strengths to resample: {next(filter(None, fit.reasons))}")
     low, high = np.nonzero(np.triu(counts.played, 1))
-    pairs = Pairs(low=low, high=high, k=n_systems, centre=fit.strength, inverse=bread(counts.played, fit.strength))
+    pairs = ComparedPairs(
+        low=low, high=high, k=n_systems, centre=fit.strength, inverse=bread(counts.played, fit.strength)
+    )
     number = np.zeros((n_systems, n_systems), dtype=np.int64)
     number[low, high] = np.arange(len(low))
     pair = number[np.minimum(x, y), np.maximum(x, y)]
@@ -152,7 +154,7 @@ def bootstrap_strengths(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Pairs:
+class ComparedPairs:
     """The pairs that were compared, the fit to the data, and the inverse information there."""
 
     low: Ints

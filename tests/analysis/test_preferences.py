@@ -16,6 +16,7 @@ from analysis import Plan, StudyFacts, parse_expectations
 from analysis.answers.study_facts import StudySystem
 from analysis.report.document import Figure, Table, every_block
 from analysis.report.preferences import preferences as preferences_section
+from analysis.results.files import from_plain
 from analysis.statistics.corrections import holm
 from tests.analysis.answers import Results, preferences, ratings, run
 
@@ -137,7 +138,7 @@ def test_the_report_shows_each_direction_before_and_after_exclusions() -> None:
         for who, (p, q) in enumerate([(0.9, 0.9 if exposure == 2 else 0.1), (0.6, 0.4), (0.5, 0.55), (0.7, 0.2)]):
             rows += [(str(who), "x", "y", p), (str(who), "y", "x", q)]
             exposures += [exposure] * 2
-    section = preferences_section(run(preferences=preferences(rows, exposure=exposures)))
+    section = preferences_section(from_plain(run(preferences=preferences(rows, exposure=exposures))))
     assert section is not None
     blocks = every_block(section.blocks)
     (table,) = (block for block in blocks if isinstance(block, Table) and block.name == "preference_directions")

@@ -17,7 +17,7 @@ from analysis.answers.order import order_of
 from analysis.comparisons.choices import choice_cells, choice_judgements
 from analysis.comparisons.ratings import rating_cells
 from analysis.ranking.agreement import agreement_of_rankings
-from analysis.ranking.replicates import UnitSums, draw_scores, pools, rating_sums, unit_names, win_sums
+from analysis.ranking.replicates import ReplicateSums, draw_scores, pools, rating_sums, unit_names, win_sums
 from analysis.statistics.rank_orders import Ranking, order_systems
 from analysis.strengths.ranks import rank_intervals
 from analysis.strengths.rows import strength_table
@@ -112,8 +112,12 @@ def test_people_who_gave_both_are_drawn_once() -> None:
     values = rng.normal(size=(4, 10))
     made = {"criterion": "overall", "systems": tuple("abcd"), "unit": "annotator", "group": "human"}
     names = tuple(f"p{n}" for n in range(10))
-    one, two = (UnitSums(source=s, names=names, sums=values, counts=np.ones((4, 10)), **made) for s in ("ratings", "x"))
-    far = UnitSums(source="far", names=tuple(f"q{n}" for n in range(10)), sums=values, counts=np.ones((4, 10)), **made)
+    one, two = (
+        ReplicateSums(source=s, names=names, sums=values, counts=np.ones((4, 10)), **made) for s in ("ratings", "x")
+    )
+    far = ReplicateSums(
+        source="far", names=tuple(f"q{n}" for n in range(10)), sums=values, counts=np.ones((4, 10)), **made
+    )
     assert pools([one, two, far]) == [[0, 1], [2]]
     first, second, other = draw_scores([one, two, far], seed=1, n_replicates=50)
     assert first is not None
@@ -174,7 +178,7 @@ def covered(first: np.ndarray, second: np.ndarray, rng: np.random.Generator, stu
     for study in range(studies):
         shared = rng.normal(size=(k, people))
         sums = [
-            UnitSums(
+            ReplicateSums(
                 source=source,
                 group="human",
                 criterion="c",

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
+from dataclasses import replace
 from hashlib import sha256
 from itertools import pairwise
 from typing import Any
 
 import pytest
 
+from analysis import report
 from analysis.report.sections import SECTIONS
 from analysis.results.files import from_plain
 from tests.analysis.answers import render_report
@@ -165,8 +167,10 @@ def test_simulated_annotators_are_never_taken_for_people():
 
 
 def test_control_characters_and_lone_surrogates_are_replaced():
-    results = {**empty_results(), "preferences": [preference("human", "a\x00\x1b[31m", "b\ud800\u202e", 0.68)]}
-    files = render_report(results)
+    results = from_plain({**empty_results(), "preferences": [preference("human", "a", "b", 0.68)]})
+    (row,) = results.preferences
+    hostile = replace(row, system_x="a\x00\x1b[31m", system_y="b\ud800\u202e")  # JSON holds no lone surrogate
+    files = report.render_report(replace(results, preferences=(hostile,)))
     for text in files.values():
         text.encode("utf-8")
         assert not set(text) & set("\x00\x1b\u202e")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.ranking.agreement import agreement_of_rankings
-from analysis.ranking.replicates import UnitSums
+from analysis.ranking.replicates import ReplicateSums
 from analysis.statistics.coding import Floats
 from analysis.statistics.rank_orders import Ranking, kendall_tau, order_systems
 from tests.calibration.table import Line
@@ -89,13 +89,13 @@ def _sides(design: Design) -> tuple[tuple[str, Floats], ...]:
     return ("ratings", design.first), ("choices", design.second)
 
 
-def _ranking(source: str, values: Floats, taste: Floats, rng: np.random.Generator) -> tuple[Ranking, UnitSums]:
+def _ranking(source: str, values: Floats, taste: Floats, rng: np.random.Generator) -> tuple[Ranking, ReplicateSums]:
     """Draw one answer an annotator and system, and rank the systems by their means."""
     answers = values[:, None] + taste + rng.normal(0, NOISE, taste.shape)
     systems = tuple(str(number) for number in range(len(values)))
     named = {"source": source, "group": "human", "criterion": "overall"}
     means = dict(zip(systems, answers.mean(axis=1).tolist(), strict=True))
-    sums = UnitSums(
+    sums = ReplicateSums(
         **named,
         systems=systems,
         unit="annotator",
