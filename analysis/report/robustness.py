@@ -43,16 +43,12 @@ from analysis.report.words import (
 from analysis.results.records import Results
 
 LISTED = 40  # rows of a table; all stand in the CSV tables
-
-
 METHODS: dict[Method, str] = {
     "wilcoxon": "Wilcoxon",
     "z_scores": "z-scores",
     "ordinal": "ordinal model",
     "crossed": "annotators and items",
 }
-
-
 MEANINGS = {
     "Wilcoxon": "signed ranks of the differences over the same units; asks for no equal steps between differences",
     "z-scores": "each annotator's scores in their own standard deviations, then the same paired test; takes out who "
@@ -60,8 +56,6 @@ MEANINGS = {
     "ordinal model": "a cumulative logit model, which uses only the order of the scale; clustered by unit",
     "annotators and items": "both taken as drawn, to say whether others of both would show the same difference",
 }
-
-
 CSV = "The CSV tables hold all of them."
 
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import ROUND_HALF_UP, Context, Decimal
 from hashlib import sha256
-from typing import Any, TypeAlias
+from typing import Any, Protocol
 
+from analysis.comparisons.choices import ChoiceTest
+from analysis.comparisons.ratings import RatingTest
 from analysis.figures.plain_text import shown_name
+from analysis.preference_checks.filtering import SweepRow
 from analysis.report.document import Cell, Column
 from analysis.report.evidence import evidence
-from analysis.results.records import Results
+from analysis.results.records import PairTest, Results
 
 VERDICT = Column(title="Verdict", explanation="below it the evidence that the adjusted p gives (Muff et al. 2022)")
 MINUS = "\u2212"
@@ -23,7 +26,6 @@ SOURCES = {
     "choices": "choices",
     "ratings_bt": "ratings as comparisons",
 }
-Row: TypeAlias = Any  # a record about two systems
 KINDS = {"human": "people", "simulated": "simulated annotators"}
 
 
@@ -104,9 +106,9 @@ def share_interval(low: float | None, high: float | None) -> str:
     return interval(min(max(low, 0.0), 1.0), min(max(high, 0.0), 1.0), as_percent=True)
 
 
-def stars(row: Row) -> str:
+def stars(row: PairTest) -> str:
     """Return the stars of a result."""
-    return str(row.stars)
+    return row.stars
 
 
 def slug(text: str) -> str:
@@ -140,6 +142,18 @@ def cell(text: str, **more: Any) -> Cell:
     return Cell(text=text, known=text not in ("", NONE), **more)
 
 
+class Pair(Protocol):
+    """Anything about two systems."""
+
+    @property
+    def system_x(self) -> str | None:
+        """System named first."""
+
+    @property
+    def system_y(self) -> str | None:
+        """System named second."""
+
+
 class Names:
     """Shown names of systems, criteria, groups and sources.
 
@@ -169,9 +183,9 @@ class Names:
         """Return the ids of all groups."""
         return tuple(self._kinds)
 
-    def system(self, system_id: str) -> str:
-        """Return the shown name of a system."""
-        return shown_name(self._systems.get(system_id, system_id))
+    def system(self, system_id: str | None) -> str:
+        """Return the shown name of a system; nothing where a row names none."""
+        return "" if system_id is None else shown_name(self._systems.get(system_id, system_id))
 
     def criterion(self, criterion_id: str) -> str:
         """Return the shown name of a criterion."""
@@ -212,16 +226,16 @@ class Names:
         source, _, group = source_and_group.partition(":")
         return self.source_by_group(source, group)
 
-    def over(self, row: Row) -> str:
+    def over(self, row: Pair) -> str:
         """Return a pair as it was asked: "x over y"."""
         return f"{self.system(row.system_x)} over {self.system(row.system_y)}"
 
-    def against(self, row: Row) -> str:
+    def against(self, row: Pair) -> str:
         """Return a pair without a direction: "x and y"."""
         return f"{self.system(row.system_x)} and {self.system(row.system_y)}"
 
 
-def crossed(row: Row) -> Cell:
+def crossed(row: RatingTest | ChoiceTest) -> Cell:
     """Return the adjusted p of the test over annotators and items, marked where its verdict differs."""
     return cell(p_value(row.p_crossed_adjusted) + (f"{SPACE}\u2260" if row.disagree else ""))
 
@@ -230,7 +244,7 @@ VERBS = {"preferences": "preferred", "ratings": "rated better", "choices": "chos
 SYMBOLS = {"x": ">", "y": "<", "indifferent": "~"}
 
 
-def verdict(row: Row, names: Names, source: str) -> Cell:
+def verdict(row: PairTest | SweepRow, names: Names, source: str) -> Cell:
     """Return the conclusion of one test in words, or why there is none."""
     found = row.verdict
     graded = evidence(row.p_adjusted) if row.p_adjusted is not None else ""
