@@ -64,6 +64,7 @@ from .results.analyse import analyse as analyse
 from .results.files import read_results as read_results
 from .results.files import results_schema as results_schema
 from .results.files import to_json as to_json
+from .results.records import Results as Results
 from .statistics.corrections import adjust as adjust
 from .statistics.corrections import benjamini_hochberg as benjamini_hochberg
 from .statistics.corrections import benjamini_yekutieli as benjamini_yekutieli

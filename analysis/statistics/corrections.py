@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, Literal, Protocol, TypeVar, get_args
 
 import numpy as np
+import numpy.typing as npt
 
 from analysis.statistics.coding import DIGITS, Floats
 
@@ -68,7 +69,16 @@ def adjust(p_values: Sequence[float | None], *, correction: Procedure = "holm", 
     return _adjusted(p_values, correction, rate, _holm if correction == "holm" else partial(_step_up, correction))
 
 
-def holm(p_values: Sequence[float | None], *, fwer: float = 0.05) -> Adjusted:
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class HolmResult:
+    """Adjusted p-values in the order given, and which hypotheses are rejected at ``fwer``."""
+
+    p_adjusted: Floats
+    rejected: npt.NDArray[np.bool_]
+    fwer: float
+
+
+def holm(p_values: Sequence[float], *, fwer: float = 0.05) -> HolmResult:
     """Adjust p-values so that the familywise error rate is at most ``fwer``.
 
     The k-th smallest of n p-values is multiplied by n - k + 1; an adjusted value is never
@@ -76,10 +86,21 @@ def holm(p_values: Sequence[float | None], *, fwer: float = 0.05) -> Adjusted:
 
     Parameters
     ----------
-    p_values : sequence of float or None, shape (n_tests,)
-        As for :func:`adjust`.
+    p_values : sequence of float, shape (n_tests,)
+        Raw two-sided p-values in [0, 1]. NaN is refused: a test that could not be run is
+        not a member of the family.
     fwer : float
         Familywise error rate.
+
+    Returns
+    -------
+    HolmResult
+        A hypothesis is rejected when its adjusted value is at most ``fwer``.
+
+    Raises
+    ------
+    ValueError
+        When a value does not lie in [0, 1].
 
     Notes
     -----
@@ -91,10 +112,15 @@ def holm(p_values: Sequence[float | None], *, fwer: float = 0.05) -> Adjusted:
     Holm, S. (1979). A simple sequentially rejective multiple test procedure.
     Scandinavian Journal of Statistics, 6(2), 65-70.
 
-    >>> [round(p, 3) for p in holm([0.01, 0.04, 0.03, 0.005]).p_adjusted]
+    >>> holm([0.01, 0.04, 0.03, 0.005]).p_adjusted.round(3).tolist()
     [0.03, 0.06, 0.06, 0.02]
     """
-    return adjust(p_values, correction="holm", rate=fwer)
+    found = adjust(p_values, correction="holm", rate=fwer)
+    return HolmResult(
+        p_adjusted=np.array(found.p_adjusted, dtype=np.float64),
+        rejected=np.array(found.rejected, dtype=np.bool_),
+        fwer=fwer,
+    )
 
 
 def benjamini_hochberg(p_values: Sequence[float | None], *, fdr: float = 0.05) -> Adjusted:

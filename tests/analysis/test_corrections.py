@@ -33,7 +33,7 @@ def test_holm_equals_statsmodels(p: list[float]) -> None:
 
 
 def test_a_value_at_the_level_is_rejected() -> None:
-    assert holm([0.025, 0.9]).rejected == (True, False)
+    assert holm([0.025, 0.9]).rejected.tolist() == [True, False]
 
 
 @pytest.mark.parametrize("wrong", [[float("nan")], [1.1], [-0.1, 0.5]])
