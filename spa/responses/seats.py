@@ -47,7 +47,8 @@ def release(connection: Connection, submission_id: str, reason: str, *, now: flo
     if lease is None or lease.annotator_kind == "llm" or (lease.finished and not finished):
         return False
     if lease.seat is None:
-        if not lease.finished or finished:  # who was late and then left does not come back, nor take a place later
+        # who was late and then left does not come back, nor take a place later; who left is not late afterwards
+        if (not lease.finished or finished) and not (lease.released_at is not None and reason == TIMED_OUT):
             _set(connection, submission_id, release_reason=reason, released_at=lease.released_at or now)
         return False
     _set(connection, submission_id, seat=None, released_at=now, release_reason=reason, extra=lease.outcome == COMPLETED)

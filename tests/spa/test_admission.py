@@ -14,7 +14,7 @@ from sqlalchemy import insert
 from spa.responses.admission import AdmissionRules, NoneLeft, QuotaFull, SecondVisit, WrongSession
 from spa.responses.forgetting import find_person, forget_person
 from spa.responses.leases import Lease, lock_leases
-from spa.responses.outcomes import COMPLETED, NO_CONSENT, OUTCOMES, RETURNED, SCREENED_OUT
+from spa.responses.outcomes import COMPLETED, NO_CONSENT, OUTCOMES, RETURNED, SCREENED_OUT, TIMED_OUT
 from spa.responses.store import Store
 from spa.responses.store_schema import payloads
 from spa.responses.submission import Submission
@@ -232,3 +232,13 @@ def test_extra_answers_that_were_set_apart_take_no_place_that_becomes_free(store
     assert not store.release(late.submission_id, "not_submitted", now=603, finished=True)
     assert store.release(holder.submission_id, RETURNED, now=604)
     assert end(store, late).extra
+
+
+def test_who_gave_the_visit_back_is_not_late_afterwards(store: Store) -> None:
+    """A platform that says "timed out" of a returned visit makes no late answer of it, which would wait for a place."""
+    lease = come(store, "ada", "v1")
+    store.release(lease.submission_id, RETURNED, now=1.0)
+    end(store, lease)
+    store.release(lease.submission_id, TIMED_OUT, now=2.0, finished=True)
+    (visit,) = store.visits("prolific")
+    assert (visit.release_reason, visit.extra, visit.seat) == (RETURNED, True, None)
