@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from analysis.agreement.data import Answers, reliability_data
@@ -19,6 +21,7 @@ def kendall_w(
     answers: Answers,
     *,
     criterion: str | None = None,
+    mapping: Mapping[str, str] | None = None,
     confidence: float = 0.95,
     replicates: int = 1000,
     rng: np.random.Generator | None = None,
@@ -36,6 +39,8 @@ def kendall_w(
         NaN, or no row, where an answer is missing; units that a rater did not answer are left out.
     criterion : str, optional
         Which criterion of a frame that holds several.
+    mapping : mapping of str to str, optional
+        Columns of a frame that have other names: yours -> ours.
     confidence : float
         Level of the interval.
     replicates : int
@@ -61,7 +66,7 @@ def kendall_w(
     0.778
     """
     check_level("confidence", confidence)
-    data = reliability_data(answers, criterion=criterion)
+    data = reliability_data(answers, criterion=criterion, mapping=mapping)
     reason, m = no_answer(data), data.n_annotators
     table = np.zeros((0, m)) if reason else data.matrix()[data.sizes == m]
     if not reason and len(table) < 2:
