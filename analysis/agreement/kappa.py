@@ -62,7 +62,7 @@ def cohen_kappa(
     data = reliability_data(answers, criterion=criterion, mapping=mapping)
     reason = no_answer(data)
     if reason is None and data.n_annotators != 2:
-        reason = f"two annotators are wanted, there are {data.n_annotators}"
+        reason = f"expected two annotators, got {data.n_annotators}"
     if reason:
         return undefined("cohen_kappa", data, reason, weights=weights)
     values, table = contingency(data)

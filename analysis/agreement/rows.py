@@ -178,9 +178,9 @@ def rating_data(table: pl.DataFrame, order: Order) -> Iterator[tuple[str, str, R
         again=pl.struct("annotator_id", "variant", "repeat", "assignment_id").n_unique() > 1,
         llm=(pl.col("annotator_kind") == "llm").all(),
     )
-    wanted = several.filter(pl.col("annotator_kind") | (pl.col("llm") & pl.col("again")))["group"]
-    if len(wanted) < several.height:
-        table = table.filter(pl.col("group").is_in(wanted.to_list()))
+    agreeing_groups = several.filter(pl.col("annotator_kind") | (pl.col("llm") & pl.col("again")))["group"]
+    if len(agreeing_groups) < several.height:
+        table = table.filter(pl.col("group").is_in(agreeing_groups.to_list()))
     if table.is_empty():
         return
     group, criterion = code(table["group"], order.groups).of, code(table["criterion"], order.criteria).of

@@ -66,7 +66,7 @@ def find_exclusions(tables: AnswerTables, plan: Plan) -> list[Exclusion]:
         later = [row for row in found if row.assignment_id is not None]
         answered = apply_exclusions(tables.preferences, later)
         failures = find_failures(answered, plan.consistency_tau)
-        found += _by_consistency(failures, _variants_told(tables.preferences))
+        found += _by_consistency(failures, _with_several_variants(tables.preferences))
     return found
 
 
@@ -76,13 +76,13 @@ def apply_exclusions(table: pl.DataFrame, exclusions: Sequence[Exclusion]) -> pl
     An LLM's assignment leaves with the variant that failed; where no variants of this LLM are told apart,
     here or in the preferences, every row that names the assignment leaves.
     """
-    told = _variants_told(table)
+    several_variants = _with_several_variants(table)
     keys: dict[tuple[str, ...], set[tuple[str | None, ...]]] = {}
     for row in exclusions:
         columns: tuple[str, ...] = ("annotator_id",)
         if row.assignment_id is not None:
             columns += ("assignment_id",)
-        if row.rule == CONSISTENCY and row.variant is not None and row.annotator_id in told:
+        if row.rule == CONSISTENCY and row.variant is not None and row.annotator_id in several_variants:
             columns += ("variant",)
         keys.setdefault(columns, set()).add(tuple(getattr(row, name) for name in columns))
     kept = table
@@ -94,7 +94,7 @@ def apply_exclusions(table: pl.DataFrame, exclusions: Sequence[Exclusion]) -> pl
     return kept
 
 
-def _variants_told(table: pl.DataFrame) -> set[str]:
+def _with_several_variants(table: pl.DataFrame) -> set[str]:
     return set(table.filter(pl.col("variant").is_not_null())["annotator_id"].unique().to_list())
 
 
@@ -168,18 +168,18 @@ def _later_assignments(tables: AnswerTables, repeated: Exclusion) -> list[Exclus
     if None in order:
         raise AnalysisError(
             f'repeat_submissions = "first": annotator {repeated.annotator_id!r} has answers without assignment_id, '
-            'so the first submission cannot be told; add the column or choose "exclude"'
+            'so the first submission cannot be determined; add the column or choose "exclude"'
         )
     first, *later = order or [None]
     evidence = f"{repeated.evidence}; {first} came first"
     return [replace(repeated, assignment_id=assignment_id, evidence=evidence) for assignment_id in later]
 
 
-def _by_consistency(failures: Sequence[Failure], told: Collection[str]) -> list[Exclusion]:
+def _by_consistency(failures: Sequence[Failure], several_variants: Collection[str]) -> list[Exclusion]:
     grouped: dict[tuple[str, str | None, str | None], list[Failure]] = {}
     for failure in failures:
         llm = failure.annotator_kind == "llm"
-        variant = failure.variant or "" if failure.annotator_id in told else None
+        variant = failure.variant or "" if failure.annotator_id in several_variants else None
         part = (failure.assignment_id, variant) if llm else (None, None)
         grouped.setdefault((failure.annotator_id, *part), []).append(failure)
     return [

@@ -53,8 +53,8 @@ def _kinds_by_annotator(tables: Mapping[str, pl.DataFrame]) -> dict[str, str]:
     kinds: dict[str, str] = {}
     for table in tables.values():
         if {"annotator_id", "annotator_kind"} <= set(table.columns):
-            told = table.select("annotator_id", "annotator_kind").drop_nulls().unique(maintain_order=True)
-            kinds |= dict(told.iter_rows())
+            given_kinds = table.select("annotator_id", "annotator_kind").drop_nulls().unique(maintain_order=True)
+            kinds |= dict(given_kinds.iter_rows())
     return kinds
 
 
@@ -90,14 +90,14 @@ def _check(tables: Mapping[str, pl.DataFrame], llms: Sequence[str]) -> None:
 
 def _mixed_readouts(tables: Mapping[str, pl.DataFrame]) -> list[str]:
     """Name the groups whose answers are partly what an LLM said and partly read from its probabilities."""
-    said = [
+    by_table = [
         table.select("group", "readout").drop_nulls().unique().cast(pl.String)
         for table in tables.values()
         if {"group", "readout"} <= set(table.columns)
     ]
-    if not said:
+    if not by_table:
         return []
-    by_group = pl.concat(said).unique().group_by("group").agg(pl.col("readout").sort()).sort("group")
+    by_group = pl.concat(by_table).unique().group_by("group").agg(pl.col("readout").sort()).sort("group")
     mixed = [(group, readouts) for group, readouts in by_group.iter_rows() if len(readouts) > 1]
     return [
         f"group {shortened(repr(group))} mixes answers read in several ways (readout {' and '.join(readouts)}); "

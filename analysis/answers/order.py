@@ -49,7 +49,9 @@ def turned(table: pl.DataFrame, order: Order) -> pl.DataFrame:
         and where there are samples ``sample_first`` and ``sample_second``.
     """
     listed = pl.DataFrame(order.pairs, schema=["system_x", "system_y"], orient="row").with_columns(forward=True)
-    told = table.join(listed, on=("system_x", "system_y"), how="left").with_columns(pl.col("forward").fill_null(False))
+    with_direction = table.join(listed, on=("system_x", "system_y"), how="left").with_columns(
+        pl.col("forward").fill_null(False)
+    )
     ahead = pl.col("forward")
     columns = {
         "x": pl.when(ahead).then("system_x").otherwise("system_y"),
@@ -59,7 +61,7 @@ def turned(table: pl.DataFrame, order: Order) -> pl.DataFrame:
     if {"sample_x", "sample_y"} <= set(table.columns):
         columns["sample_first"] = pl.when(ahead).then("sample_x").otherwise("sample_y")
         columns["sample_second"] = pl.when(ahead).then("sample_y").otherwise("sample_x")
-    return told.with_columns(**columns)
+    return with_direction.with_columns(**columns)
 
 
 def toward(table: pl.DataFrame, order: Order, unit: Sequence[str]) -> pl.DataFrame:

@@ -127,7 +127,7 @@ def parse_expectations(texts: Iterable[str], place: str = "expected") -> tuple[E
     for text in texts:
         match = EXPECTED.match(text.strip())
         if match is None or match["x"] == match["y"]:
-            problems.append(f'{place}: wanted "x > y", "x < y" or "x ~ y" with two systems and spaces, got {text!r}')
+            problems.append(f'{place}: expected "x > y", "x < y" or "x ~ y" with two systems and spaces, got {text!r}')
             continue
         found.append(Expectation(system_x=match["x"], system_y=match["y"], expected=SIGNS[match["sign"]]))
     if problems:

@@ -101,9 +101,9 @@ def deviations(frozen: FrozenPlan, content: Mapping[str, Any], *, annotators: in
             found.append(f"{name}: planned {_shown(before.get(name))}, used {_shown(after.get(name))}.")
     if frozen.content["fingerprint"] != content["fingerprint"]:
         found.append("The study was changed: its file, a text, an output or an image is another one than was frozen.")
-    wanted = frozen.content["annotators"]
-    if annotators != wanted:
-        found.append(f"annotators: planned {wanted}, {annotators} handed in a form.")
+    planned_annotators = frozen.content["annotators"]
+    if annotators != planned_annotators:
+        found.append(f"annotators: planned {planned_annotators}, {annotators} handed in a form.")
     return found
 
 

@@ -58,8 +58,8 @@ def _interview(study: Study, annotators: pl.DataFrame) -> Iterator[InterviewAnsw
     """Yield what people said at the end, question by question; questions left empty are left out."""
     for one in study.interview:
         column = f"interview:{one.id}"
-        said = annotators.drop_nulls(column) if column in annotators.columns else annotators.clear()
-        for row in said.iter_rows(named=True):
+        answered = annotators.drop_nulls(column) if column in annotators.columns else annotators.clear()
+        for row in answered.iter_rows(named=True):
             yield InterviewAnswer(
                 interview_id=one.id,
                 question=one.question,
@@ -73,8 +73,8 @@ def _preregistered(workspace: Workspace, plan: Plan) -> Preregistration | None:
     frozen = frozen_plan(workspace.store)
     if frozen is None:
         return None
-    wanted = workspace.study.people.annotators
-    content = planned(plan, fingerprint=workspace.store.fingerprint, annotators=wanted)
+    planned_annotators = workspace.study.people.annotators
+    content = planned(plan, fingerprint=workspace.store.fingerprint, annotators=planned_annotators)
     handed_in = sum(visit.completed for visit in workspace.store.visits())
     return Preregistration(
         frozen_at=frozen.frozen_at,

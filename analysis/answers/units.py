@@ -33,12 +33,12 @@ class UnitValues:
 class UnitRule:
     """How the unit of one group is chosen.
 
-    ``wanted`` is the plan's; "auto" takes the annotator where at least 10 of the group have both
+    ``planned`` is the plan's; "auto" takes the annotator where at least 10 of the group have both
     systems, else the item. ``llm`` says that the group holds LLMs: of fewer than 10 of them a plan's
     "annotator" is an assignment.
     """
 
-    wanted: str
+    planned: str
     llm: bool
 
     def choose(self, n_annotators: int) -> Unit:
@@ -47,7 +47,7 @@ class UnitRule:
         >>> UnitRule(wanted="auto", llm=False).choose(9)
         'item'
         """
-        if self.wanted == "item" or (self.wanted == "auto" and n_annotators < ENOUGH_ANNOTATORS):
+        if self.planned == "item" or (self.planned == "auto" and n_annotators < ENOUGH_ANNOTATORS):
             return "item"
         return "assignment" if self.llm and n_annotators < ENOUGH_ANNOTATORS else "annotator"
 
@@ -110,9 +110,9 @@ class UnitSums:
         """Add values by their part and, in the column of the part's unit, by who or what they belong to."""
         if not len(part):
             return
-        wanted = sorted(set(self._units))
-        kind = np.array([wanted.index(name) for name in self._units])
-        unit = columns[wanted[0]] if len(wanted) == 1 else np.choose(kind[part], [columns[name] for name in wanted])
+        planned = sorted(set(self._units))
+        kind = np.array([planned.index(name) for name in self._units])
+        unit = columns[planned[0]] if len(planned) == 1 else np.choose(kind[part], [columns[name] for name in planned])
         self._cells.add(part * self._width + unit, values)
 
     def averages(self) -> list[UnitValues | None]:

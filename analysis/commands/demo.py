@@ -39,7 +39,9 @@ def demo(example: str, out: Path, annotators: int | None, seed: int) -> None:
     from spa.errors import StudyError
 
     if out.exists() and any(out.iterdir()):
-        raise StudyError(f"{out}: wanted a new or empty folder, found files in it; remove it or choose another --out")
+        raise StudyError(
+            f"{out}: expected a new or empty folder, got one with files in it; remove it or choose another --out"
+        )
     study = out / "study" / "study.toml"
     utilities = UTILITIES if example == "stories" else {}
     truth = [word for system, utility in utilities.items() for word in ("--utility", f"{system}={utility}")]

@@ -111,13 +111,13 @@ def reckon(path: Path | None, options: dict[str, Any]) -> tuple[tuple[PowerPlan,
         _refuse(options, own, "its unit depends on what is planned; add --elicitation spa or --elicitation likert")
     designs = tuple(_with_options(design, options) for design in designs)
     seed = seed or 0
-    wanted = [(_differences(one, options["difference"]), _powers(one, options["power"])) for one in designs]
+    expected = [(_differences(one, options["difference"]), _powers(one, options["power"])) for one in designs]
     counts = [_annotators(one, annotators, options["budget"]) for one in designs]
-    steps = sum(len(differences) * len(powers) for differences, powers in wanted)
+    steps = sum(len(differences) * len(powers) for differences, powers in expected)
     plans = []
     shown = sys.stderr if sys.stderr.isatty() else io.StringIO()
     with click.progressbar(length=steps, label="Reckoning", file=shown) as bar:
-        for number, (design, (differences, powers), count) in enumerate(zip(designs, wanted, counts, strict=True)):
+        for number, (design, (differences, powers), count) in enumerate(zip(designs, expected, counts, strict=True)):
             plans.append(
                 make_plan(
                     design,
@@ -133,10 +133,10 @@ def reckon(path: Path | None, options: dict[str, Any]) -> tuple[tuple[PowerPlan,
 
 
 def _design(options: dict[str, Any]) -> dict[str, Any]:
-    told = {"n_tests": options["pairs"], "n_items": options["exposure"]}
+    given_values = {"n_tests": options["pairs"], "n_items": options["exposure"]}
     if options["directions"]:
-        told["directions"] = 2 if options["directions"] == "both" else 1
-    return {name: value for name, value in told.items() if value is not None}
+        given_values["directions"] = 2 if options["directions"] == "both" else 1
+    return {name: value for name, value in given_values.items() if value is not None}
 
 
 def _refuse(options: dict[str, Any], names: tuple[str, ...], why: str) -> None:
@@ -158,12 +158,12 @@ def _with_options(design: Assumptions, options: dict[str, Any]) -> Assumptions:
     if any(options[name] is not None for name in names):
         sds = {name.replace("sd", "annotator_sd") if name == "sd" else name: options[name] or 0.0 for name in names}
         if not any(sds.values()):
-            raise AnalysisError("--sd: wanted a standard deviation above 0, got 0; nobody answers exactly alike")
+            raise AnalysisError("--sd: expected a standard deviation above 0, got 0; nobody answers exactly alike")
         changes |= {"components": Components(**sds), "source": "given as option"}
     changed = replace(design, **changes)
     if changed.sd > changed.largest:
         unit = "in shares of 1, such as 0.3" if design.kind == "spa" else "in points"
-        raise AnalysisError(f"--sd: wanted an SD of at most {changed.largest:g} ({unit}), got {changed.sd:g}")
+        raise AnalysisError(f"--sd: expected an SD of at most {changed.largest:g} ({unit}), got {changed.sd:g}")
     return changed
 
 
@@ -171,14 +171,14 @@ def _differences(design: Assumptions, given: tuple[float, ...]) -> list[float]:
     from spa.errors import AnalysisError
 
     found = []
-    for told in given or USUAL[design.kind]:
-        difference = round(told / 100 - 0.5, 12) if design.kind == "spa" else told
-        if design.kind == "spa" and not 50 < told < 100:
-            wanted = "a preference in percent above 50 and below 100, such as 60"
-            raise AnalysisError(f"--difference: wanted {wanted}, got {told:g}")
+    for given_values in given or USUAL[design.kind]:
+        difference = round(given_values / 100 - 0.5, 12) if design.kind == "spa" else given_values
+        if design.kind == "spa" and not 50 < given_values < 100:
+            expected = "a preference in percent above 50 and below 100, such as 60"
+            raise AnalysisError(f"--difference: expected {expected}, got {given_values:g}")
         if not 0 < difference < design.largest:
-            wanted = f"a difference of ratings above 0 and below {design.largest:g} points"
-            raise AnalysisError(f"--difference: wanted {wanted}, got {told:g}")
+            expected = f"a difference of ratings above 0 and below {design.largest:g} points"
+            raise AnalysisError(f"--difference: expected {expected}, got {given_values:g}")
         found.append(difference)
     return list(dict.fromkeys(found))
 
@@ -188,7 +188,7 @@ def _powers(design: Assumptions, given: tuple[float, ...]) -> list[float]:
 
     powers = list(dict.fromkeys(given or (0.8, 0.9)))
     if min(powers) <= design.fwer:
-        raise AnalysisError(f"--power: wanted more than the error rate of {design.fwer:g}, got {min(powers):g}")
+        raise AnalysisError(f"--power: expected more than the error rate of {design.fwer:g}, got {min(powers):g}")
     return powers
 
 
@@ -199,9 +199,9 @@ def _annotators(design: Assumptions, annotators: int | None, budget: Decimal | N
     if budget is None:
         return annotators
     if annotators is not None:
-        raise AnalysisError("--budget: wanted either --budget or --annotators, got both; leave one out")
+        raise AnalysisError("--budget: expected either --budget or --annotators, got both; leave one out")
     if not design.pay:
-        raise AnalysisError("--budget: wanted the pay of one submission, got none; add --pay or [people] pay")
+        raise AnalysisError("--budget: expected the pay of one submission, got none; add --pay or [people] pay")
     return affordable(budget, design.pay)
 
 
@@ -210,5 +210,9 @@ def _print_json(plans: tuple[PowerPlan, ...], seed: int, written: list[Path]) ->
 
     from analysis.planning.telling import plan_json
 
-    told = {"seed": seed, "plans": [plan_json(one) for one in plans], "written": [str(path) for path in written]}
-    click.echo(json.dumps(told, ensure_ascii=False, indent=2, allow_nan=False))
+    given_values = {
+        "seed": seed,
+        "plans": [plan_json(one) for one in plans],
+        "written": [str(path) for path in written],
+    }
+    click.echo(json.dumps(given_values, ensure_ascii=False, indent=2, allow_nan=False))

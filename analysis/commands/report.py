@@ -48,9 +48,9 @@ class Tau(click.ParamType[Decimal]):
         try:
             tau = Decimal(value)
         except InvalidOperation:
-            self.fail(f"a number from 1 to 2 is wanted, got {value!r}", param, ctx)
+            self.fail(f"expected a number from 1 to 2, got {value!r}", param, ctx)
         if not (tau.is_finite() and 1 <= tau <= 2):
-            self.fail(f"a number from 1 to 2 is wanted, got {value!r}", param, ctx)
+            self.fail(f"expected a number from 1 to 2, got {value!r}", param, ctx)
         return tau
 
 
@@ -132,7 +132,7 @@ def report(
     from analysis.results.files import to_json
 
     if out is None and not as_json:
-        raise click.UsageError("--out DIR is wanted (or --json, to print the results only)")
+        raise click.UsageError("expected --out DIR (or --json, to print the results only)")
     paths = {name: options.pop(name) for name in TABLES}
     paths = {name: path for name, path in paths.items() if path is not None}
     given = {name: value for name, value in options.items() if value is not None and value is not False and value != ()}
@@ -143,7 +143,7 @@ def report(
         tables, plan, facts = _from_study(study, store)
     else:
         if not {"preferences", "ratings", "choices"} & set(paths):
-            raise click.UsageError("a STUDY, or at least one of --preferences, --ratings, --choices is wanted")
+            raise click.UsageError("expected a STUDY, or at least one of --preferences, --ratings, --choices")
         plan, facts = _plan(given), None
         tables = _from_files(paths, given)
     results = analyse(tables, plan, study=facts, observed_power=observed_power)
@@ -197,7 +197,7 @@ def _plan(given: dict[str, Any]) -> Plan:
 def _split(text: str, option: str, form: str) -> tuple[str, str]:
     old, sign, new = text.partition("=")
     if not (old and sign and new):
-        raise click.UsageError(f"{option} {form} is wanted, got {text!r}")
+        raise click.UsageError(f"expected {option} {form}, got {text!r}")
     return old, new
 
 
@@ -211,7 +211,7 @@ def _scale(text: str) -> Scale:
     except ValueError:
         scale = None
     if scale is None or not colon or not scale.low < scale.high or (sign and not criterion):
-        raise click.UsageError(f"--scale LOW:HIGH or CRITERION=LOW:HIGH is wanted, got {text!r}")
+        raise click.UsageError(f"expected --scale LOW:HIGH or CRITERION=LOW:HIGH, got {text!r}")
     return scale
 
 

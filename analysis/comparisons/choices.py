@@ -143,7 +143,7 @@ def compare_choices(cells: ChoiceCells, plan: Plan) -> list[ChoiceTest]:
     """
     k = len(cells.systems)
     pair = cells.x * k + cells.y
-    rule = UnitRule(wanted=plan.unit, llm=cells.llm)
+    rule = UnitRule(planned=plan.unit, llm=cells.llm)
     units = average_by_unit(
         pair,
         cells.value,

@@ -193,7 +193,7 @@ def summarise_ratings(cells: RatingCells, plan: Plan) -> list[RatingMean]:
     n_systems = len(cells.systems)
     columns = {unit: cells.column(unit) for unit in ("annotator", "assignment", "item")}
     totals = total_scores(cells.system, cells.value, columns, n_systems, cells.scale)
-    rule = UnitRule(wanted=plan.unit, llm=cells.llm)
+    rule = UnitRule(planned=plan.unit, llm=cells.llm)
     return [
         RatingMean(
             group=cells.group,
@@ -253,7 +253,7 @@ def compare_ratings(cells: RatingCells, differences: Differences, plan: Plan) ->
     says so, Welch's t compares the units of the two systems (``test`` "Welch t").
     """
     k = len(cells.systems)
-    rule = UnitRule(wanted=plan.unit, llm=cells.llm)
+    rule = UnitRule(planned=plan.unit, llm=cells.llm)
     chosen = [rule.choose(count) for count in _annotators_of_both(cells).ravel().tolist()]
     width = 1 + max(int(cells.column(unit).max()) for unit in set(chosen))
     sums = UnitSums(chosen, width=width, scale=cells.scale)

@@ -135,7 +135,7 @@ def prepare(values: npt.ArrayLike) -> Series:
 
 def few(n: int) -> str:
     """Say that there are too few values."""
-    return f"only {n} in common, at least {FEWEST} are wanted"
+    return f"only {n} in common, at least {FEWEST} are needed"
 
 
 def round_significant(values: Floats, digits: int = DIGITS) -> Floats:

@@ -56,19 +56,19 @@ def metric_scores(table: pl.DataFrame, items: Mapping[str, int], systems: Sequen
     places = {system: place for place, system in enumerate(systems)}
     item = pl.col("item_id").replace_strict(items, default=None, return_dtype=pl.Int64)
     system = pl.col("system").replace_strict(places, default=None, return_dtype=pl.Int64)
-    told = "higher_is_better" in table.columns
-    better = pl.col("higher_is_better") if told else pl.lit(None, dtype=pl.Boolean)
+    has_direction = "higher_is_better" in table.columns
+    better = pl.col("higher_is_better") if has_direction else pl.lit(None, dtype=pl.Boolean)
     known = table.select("metric", "value", better.alias("better"), (item * len(systems) + system).alias("output"))
     found = []
     for name, rows in known.partition_by("metric", maintain_order=True, as_dict=True).items():
-        said = rows["better"].drop_nulls().unique().to_list()
+        directions = rows["better"].drop_nulls().unique().to_list()
         rated = rows.drop_nulls(["output", "value"]).sort("output")
         found.append(
             Scores(
                 name=f"metrics:{name[0]}",
                 output=rated["output"].to_numpy(),
                 value=rated["value"].to_numpy(),
-                direction=0 if len(said) != 1 else 1 if said[0] else -1,
+                direction=0 if len(directions) != 1 else 1 if directions[0] else -1,
             )
         )
     return found

@@ -79,7 +79,7 @@ def williams(r12: float, r13: float, r23: float, n: int) -> WilliamsTest:
         raise ValueError(f"correlations must lie in [-1, 1], got {r12}, {r13} and {r23}")
     check_whole("n", n)
     if n < 4:
-        return _untested(r12, r13, r23, n, f"only {n} in common, at least 4 are wanted")
+        return _untested(r12, r13, r23, n, f"only {n} in common, at least 4 are needed")
     if r23 == 1:
         return _untested(r12, r13, r23, n, "the two measures agree perfectly, so there is nothing to compare")
     k = 1 - r12**2 - r13**2 - r23**2 + 2 * r12 * r13 * r23

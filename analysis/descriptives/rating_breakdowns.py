@@ -182,7 +182,7 @@ def _by_variant(cells: pl.DataFrame, order: Order, plan: Plan) -> Iterator[Varia
     named = named.filter(pl.col("way").n_unique().over("rater") > 1)
     ways = named.partition_by("annotator_kind", "rater", "way", as_dict=True, maintain_order=True)
     for (kind, rater, variant), own in sorted(ways.items(), key=lambda way: order.groups.index(way[1]["group"][0])):
-        rule = UnitRule(wanted=plan.unit, llm=kind == "llm")
+        rule = UnitRule(planned=plan.unit, llm=kind == "llm")
         for by in ((), ("criterion",), ("criterion", "system")):
             places, totals = _totals(own, by, order)
             for number, place in enumerate(places):

@@ -166,12 +166,12 @@ def _aggregated(way: str, results: Results) -> str:
     settings = results.settings
     false_discoveries = settings.correction == "bh"
     corrected = "the correction of Benjamini and Hochberg" if false_discoveries else "Holm's correction"
-    told = {
+    descriptions = {
         "spa": "Both directions of a pair averaged within an annotator; mean over annotators, t-test against 50 %",
         "choice": "Wins, a tie half, averaged within the unit; mean over units, t-test against 50 %",
     }
     means = "Differences of two systems averaged within the unit; mean over units, paired t-test"
-    return f"{told.get(way, means)}, {corrected} at {settings.fwer:g}; Bradley-Terry strengths beside them."
+    return f"{descriptions.get(way, means)}, {corrected} at {settings.fwer:g}; Bradley-Terry strengths beside them."
 
 
 def _effect(way: str) -> str:

@@ -15,7 +15,7 @@ from analysis.statistics.t_tests import NO_VARIATION, ONE_UNIT, t_bound
 
 Kind = Literal["severity", "position", "length", "label", "order"]
 ONE_SIDE = "all units are on one side of the contrast"
-CONFOUNDED = "cannot be told apart from the systems"
+CONFOUNDED = "cannot be distinguished from the systems"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

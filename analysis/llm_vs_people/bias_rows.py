@@ -23,7 +23,7 @@ UNKNOWN = {
     "label": "the table has no column label",
     "label of a pair": "the table has no columns label_x and label_y",
     "order": "the table has no column asked_first",
-    "length": f"no metric gives the outputs' length (wanted one of: {', '.join(sorted(LENGTHS))})",
+    "length": f"no metric gives the outputs' length (expected one of: {', '.join(sorted(LENGTHS))})",
 }
 
 
@@ -123,9 +123,11 @@ def _of_preferences(
         plain=pl.col("rater") - pl.col("people"),
         value=pl.col("rater"),
     )
-    told = _turned(units, order)
+    directed = _turned(units, order)
     seen_turned = pl.when("forward").then("people").otherwise(1 - pl.col("people"))
-    return told.with_columns(rater=pl.col("value"), people=seen_turned, part=_numbered(told, ("x", "y", "exposure")))
+    return directed.with_columns(
+        rater=pl.col("value"), people=seen_turned, part=_numbered(directed, ("x", "y", "exposure"))
+    )
 
 
 def _numbered(units: pl.DataFrame, columns: tuple[str, ...]) -> pl.Series:

@@ -107,23 +107,23 @@ def calibration_rows(kept: Mapping[str, pl.DataFrame], orders: Mapping[str, Orde
     people = outcome.filter(pl.col("annotator_kind") == kind) if kind else outcome.clear()
     rows: list[CalibrationRow] = []
     for group in order.groups:
-        said = forecast.filter(pl.col("group") == group)
+        forecasts = forecast.filter(pl.col("group") == group)
         own = outcome.filter(pl.col("group") == group)
-        if said.is_empty():
+        if forecasts.is_empty():
             continue
-        llm = said["annotator_kind"][0] == "llm"
+        llm = forecasts["annotator_kind"][0] == "llm"
         against: dict[Against, pl.DataFrame] = {"own": own, "people": people} if llm else {"own": own}
         for name, choices in against.items():
             if not choices.is_empty():
-                rows += _rows(said, choices, order, plan, group, name, llm=llm)
+                rows += _rows(forecasts, choices, order, plan, group, name, llm=llm)
     return rows
 
 
 def _rows(
-    said: pl.DataFrame, chosen: pl.DataFrame, order: Order, plan: Plan, group: str, against: Against, *, llm: bool
+    forecasts: pl.DataFrame, chosen: pl.DataFrame, order: Order, plan: Plan, group: str, against: Against, *, llm: bool
 ) -> Iterator[CalibrationRow]:
-    matched_by, both = _matched(said, chosen, llm=llm, own=against == "own")
-    present = set(said["criterion"].unique().to_list())
+    matched_by, both = _matched(forecasts, chosen, llm=llm, own=against == "own")
+    present = set(forecasts["criterion"].unique().to_list())
     for criterion in (name for name in order.criteria if name in present):
         rows = both.filter(pl.col("criterion") == criterion).sort(pl.all())
         interval, clusters = _clusters(rows, plan, llm=llm and against == "own")
@@ -153,18 +153,18 @@ def _rows(
         )
 
 
-def _matched(said: pl.DataFrame, chosen: pl.DataFrame, *, llm: bool, own: bool) -> tuple[MatchedBy, pl.DataFrame]:
+def _matched(forecasts: pl.DataFrame, chosen: pl.DataFrame, *, llm: bool, own: bool) -> tuple[MatchedBy, pl.DataFrame]:
     """Give each choice the statement that is nearest to it; all choices of one group by the same rule."""
     near = ["annotator_id"] if own else []
     near += ["assignment_id"] if llm else []
-    both = _joined(said, chosen, near)
+    both = _joined(forecasts, chosen, near)
     if both.is_empty():
-        return "pair", _joined(said, chosen, [])
+        return "pair", _joined(forecasts, chosen, [])
     return "assignment" if llm else "annotator", both
 
 
-def _joined(said: pl.DataFrame, chosen: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
-    mean = said.group_by(*keys, *PAIR).agg(pl.col("value").sort().mean().alias("stated"))
+def _joined(forecasts: pl.DataFrame, chosen: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+    mean = forecasts.group_by(*keys, *PAIR).agg(pl.col("value").sort().mean().alias("stated"))
     return chosen.join(mean, on=(*keys, *PAIR), how="inner")
 
 

@@ -154,7 +154,7 @@ def _by_item(
         checked, more = np.flatnonzero(~np.isnan(people + llm[item])), llm[~np.isnan(llm) & ~met]
         if not (len(checked) and len(more)):
             continue
-        rule = UnitRule(wanted=plan.unit, llm=False).choose(len(np.unique(who[checked])))
+        rule = UnitRule(planned=plan.unit, llm=False).choose(len(np.unique(who[checked])))
         found = prediction_powered_mean(
             people[checked],
             llm[item[checked]],

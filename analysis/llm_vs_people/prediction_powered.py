@@ -180,7 +180,7 @@ def _interval(
 def _weight(
     y: Floats, f: Floats, more: Floats, codes: Sequence[Ints], codes_more: Sequence[Ints]
 ) -> tuple[float, str | None]:
-    """Choose lambda so that the variance is least; 0 where that cannot be told."""
+    """Choose lambda so that the variance is least; 0 where that cannot be determined."""
     if smallest_count(codes) < 4 or smallest_count(codes_more) < 2:
         return 0.0, "too few answers to tune lambda on; people alone count"
     if np.all(f == f[0]):

@@ -91,8 +91,8 @@ def _contradictions(results: Results | None, kinds: Mapping[str, str]) -> Alarm 
     if people < FEWEST_VISITS or len(failing) / people < INCONSISTENT:
         return None
     share = round(100 * len(failing) / people)
-    told = f"{len(failing)} of {people} people contradict themselves ({share} %)"
-    return Alarm(text=f"{told}: are the questions understood?")
+    finding = f"{len(failing)} of {people} people contradict themselves ({share} %)"
+    return Alarm(text=f"{finding}: are the questions understood?")
 
 
 def _imbalance(visits: Sequence[Seen]) -> Alarm | None:

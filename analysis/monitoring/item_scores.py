@@ -55,8 +55,8 @@ def item_scores(tables: AnswerTables, system_x: str, system_y: str, criterion: s
     for source, rows in parts:
         means = rows.group_by("item_id", "system", "group", maintain_order=True).agg(pl.col("value").mean(), n=pl.len())
         for item, system, group, value, n in means.iter_rows():
-            said = found.setdefault(item, {})
-            said[system] = (*said.get(system, ()), ItemScore(source=source, group=group, value=value, n=n))
+            scores = found.setdefault(item, {})
+            scores[system] = (*scores.get(system, ()), ItemScore(source=source, group=group, value=value, n=n))
     return found
 
 

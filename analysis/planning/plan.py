@@ -277,9 +277,9 @@ def _items_floor(assumptions: Assumptions, powers: Sequence[float]) -> tuple[Det
 
 
 def _curve(
-    assumptions: Assumptions, differences: Sequence[float], wanted: Sequence[int | None]
+    assumptions: Assumptions, differences: Sequence[float], annotator_counts: Sequence[int | None]
 ) -> tuple[CurvePoint, ...]:
-    end = max([20, *(count for count in wanted if count is not None)])
+    end = max([20, *(count for count in annotator_counts if count is not None)])
     roots = np.linspace(math.sqrt(2), math.sqrt(1.1 * end), CURVE_POINTS)  # closer where the curve is steep
     counts = np.unique(np.rint(roots**2).astype(int)).tolist()
     return tuple(

@@ -36,8 +36,10 @@ def study_assumptions(path: Path, kind: Kind | None = None) -> tuple[Study, tupl
     pool = len(load_outputs(study).items)
     asked = [one for one in KINDS if study.asked(one) and kind in (None, one)]
     if not asked:
-        wanted = f"[{kind}]" if kind else "[spa] or [likert]"
-        raise AnalysisError(f"{path}: wanted a study that asks {wanted}, got none; other ratings are not planned yet")
+        expected = f"[{kind}]" if kind else "[spa] or [likert]"
+        raise AnalysisError(
+            f"{path}: expected a study that asks {expected}, got none; other ratings are not planned yet"
+        )
     common: dict[str, Any] = {
         "fwer": study.analysis.fwer,
         "pool": pool,

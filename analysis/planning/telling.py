@@ -43,7 +43,7 @@ def _plain(value: Any) -> Any:
 def notes(plan: PowerPlan) -> tuple[str, ...]:
     """Return what the numbers assume and leave out, in plain words."""
     assumptions = plan.assumptions
-    told = [
+    lines = [
         f"SD {assumptions.sd:.3g} of one annotator's contribution is an assumption ({assumptions.source}): "
         "twice the SD needs four times the annotators. Replace it with a pilot's (--sd).",
         _family(assumptions),
@@ -51,21 +51,21 @@ def notes(plan: PowerPlan) -> tuple[str, ...]:
         "Exclusions that depend on the answers can also shift the mean.",
     ]
     if any(row.alone for row in plan.rows):
-        told.append(
+        lines.append(
             "The check draws answers on the scale with this mean and SD and tests them as the report will; "
             '± is the error of the drawing itself. "Alone": only this pair differs; "all differ": every pair does. '
             "Pairs are drawn independently, which Holm's correction does not need."
         )
     if assumptions.components.item_sd:
-        told.append(
+        lines.append(
             "The test is about annotators and these items. Items' common part does not average out over annotators."
         )
     if assumptions.kind == "likert":
-        told.append("A difference of averaged ratings need not be a preference, however many annotators give them.")
+        lines.append("A difference of averaged ratings need not be a preference, however many annotators give them.")
     needed = [row.need.annotators for row in plan.rows if row.need.annotators is not None]
     if needed and min(needed) * (1 - assumptions.exclusion_rate) < FEWEST and assumptions.kind == "likert":
-        told.append(f"Below {FEWEST} annotators the report tests items instead of annotators: recruit more than that.")
-    return tuple(told)
+        lines.append(f"Below {FEWEST} annotators the report tests items instead of annotators: recruit more than that.")
+    return tuple(lines)
 
 
 def _family(assumptions: Assumptions) -> str:
@@ -128,31 +128,31 @@ def _design(assumptions: Assumptions) -> str:
 
 def _sentences(plan: PowerPlan) -> list[str]:
     assumptions = plan.assumptions
-    told = [f"{assumptions.shown(row.need.difference)}: {row.reason}." for row in plan.rows if row.reason]
-    told = list(dict.fromkeys(told))
+    lines = [f"{assumptions.shown(row.need.difference)}: {row.reason}." for row in plan.rows if row.reason]
+    lines = list(dict.fromkeys(lines))
     for found in plan.detectable:
         cost = assumptions.cost(found.annotators)
         price = "" if cost is None else f" ({cost:,.2f} {assumptions.currency})"
         what = found.reason or f"{assumptions.shown(found.difference or 0.0)} or more"
-        told.append(f"{found.annotators:,} annotators{price} find with power {100 * found.power:g} %: {what}.")
+        lines.append(f"{found.annotators:,} annotators{price} find with power {100 * found.power:g} %: {what}.")
     for floor in plan.items_floor:
         what = floor.reason or f"{assumptions.shown(floor.difference or 0.0)} or more"
-        told.append(
+        lines.append(
             f"For items like these {floor.annotators:,} in general, however many annotators, "
             f"power {100 * floor.power:g} %: {what}."
         )
-    return told
+    return lines
 
 
 def curve_csv(plan: PowerPlan) -> str:
     """Return the table beside the figure: difference, annotators recruited, power."""
-    told = io.StringIO()
-    writer = csv.writer(told, lineterminator="\n")
+    lines = io.StringIO()
+    writer = csv.writer(lines, lineterminator="\n")
     writer.writerow(["elicitation", "difference", "shown", "annotators", "power"])
     for point in plan.curve:
         difference, power = f"{point.difference:.10g}", f"{point.power:.6f}"
         writer.writerow([plan.assumptions.kind, difference, point.shown, point.annotators, power])
-    return told.getvalue()
+    return lines.getvalue()
 
 
 def curve_svg(plan: PowerPlan) -> str:
@@ -160,8 +160,8 @@ def curve_svg(plan: PowerPlan) -> str:
     from analysis.figures.figures import Point, lines_plot
 
     kind = plan.assumptions.kind
-    told = "preferred by {}" if kind == "spa" else "a difference of {}"
-    points = [Point(line=told.format(one.shown), x=one.annotators, y=one.power) for one in plan.curve]
+    lines = "preferred by {}" if kind == "spa" else "a difference of {}"
+    points = [Point(line=lines.format(one.shown), x=one.annotators, y=one.power) for one in plan.curve]
     return lines_plot(
         points,
         x_title="annotators recruited",
@@ -188,7 +188,7 @@ def write_curves(plans: tuple[PowerPlan, ...], folder: Path) -> list[Path]:
                 path.write_text(text, encoding="utf-8")
                 written.append(path)
     except OSError as error:
-        wanted = "wanted a folder that can be written"
+        wanted = "expected a folder that can be written"
         raise AnalysisError(f"{folder}: {wanted}, got: {error.strerror or error}; choose another --out") from error
     return written
 

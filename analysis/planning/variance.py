@@ -10,8 +10,8 @@ import numpy as np
 
 from analysis.statistics.coding import Floats, Ints
 
-TOO_FEW = "wanted at least two annotators and two items"
-CONFOUNDED = "annotators and items cannot be told apart: each annotator would need to share items with others"
+TOO_FEW = "expected at least two annotators and two items"
+CONFOUNDED = "annotators and items cannot be distinguished: each annotator would need to share items with others"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,7 +198,7 @@ def fit_exposures(exposures: Sequence[int], sds: Sequence[float], counts: Sequen
     used = [(m, sd, n) for m, sd, n in zip(exposures, sds, counts, strict=True) if n >= 2]
     if len({m for m, _, _ in used}) < 2:
         return ExposureFit(
-            annotator_variance=None, item_variance=None, reason="wanted two exposures with two annotators each"
+            annotator_variance=None, item_variance=None, reason="expected two exposures with two annotators each"
         )
     weight = np.sqrt([n - 1.0 for _, _, n in used])
     design = np.array([[1.0, 1.0 / m] for m, _, _ in used])

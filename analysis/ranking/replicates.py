@@ -113,7 +113,7 @@ def _visits(people: Sequence[str], who: Ints, visits: Sequence[str], visit: Ints
 
 def rating_sums(cells: RatingCells, names: Mapping[str, Sequence[str]], plan: Plan) -> ReplicateSums:
     """Sum the ratings of each system by unit: the annotator where there are enough, else the item."""
-    unit = UnitRule(wanted=plan.unit, llm=cells.llm).choose(len(fold(cells.annotator)))
+    unit = UnitRule(planned=plan.unit, llm=cells.llm).choose(len(fold(cells.annotator)))
     column = cells.column(unit)
     present, there = np.flatnonzero(np.bincount(cells.system)), np.flatnonzero(np.bincount(column))
     units = tuple(sorted(dict.fromkeys(names[unit][number] for number in there.tolist())))

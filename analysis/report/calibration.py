@@ -40,7 +40,7 @@ def calibration(results: Results) -> Section | None:
     names = Names(results)
     if not scored:
         reasons = listed(list(dict.fromkeys(sentence(str(row.reason)) for row in rows))[:3])
-        blocks: list[Block] = [Paragraph(text=f"This cannot be told from these answers. {reasons}.")]
+        blocks: list[Block] = [Paragraph(text=f"This cannot be determined from these answers. {reasons}.")]
         return Section(id="calibration", title="Do stated chances come true?", blocks=tuple(blocks))
     blocks = [Paragraph(text=_reading(scored, names)), _scores(rows, names, confidence_words(results))]
     criteria = list(dict.fromkeys(row.criterion for row in scored))

@@ -156,13 +156,13 @@ def legends(sections: Sequence[Section]) -> dict[str, tuple[str, ...]]:
     """
     found: dict[str, tuple[str, ...]] = {}
     for section in sections:
-        said: set[str] = set()
+        shown: set[str] = set()
         for block in every_block(section.blocks):
             if isinstance(block, Table):
                 columns = [f"{column.title}: {column.explanation}" for column in block.columns if column.explanation]
-                fresh = [line for line in columns if line not in said]
-                notes = [note for note in block.notes if note not in said]
-                said.update(columns, block.notes)
+                fresh = [line for line in columns if line not in shown]
+                notes = [note for note in block.notes if note not in shown]
+                shown.update(columns, block.notes)
                 found[block.name] = (*([f"{'; '.join(fresh)}."] if fresh else []), *notes)
     return found
 

@@ -108,7 +108,7 @@ def _missing(results: Results, names: Names) -> Table:
         Column(title="Group"),
         Column(title="Criterion"),
         Column(title="Reason"),
-        *([Column(title="Would have been", explanation="where that can be told")] if levels else []),
+        *([Column(title="Would have been", explanation="where that can be determined")] if levels else []),
         Column(title="Answers", numeric=True),
     ]
     return build_table(

@@ -56,7 +56,7 @@ def _stand_in(rows: Sequence[AlternativeAnnotatorRow], names: Names) -> list[Blo
     blocks: list[Block] = [Heading(text="May an LLM stand in for a person?")]
     if not tested:
         reasons = list(dict.fromkeys(sentence(str(row.reason)) for row in rows))
-        text = f"This cannot be told from these answers. {listed(reasons[:3])}."
+        text = f"This cannot be determined from these answers. {listed(reasons[:3])}."
         return [*blocks, Paragraph(text=text)]
     epsilon = tested[0].epsilon
     blocks.append(

@@ -18,8 +18,10 @@ def preregistered(results: Results) -> Section | None:
     before = "before anybody had handed in a form"
     if frozen.submissions:
         before = f"when {plural(frozen.submissions, 'form')} had been handed in already"
-    said = f"The analysis plan was frozen on {when:%Y-%m-%d at %H:%M} UTC, {before} (SHA-256 {frozen.sha256[:16]})."
-    blocks: list[Block] = [Paragraph(text=said)]
+    frozen_words = (
+        f"The analysis plan was frozen on {when:%Y-%m-%d at %H:%M} UTC, {before} (SHA-256 {frozen.sha256[:16]})."
+    )
+    blocks: list[Block] = [Paragraph(text=frozen_words)]
     if frozen.deviations:
         blocks.append(Paragraph(text="What differs from it:", weight="warning"))
         blocks.append(Bullets(items=tuple(" ".join(line.split()) for line in frozen.deviations)))

@@ -102,8 +102,10 @@ def _differences(results: Results, names: Names) -> list[Block]:
     lines = tuple(_line(row, names, several) for row in rows if row.support == "both")
     blocks: list[Block] = [heading, Paragraph(text=text)]
     if lines:
-        told: Block = Bullets(items=lines)
-        blocks.append(Fold(summary=f"Each of the {len(lines)}", blocks=(told,)) if len(lines) > MOST_LINES else told)
+        bullets: Block = Bullets(items=lines)
+        blocks.append(
+            Fold(summary=f"Each of the {len(lines)}", blocks=(bullets,)) if len(lines) > MOST_LINES else bullets
+        )
     return blocks
 
 

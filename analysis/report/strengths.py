@@ -64,11 +64,11 @@ def _ties(names: Names, rows: Sequence[TieFit]) -> list[Block]:
     if not known:
         return []
     turned = [row for row in known if not row.same_order]
-    told = "A tie counts half a win for each system. Giving ties a parameter of their own (Davidson, 1970) " + (
+    about_ties = "A tie counts half a win for each system. Giving ties a parameter of their own (Davidson, 1970) " + (
         "leaves every order as it is." if not turned else f"changes {plural(len(turned), 'order')}; see the table."
     )
     if not turned:
-        return [Paragraph(text=told)]
+        return [Paragraph(text=about_ties)]
     columns = [
         Column(title="System"),
         Column(title="From"),
@@ -91,7 +91,7 @@ def _ties(names: Names, rows: Sequence[TieFit]) -> list[Block]:
     ]
     name = "ties_ratings" if turned[0].source in APART else "ties"
     table = build_table(name, "Strengths where ties change the order", columns, cells, constant=("From", "Criterion"))
-    return [Paragraph(text=told), table]
+    return [Paragraph(text=about_ties), table]
 
 
 def _strengths(results: Results, names: Names, rows: Strengths) -> Table:

@@ -61,7 +61,7 @@ def _refuse_other_folders(folder: Path) -> None:
     found = sorted(path.name for path in folder.iterdir())
     if found:
         raise AnalysisError(
-            f"{folder}: wanted a new or empty folder or one with an earlier report ({RESULTS}), found {found[0]!r}; "
+            f"{folder}: expected a new or empty folder or one with an earlier report ({RESULTS}), got {found[0]!r}; "
             "choose another folder"
         )
 

@@ -98,7 +98,7 @@ class MissingCount(Record):
     criterion: str
     reason: str
     level: str | None = None
-    """What the answer would have been, where that can be told: 7, or 4 or 5."""
+    """What the answer would have been, where that can be determined: 7, or 4 or 5."""
     n: Positive
 
 

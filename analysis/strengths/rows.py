@@ -73,13 +73,13 @@ class Judgements:
         """Number of units that occur."""
         return len(fold(self.of_unit))
 
-    def clusters(self, wanted: str) -> dict[str, Ints]:
+    def clusters(self, planned: str) -> dict[str, Ints]:
         """Choose what the interval is clustered by.
 
         The unit where there are at least 10 of it, else the item; the unit as well where there is no
         item, and what the plan fixes goes before.
         """
-        enough = wanted == "annotator" or (wanted == "auto" and self.n_units >= ENOUGH_ANNOTATORS)
+        enough = planned == "annotator" or (planned == "auto" and self.n_units >= ENOUGH_ANNOTATORS)
         if enough or self.item is None:
             return {self.unit: self.of_unit}
         return {"item": self.item}

@@ -189,7 +189,7 @@ def test_perfect_agreement_has_a_value_and_no_interval_of_no_width() -> None:
 
 def test_values_without_a_ratio_and_three_annotators_have_their_reasons() -> None:
     assert krippendorff_alpha([[-1, 1], [2, 2]], level="ratio").reason == "negative values have no ratio"
-    assert cohen_kappa([[1, 1, 1], [2, 2, 1]]).reason == "two annotators are wanted, there are 3"
+    assert cohen_kappa([[1, 1, 1], [2, 2, 1]]).reason == "expected two annotators, got 3"
     assert gwet_ac1([[1, 1], [2, 1]], categories=[2, 3]).reason == "answer 1 is none of the categories"
 
 

@@ -153,7 +153,7 @@ def test_the_first_submission_can_be_kept() -> None:
     assert rules(tables, plan) == [("a", "a1", "repeat_submissions")]
     assert apply_exclusions(tables.answers()["ratings"], find_exclusions(tables, plan))["value"].to_list() == [3]
     unnamed = check(ratings=ratings([("a", "i", "x", 3)]), annotators=people)
-    with pytest.raises(AnalysisError, match="cannot be told"):
+    with pytest.raises(AnalysisError, match="cannot be determined"):
         find_exclusions(unnamed, plan)
 
 

@@ -76,7 +76,7 @@ def test_a_letter_that_always_names_one_system_has_a_reason() -> None:
     rng = np.random.default_rng(3)
     label = np.array(["A", "B"] * 20)
     found = bias_profile(rng.normal(size=40), rng.normal(size=40), label=label, systems=label)
-    assert {one.reason for one in found if one.kind == "label"} == {"cannot be told apart from the systems"}
+    assert {one.reason for one in found if one.kind == "label"} == {"cannot be distinguished from the systems"}
     assert of(found, "label").estimate is None
 
 

@@ -247,5 +247,5 @@ def test_the_report_says_what_was_found_and_no_more(results: Results) -> None:
     few = run(ratings=rows(both=10), llms=("gpt",))
     assert few["llm_vs_people"]["alternative_annotator"][0]["passes"] is None
     said = render_report(few)["report.md"]
-    assert "This cannot be told from these answers." in said
+    assert "This cannot be determined from these answers." in said
     assert "passes on" not in said

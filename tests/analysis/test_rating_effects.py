@@ -113,5 +113,5 @@ def test_unpaired_ratings_have_g_and_the_share_of_all_couples() -> None:
 
 @pytest.mark.parametrize("wrong", [[], [1.0, float("nan")]])
 def test_what_is_no_sample_is_refused(wrong: list[float]) -> None:
-    with pytest.raises(ValueError, match=r"expected|wanted"):
+    with pytest.raises(ValueError, match="expected"):
         cohens_d_z(wrong)

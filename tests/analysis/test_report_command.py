@@ -65,14 +65,14 @@ def test_a_mistake_is_one_line_and_writes_nothing(table: Path, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ((), "--out DIR is wanted"),
+        ((), "expected --out DIR"),
         (("--out", "r"), "a STUDY, or at least one of"),
         (("--out", "r", "--metrics", "m.csv"), "at least one of"),
-        (("--out", "r", "--ratings", "r.csv", "--map", "a"), "--map OLD=NEW is wanted"),
+        (("--out", "r", "--ratings", "r.csv", "--map", "a"), "expected --map OLD=NEW"),
         (("--out", "r", "--ratings", "r.csv", "--scale", "5:1"), "--scale LOW:HIGH"),
         (("--out", "r", "--ratings", "r.csv", "--scale", "15"), "--scale LOW:HIGH"),
-        (("--out", "r", "--ratings", "r.csv", "--tau", "3"), "a number from 1 to 2 is wanted"),
-        (("--out", "r", "--ratings", "r.csv", "--tau", "nan"), "a number from 1 to 2 is wanted"),
+        (("--out", "r", "--ratings", "r.csv", "--tau", "3"), "expected a number from 1 to 2"),
+        (("--out", "r", "--ratings", "r.csv", "--tau", "nan"), "expected a number from 1 to 2"),
         (("--out", "r", "--ratings", "r.csv", "--tau", "1.1", "--keep-inconsistent"), "not both"),
         (("study.toml", "--out", "r", "--fwer", "0.1"), "--fwer: not with a STUDY"),
     ],

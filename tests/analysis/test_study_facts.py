@@ -131,7 +131,7 @@ def test_ratings_are_corrected_over_the_pairs_that_the_study_compares(
 
 def test_an_expectation_must_be_readable() -> None:
     study = Study.model_validate({**STUDY, "analysis": {"expected": ["ada better than human"]}})
-    with pytest.raises(AnalysisError, match=r"\[analysis\] expected: wanted"):
+    with pytest.raises(AnalysisError, match=r"\[analysis\] expected: expected"):
         plan_of(study)
 
 
