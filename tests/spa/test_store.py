@@ -284,8 +284,8 @@ def test_submissions_come_in_order_and_in_chunks(database: str, monkeypatch: pyt
 WRITER = """
 import sys
 from spa.responses.store import Store
-from spa.responses.submission import Asked, Submission
-asked = Asked(variant=None, repeat=1, readout="verbalised", form="identical", fingerprint="f")
+from spa.responses.submission import RaterCondition, Submission
+asked = RaterCondition(variant=None, repeat=1, readout="verbalised", form="identical", fingerprint="f")
 with Store.open(sys.argv[1]) as store:
     print("ready", flush=True)
     for number in range(100_000):
