@@ -171,6 +171,6 @@ def _joined(forecasts: pl.DataFrame, chosen: pl.DataFrame, keys: list[str]) -> p
 def _clusters(rows: pl.DataFrame, plan: Plan, *, llm: bool) -> tuple[str, np.ndarray[Any, Any] | None]:
     """Cluster as the tests of choices do: by annotator (an LLM: by assignment) from 10 on, else by item."""
     who = "assignment_id" if llm else "annotator_id"
-    rule = UnitRule(wanted=plan.unit, llm=False).choose(rows[who].n_unique())
+    rule = UnitRule(planned=plan.unit, llm=False).choose(rows[who].n_unique())
     column = who if rule == "annotator" else "item_id"
     return column.removesuffix("_id"), rows[column].fill_null("").to_numpy() if rows.height else None
