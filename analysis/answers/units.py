@@ -44,7 +44,7 @@ class UnitRule:
     def choose(self, n_annotators: int) -> Unit:
         """Name the unit of a test where ``n_annotators`` of the group have both systems.
 
-        >>> UnitRule(wanted="auto", llm=False).choose(9)
+        >>> UnitRule(planned="auto", llm=False).choose(9)
         'item'
         """
         if self.planned == "item" or (self.planned == "auto" and n_annotators < ENOUGH_ANNOTATORS):

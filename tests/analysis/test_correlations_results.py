@@ -155,7 +155,7 @@ def test_metrics_of_other_items_have_nothing_in_common(frames: dict[str, pl.Data
     elsewhere = frames["metrics"].with_columns(("other" + pl.col("item_id")).alias("item_id"))
     found = results_of({**frames, "metrics": elsewhere})
     row = row_of(found, "metrics:distance")
-    assert (row["value"], row["n"], row["reason"]) == (None, 0, "only 0 in common, at least 3 are wanted")
+    assert (row["value"], row["n"], row["reason"]) == (None, 0, "only 0 in common, at least 3 are needed")
 
 
 def test_the_report_claims_no_more_than_the_corrected_p(results: dict[str, Any]) -> None:

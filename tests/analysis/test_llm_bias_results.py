@@ -109,7 +109,7 @@ def test_without_a_pair_in_common_there_is_a_reason() -> None:
     (row,) = of(results, "calibration")
     assert (row["n"], row["brier_score"]) == (0, None)
     assert "nobody chose" in row["reason"]
-    assert "This cannot be told" in render_report(results)["report.md"]
+    assert "This cannot be determined" in render_report(results)["report.md"]
     jsonschema.validate(results, results_schema())
 
 

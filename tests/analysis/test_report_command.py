@@ -90,7 +90,7 @@ def test_a_folder_that_holds_no_report_is_refused(table: Path, tmp_path: Path) -
     shown = spa("--preferences", table, "--map", "rater=annotator_id", "--out", folder)
     assert shown.exit_code == 1
     (line,) = shown.stderr.splitlines()
-    assert "wanted a new or empty folder or one with an earlier report" in line
+    assert "expected a new or empty folder or one with an earlier report" in line
     assert [path.name for path in folder.rglob("*")] == ["figures", "mine.svg"]
 
 
