@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from scipy.special import stdtr
 
-from analysis.comparisons.families import members_by_family
 from analysis.statistics.checks import check_finite
-from analysis.statistics.corrections import adjust
+from analysis.statistics.corrections import adjust, members_by_family
 from analysis.statistics.t_tests import t_bound
 
 if TYPE_CHECKING:

@@ -7,24 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
 from analysis.answers.plan import Plan
-from analysis.statistics.corrections import OUTSIDE_FAMILY, Correction, Verdict, adjust
+from analysis.statistics.corrections import OUTSIDE_FAMILY, Correction, FamilyMember, Verdict, adjust, members_by_family
 from analysis.statistics.record import Count, Record
-
-
-class FamilyMember(Protocol):
-    """A row of results with one test."""
-
-    @property
-    def group(self) -> str: ...  # noqa: D102
-
-    @property
-    def criterion(self) -> str: ...  # noqa: D102
-
-    @property
-    def p_value(self) -> float | None: ...  # noqa: D102
-
-    @property
-    def reason(self) -> str | None: ...  # noqa: D102
 
 
 class ComparedPair(FamilyMember, Protocol):
@@ -72,23 +56,6 @@ class Family(Record):
     """Members: tests that could be run."""
     untestable: tuple[Untestable, ...]
     """Comparisons without a test, which are no members."""
-
-
-def members_by_family(rows: Sequence[FamilyMember], family: str) -> list[list[int]]:
-    """Return the places of the tests that are corrected together, family by family.
-
-    Parameters
-    ----------
-    rows : sequence of rows
-        A row without a test, or of a pair that the study does not compare, is no member.
-    family : {"criterion", "all"}
-        A family is all tests of a group and criterion, or of a group.
-    """
-    families: dict[tuple[str, str | None], list[int]] = {}
-    for place, row in enumerate(rows):
-        if row.p_value is not None and row.reason != OUTSIDE_FAMILY:
-            families.setdefault((row.group, None if family == "all" else row.criterion), []).append(place)
-    return list(families.values())
 
 
 def with_adjusted_p(rows: Sequence[Row], plan: Plan, *, family: str) -> list[Row]:

@@ -17,7 +17,7 @@ from analysis.rating_checks.many_tests import ManyTests
 from analysis.rating_checks.part import METHODS, Effects, Method, PartChecks, check_choices, check_part
 from analysis.rating_checks.respacing import Holds, Respacing
 from analysis.statistics.coding import Floats
-from analysis.statistics.corrections import OUTSIDE_FAMILY, Verdict, adjust
+from analysis.statistics.corrections import OUTSIDE_FAMILY, Verdict, adjust, members_by_family
 from analysis.statistics.differences import Differences
 from analysis.statistics.effect_sizes import APPROXIMATE, NONCENTRAL
 from analysis.statistics.record import Count, Probability, Record, Share
@@ -201,11 +201,7 @@ def _correct(
         )
         for test, size, estimate, p_value, reason in zip(tests, n, estimates, p_values, reasons, strict=True)
     ]
-    families: dict[tuple[str, str], list[int]] = {}
-    for place, row in enumerate(rows):
-        if row.p_value is not None and row.reason is None:
-            families.setdefault((row.group, row.criterion if plan.family == "criterion" else ""), []).append(place)
-    for members in families.values():
+    for members in members_by_family(rows, plan.family):
         result = adjust([rows[place].p_value for place in members], correction=plan.correction, rate=plan.fwer)
         for place, p_adjusted, rejected in zip(members, result.p_adjusted, result.rejected, strict=True):
             test, row = tests[place], rows[place]

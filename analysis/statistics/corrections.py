@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, Protocol, TypeVar, get_args
@@ -216,7 +216,7 @@ def reaches(p_adjusted: float, rate: float) -> bool:
     return float(f"{p_adjusted:.{DIGITS}g}") <= rate
 
 
-class RowWithTest(Protocol):
+class FamilyMember(Protocol):
     """A row of results with one test."""
 
     @property
@@ -231,16 +231,32 @@ class RowWithTest(Protocol):
     @property
     def reason(self) -> str | None: ...  # noqa: D102
 
+
+class RowWithTest(FamilyMember, Protocol):
+    """A row with a test and what it is about."""
+
     @property
     def effect(self) -> float: ...  # noqa: D102
 
 
-def in_family(row: RowWithTest) -> bool:
-    """Say whether a row is a member of its family: it was tested, and its pair is one that the study compares."""
-    return row.p_value is not None and row.reason != OUTSIDE_FAMILY
-
-
 Row = TypeVar("Row", bound=RowWithTest)
+
+
+def members_by_family(rows: Sequence[FamilyMember], family: str) -> list[list[int]]:
+    """Return the places of the tests that are corrected together, family by family.
+
+    Parameters
+    ----------
+    rows : sequence of rows
+        A row without a test, or of a pair that the study does not compare, is no member.
+    family : {"criterion", "all"}
+        A family is all tests of a group and criterion, or of a group.
+    """
+    families: dict[tuple[str, str | None], list[int]] = {}
+    for place, row in enumerate(rows):
+        if row.p_value is not None and row.reason != OUTSIDE_FAMILY:
+            families.setdefault((row.group, None if family == "all" else row.criterion), []).append(place)
+    return list(families.values())
 
 
 def with_verdicts(
@@ -256,7 +272,7 @@ def with_verdicts(
     Parameters
     ----------
     rows : sequence of rows
-        Tests of one source; only those :func:`in_family` are corrected and concluded from.
+        Tests of one source; only members of :func:`members_by_family` are corrected and concluded from.
     fwer : float
         Error rate of each family: familywise under ``holm``, of false discoveries under ``bh``.
     family : {"criterion", "all"}
@@ -271,13 +287,8 @@ def with_verdicts(
     list of rows
         With ``p_adjusted``, ``n_tests`` (size of the family), ``stars`` and ``verdict``.
     """
-    families: dict[Hashable, list[int]] = {}
-    for place, row in enumerate(rows):
-        if in_family(row):
-            key = (row.group, row.criterion) if family == "criterion" else row.group
-            families.setdefault(key, []).append(place)
     done = list(rows)
-    for members in families.values():
+    for members in members_by_family(rows, family):
         result = adjust([rows[place].p_value for place in members], correction=correction, rate=fwer)
         for place, p_adjusted, rejected in zip(members, result.p_adjusted, result.rejected, strict=True):
             if p_adjusted is None:
