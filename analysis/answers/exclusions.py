@@ -125,7 +125,7 @@ def _by_annotators_table(tables: AnswerTables, plan: Plan) -> list[Exclusion]:
 
 
 def _by_visit(tables: AnswerTables, plan: Plan) -> list[Exclusion]:
-    """Leave out visits that were late, broken off or ended early, as far as the plan says so."""
+    """Leave out late and incomplete visits and those that ended early, as far as the plan says so."""
     kept = {
         rule
         for rule, choice in (("extra_answers", plan.extra_answers), ("incomplete_answers", plan.incomplete_answers))

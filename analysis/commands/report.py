@@ -91,8 +91,10 @@ Examples:
 @click.option("--rating-test", type=click.Choice(["auto", "welch"]), help="Paired where it can be, or Welch.  [auto]")
 @click.option("--max-failed-checks", type=click.IntRange(min=0), help="Attention checks one may fail.  [0]")
 @click.option("--repeat-submissions", type=click.Choice(["exclude", "first"]), help="Who submitted twice.  [exclude]")
-@click.option("--extra-answers", type=click.Choice(["exclude", "keep"]), help="Late, the place given on.  [exclude]")
-@click.option("--incomplete-answers", type=click.Choice(["exclude", "keep"]), help="Visits broken off.  [exclude]")
+@click.option(
+    "--extra-answers", type=click.Choice(["exclude", "keep"]), help="Late submissions after reassignment.  [exclude]"
+)
+@click.option("--incomplete-answers", type=click.Choice(["exclude", "keep"]), help="Incomplete submissions.  [exclude]")
 @click.option("--regularisation", type=Finite(0, min_open=True), help="Wins added to every pair (Bradley-Terry).")
 @click.option(
     "--epsilon",

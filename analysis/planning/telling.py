@@ -188,8 +188,8 @@ def write_curves(plans: tuple[PowerPlan, ...], folder: Path) -> list[Path]:
                 path.write_text(text, encoding="utf-8")
                 written.append(path)
     except OSError as error:
-        wanted = "expected a folder that can be written"
-        raise AnalysisError(f"{folder}: {wanted}, got: {error.strerror or error}; choose another --out") from error
+        found = error.strerror or error
+        raise AnalysisError(f"{folder}: expected a writable folder, got: {found}; choose another --out") from error
     return written
 
 

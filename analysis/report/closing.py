@@ -38,8 +38,8 @@ SETTINGS = {
     "equivalence_margin": "Margin of equivalence (preferences and choices)",
     "equivalence_margin_ratings": "Margin of equivalence (ratings)",
     "repeat_submissions": "A person\u2019s second submission",
-    "extra_answers": "Late answers, the place being somebody else\u2019s",
-    "incomplete_answers": "Answers of visits that were broken off",
+    "extra_answers": "Late submissions after reassignment",
+    "incomplete_answers": "Incomplete submissions",
 }
 MEANINGS = {
     ("family", "criterion"): "those of one source, group and criterion",

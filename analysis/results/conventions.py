@@ -129,8 +129,10 @@ def _strengths(plan: Plan, level: str) -> dict[str, str]:
         else f"{plan.regularisation:g} wins were added to both directions of every pair (regularisation)"
     )
     return {
-        "Bradley-Terry": "Strengths are natural logs with mean zero; exposures are pooled and " + fitted + ". A table "
-        "that falls apart has no strengths.",
+        "Bradley-Terry": "Strengths are natural logs with mean zero; exposures are pooled and "
+        + fitted
+        + ". A disconnected "
+        "comparison graph has no strengths.",
         "Bradley-Terry interval": f"{level} sandwich intervals, right for fractional wins, clustered by annotator (of "
         f"an LLM: by assignment) from {ENOUGH_ANNOTATORS} of them on, else by item where there are items; factor "
         "G/(G-1), t with G-1 degrees of freedom over G clusters.",

@@ -53,7 +53,7 @@ def fit_bradley_terry(wins: Floats, names: Sequence[str], *, regularisation: flo
     Returns
     -------
     Strengths
-        A table that falls apart gives NaN for all. A system that won or lost everything is NaN
+        A disconnected comparison graph gives NaN for all. A system that won or lost everything is NaN
         and the others are fitted without it, again and again until none is left.
 
     References
