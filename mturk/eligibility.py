@@ -125,17 +125,6 @@ def exclude(endpoint: MTurkEndpoint, family_type: str, worker_id: str) -> None:
         raise failed("associate_qualification_with_worker", reply)
 
 
-def has_taken_part(endpoint: MTurkEndpoint, family_type: str, worker_id: str) -> bool:
-    """Ask the endpoint whether an annotator has the family's qualification, which it may have revoked."""
-    parameters = {"QualificationTypeId": family_type, "WorkerId": worker_id}
-    reply = call(endpoint.reading.get_qualification_score, parameters)
-    if reply.state == "done":
-        return bool(reply.content["Qualification"].get("Status", "Granted") == "Granted")
-    if reply.state == "refused":
-        return False
-    raise failed("get_qualification_score", reply)
-
-
 def available_balance(endpoint: MTurkEndpoint) -> str:
     """Return what the account at the endpoint can spend, in dollars."""
     return str(fetch(endpoint.reading.get_account_balance)["AvailableBalance"])

@@ -10,7 +10,7 @@ from analysis.report.families import correction_name
 from analysis.report.findings import confidence_words
 from analysis.report.plots import share_figure
 from analysis.report.preferences import NO_PREFERENCE, STARS, level_words
-from analysis.report.ratings import UNIT_NOTES, UNITS
+from analysis.report.ratings import UNIT_NOTES
 from analysis.report.words import (
     VERDICT,
     Names,
@@ -105,7 +105,7 @@ def _cells(row: ChoiceTest, names: Names) -> list[Cell]:
     return [
         cell(names.over(row)),
         cell(names.group(row.group)),
-        cell(UNITS.get(row.unit, row.unit)),
+        cell(row.unit),
         cell(count(row.n)),
         cell(count(row.wins_x)),
         cell(count(row.wins_y)),

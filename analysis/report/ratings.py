@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from analysis.comparisons.choices import ChoiceTest
 from analysis.comparisons.ratings import RatingMean, RatingTest
 from analysis.report.document import (
     Block,
@@ -39,7 +38,6 @@ from analysis.report.words import (
 )
 from analysis.results.records import Results
 
-UNITS = {"annotator": "annotator", "item": "item"}
 UNIT_NOTES = {
     "annotator": "Each test counts annotators, so its result holds for annotators like these.",
     "item": "Each test counts items, so its result holds for these annotators only.",
@@ -161,10 +159,10 @@ def _t_of(row: RatingTest) -> str:
     return f"t({count(row.df)}) = {number(row.t)}" if row.t is not None else ""
 
 
-def how_tested(rows: Sequence[RatingTest | ChoiceTest]) -> tuple[tuple[str, ...], list[str]]:
+def how_tested(rows: Sequence[RatingTest]) -> tuple[tuple[str, ...], list[str]]:
     """Return the columns that need not be shown, and the notes that say the same once."""
     same, notes = [], []
-    units, tests = {row.unit for row in rows}, {row.test for row in rows if isinstance(row, RatingTest)}
+    units, tests = {row.unit for row in rows}, {row.test for row in rows}
     if len(units) == 1 and units <= UNIT_NOTES.keys():
         same.append("Unit")
         notes.append(UNIT_NOTES[str(*units)])

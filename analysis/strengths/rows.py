@@ -131,14 +131,6 @@ class StrengthTable:
         return names.index(system) if system in names else None
 
 
-def strength_rows(
-    source: Compared, group: str, criterion: str, judgements: Judgements, systems: Sequence[str], plan: Plan
-) -> tuple[SystemStrength, ...]:
-    """Return the rows of :func:`strength_table`; none where nothing was compared."""
-    table = strength_table(source, group, criterion, judgements, systems, plan)
-    return () if table is None else table.rows
-
-
 def strength_table(
     source: Compared, group: str, criterion: str, judgements: Judgements, systems: Sequence[str], plan: Plan
 ) -> StrengthTable | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import Row, bindparam, func, select
@@ -83,11 +83,6 @@ def unmet(worker: Worker, requirements: str | Iterable[Requirement], action: Act
 def may(worker: Worker, requester_id: str, requirements: str, action: Action) -> bool:
     """Whether a worker may do something with HITs of a type; a block hides all HITs of its requester."""
     return requester_id not in worker.blocked_by and not unmet(worker, requirements, action)
-
-
-def with_held(worker: Worker, type_id: str, held: QualificationValue) -> Worker:
-    """Return a worker with one more qualification."""
-    return replace(worker, held=worker.held | {type_id: held})
 
 
 def _counts(moment: Moment, worker_id: str) -> tuple[int, int, int]:
