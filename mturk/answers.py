@@ -93,7 +93,7 @@ def render_answers(fields: Iterable[tuple[str, str]]) -> str:
         if name not in DROPPED:
             gathered.setdefault(without_forbidden(name), []).append(without_forbidden(value))
     if not gathered:
-        raise NothingAnswered("form: no field beside assignmentId; at least one answer is wanted")
+        raise NothingAnswered("form: no field beside assignmentId; at least one answer is expected")
     check_names(gathered)
     answers = "".join(
         f"<Answer><QuestionIdentifier>{escape_text(name)}</QuestionIdentifier>"
@@ -136,7 +136,7 @@ def read_answers(xml: str) -> tuple[AnsweredField, ...]:
     root = parse_xml(xml, most_bytes=LARGEST_ANSWER, most_elements=1 + 8 * MOST_FIELDS)
     if split_tag(root) != (ANSWERS_NAMESPACE, "QuestionFormAnswers"):
         raise AnswerRefused(
-            f"Answer: root element {root.tag[:200]!r}, QuestionFormAnswers of {ANSWERS_NAMESPACE!r} was wanted"
+            f"Answer: root element {root.tag[:200]!r}, QuestionFormAnswers of {ANSWERS_NAMESPACE!r} was expected"
         )
     if len(root) > MOST_FIELDS:
         raise AnswerRefused(f"Answer: {len(root):,} answers, at most {MOST_FIELDS:,} are read")
@@ -162,7 +162,7 @@ def check_names(names: Iterable[str]) -> None:
 
 def _read_field(answer: Element) -> AnsweredField:
     if split_tag(answer) != (ANSWERS_NAMESPACE, "Answer"):
-        raise AnswerRefused(f"Answer: element {answer.tag[:200]!r}, Answer was wanted")
+        raise AnswerRefused(f"Answer: element {answer.tag[:200]!r}, Answer was expected")
     parts: dict[str, list[str]] = {}
     for child in answer:
         namespace, name = split_tag(child)
@@ -191,7 +191,7 @@ def _read_field(answer: Element) -> AnsweredField:
 def _only(parts: dict[str, list[str]], name: str) -> str | None:
     values = parts.get(name, [])
     if len(values) > 1:
-        raise AnswerRefused(f"Answer: {name} {len(values)} times in one Answer, once was wanted")
+        raise AnswerRefused(f"Answer: {name} {len(values)} times in one Answer, once was expected")
     return values[0] if values else None
 
 
@@ -199,7 +199,7 @@ def _bytes(name: str, size: str | None) -> int | None:
     if size is None:
         return None
     if not (size.strip().isascii() and size.strip().isdigit() and len(size.strip()) <= 15):
-        raise AnswerRefused(f"Answer {name[:80]!r}: UploadedFileSizeInBytes {size[:40]!r}, a whole number was wanted")
+        raise AnswerRefused(f"Answer {name[:80]!r}: UploadedFileSizeInBytes {size[:40]!r}, a whole number was expected")
     return int(size)
 
 

@@ -243,7 +243,7 @@ def _may_have_news(listed: Mapping[str, Any], here: Mapping[str, int]) -> bool:
         pending = int(listed["NumberOfAssignmentsPending"])
         handed_in = int(listed["MaxAssignments"]) - available - pending
     except KeyError as missing:
-        raise PlatformError(f"list_hits: wanted the counters of each HIT, got none ({missing})") from missing
+        raise PlatformError(f"list_hits: expected the counters of each HIT, got none ({missing})") from missing
     return pending > 0 or handed_in != sum(here.values()) or here.get(SUBMITTED, 0) > 0
 
 
@@ -276,7 +276,7 @@ def _seconds(time: object) -> float | None:
     if time is None:
         return None
     if not isinstance(time, datetime):
-        raise PlatformError(f"endpoint: wanted a time, got {str(time)[:60]!r}")
+        raise PlatformError(f"endpoint: expected a time, got {str(time)[:60]!r}")
     return time.timestamp()
 
 

@@ -155,7 +155,7 @@ def check_bonuses(
             )
         if len(bonus.reason) > LONGEST_REASON:
             problems.append(
-                f"{place}: wanted a note of at most {LONGEST_REASON} characters, which the annotator reads as the "
+                f"{place}: expected a note of at most {LONGEST_REASON} characters, which the annotator reads as the "
                 f"reason, got {len(bonus.reason)}; undo the decision and decide anew"
             )
     if problems:

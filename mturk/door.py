@@ -19,11 +19,11 @@ from mturk import records
 from mturk.hit_page import DOOR
 from mturk.receipts import RECEIPT_FIELD, SOURCE, claim_name, make_receipt
 from mturk.settings import MTurkTable, minutes_allowed, read_settings
-from spa.annotators.doors import SurveyContext
 from spa.forms.form import Form
 from spa.forms.html import render_notice, render_whole
 from spa.responses.outcomes import COMPLETED, FAILED_CHECKS, Outcome
 from spa.responses.visits import PersonVisit
+from spa.server.doors import SurveyContext
 
 NOT_ACCEPTED = "ASSIGNMENT_ID_NOT_AVAILABLE"
 SUBMIT_PATH = "/mturk/externalSubmit"
@@ -86,7 +86,7 @@ class HitAdapter:
         )
 
     def hand_in(self, visit: PersonVisit, outcome: Outcome) -> Response:
-        """Show the button that hands the HIT in, when everything is on disk; who was not wanted may return it."""
+        """Show the button that hands the HIT in, when everything is on disk; others may return it."""
         claim = None if visit.external_id is None else records.find_claim(self.context.store, visit.external_id)
         if claim is None or outcome not in (COMPLETED, FAILED_CHECKS):
             return self.context.notice("hit_return")

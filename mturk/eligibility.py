@@ -61,7 +61,7 @@ def requirements(settings: MTurkTable, family_type: str) -> list[Requirement]:
         )
     if len(wanted) > MOST_REQUIREMENTS:
         raise PlatformError(
-            f"[mturk]: wanted at most {MOST_REQUIREMENTS} requirements with the exclusion of repeats, "
+            f"[mturk]: expected at most {MOST_REQUIREMENTS} requirements with the exclusion of repeats, "
             f"got {len(wanted)}; leave out some of qualifications"
         )
     return wanted

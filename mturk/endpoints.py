@@ -73,12 +73,12 @@ def choose_endpoint(named: str | None) -> MTurkEndpoint:
     parts = urlsplit(url)
     host = (parts.hostname or "").rstrip(".").lower()
     if not host or parts.scheme not in ("http", "https") or parts.query or parts.fragment or parts.username:
-        raise PlatformError(f"endpoint: wanted an address such as https://hits.example.org, got {url!r}")
+        raise PlatformError(f"endpoint: expected an address such as https://hits.example.org, got {url!r}")
     if _is_amazon(host):
         raise PlatformError(f"endpoint {host}: {CLOSED}")
     if parts.scheme == "http" and not _is_loopback(host):
         raise PlatformError(
-            f"endpoint {url}: wanted https, because requests and answers would travel in the open; "
+            f"endpoint {url}: expected https, because requests and answers would travel in the open; "
             "http is for this machine alone (127.0.0.1)"
         )
     return MTurkEndpoint(url.rstrip("/"))

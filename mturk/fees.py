@@ -34,7 +34,7 @@ def parse_money(text: str) -> Decimal:
     Decimal('1.50')
     """
     if MONEY.fullmatch(text) is None:
-        raise PlatformError(f"wanted an amount in dollars such as 1.50, got {text[:40]!r}")
+        raise PlatformError(f"expected an amount in dollars such as 1.50, got {text[:40]!r}")
     return Decimal(text).quantize(CENT)
 
 
@@ -50,7 +50,7 @@ def format_money(amount: Decimal) -> str:
     '5.00'
     """
     if not amount.is_finite() or amount < 0 or amount != amount.quantize(CENT):
-        raise PlatformError(f"wanted an amount of whole cents, got {amount}; round it yourself")
+        raise PlatformError(f"expected an amount of whole cents, got {amount}; round it yourself")
     return str(amount.quantize(CENT))
 
 

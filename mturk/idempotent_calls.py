@@ -186,7 +186,7 @@ def written(request: Mapping[str, Any]) -> str:
 def _content(response: str | None) -> Mapping[str, Any]:
     if response is None:
         raise PlatformError(
-            "journal: wanted the answer of a call that was made, got none; was the store changed by hand?"
+            "journal: expected the answer of a call that was made, got none; was the store changed by hand?"
         )
     content: dict[str, Any] = json.loads(response)
     return content

@@ -73,12 +73,12 @@ def read_bonuses(path: Path, purpose: str) -> list[MTurkBonus]:
         with path.open(encoding="utf-8-sig", newline="") as file:
             rows = list(csv.DictReader(file))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise PlatformError(f"{path}: wanted a CSV file of bonuses, got: {error}") from error
+        raise PlatformError(f"{path}: expected a CSV file of bonuses, got: {error}") from error
     found = []
     for number, row in enumerate(rows, start=2):
         missing = [name for name in ("assignment", "amount", "reason") if not (row.get(name) or "").strip()]
         if missing:
-            raise PlatformError(f"{path}: line {number}: wanted assignment, amount and reason, got no {missing[0]}")
+            raise PlatformError(f"{path}: line {number}: expected assignment, amount and reason, got no {missing[0]}")
         own = (row.get("purpose") or "").strip() or purpose
         found.append(_bonus(row["assignment"].strip(), row["amount"].strip(), row["reason"], own, f"line {number}"))
     return found
@@ -87,9 +87,9 @@ def read_bonuses(path: Path, purpose: str) -> list[MTurkBonus]:
 def _bonus(mturk_assignment_id: str, amount: str, reason: str, purpose: str, where: str) -> MTurkBonus:
     dollars = parse_money(amount)
     if dollars <= 0:
-        raise PlatformError(f"bonus, {where}: wanted more than nothing, got {amount}")
+        raise PlatformError(f"bonus, {where}: expected more than nothing, got {amount}")
     if not reason.strip():
-        raise PlatformError(f"bonus, {where}: wanted a reason, which the annotator reads, got none")
+        raise PlatformError(f"bonus, {where}: expected a reason, which the annotator reads, got none")
     return MTurkBonus(mturk_assignment_id=mturk_assignment_id, amount=dollars, reason=reason, purpose=purpose)
 
 

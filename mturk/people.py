@@ -33,7 +33,7 @@ class AnnotatorMessage:
     def __post_init__(self) -> None:
         for name, value, most in (("subject", self.subject, LONGEST_SUBJECT), ("text", self.text, LONGEST_TEXT)):
             if not 0 < len(value.strip()) <= len(value) <= most:
-                raise PlatformError(f"--{name}: wanted 1 to {most} characters, got {len(value)}")
+                raise PlatformError(f"--{name}: expected 1 to {most} characters, got {len(value)}")
 
     @property
     def mark(self) -> str:

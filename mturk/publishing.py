@@ -75,7 +75,7 @@ def make_plan(
     endpoint : MTurkEndpoint
         Where the HITs go: those published there count.
     annotators : int, optional
-        How many are wanted in all; the study's own number where absent.
+        How many annotators in all; the study's own number where absent.
 
     Raises
     ------
@@ -90,7 +90,7 @@ def make_plan(
     needed = -(-wanted // each)
     if needed > len(built):
         raise StudyError(
-            f"{workspace.store.name}: wanted {needed} assignments for {wanted} annotators, got {len(built)}; "
+            f"{workspace.store.name}: expected {needed} assignments for {wanted} annotators, got {len(built)}; "
             f"run `spa build` with --annotators {needed}"
         )
     published = records.all_hits(workspace.store, endpoint.origin)
@@ -124,11 +124,11 @@ def reward_of(workspace: Workspace) -> Decimal:
     """Return what a completed submission is paid, in dollars and whole cents."""
     people = workspace.study.people
     if people.pay is None:
-        raise StudyError('[people] pay: wanted what a completed HIT is paid, such as "1.50", got nothing')
+        raise StudyError('[people] pay: expected what a completed HIT is paid, such as "1.50", got nothing')
     if people.currency != "USD":
         raise StudyError(f"[people] currency: HITs are paid in USD, got {people.currency}; change it and pay")
     if people.pay != people.pay.quantize(CENT):
-        raise StudyError(f"[people] pay: wanted whole cents, got {people.pay}")
+        raise StudyError(f"[people] pay: expected whole cents, got {people.pay}")
     return people.pay.quantize(CENT)
 
 
@@ -137,7 +137,7 @@ def check_balance(endpoint: MTurkEndpoint, needed: Decimal) -> Decimal:
     balance = parse_money(available_balance(endpoint))
     if balance < needed:
         raise PlatformError(
-            f"{endpoint.origin}: wanted a balance of ${needed} or more, got ${balance}; top it up, or publish for "
+            f"{endpoint.origin}: expected a balance of ${needed} or more, got ${balance}; top it up, or publish for "
             "fewer with --annotators"
         )
     return balance
@@ -305,7 +305,7 @@ def _choose_form(
 def _external_size(settings: MTurkTable) -> int:
     if settings.public_url is None:
         raise StudyError(
-            "[mturk] public_url: wanted the https address of the survey server (`spa serve`), because the form does "
+            "[mturk] public_url: expected the https address of the survey server (`spa serve`), because the form does "
             "not stand in the HIT, got nothing"
         )
     return question_size(external_question(settings.public_url))

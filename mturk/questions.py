@@ -54,7 +54,7 @@ class HTMLQuestion:
     def __post_init__(self) -> None:
         check_height(self.frame_height)
         if not self.html.strip():
-            raise QuestionRefused("HTMLQuestion: HTMLContent is blank, a page was wanted")
+            raise QuestionRefused("HTMLQuestion: HTMLContent is blank, a page was expected")
         if found := FORBIDDEN.search(self.html):
             raise QuestionRefused(
                 f"HTMLQuestion: character {found.start()} of the page is U+{ord(found[0]):04X}, which XML cannot hold; "
@@ -170,13 +170,13 @@ def read_question(xml: str) -> Question:
     if name == "ExternalQuestion":
         url, height = _two_children(root, EXTERNAL_NAMESPACE, namespace, "ExternalURL")
         return ExternalQuestion(url=url.strip(), frame_height=height)
-    raise QuestionRefused(f"Question: root element {name[:80]!r}, HTMLQuestion or ExternalQuestion was wanted")
+    raise QuestionRefused(f"Question: root element {name[:80]!r}, HTMLQuestion or ExternalQuestion was expected")
 
 
 def check_height(height: int) -> None:
     """Refuse a height that no frame has."""
     if isinstance(height, bool) or not isinstance(height, int) or not 0 <= height <= TALLEST_FRAME:
-        raise QuestionRefused(f"FrameHeight: {height!r}, a whole number from 0 to {TALLEST_FRAME} was wanted")
+        raise QuestionRefused(f"FrameHeight: {height!r}, a whole number from 0 to {TALLEST_FRAME} was expected")
 
 
 def check_address(url: str) -> None:
@@ -192,7 +192,7 @@ def check_address(url: str) -> None:
     except ValueError as error:
         raise QuestionRefused(f"ExternalURL: {shown!r} is no address ({error})") from error
     if parts.scheme not in ("https", "http") or not host:
-        raise QuestionRefused(f"ExternalURL: {shown!r}, an address that begins with https:// was wanted")
+        raise QuestionRefused(f"ExternalURL: {shown!r}, an address that begins with https:// was expected")
     if not HOST.fullmatch(host) or (NUMBER_HOST.fullmatch(host) and not is_address(host)):
         raise QuestionRefused(
             f"ExternalURL: the host of {shown!r} is written so that browsers read another; "
@@ -201,7 +201,7 @@ def check_address(url: str) -> None:
     if parts.username is not None or parts.password is not None:
         raise QuestionRefused("ExternalURL: carries a user name or a password, which every worker would read")
     if parts.scheme == "http" and not is_loopback(host):
-        raise QuestionRefused(f"ExternalURL: {shown!r} is http; https is wanted, except on this machine (127.0.0.1)")
+        raise QuestionRefused(f"ExternalURL: {shown!r} is http; https is expected, except on this machine (127.0.0.1)")
 
 
 def is_address(host: str) -> bool:
@@ -239,14 +239,16 @@ def _two_children(root: Element, wanted: str, namespace: str, content: str) -> t
     """Return the text of the content element and the frame's height."""
     name = split_tag(root)[1]
     if namespace != wanted:
-        raise QuestionRefused(f"{name}: namespace {namespace[:120]!r}, {wanted!r} was wanted")
+        raise QuestionRefused(f"{name}: namespace {namespace[:120]!r}, {wanted!r} was expected")
     found = [split_tag(child) for child in root]
     if found != [(wanted, content), (wanted, "FrameHeight")]:
         names = ", ".join(child[:60] for _, child in found) or "nothing"
-        raise QuestionRefused(f"{name}: holds {names}; {content} and then FrameHeight were wanted")
+        raise QuestionRefused(f"{name}: holds {names}; {content} and then FrameHeight were expected")
     height = (root[1].text or "").strip()
     if not HEIGHT.fullmatch(height):
-        raise QuestionRefused(f"FrameHeight: {height[:40]!r}, a whole number of pixels was wanted (0 fills the window)")
+        raise QuestionRefused(
+            f"FrameHeight: {height[:40]!r}, a whole number of pixels was expected (0 fills the window)"
+        )
     return root[0].text or "", int(height)
 
 

@@ -201,7 +201,7 @@ def check_reason(reason: str, place: str = "--reason") -> None:
     """Refuse a reason that tells an annotator nothing."""
     if not SHORTEST_REASON <= len(reason.strip()) <= LONGEST_REASON:
         raise PlatformError(
-            f"{place}: wanted {SHORTEST_REASON} to {LONGEST_REASON} characters that tell the annotator what was "
+            f"{place}: expected {SHORTEST_REASON} to {LONGEST_REASON} characters that tell the annotator what was "
             f"wrong, got {len(reason.strip())}"
         )
 

@@ -51,5 +51,5 @@ def fetch_sites(endpoint: MTurkEndpoint) -> tuple[str, ...]:
         or len(found) > MOST
         or not all(isinstance(one, str) and ORIGIN.fullmatch(one) for one in found)
     ):
-        raise PlatformError(f"{endpoint.origin}{ADDRESS}: wanted up to {MOST} origins, got something else")
+        raise PlatformError(f"{endpoint.origin}{ADDRESS}: expected up to {MOST} origins, got something else")
     return tuple(dict.fromkeys(found))

@@ -34,7 +34,7 @@ def address_problem(public_url: str, fingerprint: str, *, allow_http: bool) -> s
         return f"{public_url} cannot be reached ({type(error).__name__}); is `spa serve` running there?"
     for name, answer in (("/health", health), (f"{DOOR}/health", door)):
         if answer.status_code != 200:
-            return f"{base}{name} answers HTTP {answer.status_code}; wanted `spa serve` of this study there"
+            return f"{base}{name} answers HTTP {answer.status_code}; expected `spa serve` of this study there"
     try:
         served, opened = health.json(), door.json()
     except ValueError:

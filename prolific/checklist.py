@@ -173,7 +173,7 @@ def _eligible(offer: SessionOffer, seen: ChecklistFacts) -> ChecklistItem:
         return _line(
             "eligible people",
             "problem",
-            f"{told} for {offer.places} places; wanted {COMFORTABLE * offer.places}: ask for less",
+            f"{told} for {offer.places} places; expected {COMFORTABLE * offer.places}: ask for less",
         )
     return _line("eligible people", "ok", f"{told} for {offer.places} places")
 
@@ -195,7 +195,7 @@ def _balance(offer: SessionOffer, estimate: StudyCostEstimate) -> ChecklistItem:
     have = estimate.balance.available
     problem = None
     if have < need:
-        problem = f"{money(have, offer.currency)} available, {money(need, offer.currency)} wanted; top the wallet up"
+        problem = f"{money(have, offer.currency)} available, {money(need, offer.currency)} needed; top the wallet up"
     return _line("balance", *_either(problem, f"{money(have, offer.currency)} covers {money(need, offer.currency)}"))
 
 

@@ -72,4 +72,4 @@ def _confirmed(prolific_study: ProlificStudy, one: Subscription) -> bool:
 def check_address(public_url: str) -> None:
     """Refuse an address that the platform could not reach."""
     if not public_url.startswith(("https://", "http://127.0.0.1", "http://localhost")):
-        raise ProlificError(f"webhooks: wanted a public https address, got {public_url}")
+        raise ProlificError(f"webhooks: expected a public https address, got {public_url}")

@@ -25,7 +25,7 @@ def send_message(prolific_study: ProlificStudy, session: int, participant_ids: S
     """
     text = body.strip()
     if not 0 < len(text) <= LONGEST:
-        raise StudyError(f"message: wanted 1 to {LONGEST} characters, got {len(text)}")
+        raise StudyError(f"message: expected 1 to {LONGEST} characters, got {len(text)}")
     study_id = prolific_study.need_study(session)
     sent = 0
     for person in dict.fromkeys(participant_ids):

@@ -181,7 +181,7 @@ def keep(connection: Connection, done: JournalEntry) -> None:
     )
     if len(changed) != 1:
         raise ResponseError(
-            f"journal: attempt {done.attempt} of {done.kind} {done.scope} {done.key} was wanted as begun and not "
+            f"journal: attempt {done.attempt} of {done.kind} {done.scope} {done.key} must be begun and not "
             "finished, got another state; is the same command running twice?"
         )
 

@@ -67,7 +67,7 @@ def begin(options: DashboardOptions) -> Ahead:
     environment = {**os.environ, **to_environment(options)}
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, env=environment)
     if process.stdout is None:
-        raise ValueError("a pipe was wanted")
+        raise ValueError("a pipe was expected")
     threading.Thread(target=process.wait, daemon=True).start()
     return Ahead(process.stdout)  # type: ignore[arg-type]  # a pipe of bytes
 

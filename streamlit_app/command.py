@@ -53,9 +53,9 @@ def dashboard(
     if not _installed():
         raise SpaError(f"spa dashboard needs the package streamlit: {how_to_install('dashboard')}")
     if reviewer is not None and not reviewer.strip():
-        raise click.UsageError("--reviewer: a name is wanted")
+        raise click.UsageError("--reviewer: name required")
     if (study is None) == (tables is None):
-        raise click.UsageError("a STUDY or --tables FOLDER is wanted, one of them")
+        raise click.UsageError("expected a STUDY or --tables FOLDER, one of them")
     if study is not None and (mapping or llms):
         raise click.UsageError("--map and --llm are for --tables; a study knows its own columns and raters")
     renamed = tuple(_split(text) for text in mapping)
@@ -77,7 +77,7 @@ def dashboard(
 def _split(text: str) -> tuple[str, str]:
     old, equals, new = text.partition("=")
     if not (old and equals and new):
-        raise click.UsageError(f"--map: wanted OLD=NEW, got {text!r}")
+        raise click.UsageError(f"--map: expected OLD=NEW, got {text!r}")
     return old, new
 
 

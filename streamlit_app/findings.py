@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from analysis.report.document import Section
     from analysis.report.words import Names
     from analysis.results.records import Results
-    from spa.annotators.raters.calls import CallIndex
     from spa.commands.workspace import Workspace
+    from spa.raters.calls import CallIndex
     from streamlit_app.options import DashboardOptions
 
 
@@ -70,7 +70,7 @@ def analyse_answers(found: StudyAnswers) -> Analysed:
 
 def count_calls(workspace: Workspace | None) -> CallIndex:
     """Return how the calls to LLMs ended and where they are, by rater; tables hold none."""
-    from spa.annotators.raters.calls import CallIndex, index_calls
+    from spa.raters.calls import CallIndex, index_calls
 
     return CallIndex(counts=(), numbers={}) if workspace is None else index_calls(workspace.store)
 

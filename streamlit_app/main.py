@@ -30,7 +30,7 @@ PAGES = {
 
 
 def admitted() -> bool:
-    """Return whether the link brought the token, where one is wanted; it is asked for once a session."""
+    """Return whether the link brought the token, where one is required; it is asked for once a session."""
     wanted = loading.options().token
     if wanted is None or st.session_state.get("admitted"):
         return True

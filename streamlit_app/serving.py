@@ -12,9 +12,9 @@ from pathlib import Path
 
 import click
 
-from spa.annotators.listening import listen, run
-from spa.annotators.security import SecurityHeaders
 from spa.commands.workspace import Workspace, open_workspace
+from spa.server.listening import listen, run
+from spa.server.security import SecurityHeaders
 from streamlit_app.ahead import Ahead
 from streamlit_app.options import LOOPBACK, DashboardOptions
 

@@ -23,10 +23,10 @@ def table_files(folder: Path) -> dict[str, Path]:
     for kind in KNOWN:
         paths = [path for suffix in SUFFIXES if (path := folder / f"{kind}.{suffix}").is_file()]
         if len(paths) > 1:
-            raise AnalysisError(f"{folder}: wanted one file of {kind}, got {paths[0].name} and {paths[1].name}")
+            raise AnalysisError(f"{folder}: expected one file of {kind}, got {paths[0].name} and {paths[1].name}")
         if paths:
             found[kind] = paths[0]
     if not set(found) & set(ANSWERS):
         wanted = ", ".join(f"{kind}.csv" for kind in ANSWERS)
-        raise AnalysisError(f"{folder}: wanted at least one of {wanted} (or .parquet, .jsonl), got none")
+        raise AnalysisError(f"{folder}: expected at least one of {wanted} (or .parquet, .jsonl), got none")
     return found

@@ -74,7 +74,7 @@ class Environment:
 
 
 def without_extras(env: Environment) -> None:
-    """Play a study through, and say of every extra that it is wanted, where it is."""
+    """Play a study through, and say of every extra that it is missing, where it is."""
     for words in PLAYED:
         env.spa(*words)
     os.mkdir(env.folder / "study" / "model")

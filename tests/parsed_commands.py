@@ -17,7 +17,7 @@ PLACEHOLDERS = {"N": "2"}  # where a number stands; any word does for a file, a 
 def mistake_in(words: Sequence[str], *, named_only: bool = False) -> str | None:
     """Return what the command line has against a command, or None.
 
-    Sub-commands and options must exist, the arguments must be as many as are wanted, numbers and choices must fit.
+    Sub-commands and options must exist, the arguments must be as many as are expected, numbers and choices must fit.
     Whether files exist is not asked.
 
     Parameters

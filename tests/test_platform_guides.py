@@ -67,7 +67,7 @@ def test_an_emulated_project_has_an_id_like_the_platforms(tmp_path: Path) -> Non
     words = ["prolific", "emulate", "--store", str(tmp_path / "platform.sqlite"), "--project", "mine"]
     refused = CliRunner().invoke(main, words)
     assert refused.exit_code == 2
-    assert "wanted 24 hexadecimal digits, got 'mine'" in refused.output
+    assert "expected 24 hexadecimal digits, got 'mine'" in refused.output
     assert list(tmp_path.iterdir()) == []
 
 

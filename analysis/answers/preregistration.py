@@ -31,7 +31,7 @@ class FrozenPlan:
 
 
 def planned(plan: Plan, *, fingerprint: str, annotators: int) -> dict[str, Any]:
-    """Return what is frozen: the analysis plan, the study as built, and how many annotators are wanted."""
+    """Return what is frozen: the analysis plan, the study as built, and how many annotators are planned."""
     facts = {name: value for name, value in asdict(plan).items() if name not in NOT_PLANNED}
     return {"annotators": annotators, "fingerprint": fingerprint, "plan": _plain(facts)}
 

@@ -40,7 +40,7 @@ def _money(ctx: click.Context, param: click.Parameter, value: str | None) -> Dec
 @click.option("--directions", type=click.Choice(["one", "both"]), help="Without STUDY: directions of SPA asked.")
 @click.option("--exposure", type=click.IntRange(1, 10_000), help="Without STUDY: outputs of each system read or rated.")
 @click.option("--difference", multiple=True, type=float, help="To find: SPA in percent (60), Likert in points (0.3).")
-@click.option("--power", multiple=True, type=SHARE, help="Wanted chance to find it.  [default: 0.8, 0.9]")
+@click.option("--power", multiple=True, type=SHARE, help="Power, the chance to find it.  [default: 0.8, 0.9]")
 @click.option("--sd", type=SD, help="SD between annotators; alone, of their whole contribution.")
 @click.option("--item-sd", type=SD, help="SD between items, common to annotators.")
 @click.option("--residual-sd", type=SD, help="SD between items, each annotator's own.")

@@ -185,9 +185,9 @@ def make_plan(
     differences : sequence of float
         SPA: mean preference minus 0.5; Likert: points.
     powers : sequence of float
-        Wanted chances to find a difference.
+        Powers: chances to find a difference.
     annotators : int, optional
-        Number whose detectable differences are wanted, too.
+        Number of annotators whose detectable differences are given, too.
     replicates : int
         Studies drawn to check each row; 0 for none.
     rng : numpy.random.Generator

@@ -55,7 +55,7 @@ def annotators_needed(
     alpha : float
         Level of the test; for a family of n tests under Holm's correction at worst fwer / n.
     power : float
-        Wanted chance to find the difference, in (alpha, 1).
+        Power, the chance to find the difference, in (alpha, 1).
     exclusion_rate : float
         Share of the recruited that is expected to be excluded.
 

@@ -57,7 +57,7 @@ def write_report(results: Results, folder: Path) -> list[Path]:
 
 
 def render_report(results: Results, *, only: Collection[str] | None = None) -> dict[str, str]:
-    """Return the text of every file of the report by its path within the folder, ``only`` some sections if wanted."""
+    """Return the text of every file of the report by its path within the folder, ``only`` some sections if asked."""
     shown: Results = clean(results)
     document = build_document(shown)
     if only is not None:

@@ -65,7 +65,7 @@ def _facts(study: StudyReport) -> list[tuple[str, str]]:
         outputs = "output" if exposures == ["1"] else "outputs"
         facts.append(("Exposure", f"{listed(exposures)} {outputs} of each system read before judging it"))
     if study.annotators_wanted:
-        facts.append(("Annotators wanted", count(study.annotators_wanted)))
+        facts.append(("Annotators planned", count(study.annotators_wanted)))
     if study.pay is not None:
         facts.append(("Pay", f"{_money(study.pay)} {study.currency or ''} a completed submission".replace("  ", " ")))
     if study.language:

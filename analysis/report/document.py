@@ -103,7 +103,7 @@ class Code:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fold:
-    """Blocks that a reader opens when wanted."""
+    """Blocks that a reader opens on demand."""
 
     summary: str
     blocks: tuple[Block, ...]

@@ -14,7 +14,7 @@ from analysis.report.document import Figure, Fold
 from analysis.report.findings import KIND_ORDER, SHARES
 from analysis.report.words import Names, sentence, slug
 
-LONG_FIGURE = 60  # dots; a longer figure is opened when wanted
+LONG_FIGURE = 60  # dots; a longer figure is opened on demand
 MOST_GROUPS = len(COLOURS)  # groups that colour and shape can tell apart
 BESIDE = "the table before this figure holds the same numbers"
 BESIDE_AFTER = "the table after this figure holds the same numbers"

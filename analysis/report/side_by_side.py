@@ -236,7 +236,7 @@ def _variants(results: Results, names: Names) -> list[Block]:
 
 
 def _rankings_agree(names: Names, rows: Sequence[RankingAgreement]) -> list[Block]:
-    """Show the rankings that people read; those of ratings taken as comparisons are opened when wanted."""
+    """Show the rankings that people read; those of ratings taken as comparisons are opened on demand."""
     apart = [row for row in rows if row.a.startswith("ratings_bt:") or row.b.startswith("ratings_bt:")]
     shown = [row for row in rows if row not in apart]
     blocks: list[Block] = []

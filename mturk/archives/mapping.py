@@ -97,7 +97,7 @@ def load_mapping(path: Path) -> ResultMapping:
     try:
         raw: Mapping[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise PlatformError(f"{path}: wanted a mapping in TOML, got: {error}") from error
+        raise PlatformError(f"{path}: expected a mapping in TOML, got: {error}") from error
     try:
         return ResultMapping.model_validate(raw)
     except ValidationError as error:

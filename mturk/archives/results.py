@@ -54,7 +54,7 @@ def read_results(paths: Iterable[Path]) -> Iterator[Result]:
                     text = path.read_text(encoding="utf-8-sig")
                     yield Result(columns={"AssignmentId": path.stem, **_answers(text)}, where=str(path))
                 case _:
-                    raise PlatformError(f"{path}: wanted .csv, .tsv, .results, .json, .jsonl or .xml, got {suffix!r}")
+                    raise PlatformError(f"{path}: expected .csv, .tsv, .results, .json, .jsonl or .xml, got {suffix!r}")
         except (OSError, UnicodeDecodeError, csv.Error) as error:
             raise PlatformError(f"{path}: cannot be read ({error}); save it as UTF-8") from error
 
@@ -68,13 +68,13 @@ def _read_table(path: Path) -> Iterator[Result]:
         names = next(reader, [])
         twice = sorted({name for name in names if names.count(name) > 1 and name})
         if twice:
-            raise PlatformError(f"{path}: wanted a name for each column, got {twice[0]!r} twice; rename one")
+            raise PlatformError(f"{path}: expected a name for each column, got {twice[0]!r} twice; rename one")
         for cells in reader:
             if not any(cells):
                 continue
             where = f"{path}, line {reader.line_num}"
             if len(cells) > len(names):
-                raise PlatformError(f"{where}: wanted {len(names)} cells, got {len(cells)}; is a quote missing?")
+                raise PlatformError(f"{where}: expected {len(names)} cells, got {len(cells)}; is a quote missing?")
             found = dict(zip(names, cells, strict=False))
             yield Result(columns=_with_json(found), where=where)
 
@@ -91,13 +91,13 @@ def _read_json(path: Path) -> Iterator[Result]:
             try:
                 whole.append(json.loads(line))
             except json.JSONDecodeError as error:
-                raise PlatformError(f"{path}, line {number}: wanted JSON, got {error}") from error
+                raise PlatformError(f"{path}, line {number}: expected JSON, got {error}") from error
     except RecursionError as error:
-        raise PlatformError(f"{path}: wanted results, got JSON too deep to read") from error
+        raise PlatformError(f"{path}: expected results, got JSON too deep to read") from error
     for number, assignment in enumerate(_assignments(whole), start=1):
         where = f"{path}, assignment {number}"
         if not isinstance(assignment, dict) or "AssignmentId" not in assignment:
-            raise PlatformError(f"{where}: wanted an assignment of the API with AssignmentId, got something else")
+            raise PlatformError(f"{where}: expected an assignment of the API with AssignmentId, got something else")
         answer = str(assignment.get("Answer") or "")
         fixed = {name: _text(value) for name, value in assignment.items() if name != "Answer"}
         yield Result(columns={**fixed, **_answers(answer)}, where=where)

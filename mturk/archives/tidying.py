@@ -58,9 +58,11 @@ def load_key(path: Path) -> bytes:
                 file.write(secrets.token_hex(KEY_BYTES) + "\n")
         key = bytes.fromhex(path.read_text(encoding="ascii").strip())
     except (OSError, ValueError) as error:
-        raise PlatformError(f"{path}: wanted a key of {KEY_BYTES} bytes in hexadecimal digits, got: {error}") from error
+        raise PlatformError(
+            f"{path}: expected a key of {KEY_BYTES} bytes in hexadecimal digits, got: {error}"
+        ) from error
     if len(key) != KEY_BYTES:
-        raise PlatformError(f"{path}: wanted a key of {KEY_BYTES} bytes in hexadecimal digits, got {len(key)}")
+        raise PlatformError(f"{path}: expected a key of {KEY_BYTES} bytes in hexadecimal digits, got {len(key)}")
     return key
 
 
@@ -187,7 +189,7 @@ def _read(cell: ColumnSource, result: Result) -> str | float | None:
     if not cell.levels or not text:
         return text or None
     if text not in cell.levels:
-        raise UnreadableCell(f"wanted one of {', '.join(cell.levels)}, got {_shown(text)}")
+        raise UnreadableCell(f"expected one of {', '.join(cell.levels)}, got {_shown(text)}")
     return cell.levels[text]
 
 
@@ -198,17 +200,17 @@ def _typed(name: str, value: str | float | None, scale: float) -> Any:
     if name in ("score", "preference", *WHOLE):
         number = _number(str(value))
         if number is None:
-            raise UnreadableCell(f"wanted a number, got {_shown(str(value))}")
+            raise UnreadableCell(f"expected a number, got {_shown(str(value))}")
         number /= scale
         if name == "preference" and not 0 <= number <= 1:
-            raise UnreadableCell(f"wanted 0 to 1, got {number:g} (give scale = 100 for percent)")
+            raise UnreadableCell(f"expected 0 to 1, got {number:g} (give scale = 100 for percent)")
         if name in WHOLE:
             if number != int(number):
-                raise UnreadableCell(f"wanted a whole number, got {number:g}")
+                raise UnreadableCell(f"expected a whole number, got {number:g}")
             return int(number)
         return number
     if name == "winner" and value not in WINNERS:
-        raise UnreadableCell(f"wanted x, y or tie, got {_shown(str(value))} (say in levels what it means)")
+        raise UnreadableCell(f"expected x, y or tie, got {_shown(str(value))} (say in levels what it means)")
     return str(value)
 
 

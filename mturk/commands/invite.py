@@ -54,7 +54,7 @@ def invite(
     from spa.files import written_whole
 
     if origin(address.rstrip("/")) != address.rstrip("/"):
-        raise PlatformError(f"--address: wanted an origin such as https://hits.example.org, got {address!r}")
+        raise PlatformError(f"--address: expected an origin such as https://hits.example.org, got {address!r}")
     if not names and count is None and not again:
         raise click.UsageError("say whom to invite: --name, --count or --again")
     country, _, part = (locale or "").partition("-")
@@ -118,7 +118,7 @@ def _named(moment: Moment, names: tuple[str, ...], count: int | None) -> list[st
 def _grant(asked: str) -> tuple[str, int | None]:
     type_id, separator, value = asked.partition("=")
     if separator and not (value.removeprefix("-").isascii() and value.removeprefix("-").isdigit()):
-        raise PlatformError(f"--qualify: wanted TYPE or TYPE=WHOLE NUMBER, got {asked!r}")
+        raise PlatformError(f"--qualify: expected TYPE or TYPE=WHOLE NUMBER, got {asked!r}")
     return type_id, int(value) if separator else None
 
 
@@ -132,5 +132,5 @@ def _qualify(moment: Moment, worker_id: str, type_id: str, value: int | None) ->
         qualification_types.c.qualification_type_id == type_id, qualification_types.c.deleted_at.is_(None)
     )
     if moment.connection.scalar(known) is None:
-        raise PlatformError(f"--qualify: wanted the id of a qualification type of this endpoint, got {type_id!r}")
+        raise PlatformError(f"--qualify: expected the id of a qualification type of this endpoint, got {type_id!r}")
     grant_qualification(moment, type_id, worker_id, value)

@@ -157,7 +157,7 @@ def expire(
 def _planned_lines(hit_study: HitStudy, planned: PublishingPlan) -> list[str]:
     lines = [
         f"{hit_study.workspace.study.title}, at {hit_study.endpoint.origin}",
-        f"{planned.wanted} annotators wanted, {planned.published} places published before",
+        f"{planned.wanted} annotators planned, {planned.published} places published before",
     ]
     if not planned.seats:
         return [*lines, "no HIT is left to publish"]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from mturk.endpoint.endpoint import Clock, MTurkService
     from mturk.endpoint.site.settings import SiteSettings
-    from spa.annotators.listening import Listener
+    from spa.server.listening import Listener
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 PLAY_MONEY = 1_000_000  # cents: the budget of an emulator's requester
@@ -66,10 +66,10 @@ def serve(
     from mturk.endpoint.site.two_doors import run_both
     from mturk.endpoint.store import open_store
     from mturk.endpoint.ticking import ticking
-    from spa.annotators.listening import listen
+    from spa.server.listening import listen
 
     if emulate and host not in LOOPBACK:
-        raise PlatformError(f"--emulate: wanted --host 127.0.0.1, got {host}; an emulator's controls ask for no key")
+        raise PlatformError(f"--emulate: expected --host 127.0.0.1, got {host}; an emulator's controls ask for no key")
     kind = fees or ("mturk" if emulate else "none")
     behind = frame_port if frame_port is not None else (port + 1 if port else 0)
     with (
@@ -109,7 +109,7 @@ def make_settings(
 
     if (address is None) != (frame_url is None):
         raise PlatformError(
-            "--address and --frame-url go together: wanted both, such as https://hits.example.org and "
+            "--address and --frame-url go together: expected both, such as https://hits.example.org and "
             "https://frames.example.org, got one"
         )
     return SiteSettings(

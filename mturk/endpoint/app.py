@@ -106,7 +106,7 @@ async def _received(request: Request) -> SignedRequest:
     async for chunk in request.stream():
         body += chunk
         if len(body) > MOST_BYTES:
-            raise MTurkRequestError("RequestEntityTooLarge", None, f"wanted at most {MOST_BYTES} bytes", status=413)
+            raise MTurkRequestError("RequestEntityTooLarge", None, f"expected at most {MOST_BYTES} bytes", status=413)
     target = request.url.path + (f"?{request.url.query}" if request.url.query else "")
     headers: dict[str, str] = {}
     for name, value in request.headers.items():

@@ -52,7 +52,7 @@ class MovableClock:
     def move(self, seconds: float) -> None:
         """Go on by some time; never back, for what happened would lie in the future."""
         if seconds < 0:
-            raise PlatformError(f"clock: wanted to advance by 0 seconds or more, got {seconds}")
+            raise PlatformError(f"clock: expected to advance by 0 seconds or more, got {seconds}")
         if self.frozen_at is not None:
             self.frozen_at += seconds
         else:
@@ -98,11 +98,11 @@ def add_emulator(app: FastAPI, endpoint: MTurkService, clock: MovableClock) -> F
 async def _route(work: Callable[[Given], Any], request: Request) -> Response:
     """Carry out a control route; errors are one line."""
     if request.method == "POST" and request.headers.get("content-type", "").partition(";")[0] != "application/json":
-        return JSONResponse({"error": "wanted application/json"}, 415)
+        return JSONResponse({"error": "expected application/json"}, 415)
     try:
         given = await request.json() if request.method == "POST" else {}
         if not isinstance(given, dict):
-            raise PlatformError("wanted a JSON object")
+            raise PlatformError("expected a JSON object")
         return JSONResponse(await run_in_threadpool(work, given))
     except MTurkRequestError as refusal:
         return JSONResponse({"error": refusal.message, "code": refusal.code}, refusal.status)

@@ -54,9 +54,9 @@ def read_fault(given: dict[str, Any]) -> FaultRule:
     known = {"kind": str, "operation": str, "skip": int, "every": int, "times": int, "seconds": (int, float)}
     for name, value in given.items():
         if name not in known or not isinstance(value, known[name]) or isinstance(value, bool):  # type: ignore[arg-type]
-            raise PlatformError(f"fault: wanted {', '.join(known)}, got {name!r}: {str(value)[:40]!r}")
+            raise PlatformError(f"fault: expected {', '.join(known)}, got {name!r}: {str(value)[:40]!r}")
     if given.get("kind") not in KINDS:
-        raise PlatformError(f"fault: wanted a kind of {', '.join(KINDS)}, got {given.get('kind')!r}")
+        raise PlatformError(f"fault: expected a kind of {', '.join(KINDS)}, got {given.get('kind')!r}")
     if given.get("every", 1) < 1 or given.get("skip", 0) < 0 or given.get("times", 1) < 0:
         raise PlatformError("fault: every begins at 1, skip and times at 0")
     return FaultRule(**given)

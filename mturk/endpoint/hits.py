@@ -130,7 +130,7 @@ def extended(hit: HostedHit, more: int, now: float) -> HostedHit:
         raise refused(
             "InvalidMaximumAssignmentsIncrease",
             f"HIT {hit.hit_id} has {hit.maximum} assignments; one with fewer than {MANY} cannot be extended to {MANY} "
-            f"or more, and {maximum} were wanted. Create another HIT.",
+            f"or more, and {maximum} were asked for. Create another HIT.",
         )
     if maximum > MOST:
         raise refused("InvalidMaximumAssignmentsIncrease", f"HIT {hit.hit_id}: at most {MOST} assignments.")

@@ -63,9 +63,9 @@ def resolve(url: str, *, private: bool) -> WebhookDestination | str:
     except ValueError:
         return "it is no URL"
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.password:
-        return "wanted http:// or https:// with a host and without a password"
+        return "expected http:// or https:// with a host and without a password"
     if parts.scheme == "http" and not private:
-        return "wanted https://"
+        return "expected https://"
     try:
         found = {str(info[4][0]) for info in socket.getaddrinfo(parts.hostname, port, type=socket.SOCK_STREAM)}
     except OSError as error:

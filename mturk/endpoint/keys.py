@@ -80,7 +80,7 @@ def load_host_key(store: str, *, create: bool = False) -> bytes:
         text = path.read_text(encoding="ascii")
     except (OSError, UnicodeDecodeError) as error:
         raise PlatformError(
-            f"{path}: wanted the host key of {place} there or in {VARIABLE}, got nothing to read ({error}); "
+            f"{path}: expected the host key of {place} there or in {VARIABLE}, got nothing to read ({error}); "
             "restore it, or issue new keys with `spa mturk keys add`"
         ) from error
     if mode & 0o077:
@@ -107,7 +107,7 @@ def issue(moment: Moment, name: str, host_key: bytes, *, budget: int = 0) -> Iss
         If the name cannot be used.
     """
     if NAME.fullmatch(name) is None:
-        raise PlatformError(f"wanted a name of 1 to 100 printable characters, got {name!r}")
+        raise PlatformError(f"expected a name of 1 to 100 printable characters, got {name!r}")
     requester_id = moment.connection.scalar(select(requesters.c.requester_id).where(requesters.c.name == name))
     if requester_id is None:
         requester_id = new_id("A", 14)
@@ -149,7 +149,7 @@ def revoke(moment: Moment, access_key_id: str) -> None:
         .values(revoked_at=moment.now)
     )
     if changed.rowcount != 1:
-        raise PlatformError(f"wanted a key that is in use, got {access_key_id!r}; `spa mturk keys list` shows them")
+        raise PlatformError(f"expected a key that is in use, got {access_key_id!r}; `spa mturk keys list` shows them")
 
 
 def known_keys(moment: Moment) -> tuple[KnownKey, ...]:
@@ -188,7 +188,7 @@ def _derived(host_key: bytes, purpose: str, length: int) -> str:
 
 def _parsed(text: str, where: str) -> bytes:
     if HOST_KEY.fullmatch(text.strip()) is None:
-        raise PlatformError(f"{where}: wanted a host key of 64 hexadecimal digits, got something else")
+        raise PlatformError(f"{where}: expected a host key of 64 hexadecimal digits, got something else")
     return bytes.fromhex(text.strip())
 
 

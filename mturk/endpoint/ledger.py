@@ -74,7 +74,7 @@ def fund(moment: Moment, name: str, amount: str, *, note: str) -> str:
     """
     signed = SIGNED.fullmatch(amount)
     if signed is None:
-        raise PlatformError(f"fund: wanted US dollars such as 250.00, got {amount[:40]!r}")
+        raise PlatformError(f"fund: expected US dollars such as 250.00, got {amount[:40]!r}")
     cents = parse_money(signed[2], "fund")
     row = moment.connection.execute(select(requesters).where(requesters.c.name == name)).first()
     if row is None:

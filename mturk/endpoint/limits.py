@@ -40,7 +40,7 @@ def check_limits(given: Mapping[str, Any]) -> None:
     """
     for name, (least, most) in LENGTHS.items():
         if name in given and not least <= len(given[name]) <= most:
-            raise invalid(name, f"wanted {least} to {most} characters, got {len(given[name])}")
+            raise invalid(name, f"expected {least} to {most} characters, got {len(given[name])}")
     for name, (least, most) in RANGES.items():
         if name in given and not least <= given[name] <= most:
-            raise invalid(name, f"wanted {least} to {most}, got {given[name]}")
+            raise invalid(name, f"expected {least} to {most}, got {given[name]}")

@@ -28,7 +28,7 @@ def parse_money(text: str, parameter: str) -> int:
     except PlatformError as error:
         raise invalid(parameter, str(error)) from error
     if cents > MOST:
-        raise invalid(parameter, f"wanted at most {format_money(MOST)} US dollars, got {text}")
+        raise invalid(parameter, f"expected at most {format_money(MOST)} US dollars, got {text}")
     return cents
 
 

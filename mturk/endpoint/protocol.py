@@ -128,11 +128,11 @@ def _awkward(value: Any, shape: Shape, where: str) -> Iterator[str]:
         for number, part in enumerate(value):
             yield from _awkward(part, cast("Any", shape).member, f"{where}[{number}]")
     elif shape.type_name in ("integer", "long") and isinstance(value, bool):
-        yield f"{where}: wanted a number, got {str(value).lower()}"
+        yield f"{where}: expected a number, got {str(value).lower()}"
     elif shape.type_name == "timestamp" and not (
         isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < FAR
     ):
-        yield f"{where}: wanted seconds since 1970 as a number, got {str(value)[:40]!r}"
+        yield f"{where}: expected seconds since 1970 as a number, got {str(value)[:40]!r}"
 
 
 def _problems(value: Any, shape: Shape, where: str) -> Iterator[str]:
@@ -149,7 +149,7 @@ def _problems(value: Any, shape: Shape, where: str) -> Iterator[str]:
         bound = INTEGER if shape.type_name == "integer" else LONG
         low, high = shape.metadata.get("min", -bound), shape.metadata.get("max", bound - 1)
         if not low <= value <= high:
-            yield f"{where}: wanted a number from {low} to {high}, got {value}"
+            yield f"{where}: expected a number from {low} to {high}, got {value}"
 
 
 def _string_problems(value: str, shape: Shape, where: str) -> Iterator[str]:
@@ -157,11 +157,11 @@ def _string_problems(value: str, shape: Shape, where: str) -> Iterator[str]:
     shown = repr(value[:60])
     least, most = rules.get("min", 0), rules.get("max", LONG)
     if not least <= len(value) <= most:
-        yield f"{where}: wanted {least} to {most} characters, got {len(value)}"
+        yield f"{where}: expected {least} to {most} characters, got {len(value)}"
     elif "pattern" in rules and re.fullmatch(rules["pattern"].removeprefix("^").removesuffix("$"), value) is None:
-        yield f"{where}: wanted the pattern {rules['pattern']}, got {shown}"
+        yield f"{where}: expected the pattern {rules['pattern']}, got {shown}"
     elif "enum" in rules and value not in rules["enum"]:
-        yield f"{where}: wanted one of {', '.join(rules['enum'])}, got {shown}"
+        yield f"{where}: expected one of {', '.join(rules['enum'])}, got {shown}"
     elif found := UNPRINTABLE.search(value):
         yield f"{where}: holds the character U+{ord(found[0]):04X}, which XML does not allow"
 

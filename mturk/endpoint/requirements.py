@@ -60,7 +60,7 @@ def check_requirements(requirements: Sequence[Requirement]) -> None:
     """
     where = "QualificationRequirements"
     if len(requirements) > MOST:
-        raise invalid(where, f"wanted at most {MOST}, got {len(requirements)}")
+        raise invalid(where, f"expected at most {MOST}, got {len(requirements)}")
     for number, asked in enumerate(requirements):
         _check(f"{where}[{number}]", asked)
 
@@ -122,4 +122,4 @@ def _check(where: str, asked: Requirement) -> None:
 
 def _check_count(where: str, name: str, count: int, most: int) -> None:
     if count > most:
-        raise invalid(where, f"wanted at most {most} {name}, got {count}")
+        raise invalid(where, f"expected at most {most} {name}, got {count}")

@@ -61,7 +61,9 @@ def verify(request: SignedRequest, *, secret_of: Callable[[str], str | None], no
     parts = dict(PART.findall(header.removeprefix(ALGORITHM)))
     scope = parts.get("Credential", "").split("/")
     if not header.startswith(ALGORITHM + " ") or len(parts) != 3 or len(scope) != 5:
-        raise MTurkRequestError("IncompleteSignatureException", "AWS.NotAuthorized", f"wanted an {ALGORITHM} signature")
+        raise MTurkRequestError(
+            "IncompleteSignatureException", "AWS.NotAuthorized", f"expected an {ALGORITHM} signature"
+        )
     key_id, day, region, service, ending = scope
     stamp = request.headers.get("x-amz-date", "")
     _check_scope(service, ending, day, stamp)
@@ -90,7 +92,7 @@ def _check_scope(service: str, ending: str, day: str, stamp: str) -> None:
         raise MTurkRequestError(
             "InvalidSignatureException",
             "AWS.NotAuthorized",
-            f"wanted a signature for the service {SERVICE} and the day of X-Amz-Date",
+            f"expected a signature for the service {SERVICE} and the day of X-Amz-Date",
         )
 
 
@@ -99,7 +101,7 @@ def _check_date(stamp: str, now: float) -> None:
         sent = datetime.strptime(stamp, STAMP).replace(tzinfo=UTC).timestamp()
     except ValueError:
         raise MTurkRequestError(
-            "IncompleteSignatureException", "AWS.NotAuthorized", "wanted an X-Amz-Date such as 20170117T000000Z"
+            "IncompleteSignatureException", "AWS.NotAuthorized", "expected an X-Amz-Date such as 20170117T000000Z"
         ) from None
     if abs(sent - now) > SKEW:
         raise MTurkRequestError(

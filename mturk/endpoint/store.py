@@ -200,7 +200,7 @@ def _check(engine: Engine, place: Target, create: bool, wait: float) -> None:
         if not inspect(engine).has_table(meta.name):
             if not create or place.path is not None:
                 raise ResponseError(
-                    f"{place.name}: wanted the store of an endpoint, but it has no such tables; "
+                    f"{place.name}: expected the store of an endpoint, but it has no such tables; "
                     "`spa mturk serve` makes one, and `spa mturk keys add` too"
                 )
             try:

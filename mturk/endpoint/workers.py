@@ -46,14 +46,14 @@ def add_worker(
         If the name is empty, the country is no code of two capital letters, or the id is taken or no worker id.
     """
     if not name.strip() or len(name) > 200 or not name.isprintable():
-        raise PlatformError(f"worker: wanted a name of 1 to 200 printable characters, got {name[:40]!r}")
+        raise PlatformError(f"worker: expected a name of 1 to 200 printable characters, got {name[:40]!r}")
     for what, code in (("country", country), ("subdivision", subdivision)):
         if code is not None and CODE.fullmatch(code) is None:
-            raise PlatformError(f"worker {name}: wanted a {what} such as US or CA, got {code!r}")
+            raise PlatformError(f"worker {name}: expected a {what} such as US or CA, got {code!r}")
     if subdivision is not None and country is None:
         raise PlatformError(f"worker {name}: a subdivision needs its country")
     if worker_id is not None and WORKER_ID.fullmatch(worker_id) is None:
-        raise PlatformError(f"worker {name}: wanted an id of A and capital letters and digits, got {worker_id!r}")
+        raise PlatformError(f"worker {name}: expected an id of A and capital letters and digits, got {worker_id!r}")
     made = worker_id or new_id("A", 14)
     if moment.connection.scalar(select(workers.c.number).where(workers.c.worker_id == made)) is not None:
         raise PlatformError(f"worker {name}: the id {made} is taken")

@@ -21,7 +21,7 @@ class NoToken(ProlificError):
 
     def __init__(self) -> None:
         super().__init__(
-            f"Prolific: wanted a token in the environment variable {TOKEN_VARIABLE}, found none; make one under "
+            f"Prolific: expected a token in the environment variable {TOKEN_VARIABLE}, found none; make one under "
             f"Settings, API tokens of your workspace and set it (export {TOKEN_VARIABLE}=...)"
         )
 
@@ -91,7 +91,7 @@ def checked_id(name: str, value: str) -> str:
     '60f6acb180a7b59ac0621f9e'
     """
     if IDENTIFIER.fullmatch(value) is None:
-        raise ProlificError(f"Prolific: {name}: wanted an id of 24 characters 0-9 and a-f, got {value[:60]!r}")
+        raise ProlificError(f"Prolific: {name}: expected an id of 24 characters 0-9 and a-f, got {value[:60]!r}")
     return value
 
 
@@ -105,6 +105,6 @@ def _check_address(url: str) -> None:
     if host and plain and (parts.scheme == "https" or (parts.scheme == "http" and is_loopback(url))):
         return
     raise ProlificError(
-        f"Prolific: --endpoint-url or {URL_VARIABLE}: wanted an https address without user, password and query "
+        f"Prolific: --endpoint-url or {URL_VARIABLE}: expected an https address without user, password and query "
         f"(http only for this machine), got {parts.scheme or 'no scheme'}://{host or ''}; leave it out for {PLATFORM}"
     )

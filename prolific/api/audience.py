@@ -41,7 +41,7 @@ class Audience:
         body = {"workspace_id": checked_id("workspace", workspace_id), "name": name}
         group = self._transport.call("POST", GROUPS, body).record.get("id")
         if not isinstance(group, str):
-            raise ProlificError(f"Prolific: wanted the id of the new group, got {group!r}")
+            raise ProlificError(f"Prolific: expected the id of the new group, got {group!r}")
         return checked_id("participant group", group)
 
     def members(self, group_id: str) -> frozenset[str]:

@@ -40,7 +40,7 @@ class Prolific:
         row = self.transport.call("GET", f"/api/v1/projects/{checked_id('project', project_id)}/").record
         workspace = row.get("workspace")
         if not isinstance(workspace, str):
-            raise ProlificError(f"Prolific: project {project_id}: wanted its workspace, got {workspace!r}")
+            raise ProlificError(f"Prolific: project {project_id}: expected its workspace, got {workspace!r}")
         return checked_id("workspace", workspace)
 
     def __enter__(self) -> Self:

@@ -29,7 +29,7 @@ class Hooks:
         body = {"workspace_id": checked_id("workspace", workspace_id)}
         value = self._transport.call("POST", ROOT + "secrets/", body).record.get("value")
         if not isinstance(value, str) or not value:
-            raise ProlificError("Prolific: wanted the new secret of the webhooks, got none")
+            raise ProlificError("Prolific: expected the new secret of the webhooks, got none")
         return value
 
     def subscriptions(self, workspace_id: str) -> Iterator[Subscription]:

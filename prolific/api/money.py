@@ -19,7 +19,7 @@ def cents(amount: Decimal) -> int:
     """
     scaled = amount * 100
     if not scaled.is_finite() or scaled != scaled.to_integral_value():
-        raise ValueError(f"wanted whole cents, got {amount}")
+        raise ValueError(f"expected whole cents, got {amount}")
     return int(scaled)
 
 

@@ -46,4 +46,4 @@ class Payments:
                 return PayRates(
                     minimum=whole(row, "min_reward_per_hour"), recommended=whole(row, "recommended_reward_per_hour")
                 )
-        raise ProlificError(f"Prolific: wanted pay rates in {currency}, got none; does the account use {currency}?")
+        raise ProlificError(f"Prolific: expected pay rates in {currency}, got none; does the account use {currency}?")

@@ -204,7 +204,7 @@ def whole(row: Mapping[str, Any], name: str) -> int:
 def _text(row: Mapping[str, Any], name: str) -> str:
     value = row.get(name)
     if not isinstance(value, str) or not value:
-        raise ProlificError(f"Prolific: wanted a text {name!r} in an answer, got {value!r}; is the address right?")
+        raise ProlificError(f"Prolific: expected a text {name!r} in an answer, got {value!r}; is the address right?")
     return value
 
 
@@ -213,7 +213,7 @@ def _whole(row: Mapping[str, Any], name: str, otherwise: int | None = None) -> i
     if value is None and otherwise is not None:
         return otherwise
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise ProlificError(f"Prolific: wanted a number {name!r} in an answer, got {value!r}")
+        raise ProlificError(f"Prolific: expected a number {name!r} in an answer, got {value!r}")
     return round(value)
 
 
@@ -233,7 +233,7 @@ def _instant(value: Any) -> float | None:
     try:
         parsed = datetime.datetime.fromisoformat(value)
     except ValueError as error:
-        raise ProlificError(f"Prolific: wanted a date and time, got {value[:40]!r}") from error
+        raise ProlificError(f"Prolific: expected a date and time, got {value[:40]!r}") from error
     if parsed.tzinfo is None:
         parsed = parsed.replace(tzinfo=datetime.UTC)
     return parsed.timestamp()

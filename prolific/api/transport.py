@@ -50,7 +50,7 @@ class ApiResponse:
             If it is another.
         """
         if not isinstance(self.value, dict):
-            raise Unanswered(f"Prolific: wanted a JSON object in answer, got {self.text[:80]!r}; look again later")
+            raise Unanswered(f"Prolific: expected a JSON object in answer, got {self.text[:80]!r}; look again later")
         return self.value
 
 
@@ -154,7 +154,7 @@ class Transport:
         for _ in range(MOST_PAGES):
             rows = answer.record.get("results")
             if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-                raise ProlificError(f"Prolific: GET {path}: wanted a list of results, got {answer.text[:80]!r}")
+                raise ProlificError(f"Prolific: GET {path}: expected a list of results, got {answer.text[:80]!r}")
             yield from rows
             link = _next(answer.record)
             if link is None:
@@ -201,13 +201,13 @@ class Transport:
                 f"{place}: {told(status, text)}{_remedy(status)}", status=status, body=text, wait=_asked_wait(response)
             )
         if status >= HTTPStatus.MULTIPLE_CHOICES or len(response.content) > MOST_BYTES:
-            raise Unanswered(f"{place}: wanted an answer of the API, got HTTP {status}; is the address right?")
+            raise Unanswered(f"{place}: expected an answer of the API, got HTTP {status}; is the address right?")
         value = None
         if text.strip():
             try:
                 value = json.loads(text)
             except ValueError as error:
-                raise Unanswered(f"{place}: wanted JSON, got {text[:60]!r}; is the address right?") from error
+                raise Unanswered(f"{place}: expected JSON, got {text[:60]!r}; is the address right?") from error
         return ApiResponse(status=status, value=value, text=text, headers=dict(response.headers))
 
     def _own_path(self, link: str) -> str:

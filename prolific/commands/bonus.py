@@ -129,4 +129,4 @@ def _cents(text: str) -> int:
     try:
         return cents(Decimal(text))
     except (InvalidOperation, ValueError) as error:
-        raise click.BadParameter(f"wanted an amount such as 1.50, got {text!r}", param_hint="--cap") from error
+        raise click.BadParameter(f"expected an amount such as 1.50, got {text!r}", param_hint="--cap") from error

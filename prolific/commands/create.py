@@ -35,7 +35,7 @@ def create(
     with open_desk(study, store, endpoint_url, alone=True, tell=announce) as prolific_study:
         address = public_url or prolific_study.table.public_url
         if address is None:
-            raise StudyError(f"{study}: wanted --public-url or [prolific] public_url, got neither")
+            raise StudyError(f"{study}: expected --public-url or [prolific] public_url, got neither")
         if session > prolific_study.offer.sessions:
             raise StudyError(f"{study}: [people] sessions is {prolific_study.offer.sessions}, got --session {session}")
         workspace_id = prolific_study.platform.workspace_of(prolific_study.table.project)

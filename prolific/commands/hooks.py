@@ -28,7 +28,7 @@ def hooks(
     with open_desk(study, store, endpoint_url, alone=True) as prolific_study:
         address = public_url or prolific_study.table.public_url
         if address is None:
-            raise StudyError(f"{study}: wanted --public-url or [prolific] public_url, got neither")
+            raise StudyError(f"{study}: expected --public-url or [prolific] public_url, got neither")
         check_address(address)
         if remove:
             click.echo(f"ended: {unsubscribe(prolific_study, address)}")

@@ -156,7 +156,7 @@ def _advancing(platform: Platform) -> Callable[[Request], Any]:
             if isinstance(seconds, bool) or not 0 <= seconds <= ADVANCE_MOST:
                 raise ValueError
         except (ValueError, KeyError, TypeError):
-            told = f'wanted {{"advance": seconds}} of 0 to {ADVANCE_MOST:.0f}'
+            told = f'expected {{"advance": seconds}} of 0 to {ADVANCE_MOST:.0f}'
             return JSONResponse({"refused": told}, status_code=400)
         return JSONResponse({"now": await run_in_threadpool(platform.advance, float(seconds))})
 

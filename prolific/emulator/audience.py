@@ -109,7 +109,7 @@ def _problem(turn: RequestTransaction, one: Mapping[str, Any]) -> str | None:
     if known["type"] == "range":
         return _range_problem(filter_id, known, one["selected_range"])
     if not chosen:
-        return f"{filter_id}: wanted one selected value or more"
+        return f"{filter_id}: expected one selected value or more"
     if filter_id in GROUP_LISTS:
         selectable = {row.id for row in turn.connection.execute(select(schema.groups.c.id)) if row.id}
     elif filter_id in STUDY_LISTS:
@@ -125,10 +125,10 @@ def _problem(turn: RequestTransaction, one: Mapping[str, Any]) -> str | None:
 def _range_problem(filter_id: str, known: Mapping[str, Any], selected: Mapping[str, Any]) -> str | None:
     ends = [end for end in (selected.get("lower"), selected.get("upper")) if end is not None]
     if known["data_type"] != "date" and not all(isinstance(end, (int, float)) for end in ends):
-        return f"{filter_id}: wanted numbers"
+        return f"{filter_id}: expected numbers"
     outside = [end for end in ends if not known["min"] <= end <= known["max"]]
     if outside:
-        return f"{filter_id}: wanted {known['min']} to {known['max']}, got {outside[0]}"
+        return f"{filter_id}: expected {known['min']} to {known['max']}, got {outside[0]}"
     if len(ends) == 2 and ends[0] > ends[1]:
         return f"{filter_id}: the lower end is above the upper"
     return None

@@ -102,7 +102,7 @@ def recommend_reward(turn: RequestTransaction, call: RouteRequest) -> RouteRespo
     """Say what an hour should be paid, at least and better."""
     workspace, currency = call.query.get("workspace_id"), call.query.get("currency")
     if workspace is None or currency not in ("USD", "GBP"):
-        raise EmulatorRequestError(400, {"currency": ["wanted workspace_id, and currency as USD or GBP"]})
+        raise EmulatorRequestError(400, {"currency": ["expected workspace_id, and currency as USD or GBP"]})
     find_workspace(turn, workspace)
     pounds = currency == "GBP"  # the platform's figures for pounds are three quarters of those for dollars
     least, better = turn.behaviour.minimum_hourly, turn.behaviour.recommended_hourly
@@ -125,7 +125,7 @@ def list_groups(turn: RequestTransaction, call: RouteRequest) -> RouteResponse:
     if "workspace_id" in call.query:
         query = query.where(c.workspace_id == find_workspace(turn, call.query["workspace_id"]).id)
     elif "project_id" not in call.query:
-        raise EmulatorRequestError(400, {"workspace_id": ["wanted workspace_id or project_id"]})
+        raise EmulatorRequestError(400, {"workspace_id": ["expected workspace_id or project_id"]})
     active = call.yes("active")
     if active is not None and not turn.behaviour.deleted_groups_look_alive:
         query = query.where(c.deleted == (0 if active else 1))

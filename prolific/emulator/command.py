@@ -49,10 +49,10 @@ def emulate(port: int, store: Path, project: str | None, currency: str, clock: s
     from prolific.emulator.courier import delivering
     from prolific.emulator.ids import PATTERN
     from prolific.emulator.platform import ClockMode, Platform
-    from spa.annotators.listening import listen, run
+    from spa.server.listening import listen, run
 
     if project is not None and not re.fullmatch(PATTERN, project):
-        raise click.BadParameter(f"wanted 24 hexadecimal digits, got {project!r}", param_hint="--project")
+        raise click.BadParameter(f"expected 24 hexadecimal digits, got {project!r}", param_hint="--project")
     contract = None if openapi is None else Contract(openapi)
     with listen("127.0.0.1", port) as listener:
         mode: ClockMode = "manual" if clock == "manual" else "real"

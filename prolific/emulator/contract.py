@@ -114,7 +114,7 @@ class Contract:
                 continue  # a choice between two parameters is described as one that is called "filter"
             given = query.get(parameter["name"])
             if given is None:
-                problems += [f"{parameter['name']}: wanted"] if parameter.get("required") else []
+                problems += [f"{parameter['name']}: required"] if parameter.get("required") else []
                 continue
             value = _as_described(given, parameter["schema"])
             told = self._told(f"{place}/parameters/{number}/schema", value)
@@ -159,11 +159,11 @@ def read_document(path: Path) -> dict[str, Any]:
     try:
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise PlatformError(f"{path}: wanted the published description as a file, got {error}") from error
+        raise PlatformError(f"{path}: expected the published description as a file, got {error}") from error
     try:
         document = json.loads(text) if path.suffix == ".json" else _read_yaml(text)
     except ValueError as error:
-        raise PlatformError(f"{path}: wanted YAML or JSON, got {str(error).splitlines()[0]}") from error
+        raise PlatformError(f"{path}: expected YAML or JSON, got {str(error).splitlines()[0]}") from error
     if not isinstance(document, dict) or not str(document.get("openapi", "")).startswith("3.0"):
         raise PlatformError(f"{path}: expected an OpenAPI document of version 3.0")
     if not isinstance(document.get("paths"), dict) or not isinstance(document.get("components"), dict):

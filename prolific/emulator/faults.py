@@ -58,7 +58,7 @@ def check_operation(operation: str) -> None:
     known = {one.id for one in OPERATIONS}
     if operation not in known | {ANY, WEBHOOKS}:
         raise EmulatorRequestError(
-            400, {"operation": [f"{operation} is no operation; wanted {ANY}, {WEBHOOKS} or its id"]}
+            400, {"operation": [f"{operation} is no operation; expected {ANY}, {WEBHOOKS} or its id"]}
         )
 
 

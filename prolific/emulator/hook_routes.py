@@ -177,7 +177,7 @@ def _statuses(text: str) -> list[str]:
     except ValueError:
         asked = [text]
     if not set(asked) <= set(STATUSES):
-        raise EmulatorRequestError(400, {"status": [f"wanted some of {', '.join(STATUSES)}"]})
+        raise EmulatorRequestError(400, {"status": [f"expected some of {', '.join(STATUSES)}"]})
     return [str(one) for one in asked]
 
 

@@ -134,7 +134,7 @@ class Platform:
                 yield connection
         except DatabaseError as error:
             raise PlatformError(
-                f"{self.path}: wanted the store of an emulated platform, got {error.orig}; name another file"
+                f"{self.path}: expected the store of an emulated platform, got {error.orig}; name another file"
             ) from error
 
 
@@ -142,7 +142,7 @@ def _prepare(connection: Connection, path: Path, project: str, currency: str) ->
     known = connection.execute(text("SELECT name FROM sqlite_master WHERE type = 'table'")).scalars().all()
     if known and "hook_subscriptions" not in known:
         raise PlatformError(
-            f"{path}: wanted the store of an emulated platform, got another database; name another file"
+            f"{path}: expected the store of an emulated platform, got another database; name another file"
         )
     schema.metadata.create_all(connection)
     if setting(connection, "requests") is not None:
@@ -164,7 +164,7 @@ def _prepare(connection: Connection, path: Path, project: str, currency: str) ->
 
 def _open(path: Path) -> Engine:
     if path.is_dir() or not path.absolute().parent.is_dir():
-        raise PlatformError(f"{path}: wanted a file for the emulated platform's store in a folder that exists")
+        raise PlatformError(f"{path}: expected a file for the emulated platform's store in a folder that exists")
 
     path.touch(mode=0o600)
 

@@ -41,7 +41,7 @@ def screen_out_with_bonus(turn: RequestTransaction, study_id: str, asked: Screen
     least = turn.behaviour.minimum_hourly * seconds / HOUR
     if cents < least:
         raise EmulatorRequestError(
-            400, {"bonus_per_submission": [f"wanted {least / 100:.2f} or more for the median time"]}
+            400, {"bonus_per_submission": [f"expected {least / 100:.2f} or more for the median time"]}
         )
     wallet.require(turn, study.workspace_id, payment(cents, turn.behaviour).times(len(rows)).total)
     bonus_id = new_id()

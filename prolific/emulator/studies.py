@@ -155,7 +155,7 @@ def _more_places(kept: dict[str, Any], asked: OpenStudyBody) -> int:
     if asked.total_available_places is None:
         return places
     if kept.get("access_details") is not None:
-        raise EmulatorRequestError(400, {"total_available_places": ["wanted access_details beside it"]})
+        raise EmulatorRequestError(400, {"total_available_places": ["expected access_details beside it"]})
     if asked.total_available_places < places:
         raise EmulatorRequestError(400, {"total_available_places": [f"can be raised only; it is {places}"]})
     return asked.total_available_places
@@ -191,7 +191,7 @@ def transition(turn: RequestTransaction, study_id: str, action: str) -> Study:
         "STOP": ("ACTIVE", "PAUSED", "AWAITING REVIEW"),
     }
     if action not in allowed:
-        raise EmulatorRequestError(400, {"action": [f"wanted one of {', '.join(allowed)}, got {action}"]})
+        raise EmulatorRequestError(400, {"action": [f"expected one of {', '.join(allowed)}, got {action}"]})
     if row.status not in allowed[action]:
         raise EmulatorRequestError(400, f"{action} is not possible while the study is {row.status}")
     if action == "PUBLISH":

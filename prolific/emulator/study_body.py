@@ -53,9 +53,9 @@ CODE_TYPES = Literal[
 def _whole(value: Any) -> Any:
     """Take 30.0 for 30: the description says "number", and half a cent or half a place does not exist."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise ValueError("wanted a whole number")
+        raise ValueError("expected a whole number")
     if value != int(value):
-        raise ValueError("wanted a whole number")
+        raise ValueError("expected a whole number")
     return int(value)
 
 
@@ -137,7 +137,7 @@ class SelectedFilter(RequestBody):
     @model_validator(mode="after")
     def _one_selection(self) -> SelectedFilter:
         if (self.selected_values is None) == (self.selected_range is None):
-            raise ValueError("wanted selected_values or selected_range, and one of them only")
+            raise ValueError("expected selected_values or selected_range, and one of them only")
         return self
 
 
@@ -152,7 +152,7 @@ class SubmissionsConfig(RequestBody):
     @classmethod
     def _more_than_none(cls, value: int | None) -> int | None:
         if value is not None and value != -1 and value < 1:
-            raise ValueError("wanted 1 or more, or -1")
+            raise ValueError("expected 1 or more, or -1")
         return value
 
 
@@ -197,7 +197,7 @@ class StudyBody(RequestBody):
 
     def _check_addresses(self) -> None:
         if (self.external_study_url is None) == (self.access_details is None):
-            raise ValueError("wanted external_study_url or access_details, and one of them only")
+            raise ValueError("expected external_study_url or access_details, and one of them only")
         if self.access_details is not None:
             places = sum(one.total_allocation for one in self.access_details)
             if places != self.total_available_places:
@@ -217,7 +217,7 @@ class StudyBody(RequestBody):
     def _check_codes(self) -> None:
         codes = [one.code for one in self.completion_codes]
         if len(set(codes)) != len(codes):
-            raise ValueError("completion_codes: wanted codes that differ from each other")
+            raise ValueError("completion_codes: expected codes that differ from each other")
         own = [one for one in self.completion_codes if one.actor == "participant"]
         if None in codes and (len(own) != 1 or own[0].code is not None or own[0].actions):
             raise ValueError("completion_codes: a code of null is for a single participant code without actions")
@@ -232,10 +232,10 @@ class StudyBody(RequestBody):
             self.maximum_allowed_time = DAY - 1
         if self.maximum_allowed_time < least:
             raise ValueError(
-                f"maximum_allowed_time: wanted {least:.1f} minutes or more, got {self.maximum_allowed_time}"
+                f"maximum_allowed_time: expected {least:.1f} minutes or more, got {self.maximum_allowed_time}"
             )
         if self.maximum_allowed_time >= DAY:
-            raise ValueError(f"maximum_allowed_time: wanted less than {DAY} minutes, got {self.maximum_allowed_time}")
+            raise ValueError(f"maximum_allowed_time: expected less than {DAY} minutes, got {self.maximum_allowed_time}")
 
 
 class OpenStudyBody(RequestBody):
@@ -268,4 +268,4 @@ def check_https(url: str, *, loopback: bool = True) -> None:
         return
     if loopback and parts.scheme in ("http", "https") and host in LOOPBACK:
         return
-    raise ValueError(f"{url}: wanted a valid https URL")
+    raise ValueError(f"{url}: expected a valid https URL")

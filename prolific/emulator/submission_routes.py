@@ -186,7 +186,7 @@ def list_messages(turn: RequestTransaction, call: RouteRequest) -> RouteResponse
     if "user_id" in call.query:
         query = query.where(c.recipient_id == call.query["user_id"])
     elif "created_after" not in call.query:
-        raise EmulatorRequestError(400, {"user_id": ["wanted user_id or created_after"]})
+        raise EmulatorRequestError(400, {"user_id": ["expected user_id or created_after"]})
     rows = turn.connection.execute(query).all()
     return RouteResponse(body={"results": [_shown(row) for row in rows]})
 

@@ -64,7 +64,7 @@ def take(turn: RequestTransaction, study_id: str, participant_id: str, *, device
     if person is None:
         raise not_found("Participant", participant_id)
     if device not in DEVICES:
-        raise EmulatorRequestError(400, {"device": [f"wanted one of {', '.join(DEVICES)}, got {device}"]})
+        raise EmulatorRequestError(400, {"device": [f"expected one of {', '.join(DEVICES)}, got {device}"]})
     if study.status != "ACTIVE":
         raise EmulatorRequestError(409, f"This study takes nobody in while it is {study.status}")
     allowed = study.body["device_compatibility"]

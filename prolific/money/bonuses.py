@@ -58,10 +58,10 @@ def read_bonuses(path: Path, collected: Sequence[SessionReconciliation]) -> tupl
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise StudyError(f"{path}: wanted a CSV file with the columns {', '.join(COLUMNS)}, got {error}") from error
+        raise StudyError(f"{path}: expected a CSV file with the columns {', '.join(COLUMNS)}, got {error}") from error
     rows = csv.DictReader(io.StringIO(text))
     if rows.fieldnames is None or not set(COLUMNS) <= set(rows.fieldnames):
-        raise StudyError(f"{path}: wanted the columns {', '.join(COLUMNS)}, got {', '.join(rows.fieldnames or ())}")
+        raise StudyError(f"{path}: expected the columns {', '.join(COLUMNS)}, got {', '.join(rows.fieldnames or ())}")
     found, problems = [], []
     for number, row in enumerate(rows, start=2):
         try:
@@ -69,7 +69,7 @@ def read_bonuses(path: Path, collected: Sequence[SessionReconciliation]) -> tupl
         except StudyError as error:
             problems += [f"{path} line {number}: {problem}" for problem in error.problems]
     if not problems and not found:
-        problems.append(f"{path}: wanted at least one bonus, got a header alone")
+        problems.append(f"{path}: expected at least one bonus, got a header alone")
     if problems:
         raise StudyError(*problems)
     return tuple(found)
@@ -88,7 +88,7 @@ def completion_bonuses(
     percent, last = prolific_study.table.completion_bonus_percent, prolific_study.offer.sessions
     if percent is None or last < 2:
         raise StudyError(
-            f"{prolific_study.file}: wanted [prolific] completion_bonus_percent and [people] sessions of at least 2 "
+            f"{prolific_study.file}: expected [prolific] completion_bonus_percent and [people] sessions of at least 2 "
             "for a completion bonus"
         )
     by_session: dict[int, dict[str, SubmissionRecord]] = {}
@@ -173,11 +173,11 @@ def _bonus(row: Mapping[str, str | None], collected: Sequence[SessionReconciliat
     try:
         amount = cents(Decimal(text))
     except (InvalidOperation, ValueError) as error:
-        raise StudyError(f"wanted an amount such as 1.50, got {text!r}") from error
+        raise StudyError(f"expected an amount such as 1.50, got {text!r}") from error
     if amount <= 0:
-        raise StudyError(f"wanted an amount above 0, got {text}")
+        raise StudyError(f"expected an amount above 0, got {text}")
     if not reason:
-        raise StudyError("wanted a reason, by which the bonus is paid once, got none")
+        raise StudyError("expected a reason, by which the bonus is paid once, got none")
     matching = [
         (one.session, record)
         for one in collected

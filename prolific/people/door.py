@@ -35,10 +35,10 @@ from prolific.prolific_study import store_key
 from prolific.study.body import DOOR, PLACEHOLDERS
 from prolific.study.offer import SessionOffer, offer_of
 from prolific.study.table import read_table
-from spa.annotators.doors import SurveyContext
 from spa.journal import Journal
 from spa.responses.outcomes import Outcome
 from spa.responses.visits import PersonVisit
+from spa.server.doors import SurveyContext
 
 log = logging.getLogger("uvicorn.error")
 SECONDS = 5.0  # a visitor waits for the platform so long at most, twice

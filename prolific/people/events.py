@@ -21,8 +21,8 @@ from prolific.api.problems import ProlificError
 from prolific.people.releasing import release_gone
 from prolific.people.signature import is_recent, is_signed
 from prolific.study.body import DOOR
-from spa.annotators.doors import SurveyContext
 from spa.journal import STARTED, Journal, begin
+from spa.server.doors import SurveyContext
 
 log = logging.getLogger("uvicorn.error")
 KIND = "prolific event"  # in the journal; scope "event", key is the event's id

@@ -89,4 +89,4 @@ def _get(client: httpx2.Client, path: str) -> Any:
         response = client.get(path)
         if response.status_code == 200:
             return response.json()
-    raise PlatformError(f"{path}: wanted the emulated platform's figures, got status {response.status_code}")
+    raise PlatformError(f"{path}: expected the emulated platform's figures, got status {response.status_code}")

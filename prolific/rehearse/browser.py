@@ -69,7 +69,7 @@ def _answer_pages(tab: Tab, answering: Answering, platform_url: str) -> None:
             continue
         form_of_page = tab.locator("form[data-assignment]")
         if not form_of_page.count():
-            raise ResponseError(f"{tab.url}: wanted a page of the form, got {tab.title()!r}")
+            raise ResponseError(f"{tab.url}: expected a page of the form, got {tab.title()!r}")
         page_id = form_of_page.get_attribute("data-page")
         form, answers = answering(str(form_of_page.get_attribute("data-assignment")))
         page = next(page for page in form.pages if page.page_id == page_id)

@@ -116,14 +116,14 @@ def read_shares(given: Mapping[str, float], *, consent: bool, screening: bool, c
     known = {name.replace(" ", "-"): name for name in FATES if name != "completes"}
     unknown = [name for name in given if name not in known]
     if unknown:
-        raise StudyError(f"--share: wanted one of {', '.join(known)}, got {unknown[0]!r}")
+        raise StudyError(f"--share: expected one of {', '.join(known)}, got {unknown[0]!r}")
     impossible: dict[Fate, bool] = {"declines": not consent, "screened out": not screening, "fails checks": not checks}
     shares: dict[Fate, float] = dict(SHARES)
     shares.update({known[name]: share for name, share in given.items()})
     for name, share in shares.items():
         if not 0 <= share <= 1:
-            raise StudyError(f"--share {name.replace(' ', '-')}: wanted 0 to 1, got {share}")
+            raise StudyError(f"--share {name.replace(' ', '-')}: expected 0 to 1, got {share}")
     shares = {name: 0.0 if impossible.get(name) else share for name, share in shares.items()}
     if sum(shares.values()) > 1:
-        raise StudyError(f"--share: wanted shares that add up to 1 at most, got {sum(shares.values()):g}")
+        raise StudyError(f"--share: expected shares that add up to 1 at most, got {sum(shares.values()):g}")
     return shares

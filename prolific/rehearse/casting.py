@@ -9,10 +9,10 @@ from prolific.rehearse.cast import Fate, Person, read_shares
 from prolific.rehearse.crowd import Casting
 from prolific.rehearse.stage import RehearsalEnvironment
 from prolific.rehearse.visitor import Answering
-from spa.annotators.simulated import CROWD, SimulatedAnnotator, Temperament
-from spa.annotators.truth import Truth, even_truth
 from spa.commands.workspace import Workspace
 from spa.forms.form import Form
+from spa.simulation.simulated import CROWD, SimulatedAnnotator, Temperament
+from spa.simulation.truth import Truth, even_truth
 
 
 def cast(stage: RehearsalEnvironment, given: Mapping[str, float], *, browsers: int, seed: int) -> Casting:

@@ -20,7 +20,7 @@ def parse_shares(context: click.Context, option: click.Parameter, given: tuple[s
         except ValueError:
             equals = ""
         if not equals:
-            raise click.BadParameter(f"wanted NAME=SHARE, such as drops-out=0.1, got {text!r}")
+            raise click.BadParameter(f"expected NAME=SHARE, such as drops-out=0.1, got {text!r}")
     return shares
 
 

@@ -221,5 +221,5 @@ class Crowd:
         if place.status >= 400:
             self.left_at_the_door[f"the survey server said {place.status}"] += 1
         elif place.form is None and place.code is None:
-            raise ResponseError(f"{place.url}: wanted a page of the form or the way back, got another page")
+            raise ResponseError(f"{place.url}: expected a page of the form or the way back, got another page")
         return place

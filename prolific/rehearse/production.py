@@ -119,12 +119,12 @@ def _settled(wanted: RehearsalOptions, copy: Copy) -> dict[str, Any]:
         state = json.loads(path.read_text("utf-8"))
         if state["options"] != options:
             raise StudyError(
-                f"{out}: wanted the folder of this rehearsal, got one of another study or with other options; "
+                f"{out}: expected the folder of this rehearsal, got one of another study or with other options; "
                 "name another with --out, or remove it"
             )
         return dict(state)
     if out.exists() and any(out.iterdir()):
-        raise StudyError(f"{out}: wanted an empty folder for the rehearsal, got one with other files; name another")
+        raise StudyError(f"{out}: expected an empty folder for the rehearsal, got one with other files; name another")
     out.mkdir(parents=True, exist_ok=True)
     wanted.study_file.write_text(copy.text, encoding="utf-8")
     ports = {"platform_port": free_port(), "survey_port": free_port()}
@@ -136,7 +136,7 @@ def _settled(wanted: RehearsalOptions, copy: Copy) -> dict[str, Any]:
 
 @contextmanager
 def _opened(wanted: RehearsalOptions, copy: Copy, state: Mapping[str, Any]) -> Iterator[RehearsalEnvironment]:
-    """Run the platform and the survey server, with faults planned where they are wanted and not yet there."""
+    """Run the platform and the survey server, with faults planned where they are asked for and not yet there."""
     contract = None if wanted.openapi is None else Contract(wanted.openapi)
     store, port = wanted.out / "platform.sqlite", state["platform_port"]
     with (

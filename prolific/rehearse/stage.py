@@ -20,11 +20,11 @@ from prolific.emulator.courier import delivering
 from prolific.emulator.platform import Platform
 from prolific.people.door import mount_with
 from prolific.rehearse.emulator_control import EmulatorControl
-from spa.annotators.doors import SurveyContext
-from spa.annotators.listening import Listener, listen
-from spa.annotators.server import create_app as create_survey
 from spa.commands.workspace import Workspace, open_workspace
 from spa.errors import PlatformError
+from spa.server.doors import SurveyContext
+from spa.server.listening import Listener, listen
+from spa.server.server import create_app as create_survey
 
 TOKEN = "rehearsal"  # any is taken
 START_SECONDS = 30.0

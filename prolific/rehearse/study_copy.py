@@ -41,7 +41,7 @@ def copy_of(study_path: Path, *, annotators: int | None, seed: int) -> Copy:
     study_path : Path
         The user's study file, which stays as it is.
     annotators : int, optional
-        How many people are wanted; the study's number where absent.
+        How many people; the study's number where absent.
     seed : int
         Names the project where the study has none.
 

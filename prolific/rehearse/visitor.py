@@ -9,10 +9,10 @@ from urllib.parse import parse_qs, urljoin, urlsplit
 
 import httpx2
 
-from spa.annotators.served_html import ServedForm, read_page
-from spa.annotators.visits import fill_in
 from spa.errors import ResponseError
 from spa.forms.form import Form
+from spa.simulation.served_html import ServedForm, read_page
+from spa.simulation.visits import fill_in
 
 MOST_REDIRECTS = 10
 MOST_STEPS = 3  # requests a page, before a server that leads in circles is given up
@@ -61,7 +61,9 @@ def walk(
     try:
         return _walk(client, url, answering, share=share, decline=decline)
     except httpx2.HTTPError as error:
-        raise ResponseError(f"{urlsplit(url).netloc}: wanted the survey server, got {type(error).__name__}") from error
+        raise ResponseError(
+            f"{urlsplit(url).netloc}: expected the survey server, got {type(error).__name__}"
+        ) from error
 
 
 def _walk(client: httpx2.Client, url: str, answering: Answering, *, share: float, decline: bool) -> Landing:
@@ -106,5 +108,5 @@ def _follow(client: httpx2.Client, url: str) -> Landing:
 def _send(client: httpx2.Client, action: str, payload: Mapping[str, str]) -> Landing:
     response = client.post(action, data=dict(payload))
     if response.status_code != HTTPStatus.SEE_OTHER:
-        raise ResponseError(f"{urlsplit(action).path}: wanted the answers accepted, got {response.status_code}")
+        raise ResponseError(f"{urlsplit(action).path}: expected the answers accepted, got {response.status_code}")
     return _follow(client, urljoin(action, response.headers["location"]))

@@ -125,7 +125,7 @@ def write_proposals(path: Path, proposals: Sequence[Proposal]) -> None:
         If there is such a file.
     """
     if path.exists():
-        raise StudyError(f"{path}: wanted a file that does not exist yet, got one; it may hold decisions")
+        raise StudyError(f"{path}: expected a file that does not exist yet, got one; it may hold decisions")
     head = [
         "# Rejections that could be made. Set reject = true where you decide so, and mend the message.",
         "# The rules:",
@@ -157,10 +157,10 @@ def read_proposals(path: Path) -> tuple[Proposal, ...]:
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise StudyError(f"{path}: wanted a TOML file with [[rejections]], got {error}") from error
+        raise StudyError(f"{path}: expected a TOML file with [[rejections]], got {error}") from error
     entries = content.get("rejections", [])
     if set(content) - {"rejections"} or not isinstance(entries, list):
-        raise StudyError(f"{path}: wanted [[rejections]] and nothing else, got {', '.join(content)}")
+        raise StudyError(f"{path}: expected [[rejections]] and nothing else, got {', '.join(content)}")
     found, problems = [], []
     for number, entry in enumerate(entries, start=1):
         try:

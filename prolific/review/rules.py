@@ -113,13 +113,13 @@ def problems_of(facts: Facts, *, category: str, message: str, requirement: str =
     if never is not None:
         problems.append(never)
     if facts.record.status != AWAITING_REVIEW:
-        problems.append(f"wanted a submission that is {AWAITING_REVIEW}, got {facts.record.status}")
+        problems.append(f"expected a submission that is {AWAITING_REVIEW}, got {facts.record.status}")
     length = len(" ".join(message.split()))
     if length < SHORTEST_MESSAGE:
-        problems.append(f"message: wanted at least {SHORTEST_MESSAGE} characters that explain it, got {length}")
+        problems.append(f"message: expected at least {SHORTEST_MESSAGE} characters that explain it, got {length}")
     if category not in CATEGORIES:
         problems.append(
-            f"category: wanted one for which the rules name evidence ({', '.join(CATEGORIES)}), got {category!r}; "
+            f"category: expected one for which the rules name evidence ({', '.join(CATEGORIES)}), got {category!r}; "
             "ask for a return instead"
         )
         return tuple(problems)
@@ -154,21 +154,23 @@ def _evidence_problem(facts: Facts, category: str, requirement: str, seen: str) 
     if category == "FAILED_CHECK":
         needed = _checks_needed(facts)
         failed = len(failed_checks(facts.submission))
-        return None if _failed_checks(facts) else f"FAILED_CHECK: wanted {needed} failed attention checks, got {failed}"
+        return (
+            None if _failed_checks(facts) else f"FAILED_CHECK: expected {needed} failed attention checks, got {failed}"
+        )
     if category in ("NO_DATA", "BAD_CODE", "NO_CODE"):
         if _no_data(facts) is None:
             return f"{category}: complete answers are here, so the work was done whatever code was entered"
         code = facts.record.code
         if category == "BAD_CODE" and (code is None or code in NO_CODES or code in facts.codes):
-            return f"BAD_CODE: wanted a code that is none of the study's, got {code!r}"
+            return f"BAD_CODE: expected a code that is none of the study's, got {code!r}"
         if category == "NO_CODE" and not (code is None or code in NO_CODES):
-            return f"NO_CODE: wanted no code, got {code!r}"
+            return f"NO_CODE: expected no code, got {code!r}"
         return None
     stated, words = _plain(facts.stated), _plain(requirement)
     if not words or words not in stated:
-        return f"{category}: wanted a requirement that the study states word for word, got {requirement[:60]!r}"
+        return f"{category}: expected a requirement that the study states word for word, got {requirement[:60]!r}"
     if len(_plain(seen)) < SHORTEST_EVIDENCE:
-        return f"{category}: wanted what was seen in at least {SHORTEST_EVIDENCE} characters, got {len(_plain(seen))}"
+        return f"{category}: expected what was seen in at least {SHORTEST_EVIDENCE} characters, got {len(_plain(seen))}"
     return None
 
 

@@ -52,16 +52,18 @@ def offer_of(study: Study, table: ProlificTable, *, file: str) -> SessionOffer:
     pay = table.reward or study.people.pay
     minutes = table.minutes or study.people.minutes
     if not pay:
-        problems.append("wanted what a completed submission is paid in [prolific] reward or [people] pay, got nothing")
+        problems.append(
+            "expected what a completed submission is paid in [prolific] reward or [people] pay, got nothing"
+        )
     elif pay * 100 != (pay * 100).to_integral_value():
-        problems.append(f"[people] pay: wanted whole cents, got {pay}")
+        problems.append(f"[people] pay: expected whole cents, got {pay}")
     if not minutes or minutes < 1:
-        problems.append(f"wanted at least 1 in [prolific] minutes or [people] minutes, got {minutes or 'nothing'}")
+        problems.append(f"expected at least 1 in [prolific] minutes or [people] minutes, got {minutes or 'nothing'}")
     if minutes and minutes >= 1:
         limit = table.maximum_minutes or math.ceil(least_maximum(minutes))
         if limit > LONGEST_MINUTES:
             problems.append(
-                f"[prolific] minutes: wanted a visit that ends within a day, got a limit of {limit:g} minutes"
+                f"[prolific] minutes: expected a visit that ends within a day, got a limit of {limit:g} minutes"
             )
     if problems or not pay or not minutes:
         raise StudyError(*(f"{file}: {problem}" for problem in problems))

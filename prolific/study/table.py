@@ -112,7 +112,7 @@ def read_table(raw: Mapping[str, Any], *, file: str) -> ProlificTable:
         With every mistake, one line each.
     """
     if not raw:
-        raise StudyError(f"{file}: wanted a table [prolific] with at least project and description, got none")
+        raise StudyError(f"{file}: expected a table [prolific] with at least project and description, got none")
     content = _plain(raw)
     try:
         table = ProlificTable.model_validate_json(json.dumps(content, default=str), strict=True)
@@ -132,20 +132,20 @@ def _contradictions(table: ProlificTable) -> list[str]:
         if (code.action == "pay") != (code.reward is not None and code.slots is not None):
             found.append(f'{place}: reward and slots go together with action = "pay"; give all three or none')
         if code.action == "pay" and outcome == "completed":
-            found.append(f'{place}: wanted action "review" or "approve", got "pay"; who completes is paid the reward')
+            found.append(f'{place}: expected action "review" or "approve", got "pay"; who completes is paid the reward')
         if code.action == "return" and outcome == "completed":
-            found.append(f'{place}: wanted action "review" or "approve", got "return"')
+            found.append(f'{place}: expected action "review" or "approve", got "return"')
         if code.action == "return" and not code.reason:
             found.append(f'{place}: action = "return" needs a reason, which the participant reads')
     for entry in table.filters:
         if bool(entry.choices) == (entry.lowest is not None or entry.highest is not None):
             found.append(
-                f"[[prolific.filters]] {entry.name!r}: wanted choices, or lowest and highest; give one of these"
+                f"[[prolific.filters]] {entry.name!r}: expected choices, or lowest and highest; give one of these"
             )
     if table.screeners.age is not None and table.screeners.age[0] > table.screeners.age[1]:
-        found.append(f"[prolific.screeners] age: wanted from and to, got {list(table.screeners.age)}")
+        found.append(f"[prolific.screeners] age: expected from and to, got {list(table.screeners.age)}")
     if table.content_warning_details is not None and table.content_warning is None:
-        found.append("[prolific] content_warning_details: wanted content_warning with it")
+        found.append("[prolific] content_warning_details: requires content_warning")
     return found
 
 
@@ -155,7 +155,7 @@ def _told(detail: Any) -> str:
     if detail["type"] == "extra_forbidden":
         return f"{place}: no such key; the keys are listed in docs/prolific.md"
     if detail["type"] == "missing":
-        return f"{place}: wanted, and not there"
+        return f"{place}: required, and not there"
     came = detail["input"]
     shown = "a table" if isinstance(came, dict) else json.dumps(came, ensure_ascii=False, default=str)[:80]
     return f"{place}: {detail['msg'][:1].lower()}{detail['msg'][1:]}, got {shown}"

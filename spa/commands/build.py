@@ -24,9 +24,7 @@ BAR_FROM = 2_000  # assignments; fewer are drawn before anybody would look at a 
 
 @click.command(epilog="Example: spa build my-study/study.toml --annotators 60 --links links.txt")
 @click.argument("study", type=click.Path(path_type=Path))
-@click.option(
-    "--annotators", type=click.IntRange(1, 1_000_000), help="Assignments wanted in all. [default: the study's]"
-)
+@click.option("--annotators", type=click.IntRange(1, 1_000_000), help="Assignments in all. [default: the study's]")
 @click.option("--seed", type=click.IntRange(min=0), help="Seed of the draw. [default: the study's]")
 @click.option("--store", metavar="PATH|URL", help="Where to keep them. [default: STUDY with the suffix .sqlite]")
 @click.option(
@@ -78,7 +76,7 @@ def build_store(
     fingerprint : str
         Of the study and its files.
     annotators : int
-        Assignments wanted in all; those of an earlier build count.
+        Assignments in all; those of an earlier build count.
     seed : int, optional
         By default that of the earlier build, or else the study's.
     progress : bool

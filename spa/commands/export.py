@@ -63,7 +63,7 @@ def export(
             paths = write_tables(tables, out, format=format_)
             rows = {path: getattr(tables, path.stem).height for path in paths}
         if raw:
-            from spa.annotators.raters.raw import write_calls
+            from spa.raters.raw import write_calls
 
             path, calls = write_calls(workspace.store, out)
             rows[path] = calls
@@ -78,9 +78,9 @@ def export(
 
 def unfinished(workspace: Workspace) -> Iterator[Submission]:
     """Yield what people answered in visits that they did not complete, page by finished page."""
-    from spa.annotators.progress import FormProgress
     from spa.responses.outcomes import REPLACED
     from spa.responses.submission import Submission
+    from spa.server.progress import FormProgress
 
     for lease in workspace.store.leases():
         if (lease.finished and not lease.claimed) or lease.annotator_kind == "llm" or lease.release_reason == REPLACED:

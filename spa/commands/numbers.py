@@ -15,5 +15,5 @@ class Finite(click.FloatRange):
         """Refuse what a comparison with a bound lets through."""
         number = super().convert(value, param, ctx)
         if not math.isfinite(number):
-            self.fail(f"a finite number is wanted, got {value!r}", param, ctx)
+            self.fail(f"a finite number is expected, got {value!r}", param, ctx)
         return number

@@ -43,7 +43,7 @@ class Overview:
 
     @property
     def cost(self) -> Decimal | None:
-        """Pay for all annotators wanted, without a platform's fee."""
+        """Pay for all planned annotators, without a platform's fee."""
         pay = self.study.people.pay
         return (
             None

@@ -84,9 +84,9 @@ def serve(
     """
     from dataclasses import replace
 
-    from spa.annotators.listening import listen, run, run_workers
     from spa.commands.serving import LINKS_WRITTEN, ServerOptions, check_workers, reserved_places
     from spa.commands.workspace import open_workspace
+    from spa.server.listening import listen, run, run_workers
 
     serving = ServerOptions(
         study=study,
@@ -138,14 +138,14 @@ def preview(study: Path, assignment: str, page: str | None, host: str, port: int
 
     The assignment is the one that `spa build` would draw from the study's seed.
     """
-    from spa.annotators.listening import listen, run
-    from spa.annotators.preview import create_preview
     from spa.forms.html import render_whole
+    from spa.server.listening import listen, run
+    from spa.server.preview import create_preview
 
     form, texts = load_form(study, assignment)
     pages = [known.page_id for known in form.pages]
     if page is not None and page not in pages:
-        raise StudyError(f"{study}: --page wanted one of {', '.join(pages)}, got {page!r}")
+        raise StudyError(f"{study}: --page expected one of {', '.join(pages)}, got {page!r}")
     if out is not None:
         _write_whole(out, render_whole(form, texts))
         click.echo(f"wrote {out}: {len(pages)} pages of assignment {assignment}")
@@ -174,7 +174,7 @@ def load_form(study_path: Path, assignment_id: str) -> tuple[Form, Texts]:
     number = ASSIGNMENT.fullmatch(assignment_id)
     wanted = int(number[1]) if number else 0
     if not 1 <= wanted <= MOST_ASSIGNMENTS:
-        raise StudyError(f"{study_path}: --assignment wanted a name such as a00001, got {assignment_id!r}")
+        raise StudyError(f"{study_path}: --assignment expected a name such as a00001, got {assignment_id!r}")
     outputs = load_outputs(study)
     texts = load_texts(study.language, study.texts)
     count = max(wanted, study.people.assignments_for(study.people.annotators))

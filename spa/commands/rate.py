@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from contextlib import AbstractContextManager
 
-    from spa.annotators.raters.endpoints.endpoint import LLMEndpoint
-    from spa.annotators.raters.prices import PriceTable, RaterBudget
-    from spa.annotators.raters.summary import Progress, RatingSummary
-    from spa.annotators.raters.visits import RaterVisit
-    from spa.annotators.simulated import Temperament
-    from spa.annotators.truth import Truth
     from spa.commands.workspace import Workspace
+    from spa.raters.endpoints.endpoint import LLMEndpoint
+    from spa.raters.prices import PriceTable, RaterBudget
+    from spa.raters.summary import Progress, RatingSummary
+    from spa.raters.visits import RaterVisit
+    from spa.simulation.simulated import Temperament
+    from spa.simulation.truth import Truth
     from spa.study.raters import Rater
 
 
@@ -80,12 +80,12 @@ def rate(**given: Any) -> None:
     The key is read from the environment variable that the rater names. --truth, --utility,
     --likert-reversal and --seed are for --simulate.
     """
-    from spa.annotators.raters.prices import load_prices
-    from spa.annotators.raters.summary import stop_if_unfinished
-    from spa.annotators.raters.visits import visits_of
-    from spa.annotators.raters.wording import StudyWording
     from spa.commands.rating import choose_rater, choose_ways, tell, tell_estimate, tell_injection
     from spa.commands.workspace import open_workspace
+    from spa.raters.prices import load_prices
+    from spa.raters.summary import stop_if_unfinished
+    from spa.raters.visits import visits_of
+    from spa.raters.wording import StudyWording
     from spa.responses.one_run import one_run
 
     options = RateOptions(**given)
@@ -149,8 +149,8 @@ def ask(
     workspace: Workspace, rater: Rater, prices: PriceTable, options: RateOptions
 ) -> tuple[Sequence[RaterVisit], RatingSummary]:
     """Let the rater answer what is open, and return which visits were meant and what they came to."""
-    from spa.annotators.raters.visits import visits_of
     from spa.commands.rating import choose_ways, probed, probes_of, progress_of, purse_of
+    from spa.raters.visits import visits_of
 
     with made_ready(workspace, rater, options) as changed:
         ways = choose_ways(changed, options.variants)
@@ -172,7 +172,7 @@ def ask(
 @contextmanager
 def made_ready(workspace: Workspace, rater: Rater, options: RateOptions) -> Iterator[Rater]:
     """Yield the rater as the command line changes it; a simulated endpoint is served meanwhile."""
-    from spa.annotators.simulated_endpoint import STEADY
+    from spa.simulation.simulated_endpoint import STEADY
     from spa.study.raters import asked_ways
 
     base_url = options.base_url
@@ -208,10 +208,10 @@ def carry_out(
     several: bool = False,
 ) -> RatingSummary:
     """Make the visits, request by request or through batch files."""
-    from spa.annotators.raters.batch import rate_in_batches
-    from spa.annotators.raters.endpoints.chat import ChatEndpoint
-    from spa.annotators.raters.run import rate_visits
-    from spa.annotators.raters.wording import StudyWording
+    from spa.raters.batch import rate_in_batches
+    from spa.raters.endpoints.chat import ChatEndpoint
+    from spa.raters.run import rate_visits
+    from spa.raters.wording import StudyWording
 
     wording = StudyWording(workspace.texts)
     if isinstance(endpoint, ChatEndpoint) and endpoint.rater.provider == "batch":
@@ -226,14 +226,14 @@ def carry_out(
 def open_endpoint(rater: Rater, timeout: float, folder: Path) -> LLMEndpoint:
     """Return the connection that a rater's provider wants; ``folder`` is where those of models begin."""
     if rater.provider == "local":
-        from spa.annotators.raters.local.endpoint import LocalEndpoint
+        from spa.raters.local.endpoint import LocalEndpoint
 
         return LocalEndpoint(rater, base=folder)
     if rater.provider == "responses":
-        from spa.annotators.raters.endpoints.responses import ResponsesEndpoint
+        from spa.raters.endpoints.responses import ResponsesEndpoint
 
         return ResponsesEndpoint(rater, timeout=timeout)
-    from spa.annotators.raters.endpoints.chat import ChatEndpoint
+    from spa.raters.endpoints.chat import ChatEndpoint
 
     return ChatEndpoint(rater, timeout=timeout)
 
@@ -242,9 +242,9 @@ def simulated_endpoint(
     workspace: Workspace, rater: Rater, truth: Truth, temperament: Temperament, seed: int, limit: int | None
 ) -> AbstractContextManager[str]:
     """Serve an endpoint that knows the forms of the study's first assignments."""
-    from spa.annotators.loopback import served
-    from spa.annotators.raters.wording import put_in_all_ways
-    from spa.annotators.simulated_endpoint import SimulatedModel, create_endpoint
+    from spa.raters.wording import put_in_all_ways
+    from spa.server.loopback import served
+    from spa.simulation.simulated_endpoint import SimulatedModel, create_endpoint
     from spa.study.raters import asked_ways
 
     store = workspace.store

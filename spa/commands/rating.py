@@ -15,11 +15,11 @@ from pydantic import ValidationError
 from spa.errors import StudyError
 
 if TYPE_CHECKING:
-    from spa.annotators.raters.prices import PriceTable, RaterBudget
-    from spa.annotators.raters.summary import RatingSummary
-    from spa.annotators.raters.visits import RaterVisit
-    from spa.annotators.raters.wording import Wording
     from spa.commands.workspace import Workspace
+    from spa.raters.prices import PriceTable, RaterBudget
+    from spa.raters.summary import RatingSummary
+    from spa.raters.visits import RaterVisit
+    from spa.raters.wording import Wording
     from spa.responses.store import Store
     from spa.study.raters import Rater, RaterVariant
     from spa.study.study import Study
@@ -35,7 +35,7 @@ def choose_rater(study: Study, path: Path, name: str | None, *, simulate: bool) 
     StudyError
         If the study has no such rater, or simulated answers would be kept under the name of an LLM.
     """
-    from spa.annotators.simulated_endpoint import MODEL
+    from spa.simulation.simulated_endpoint import MODEL
     from spa.study.raters import Rater
 
     raters = {rater.id: rater for rater in study.raters}
@@ -47,16 +47,16 @@ def choose_rater(study: Study, path: Path, name: str | None, *, simulate: bool) 
         rater = next(iter(raters.values()))
     elif name is None:
         known = ", ".join(raters) or "none; add a table [[raters]] with id and model"
-        raise StudyError(f"{path}: wanted --rater NAME, one of the study's raters: {known}")
+        raise StudyError(f"{path}: expected --rater NAME, one of the study's raters: {known}")
     elif name not in raters:
         raise StudyError(
-            f"{path}: wanted one of the study's raters ({', '.join(raters) or 'none'}), got --rater {name}"
+            f"{path}: expected one of the study's raters ({', '.join(raters) or 'none'}), got --rater {name}"
         )
     else:
         rater = raters[name]
     if simulate and rater.model != MODEL:
         raise StudyError(
-            f"{path}: --simulate wanted a rater with model = {MODEL!r}, got {rater.id!r} with {rater.model!r}; "
+            f"{path}: --simulate expected a rater with model = {MODEL!r}, got {rater.id!r} with {rater.model!r}; "
             f"simulated answers are never kept under the name of an LLM; leave --rater out"
         )
     return rater
@@ -76,9 +76,9 @@ def rater_of_file(path: Path, study: Study) -> Rater:
     try:
         rater = Rater.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
     except OSError as error:
-        raise StudyError(f"{path}: wanted a file with a rater, got: {error.strerror}; check its name") from error
+        raise StudyError(f"{path}: expected a file with a rater, got: {error.strerror}; check its name") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise StudyError(f"{path}: wanted TOML, got a mistake: {error}; put it right") from error
+        raise StudyError(f"{path}: expected TOML, got a mistake: {error}; put it right") from error
     except ValidationError as error:
         raise StudyError(
             *(f"{path}: {'.'.join(map(str, each['loc'])) or 'rater'}: {each['msg'].lower()}" for each in error.errors())
@@ -99,15 +99,15 @@ def choose_ways(rater: Rater, names: Sequence[str]) -> tuple[RaterVariant, ...]:
     unknown = [name for name in names if name not in known]
     if unknown:
         offered = ", ".join(known) or "none"
-        raise StudyError(f"--variant {unknown[0]}: wanted a variant of {rater.id!r} ({offered}), got another")
+        raise StudyError(f"--variant {unknown[0]}: expected a variant of {rater.id!r} ({offered}), got another")
     return tuple(asked for asked in ways if not names or asked.variant in names)
 
 
 def purse_of(store: Store, rater: Rater, prices: PriceTable) -> RaterBudget:
     """Return what the rater may spend, with what its earlier runs have spent."""
-    from spa.annotators.raters.estimate import spent_before
-    from spa.annotators.raters.prices import RaterBudget
     from spa.journal import Journal
+    from spa.raters.estimate import spent_before
+    from spa.raters.prices import RaterBudget
 
     price = prices.of(rater.model)
     spent = 0.0 if price is None else spent_before(Journal(store), rater.id)
@@ -132,12 +132,12 @@ def probed(
     PlatformError
         If the endpoint does not do what the rater relies on.
     """
-    from spa.annotators.raters import probe
-    from spa.annotators.raters.endpoints.chat import ChatEndpoint
-    from spa.annotators.raters.endpoints.responses import ResponsesEndpoint
-    from spa.annotators.simulated_endpoint import MODEL
     from spa.errors import PlatformError
     from spa.journal import Journal
+    from spa.raters import probe
+    from spa.raters.endpoints.chat import ChatEndpoint
+    from spa.raters.endpoints.responses import ResponsesEndpoint
+    from spa.simulation.simulated_endpoint import MODEL
 
     if rater.provider == "local" or rater.model == MODEL:
         return {}, []
@@ -200,8 +200,8 @@ def tell_estimate(
     import json
     import sys
 
-    from spa.annotators.raters.estimate import SAMPLE, estimate, spent_before
     from spa.journal import Journal
+    from spa.raters.estimate import SAMPLE, estimate, spent_before
 
     rater = visits[0].asked.rater if visits else None
     price = prices.of(rater.model) if rater is not None else None
@@ -260,7 +260,7 @@ def probes_of(store: Store, ways: Sequence[RaterVariant], forms: int) -> Sequenc
     """Return the visits that try a rater out, in its first way, on the first so many assignments."""
     from itertools import islice
 
-    from spa.annotators.raters.injection import probes
+    from spa.raters.injection import probes
 
     return probes(list(islice(store.assignments(), forms)), ways[0])
 
@@ -271,7 +271,7 @@ def tell_injection(
     """Print what a hostile line did to the answers."""
     import json
 
-    from spa.annotators.raters.injection import injection
+    from spa.raters.injection import injection
 
     way = visits[0].asked.way
     questions = {

@@ -74,7 +74,7 @@ def review_explanations(
 
     with open_workspace(study, store, read_only=True) as workspace:
         if workspace.study.outputs.kind == "image":
-            raise StudyError(f"{study}: wanted outputs that are texts, got images, which a review cannot show yet")
+            raise StudyError(f"{study}: expected outputs that are texts, got images, which a review cannot show yet")
         raters = [choose_rater(workspace.study, study, name, simulate=False) for name in names]
         ways = {asked.name: asked for rater in raters for asked in choose_ways(rater, variants)}
         found = explained_ratings(workspace.store, [rater.id for rater in raters], variants)
@@ -165,7 +165,7 @@ def question_of(workspace: Workspace, asked: RatedTarget) -> Question:
             and systems[target.label] == asked.system
         ):
             return question
-    raise StudyError(f"{asked.assignment_id}: wanted the question about {asked.criterion!r} on this form, found none")
+    raise StudyError(f"{asked.assignment_id}: expected the question about {asked.criterion!r} on this form, found none")
 
 
 def unlabelled(workspace: Workspace, asked: RatedTarget) -> str:
@@ -260,7 +260,7 @@ def write_study(folder: Path, text: str, rows: Sequence[Mapping[str, object]]) -
     """
     try:
         if folder.exists() and any(folder.iterdir()):
-            raise StudyError(f"{folder}: wanted a new or empty folder, found files in it; choose another --out")
+            raise StudyError(f"{folder}: expected a new or empty folder, found files in it; choose another --out")
         folder.mkdir(parents=True, exist_ok=True)
         lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         with tempfile.TemporaryDirectory(dir=folder, prefix=".spa-review-") as temporary:
@@ -269,4 +269,4 @@ def write_study(folder: Path, text: str, rows: Sequence[Mapping[str, object]]) -
                 path.write_text(content, encoding="utf-8", errors="backslashreplace")
                 path.rename(folder / name)
     except OSError as error:
-        raise StudyError(f"{folder}: wanted a folder that can be written, got: {error.strerror}") from error
+        raise StudyError(f"{folder}: expected a folder that can be written, got: {error.strerror}") from error

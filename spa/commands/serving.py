@@ -32,12 +32,12 @@ class ServerOptions:
 
     def app(self, workspace: Workspace) -> FastAPI:
         """Return the application for an open workspace."""
-        from spa.annotators.admin import admin_token
-        from spa.annotators.doors import installed_doors
-        from spa.annotators.guard import parse_networks
-        from spa.annotators.limits import Limits
-        from spa.annotators.logs import log_as_json
-        from spa.annotators.server import create_app
+        from spa.server.admin import admin_token
+        from spa.server.doors import installed_doors
+        from spa.server.guard import parse_networks
+        from spa.server.limits import Limits
+        from spa.server.logs import log_as_json
+        from spa.server.server import create_app
 
         app = create_app(
             workspace,
@@ -67,7 +67,7 @@ def reserved_places(workspace: Workspace, wanted: int | None) -> int:
     Raises
     ------
     StudyError
-        If there are fewer links than places are wanted for them.
+        If there are fewer links than places reserved for them.
     """
     links = len(workspace.store.tokens(personal=True))
     if wanted is not None and wanted > links:
@@ -88,7 +88,7 @@ def check_workers(workspace: Workspace, workers: int) -> None:
     """
     if workers > 1 and workspace.store.is_file:
         raise StudyError(
-            f"--workers {workers}: wanted a database for several processes, got {workspace.store.name}, an SQLite "
+            f"--workers {workers}: expected a database for several processes, got {workspace.store.name}, an SQLite "
             "file, which one process serves; build into PostgreSQL with `spa build STUDY --store "
             "postgresql://USER@HOST/NAME` and serve that, or leave --workers out"
         )

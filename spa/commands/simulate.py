@@ -16,12 +16,12 @@ from spa.errors import ResponseError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from spa.annotators.simulated import Temperament
-    from spa.annotators.truth import Truth
-    from spa.annotators.visits import Answering
     from spa.commands.workspace import Workspace
     from spa.forms.form import Form
     from spa.responses.store import Store
+    from spa.simulation.simulated import Temperament
+    from spa.simulation.truth import Truth
+    from spa.simulation.visits import Answering
     from spa.study.study import People
 
 SOURCE = "simulated"
@@ -30,7 +30,9 @@ FIRST_SEAT = "person 1"
 
 @click.command(epilog="Example: spa simulate my-study/study.toml --annotators 24 --seed 7")
 @click.argument("study", type=click.Path(path_type=Path))
-@click.option("--annotators", type=click.IntRange(min=1), help="Wanted in all. [default: one for each free assignment]")
+@click.option(
+    "--annotators", type=click.IntRange(min=1), help="How many in all. [default: one for each free assignment]"
+)
 @click.option("--url", metavar="URL", help="A running survey server of this store; without it one is started.")
 @click.option("--store", metavar="PATH|URL", help="The store of `spa build`. [default: STUDY with the suffix .sqlite]")
 @simulation_options
@@ -53,9 +55,9 @@ def simulate(
     """
     import json
 
-    from spa.annotators.simulated import CROWD
-    from spa.annotators.visits import visit_all
     from spa.commands.workspace import open_workspace
+    from spa.simulation.simulated import CROWD
+    from spa.simulation.visits import visit_all
 
     with ExitStack() as stack:
         workspace = stack.enter_context(open_workspace(study, store))
@@ -96,12 +98,12 @@ def check_server(address: str, store: Store) -> None:
         health = httpx2.get(f"{address}/health", timeout=10, trust_env=False).json()
     except (httpx2.HTTPError, ValueError) as error:
         raise ResponseError(
-            f"{address}: wanted a running survey server, got {error}; start it with `spa serve`"
+            f"{address}: expected a running survey server, got {error}; start it with `spa serve`"
         ) from error
     served = health.get("fingerprint") if isinstance(health, dict) else None
     if served != store.fingerprint:
         raise ResponseError(
-            f"{address}: wanted the survey server of {store.name}, got one of another study; "
+            f"{address}: expected the survey server of {store.name}, got one of another study; "
             "start it with the same STUDY and --store"
         )
 
@@ -123,7 +125,7 @@ def book(store: Store, wanted: int | None, people: People | None = None) -> list
     new = free if wanted is None else max(wanted - len(simulated), 0)
     if new > free:
         raise ResponseError(
-            f"{store.name}: wanted {new} free assignments for simulated annotators, got {free}; "
+            f"{store.name}: expected {new} free assignments for simulated annotators, got {free}; "
             "build more of them with `spa build STUDY --annotators N`"
         )
     for _ in range(new):
@@ -135,16 +137,16 @@ def book(store: Store, wanted: int | None, people: People | None = None) -> list
 
 def serving(workspace: Workspace) -> AbstractContextManager[str]:
     """Serve the study on a free port of this machine."""
-    from spa.annotators.loopback import served
-    from spa.annotators.server import create_app
+    from spa.server.loopback import served
+    from spa.server.server import create_app
 
     return served(create_app(workspace, annotator_kind="simulated", source=SOURCE))
 
 
 def answering(workspace: Workspace, truth: Truth, temperament: Temperament, seed: int) -> Callable[[str], Answering]:
     """Return who comes with which link: the same annotator at each place of an assignment, whoever is served first."""
-    from spa.annotators.simulated import SimulatedAnnotator
-    from spa.annotators.simulated_endpoint import assignment_rng
+    from spa.simulation.simulated import SimulatedAnnotator
+    from spa.simulation.simulated_endpoint import assignment_rng
 
     @lru_cache(maxsize=64)
     def answers(assignment_id: str, seat: str | None) -> tuple[Form, Mapping[str, str]]:

@@ -11,9 +11,9 @@ import click
 from spa.errors import StudyError
 
 if TYPE_CHECKING:
-    from spa.annotators.simulated import Temperament
-    from spa.annotators.truth import Truth
     from spa.commands.workspace import Workspace
+    from spa.simulation.simulated import Temperament
+    from spa.simulation.truth import Truth
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -28,9 +28,9 @@ def parse_utilities(context: click.Context, option: click.Parameter, given: tupl
         except ValueError:
             value = float("nan")
         if not equals or not system or not abs(value) < float("inf"):
-            raise click.BadParameter(f"wanted SYSTEM=NUMBER, such as davinci=0.9, got {text!r}")
+            raise click.BadParameter(f"expected SYSTEM=NUMBER, such as davinci=0.9, got {text!r}")
         if system in utilities:
-            raise click.BadParameter(f"wanted one number for {system!r}, got two")
+            raise click.BadParameter(f"expected one number for {system!r}, got two")
         utilities[system] = value
     return utilities
 
@@ -76,9 +76,9 @@ def choose_truth(
     Without any option, each system is a little better than the one listed before it. What is in
     an output comes from the study's seed, so that people and raters read the same outputs.
     """
-    from spa.annotators.simulated import ATTENTIVE
-    from spa.annotators.truth import Truth, even_truth, likert_reversal_truth
-    from spa.annotators.truth_file import load_truth
+    from spa.simulation.simulated import ATTENTIVE
+    from spa.simulation.truth import Truth, even_truth, likert_reversal_truth
+    from spa.simulation.truth_file import load_truth
 
     if sum(map(bool, (truth, utilities, likert_reversal))) > 1:
         raise click.UsageError("give --truth, --utility or --likert-reversal, not several of them")
@@ -114,7 +114,7 @@ def choose_truth(
 def likert_reversal_of(given: tuple[str, str], systems: list[str]) -> tuple[str, str]:
     """Return the two systems of ``--likert-reversal``, which must be two of the study's."""
     if given[0] == given[1] or not set(given) <= set(systems):
-        raise StudyError(f"--likert-reversal: wanted two of the study's systems ({', '.join(systems)}), got {given}")
+        raise StudyError(f"--likert-reversal: expected two of the study's systems ({', '.join(systems)}), got {given}")
     return given
 
 
@@ -123,9 +123,9 @@ def check_systems(truth: Truth, systems: list[str], place: str) -> None:
     known = truth.utilities.keys() | truth.output_utilities.keys()
     absent = [system for system in systems if system not in known]
     strangers = sorted(known - set(systems))
-    problems = [f"{place}: wanted a utility for the system {system!r}, got none; add it" for system in absent]
+    problems = [f"{place}: expected a utility for the system {system!r}, got none; add it" for system in absent]
     problems += [
-        f"{place}: wanted only systems that the study compares ({', '.join(systems)}), got {name!r}"
+        f"{place}: expected only systems that the study compares ({', '.join(systems)}), got {name!r}"
         for name in strangers
     ]
     if problems:
@@ -142,5 +142,5 @@ def check_url(option: str, url: str) -> str:
     except ValueError:  # a port that is no number, a bracket that is not closed
         usable = False
     if not usable:
-        raise click.UsageError(f"{option} wanted an address such as http://127.0.0.1:8000, got {url!r}")
+        raise click.UsageError(f"{option} expected an address such as http://127.0.0.1:8000, got {url!r}")
     return url.rstrip("/")

@@ -328,8 +328,8 @@ def _data_url(path: Path) -> str:
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise StudyError(f"{path}: wanted an image that can be read, got {error.strerror}; put it back") from error
+        raise StudyError(f"{path}: expected an image that can be read, got {error.strerror}; put it back") from error
     kind = next((kind for start, kind in _IMAGE_TYPES.items() if content.startswith(start)), None)
     if kind is None:
-        raise StudyError(f"{path}: wanted a PNG, JPEG, GIF or WebP image, got something else; convert it")
+        raise StudyError(f"{path}: expected a PNG, JPEG, GIF or WebP image, got something else; convert it")
     return f"data:{kind};base64,{base64.b64encode(content).decode('ascii')}"

@@ -182,7 +182,7 @@ def _put_identical_pairs(showing: AssignmentView, pages: list[Page]) -> None:
     wanted = study.likert.identical_pairs
     if not criteria or wanted > len(items):
         raise StudyError(
-            f"[likert] identical_pairs: wanted a [likert] criterion with against_source = true and at most "
+            f"[likert] identical_pairs: expected a [likert] criterion with against_source = true and at most "
             f"{len(items)} pairs (items of an assignment), got {len(criteria)} such criteria and {wanted} pairs; "
             "set against_source on the criterion that asks about the source, or remove identical_pairs"
         )

@@ -151,7 +151,9 @@ def check_quota(connection: Connection, group: str | None, rules: AdmissionRules
     if group is None:
         return
     if group not in rules.places:
-        raise ResponseError(f"[[people.groups]]: wanted one of {', '.join(rules.places) or 'no group'}, got {group!r}")
+        raise ResponseError(
+            f"[[people.groups]]: expected one of {', '.join(rules.places) or 'no group'}, got {group!r}"
+        )
     in_group = OF_PEOPLE, submissions.c.people_group == group
     held = connection.scalar(select(func.count()).select_from(submissions).where(*in_group)) or 0
     if held >= rules.places[group]:

@@ -147,18 +147,18 @@ def _read(answer: Answer, raw: object) -> float | str:
         case ConfirmAnswer():
             if raw is True or (isinstance(raw, str) and _bare(raw) == CONFIRMED):
                 return CONFIRMED
-            raise UnreadableAnswer(f'wanted "{CONFIRMED}", got {_shown(raw)}')
+            raise UnreadableAnswer(f'expected "{CONFIRMED}", got {_shown(raw)}')
 
 
 def _read_text(answer: TextAnswer, raw: object) -> str:
     if not isinstance(raw, str):
-        raise UnreadableAnswer(f"wanted a text, got {_shown(raw)}")
+        raise UnreadableAnswer(f"expected a text, got {_shown(raw)}")
     if not raw.strip():
         if answer.required:
             raise UnreadableAnswer(NO_ANSWER)
         return ""
     if len(raw) > answer.longest:
-        raise UnreadableAnswer(f"wanted at most {answer.longest} characters, got {len(raw)}")
+        raise UnreadableAnswer(f"expected at most {answer.longest} characters, got {len(raw)}")
     return raw
 
 
@@ -168,7 +168,7 @@ def _read_number(answer: NumberAnswer, raw: object) -> float:
     if number is None or number != int(number) or not answer.low <= number <= answer.high:
         hint = " (70 means 70 %)" if answer.unit == "%" and number is not None and 0 < number < 1 else ""
         raise UnreadableAnswer(
-            f"wanted a whole number from {answer.low} to {answer.high}, got {_shown(raw)}{hint}", number
+            f"expected a whole number from {answer.low} to {answer.high}, got {_shown(raw)}{hint}", number
         )
     return int(number) / answer.scale  # whole by whole is rounded once, so 70/100 is the 0.7 that one would write
 
@@ -191,7 +191,7 @@ def _read_option(answer: OptionsAnswer, raw: object) -> float | str:
             return _read_half_point(answer, by_number[number - HALF], by_number[number + HALF], raw)
     offered = ", ".join(f'"{option.value}"' for option in answer.options[:12])
     more = ", ..." if len(answer.options) > 12 else ""
-    raise UnreadableAnswer(f"wanted one of {offered}{more}, got {_shown(raw)}", number)
+    raise UnreadableAnswer(f"expected one of {offered}{more}, got {_shown(raw)}", number)
 
 
 def _read_half_point(answer: OptionsAnswer, below: AnswerOption, above: AnswerOption, raw: object) -> float | str:
@@ -200,7 +200,7 @@ def _read_half_point(answer: OptionsAnswer, below: AnswerOption, above: AnswerOp
     if answer.half_points == "keep" and below.score is not None and above.score is not None:
         return (below.score + above.score) / 2
     raise UnreadableAnswer(
-        f'wanted "{below.value}" or "{above.value}", got {_shown(raw)} (half points count as missing)',
+        f'expected "{below.value}" or "{above.value}", got {_shown(raw)} (half points count as missing)',
         _as_number(raw, unit=""),
     )
 

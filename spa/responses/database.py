@@ -64,14 +64,14 @@ def parse_target(target: str | Path) -> Target:
         url = make_url(text)
     except ArgumentError:
         raise ResponseError(
-            f"store: wanted a file or an SQLAlchemy URL such as postgresql+psycopg://host/name, got {text!r}"
+            f"store: expected a file or an SQLAlchemy URL such as postgresql+psycopg://host/name, got {text!r}"
         ) from None
     if url.get_backend_name() != "sqlite":
         if url.drivername in ("postgresql", "postgres"):  # the usual spelling; the library would take an older driver
             url = url.set(drivername="postgresql+psycopg")
         return Target(path=None, url=url.render_as_string(hide_password=False))
     if url.database in (None, "", ":memory:"):
-        raise ResponseError(f"store: wanted an SQLite file, got {text!r}, which is kept in memory only; name a file")
+        raise ResponseError(f"store: expected an SQLite file, got {text!r}, which is kept in memory only; name a file")
     return Target(path=Path(str(url.database)), url="")
 
 
@@ -87,7 +87,7 @@ def open_engine(target: Target, *, read_only: bool, wait: float) -> Engine:
             ) from missing
         return engine.execution_options(postgresql_readonly=True) if read_only else engine
     if os.path.isdir(target.path):  # these two are False, not an error, for a name that no file can have
-        raise ResponseError(f"{target.path}: wanted the file of a store, got a folder; name a file in it")
+        raise ResponseError(f"{target.path}: expected the file of a store, got a folder; name a file in it")
     if not os.path.isfile(target.path):
         raise ResponseError(f"{target.path}: no such store; run `spa build` first, or name the store with --store")
     return _sqlite_engine(target.path, read_only=read_only, wait=wait)
@@ -137,7 +137,7 @@ def _file_errors(path: Path) -> Iterator[None]:
         yield
     except FileExistsError:
         raise ResponseError(
-            f"{path}: wanted a new store, but the file exists; name another with --store, or remove it"
+            f"{path}: expected a new store, but the file exists; name another with --store, or remove it"
         ) from None
     except OSError as error:
         raise ResponseError(
@@ -154,7 +154,7 @@ def told(name: str) -> Iterator[None]:
         message = " ".join(str(getattr(error, "orig", error)).split())
         for telltale, wrong, remedy in TELLTALES:
             if telltale in message:
-                raise ResponseError(f"{name}: wanted a store, but {wrong}; {remedy}") from error
+                raise ResponseError(f"{name}: expected a store, but {wrong}; {remedy}") from error
         raise ResponseError(f"{name}: the database refused: {message}") from error
 
 

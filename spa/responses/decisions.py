@@ -47,17 +47,17 @@ class Decision:
         """Refuse what nobody could act on."""
         place = f"decision on {self.submission_id!r}"
         if self.action not in ACTIONS:
-            raise ResponseError(f"{place}: wanted one of {', '.join(ACTIONS)}, got {self.action!r}")
+            raise ResponseError(f"{place}: expected one of {', '.join(ACTIONS)}, got {self.action!r}")
         if not self.reviewer.strip():
-            raise ResponseError(f"{place}: wanted the name of who decides, got none")
+            raise ResponseError(f"{place}: expected the name of who decides, got none")
         if self.action in WITH_NOTE and not (self.note or "").strip():
             raise ResponseError(f"{place}: {self.action} wants a note that says why, got none")
         if self.note is not None and len(self.note) > LONGEST:
-            raise ResponseError(f"{place}: wanted a note of at most {LONGEST} characters, got {len(self.note)}")
+            raise ResponseError(f"{place}: expected a note of at most {LONGEST} characters, got {len(self.note)}")
         if (self.action == "bonus") != (self.amount is not None):
             raise ResponseError(f"{place}: a bonus, and nothing else, has an amount; got {self.amount}")
         if self.amount is not None and not (self.amount.is_finite() and self.amount > 0):
-            raise ResponseError(f"{place}: wanted an amount above 0, got {self.amount}")
+            raise ResponseError(f"{place}: expected an amount above 0, got {self.amount}")
         if (self.action == "undo") != (self.undoes is not None):
             raise ResponseError(f"{place}: an undo, and nothing else, names the decision taken back")
 
@@ -82,9 +82,9 @@ def parse_amount(text: str) -> Decimal:
     try:
         amount = Decimal(text.strip())
     except InvalidOperation:
-        raise ResponseError(f"wanted an amount such as 1.50, got {text!r}") from None
+        raise ResponseError(f"expected an amount such as 1.50, got {text!r}") from None
     if not amount.is_finite() or not 0 < amount <= LARGEST or -int(amount.as_tuple().exponent) > 2:
-        raise ResponseError(f"wanted an amount above 0 and up to {LARGEST}, two decimals at most, got {text!r}")
+        raise ResponseError(f"expected an amount above 0 and up to {LARGEST}, two decimals at most, got {text!r}")
     return amount
 
 

@@ -118,7 +118,7 @@ def find_person(
     if len(found) != 1:
         got = "nobody" if not found else f"{len(found)} people"
         raise ResponseError(
-            f"{person or submission}: wanted one person of this study, got {got}; "
+            f"{person or submission}: expected one person of this study, got {got}; "
             "name the platform's id, a link's token, an annotator_id, or a visit with --submission"
         )
     own = submissions.c.annotator_id == found[0]

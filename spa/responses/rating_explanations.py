@@ -71,12 +71,12 @@ def explained_ratings(store: Store, raters: Sequence[str], variants: Sequence[st
     silent = [rater for rater in raters if rater not in ways.values()]
     if silent:
         raise ResponseError(
-            f"{store.name}: wanted ratings with explanations by {silent[0]!r}, got none; ask it with "
+            f"{store.name}: expected ratings with explanations by {silent[0]!r}, got none; ask it with "
             'explain = "after" or "before" and a [likert], [continuous] or [categories] section'
         )
     whole = {asked: by_way for asked, by_way in found.items() if len(by_way) == len(ways)}
     if not whole:
         raise ResponseError(
-            f"{store.name}: wanted an output that {', '.join(ways)} all explained, got none; review them apart"
+            f"{store.name}: expected an output that {', '.join(ways)} all explained, got none; review them apart"
         )
     return SideBySide(ways=tuple(ways), explained=whole, left_out=len(found) - len(whole))

@@ -40,6 +40,6 @@ def rules_for(source: str) -> ReviewRules | None:
         if found.name == source:
             rules = found.load()()
             if not isinstance(rules, ReviewRules):
-                raise TypeError(f"{found.value}: wanted ReviewRules, got {type(rules).__name__}")
+                raise TypeError(f"{found.value}: expected ReviewRules, got {type(rules).__name__}")
             return rules
     return None

@@ -35,7 +35,7 @@ def failures(condition: OutputFilter, text: str) -> Iterator[tuple[str, str]]:
         An item text or an output.
     """
     if condition.starts_with is not None and not text.startswith(condition.starts_with):
-        yield "starts_with", f'starts with "{text[:30]}", wanted "{condition.starts_with}"'
+        yield "starts_with", f'starts with "{text[:30]}", expected "{condition.starts_with}"'
     for part in condition.contains_none_of:
         if part in text:
             yield "contains_none_of", f'contains "{part}"'
@@ -47,9 +47,9 @@ def failures(condition: OutputFilter, text: str) -> Iterator[tuple[str, str]]:
 
 def _length(unit: str, length: int, least: int | None, most: int | None) -> Iterator[tuple[str, str]]:
     if least is not None and length < least:
-        yield f"min_{unit}", f"{length} {unit}, wanted at least {least}"
+        yield f"min_{unit}", f"{length} {unit}, expected at least {least}"
     if most is not None and length > most:
-        yield f"max_{unit}", f"{length} {unit}, wanted at most {most}"
+        yield f"max_{unit}", f"{length} {unit}, expected at most {most}"
 
 
 def ends_in_punctuation(text: str) -> bool:

@@ -109,7 +109,7 @@ def read_rows(path: Path, columns: Sequence[str]) -> list[OutputFileRow]:
     path : Path
         A ``.jsonl``, ``.csv`` or ``.parquet`` file.
     columns : sequence of str
-        The columns wanted; others are ignored.
+        The columns needed; others are ignored.
 
     Returns
     -------

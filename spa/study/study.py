@@ -135,7 +135,7 @@ class Likert(RatingSection):
 
 
 class Continuous(RatingSection):
-    """Ratings from 0 to 100, with outputs of reference systems at the ends where wanted."""
+    """Ratings from 0 to 100, with outputs of reference systems at the ends where asked."""
 
     low: Text | None = None
     high: Text | None = None
@@ -215,7 +215,7 @@ class PeopleGroup(TomlTable):
 
 
 class People(TomlTable):
-    """How many annotators are wanted, who may come how often, and what a completed submission is paid (major units)."""
+    """How many annotators are planned, who may come how often, and pay per submission (major units)."""
 
     annotators: Annotated[int, Field(ge=1, le=1_000_000)] = 30
     pay: Amount | None = None

@@ -11,11 +11,11 @@ import streamlit as st
 
 from analysis.monitoring.beside_others import AnswerBeside, answers_beside_others
 from analysis.report.words import Names, number, percent
-from spa.annotators.progress import FormProgress as Progress
 from spa.errors import AnalysisError, ResponseError
 from spa.forms.html import render_whole
 from spa.responses.decisions import Action, Decision, parse_amount, standing_of
 from spa.responses.review_rules import rules_for
+from spa.server.progress import FormProgress as Progress
 from streamlit_app import loading
 from streamlit_app.queue import DECIDED, ReviewEntry, entries_of, matches
 from streamlit_app.showing import document_frame, plain

@@ -10,10 +10,10 @@ from scipy.optimize import linprog
 
 from analysis import respacing_range
 from analysis.rating_checks.respacing import share_of_spacings
-from spa.annotators.simulated import SimulatedAnnotator, Temperament
-from spa.annotators.truth import likert_reversal_truth
 from spa.forms.form import RatingTarget
 from spa.responses.answers import parse_answers
+from spa.simulation.simulated import SimulatedAnnotator, Temperament
+from spa.simulation.truth import likert_reversal_truth
 from tests.analysis.answers import ratings, run
 from tests.spa.hand_made import hand_made
 

@@ -138,7 +138,7 @@ def long_table(peers: str | None) -> Iterator[Figure]:
                 name=f"{name} / {found['peer']} group-by",
                 value=seconds / found["seconds"],
                 unit="x",
-                note=f"{found['version']}: {1000 * found['seconds']:.0f} ms, two threads; wanted < 3",
+                note=f"{found['version']}: {1000 * found['seconds']:.0f} ms, two threads; target < 3",
             )
 
 

@@ -11,13 +11,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from spa.annotators.raters.endpoints.endpoint import LLMRequest
-from spa.annotators.raters.local.endpoint import LocalEndpoint
-from spa.annotators.raters.reading.turn_outcome import LLMReplyTurn
-from spa.annotators.raters.wording import StudyWording, conversation
 from spa.forms.form import Answer, Exhibit, ExhibitsBlock, Form, Page, Question, RatingTarget, Segment, TextBlock
 from spa.forms.prompt_turns import PromptTurn, asks_of
 from spa.forms.texts import load_texts
+from spa.raters.endpoints.endpoint import LLMRequest
+from spa.raters.local.endpoint import LocalEndpoint
+from spa.raters.reading.turn_outcome import LLMReplyTurn
+from spa.raters.wording import StudyWording, conversation
 from spa.study.raters import Rater, asked_ways
 from tests.benchmarks.measure import Figure
 from tests.spa.hand_made import FIVE, HUNDRED

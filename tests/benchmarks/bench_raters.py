@@ -23,14 +23,14 @@ from typing import Any, Literal
 import httpx2
 import openai
 
-from spa.annotators.raters.endpoints.chat import ChatEndpoint
-from spa.annotators.raters.endpoints.endpoint import LLMRequest
-from spa.annotators.raters.run import rate_visits
-from spa.annotators.raters.summary import RatingSummary
-from spa.annotators.raters.visits import visits_of
-from spa.annotators.raters.wording import StudyWording
 from spa.commands.workspace import Workspace, open_workspace
 from spa.forms.prompt_turns import asks_of
+from spa.raters.endpoints.chat import ChatEndpoint
+from spa.raters.endpoints.endpoint import LLMRequest
+from spa.raters.run import rate_visits
+from spa.raters.summary import RatingSummary
+from spa.raters.visits import visits_of
+from spa.raters.wording import StudyWording
 from spa.study.raters import Rater, asked_ways
 from tests.benchmarks.measure import Figure
 from tests.spa.rehearsed import built_example
@@ -113,7 +113,7 @@ def one_round(url: str, forms: int, conversation: Conversation) -> Round:
         with_default, also_sent = asyncio.run(bare_client(url, bodies, openai.DefaultAsyncHttpxClient(trust_env=False)))
         ours = our_run(study, rater)
     if (ours.summary.finished, ours.summary.prompt_tokens, also_sent) != (forms, sent, sent):
-        raise RuntimeError(f"wanted {forms} forms in {sent} bytes, got {ours.summary}")
+        raise RuntimeError(f"expected {forms} forms in {sent} bytes, got {ours.summary}")
     return Round(requests=len(bodies), bare=bare, with_default=with_default, ours=ours.seconds, grown=ours.grown)
 
 
@@ -133,7 +133,7 @@ def inspect_beside_rater(
         told = subprocess.run(command, check=True, capture_output=True, text=True, timeout=900).stdout
         theirs, ours = json.loads(told), our_run(study, rater)
     if (theirs["requests"], ours.summary.finished) != (len(bodies), forms):
-        raise RuntimeError(f"wanted {len(bodies)} requests and {forms} forms, got {theirs} and {ours.summary}")
+        raise RuntimeError(f"expected {len(bodies)} requests and {forms} forms, got {theirs} and {ours.summary}")
     milliseconds = [1000 * seconds / len(bodies) for seconds in (theirs["seconds"], ours.seconds)]
     yield Figure(
         name=f"rater: CPU of Inspect over ours, {ASKED[conversation]} a request",

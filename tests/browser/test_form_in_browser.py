@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from spa.annotators.loopback import served
-from spa.annotators.preview import create_preview
-from spa.annotators.server import create_app
 from spa.forms.form import Form, Question
 from spa.forms.texts import load_texts
 from spa.responses.answers import parse_answers
 from spa.responses.store import Store
 from spa.responses.submission import Response
+from spa.server.loopback import served
+from spa.server.preview import create_preview
+from spa.server.server import create_app
 from spa.study.assignment import Assignment, BlindingKey
 from spa.study.study import OutputFiles, Study, System
 from tests.browser.chromium import DESK, PHONE, expect, open_browser, open_context

@@ -13,11 +13,11 @@ from click.testing import CliRunner
 from fastapi import FastAPI
 from fastapi.responses import Response
 
-from spa.annotators.doors import SurveyContext
-from spa.annotators.loopback import served
-from spa.annotators.server import create_app
 from spa.cli import main
 from spa.commands.workspace import open_workspace
+from spa.server.doors import SurveyContext
+from spa.server.loopback import served
+from spa.server.server import create_app
 from tests.browser.chromium import open_browser
 from tests.conftest import missing_part
 from tests.spa.small_study import STUDY, raw_answer, write_study

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner, Result
 
-from spa.annotators.doors import installed_doors
-from spa.annotators.listening import listen
-from spa.annotators.server import create_app
 from spa.cli import main
 from spa.commands.workspace import open_workspace
+from spa.server.doors import installed_doors
+from spa.server.listening import listen
+from spa.server.server import create_app
 from tests.browser.chromium import PHONE, expect, open_browser, open_context
 from tests.browser.worker_browser import signed_in
 from tests.conftest import missing_part

@@ -8,13 +8,13 @@ import sys
 import time
 from pathlib import Path
 
-from spa.annotators.doors import SurveyContext
-from spa.annotators.simulated import CROWD
-from spa.annotators.visit_transactions import VisitTransactions
-from spa.annotators.visits import Answering
 from spa.commands.simulate import SOURCE, answering, book
 from spa.commands.simulation import choose_truth
 from spa.commands.workspace import Workspace, open_workspace
+from spa.server.doors import SurveyContext
+from spa.server.visit_transactions import VisitTransactions
+from spa.simulation.simulated import CROWD
+from spa.simulation.visits import Answering
 
 TYPED = "import json, sys; from spa.cli import main; [main(w, standalone_mode=False) for w in json.loads(sys.argv[1])]"
 

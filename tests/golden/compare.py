@@ -143,7 +143,7 @@ def compare(expected: Mapping[str, Any], computed: Iterable[Figure]) -> dict[str
         elif names & PLAIN:
             block.not_computed[WHY_PLAIN] += 1
         else:
-            block.differing.append(f"{place}: nothing was computed, wanted {wanted!r}")
+            block.differing.append(f"{place}: nothing was computed, expected {wanted!r}")
     for path in found:
         blocks.setdefault(block_of(path), Block()).differing.append(
             f"{' / '.join(path)}: the file holds no such figure"

@@ -10,9 +10,9 @@ from urllib.parse import urljoin
 import httpx2
 
 from mturk import records
-from spa.annotators.served_html import read_page
-from spa.annotators.visits import fill_in
 from spa.commands.workspace import Workspace, open_workspace
+from spa.simulation.served_html import read_page
+from spa.simulation.visits import fill_in
 from tests.guides.desk import Desk
 from tests.mturk.rehearsal import HIDDEN
 from tests.mturk.studies import answers_to

@@ -24,10 +24,10 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from spa.annotators.listening import Listener, run
-from spa.annotators.server import create_app
 from spa.commands.workspace import Workspace, open_workspace
 from spa.responses.store import Store
+from spa.server.listening import Listener, run
+from spa.server.server import create_app
 from tests.load.studies import build_load_study
 
 MOST_WORK = 6000  # bytes of acknowledgements, some forty pages, after which a server is killed at the latest

@@ -22,7 +22,7 @@ from mturk.endpoint.endpoint import MTurkService
 from mturk.endpoint.keys import IssuedKey, issue, load_host_key
 from mturk.endpoint.moment import HostRules
 from mturk.endpoint.store import open_store
-from spa.annotators.loopback import served
+from spa.server.loopback import served
 
 QUESTION = (
     '<HTMLQuestion xmlns="http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2011-11-11/HTMLQuestion.xsd">'

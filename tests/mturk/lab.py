@@ -33,7 +33,7 @@ from mturk.endpoint.site.two_doors import TwoDoors
 from mturk.endpoint.store import open_store, secret_of
 from mturk.endpoint.workers import add_worker
 from mturk.questions import ExternalQuestion, HTMLQuestion, render_question
-from spa.annotators.listening import Listener, listen, server_config
+from spa.server.listening import Listener, listen, server_config
 
 HOST_KEY = b"k" * 32
 FORM = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>t</title></head><body>

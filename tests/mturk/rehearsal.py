@@ -37,10 +37,10 @@ from urllib.parse import parse_qs, urljoin, urlsplit
 import httpx2
 
 from mturk.door import submit_address
-from spa.annotators.served_html import read_page
-from spa.annotators.visits import fill_in
 from spa.commands.workspace import open_workspace
 from spa.forms.form import Form
+from spa.simulation.served_html import read_page
+from spa.simulation.visits import fill_in
 from tests.mturk.rehearsal_browsers import take_part_in_browsers
 from tests.mturk.studies import answers_to
 
@@ -302,7 +302,7 @@ class Annotator:
     def _hand_in(self, page: str) -> None:
         action = HAND_IN.search(page)
         if action is None:
-            raise AssertionError(f"wanted the page that hands in, got {page[-1500:]}")
+            raise AssertionError(f"expected the page that hands in, got {page[-1500:]}")
         fields = {unescape(name): unescape(value) for name, value in HIDDEN.findall(page)}
         self._send("POST", unescape(action[1]), data=fields, origin="null")
 

@@ -19,7 +19,7 @@ from sqlalchemy import delete, select
 
 from mturk.endpoint.hooks import WAITS, check_destination, deliver_due, hook_secret, new_client
 from mturk.endpoint.schema import deliveries
-from spa.annotators.loopback import served
+from spa.server.loopback import served
 from tests.mturk.emulated import Emulator, emulator, refused
 
 ALL = [

@@ -17,9 +17,9 @@ from mturk.endpoint.refusals import MTurkRequestError, refused
 from mturk.endpoint.schema import metadata
 from mturk.endpoint.store import open_store
 from mturk.endpoint.ticking import ticking
-from spa.annotators.loopback import served
 from spa.cli import main
 from spa.errors import PlatformError, ResponseError
+from spa.server.loopback import served
 from tests.mturk.emulated import emulator
 
 PATIENCE = 60.0  # seconds; a busy machine is no defect
@@ -48,7 +48,7 @@ def test_time_passes_and_events_are_delivered_without_any_request(tmp_path: Path
 
 def test_the_host_key_is_the_hosts_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = str(tmp_path / "lab.sqlite")
-    with pytest.raises(PlatformError, match="wanted the host key"):
+    with pytest.raises(PlatformError, match="expected the host key"):
         load_host_key(store)
     key = load_host_key(store, create=True)
     assert load_host_key(store, create=True) == key
@@ -140,5 +140,5 @@ def test_an_emulator_stays_at_home(tmp_path: Path) -> None:
     command = ["mturk", "serve", str(tmp_path / "lab.sqlite"), "--emulate", "--host", "0.0.0.0"]
     result = CliRunner().invoke(main, command)
     assert result.exit_code == 1
-    assert "wanted --host 127.0.0.1" in result.output
+    assert "expected --host 127.0.0.1" in result.output
     assert not (tmp_path / "lab.sqlite").exists()

@@ -54,7 +54,7 @@ def test_money_is_written_and_read_without_loss(amount: Decimal) -> None:
 
 @pytest.mark.parametrize("text", ["", "-1", "$1", "1,00", "1.234", "NaN", "1e3", "１", " 1"])
 def test_other_amounts_are_refused(text: str) -> None:
-    with pytest.raises(PlatformError, match="wanted an amount in dollars"):
+    with pytest.raises(PlatformError, match="expected an amount in dollars"):
         parse_money(text)
 
 

@@ -71,10 +71,10 @@ def test_a_result_file_becomes_tidy_tables(folder: Path) -> None:
         ("s1", "gpt", None),
         ("s2", "human", 1.0),
     ]
-    assert ratings[1]["missing_reason"] == "wanted one of 1 (worst), 2, 5 (best), got '7'"
+    assert ratings[1]["missing_reason"] == "expected one of 1 (worst), 2, 5 (best), got '7'"
     preferences = table(folder, "preferences")
     assert [row["preference"] for row in preferences] == [0.7, None, None]
-    assert preferences[1]["missing_reason"] == "wanted 0 to 1, got 7 (give scale = 100 for percent)"
+    assert preferences[1]["missing_reason"] == "expected 0 to 1, got 7 (give scale = 100 for percent)"
     assert preferences[2]["missing_reason"] == "no answer"
     choices = table(folder, "choices")
     assert [row["winner"] for row in choices] == ["x", None, "y"]

@@ -61,7 +61,7 @@ def test_answers_out_of_range_are_missing_with_their_reasons(bench: Bench) -> No
     assignment = hand_in(bench, hits[0], wrong)
     other = hand_in(bench, hits[1], render_answers([*answers_to(bench.form_of(hits[1])).items(), ("extra", "1")]))
     assert bench.told("collect")["problems"] == 2
-    assert "wanted a whole number from 0 to 100, got '7000'" in str(problem_of(bench, assignment))
+    assert "expected a whole number from 0 to 100, got '7000'" in str(problem_of(bench, assignment))
     assert "fields that the form does not have" in str(problem_of(bench, other))
     CliRunner().invoke(main, ["export", str(bench.study), "--out", str(bench.study.parent / "tables")])
     rows = pl.read_csv(bench.study.parent / "tables" / "preferences.csv")

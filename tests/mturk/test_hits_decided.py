@@ -147,7 +147,7 @@ def test_one_message_that_explains_nothing_holds_all_rejections_back(bench: Benc
     decide(bench, second, "propose_rejection", note="bad")
     decide(bench, third, "propose_rejection", note="x" * 1025)
     told = bench.run("reject", "--decided", "--yes", code=1).stderr
-    assert f"decision 2 on {second}, message: wanted {SHORTEST_REASON} to 1024 characters" in told
+    assert f"decision 2 on {second}, message: expected {SHORTEST_REASON} to 1024 characters" in told
     assert f"decision 3 on {third}" in told
     assert {status_of(bench, one) for one in (first, second, third)} == {"Submitted"}
 
@@ -199,7 +199,7 @@ def test_a_note_that_is_no_reason_for_the_protocol_stops_no_payment_half_way(ben
     first, second, _ = handed_in(bench)
     decide(bench, first, "bonus", amount=Decimal("0.25"), note="Thank you.")
     number = decide(bench, second, "bonus", amount=Decimal("0.25"), note="x" * 1025)
-    assert "wanted a note of at most 1024 characters" in bench.run("bonus", "--decided", "--yes", code=1).stderr
+    assert "expected a note of at most 1024 characters" in bench.run("bonus", "--decided", "--yes", code=1).stderr
     assert entries(bench, "bonus") == []
     undo(bench, second, number)
     assert bench.told("bonus", "--decided", "--yes")["paid"] == 1

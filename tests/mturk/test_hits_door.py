@@ -16,11 +16,11 @@ from click.testing import CliRunner
 from mturk import records
 from mturk.door import mount
 from mturk.receipts import make_receipt
-from spa.annotators.loopback import served
-from spa.annotators.server import create_app
 from spa.cli import main
 from spa.responses.admission import SecondVisit
 from spa.responses.families import StudyFamily
+from spa.server.loopback import served
+from spa.server.server import create_app
 from tests.mturk.studies import STUDY, Bench, answer_to, make_bench
 
 SITE = "https://frames.example.org"

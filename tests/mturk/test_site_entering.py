@@ -269,9 +269,9 @@ def test_a_missing_text_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     ("site", "frames", "why"),
     [
         ("https://a.example", "https://a.example", "another origin"),
-        ("https://a.example/x", "https://b.example", "wanted an origin"),
-        ("a.example", "https://b.example", "wanted an origin"),
-        ("https://a.example", "https://b.example/", "wanted an origin"),
+        ("https://a.example/x", "https://b.example", "expected an origin"),
+        ("a.example", "https://b.example", "expected an origin"),
+        ("https://a.example", "https://b.example/", "expected an origin"),
     ],
 )
 def test_addresses_must_be_two_origins(site: str, frames: str, why: str) -> None:

@@ -16,7 +16,7 @@ from prolific.emulator.app import create_app
 from prolific.emulator.contract import Contract
 from prolific.emulator.courier import delivering
 from prolific.emulator.platform import ClockMode, Platform
-from spa.annotators.loopback import served
+from spa.server.loopback import served
 from tests.prolific.people import People
 
 PUBLISHED = Path(__file__).resolve().parents[3] / "shared" / "reference" / "prolific_openapi.yaml"

@@ -16,13 +16,13 @@ from click.testing import CliRunner, Result
 from fastapi import FastAPI
 
 from prolific.people.door import mount_with
-from spa.annotators.doors import SurveyContext
-from spa.annotators.loopback import served
-from spa.annotators.server import create_app
-from spa.annotators.visits import visit
 from spa.cli import main
 from spa.commands.workspace import Workspace, open_workspace
 from spa.forms.form import Form
+from spa.server.doors import SurveyContext
+from spa.server.loopback import served
+from spa.server.server import create_app
+from spa.simulation.visits import visit
 from tests.prolific.conftest import Emulator
 from tests.prolific.studies import study_text
 from tests.spa.small_study import raw_answer, write_study

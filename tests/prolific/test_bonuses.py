@@ -117,10 +117,10 @@ def test_a_payment_that_is_refused_is_made_by_the_next_run(
     ("line", "told"),
     [
         ("{id},150,cents for units", "above the cap of USD 2.00"),
-        ("{id},1.505,too fine", "wanted an amount such as 1.50"),
+        ("{id},1.505,too fine", "expected an amount such as 1.50"),
         ("{id},-1,taking", "above 0"),
-        ("{id},nan,nothing", "wanted an amount"),
-        ("{id},1.00,", "wanted a reason"),
+        ("{id},nan,nothing", "expected an amount"),
+        ("{id},1.00,", "expected a reason"),
         ("5ce69ff9b1e73b000146186d,1.00,stranger", "did not take part"),
     ],
 )

@@ -15,7 +15,7 @@ from fastapi import FastAPI, Request
 from fastapi.responses import Response
 
 from prolific.people.signature import is_recent, is_signed
-from spa.annotators.loopback import served
+from spa.server.loopback import served
 from tests.prolific.conftest import Emulator
 from tests.prolific.drafts import published
 

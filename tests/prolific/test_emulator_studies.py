@@ -14,7 +14,7 @@ from tests.prolific.drafts import code, created, draft, move, published, status_
         ({"reward": -1}, "reward", "greater than or equal to 0"),
         ({"reward": 12.5}, "reward", "whole number"),
         ({"total_available_places": 0}, "total_available_places", "greater than or equal to 1"),
-        ({"maximum_allowed_time": 28}, "non_field_errors", "wanted 28.3 minutes or more"),
+        ({"maximum_allowed_time": 28}, "non_field_errors", "expected 28.3 minutes or more"),
         ({"external_study_url": "http://example.org/s"}, "non_field_errors", "https"),
         ({"external_study_url": None}, "non_field_errors", "one of them only"),
         ({"completion_codes": []}, "completion_codes", "at least 1"),

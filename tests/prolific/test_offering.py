@@ -88,7 +88,7 @@ def test_a_name_that_the_platform_does_not_know_is_told_with_the_nearest(
         ({"codes": {"completed": {"action": "return", "reason": "x"}}}, "completed"),
         ({"codes": {"screened_out": {"action": "pay"}}}, "reward and slots"),
         ({"codes": {"no_consent": {"action": "return"}}}, "needs a reason"),
-        ({"filters": [{"name": "Age"}]}, "wanted choices, or"),
+        ({"filters": [{"name": "Age"}]}, "expected choices, or"),
         ({"maximum_minutes": 1440}, "maximum_minutes"),
         ({"devices": ["watch"]}, "devices"),
     ],

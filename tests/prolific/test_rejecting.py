@@ -78,7 +78,7 @@ def test_a_proposal_is_decided_by_a_person_before_anything_is_sent(study: tuple[
         ({}, "NO_DATA", "complete answers are here"),
         ({}, "BAD_CODE", "complete answers are here"),
         ({}, "TOO_QUICKLY", "not exceptionally short"),
-        ({"check": "table"}, "FAILED_CHECK", "wanted 2 failed attention checks, got 1"),
+        ({"check": "table"}, "FAILED_CHECK", "expected 2 failed attention checks, got 1"),
         ({}, "MALINGERING", "ask for a return instead"),
         ({}, "LOW_EFFORT", "states word for word"),
         ({"screening": "No"}, "LOW_EFFORT", "may not be rejected"),

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from spa.annotators.raters.wording import StudyWording
 from spa.forms.form import Form, NumberAnswer, OptionsAnswer, Question
 from spa.forms.prompt_turns import asks_of
 from spa.forms.texts import load_texts
+from spa.raters.wording import StudyWording
 from spa.study.raters import RaterProtocol
 from tests.spa.tiny_models import MARKS, TEMPLATE, llama_config
 

@@ -176,7 +176,12 @@ def test_texts_are_read_like_everything_else(case: tuple[Study, Outputs]) -> Non
         (kept,) = parse_answers([question], {question.question_id: "  <b>Because</b>\n"})
         assert isinstance(kept, Response)
         assert kept.value == "  <b>Because</b>\n"
-        for raw, reason in (("", "no answer"), ("  ", "no answer"), (7, "wanted a text"), ("x" * 5001, "at most 5000")):
+        for raw, reason in (
+            ("", "no answer"),
+            ("  ", "no answer"),
+            (7, "expected a text"),
+            ("x" * 5001, "at most 5000"),
+        ):
             (missing,) = parse_answers([question], {question.question_id: raw})
             assert isinstance(missing, Missing)
             assert reason in missing.reason

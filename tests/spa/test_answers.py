@@ -75,14 +75,14 @@ NO_PERCENTAGES: tuple[object, ...] = (
 @pytest.mark.parametrize("raw", NO_PERCENTAGES, ids=lambda raw: type(raw).__name__)
 def test_anything_else_is_missing_with_a_reason(raw: object) -> None:
     reason = reason_of(PERCENT, raw)
-    assert reason.startswith("wanted a whole number from 0 to 100, got ")
+    assert reason.startswith("expected a whole number from 0 to 100, got ")
     assert len(reason) < 200
 
 
 def test_a_probability_in_place_of_a_percentage_is_told_so() -> None:
-    assert reason_of(PERCENT, "0.7") == "wanted a whole number from 0 to 100, got '0.7' (70 means 70 %)"
-    assert reason_of(PERCENT, "70-80") == "wanted a whole number from 0 to 100, got '70-80'"
-    assert reason_of(RATING, "70%") == "wanted a whole number from 0 to 100, got '70%'"
+    assert reason_of(PERCENT, "0.7") == "expected a whole number from 0 to 100, got '0.7' (70 means 70 %)"
+    assert reason_of(PERCENT, "70-80") == "expected a whole number from 0 to 100, got '70-80'"
+    assert reason_of(RATING, "70%") == "expected a whole number from 0 to 100, got '70%'"
 
 
 @pytest.mark.parametrize("raw", [None, "", "  ", "\u200f", "\n"])
@@ -113,7 +113,7 @@ def test_a_likert_answer_is_its_score(raw: object) -> None:
 
 @pytest.mark.parametrize("raw", ["4.3", "0", "6", 0.5, 5.5, "4.", "four", True, ["4"], "4/5"])
 def test_no_other_number_is_a_likert_answer(raw: object) -> None:
-    assert reason_of(LIKERT, raw).startswith('wanted one of "1", "2", "3", "4", "5", got ')
+    assert reason_of(LIKERT, raw).startswith('expected one of "1", "2", "3", "4", "5", got ')
 
 
 def test_half_points_do_as_the_study_says() -> None:
@@ -123,25 +123,25 @@ def test_half_points_do_as_the_study_says() -> None:
     assert value_of(with_half_points("keep"), "4.5") == 4.5
     assert value_of(with_half_points("floor"), 4.5) == 4.0
     assert reason_of(with_half_points("missing"), "4.5") == (
-        'wanted "4" or "5", got \'4.5\' (half points count as missing)'
+        'expected "4" or "5", got \'4.5\' (half points count as missing)'
     )
-    assert reason_of(with_half_points(None), 4.5).startswith("wanted one of")
+    assert reason_of(with_half_points(None), 4.5).startswith("expected one of")
 
 
 def test_counts_and_choices() -> None:
     assert value_of(COUNTS, "2 or more") == 2.0
     assert value_of(COUNTS, 1) == 1.0
-    assert reason_of(COUNTS, 2).startswith("wanted one of")  # the score of "2 or more" is no way of saying it
+    assert reason_of(COUNTS, 2).startswith("expected one of")  # the score of "2 or more" is no way of saying it
     assert value_of(WINNER, "x") == "x"
     assert value_of(WINNER, "text tie") == "tie"
-    assert reason_of(WINNER, "X").startswith('wanted one of "x", "y", "tie"')
+    assert reason_of(WINNER, "X").startswith('expected one of "x", "y", "tie"')
 
 
 def test_a_box_is_ticked_or_not() -> None:
     assert value_of(CONFIRM, "yes") == "yes"
     assert value_of(CONFIRM, True) == "yes"
-    assert reason_of(CONFIRM, "on") == "wanted \"yes\", got 'on'"
-    assert reason_of(CONFIRM, False) == 'wanted "yes", got false'
+    assert reason_of(CONFIRM, "on") == "expected \"yes\", got 'on'"
+    assert reason_of(CONFIRM, False) == 'expected "yes", got false'
 
 
 def test_a_field_sent_twice_is_not_guessed_at() -> None:

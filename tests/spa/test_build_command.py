@@ -119,7 +119,7 @@ def test_mistakes_are_one_line_and_leave_nothing(tmp_path: Path) -> None:
     before = sorted(tmp_path.iterdir())
     for arguments, said in (
         (["--store", tmp_path / "none" / "study.sqlite"], "cannot be written (No such file or directory)"),
-        (["--store", tmp_path], "wanted the file of a store, got a folder"),
+        (["--store", tmp_path], "expected the file of a store, got a folder"),
         (["--store", tmp_path / "outputs.jsonl"], "not a database"),
         (["--store", "sqlite://"], "kept in memory only"),
     ):

@@ -14,8 +14,8 @@ from fastapi import FastAPI, Request, WebSocket
 from fastapi.responses import Response
 
 from mturk.endpoint.site import two_doors
-from spa.annotators import connections, listening
-from spa.annotators.loopback import served
+from spa.server import connections, listening
+from spa.server.loopback import served
 
 KB = 1000
 PATIENCE = 20.0  # seconds

@@ -37,14 +37,14 @@ def decide(action: Action = "exclude", **given: object) -> Decision:
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ({"reviewer": "  "}, "wanted the name of who decides"),
+        ({"reviewer": "  "}, "expected the name of who decides"),
         ({"note": " "}, "wants a note that says why"),
         ({"note": "x" * 4001}, "at most 4000 characters, got 4001"),
-        ({"action": "fire", "note": None}, "wanted one of approve"),
+        ({"action": "fire", "note": None}, "expected one of approve"),
         ({"action": "bonus", "amount": None}, "a bonus, and nothing else, has an amount"),
         ({"amount": Decimal(1)}, "a bonus, and nothing else, has an amount"),
-        ({"action": "bonus", "amount": Decimal(0)}, "wanted an amount above 0"),
-        ({"action": "bonus", "amount": Decimal("NaN")}, "wanted an amount above 0"),
+        ({"action": "bonus", "amount": Decimal(0)}, "expected an amount above 0"),
+        ({"action": "bonus", "amount": Decimal("NaN")}, "expected an amount above 0"),
         ({"action": "undo"}, "names the decision taken back"),
         ({"undoes": 3}, "names the decision taken back"),
     ],
@@ -56,7 +56,7 @@ def test_what_nobody_could_act_on_is_refused(given: dict[str, object], told: str
 
 @pytest.mark.parametrize("text", ["", "-1", "0", "1.005", "NaN", "ten", "1e400000000"])
 def test_an_amount_has_two_decimals_at_most(text: str) -> None:
-    with pytest.raises(ResponseError, match=r"wanted an amount"):
+    with pytest.raises(ResponseError, match=r"expected an amount"):
         parse_amount(text)
 
 

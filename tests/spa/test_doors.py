@@ -9,9 +9,9 @@ from fastapi import FastAPI
 from fastapi.responses import Response
 from fastapi.testclient import TestClient
 
-from spa.annotators.doors import SurveyContext
-from spa.annotators.served_html import read_page
-from spa.annotators.server import create_app
+from spa.server.doors import SurveyContext
+from spa.server.server import create_app
+from spa.simulation.served_html import read_page
 from spa.study.study import Words
 from tests.spa.test_server import Place, opened
 from tests.spa.test_server import built as built

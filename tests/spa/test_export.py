@@ -99,7 +99,7 @@ def test_every_answer_is_one_unblinded_row(tmp_path: Path) -> None:
             store,
             "ann",
             answered(PREFERENCE, 0.2, "20"),
-            missing(REVERSE, "wanted a whole number", "many"),
+            missing(REVERSE, "expected a whole number", "many"),
             answered(RATING, 4.5),
             answered(CHOICE, "tie"),
         )
@@ -117,7 +117,7 @@ def test_every_answer_is_one_unblinded_row(tmp_path: Path) -> None:
     y_x = {"system_x": "good", "system_y": "poor", "label_x": "B", "label_y": "A"}
     assert tables.preferences.to_dicts() == [
         {**who, **asked, **x_y, "preference": 0.2, "asked_first": 1, "missing_reason": None},
-        {**who, **asked, **y_x, "preference": None, "asked_first": 0, "missing_reason": "wanted a whole number"},
+        {**who, **asked, **y_x, "preference": None, "asked_first": 0, "missing_reason": "expected a whole number"},
     ]
     rated = {"item_id": "i1", "system": "poor", "criterion": "fluency", "score": 4.5, "elicitation": "likert"}
     place = {"sample": 2, "label": "A", "position": 2, "missing_reason": None}
@@ -160,7 +160,7 @@ def test_what_a_reply_was_read_from_stands_beside_its_answer(tmp_path: Path) -> 
         ([answered(ATTENTION, "green"), answered(IDENTICAL, 5.0)], (None, 0, 2)),
         ([answered(ATTENTION, "table"), answered(IDENTICAL, 4.0)], (None, 2, 2)),
         ([missing(ATTENTION), answered(IDENTICAL, 5.0)], (None, 1, 2)),
-        ([missing(ATTENTION, "wanted one of", "purple")], (None, 1, 1)),
+        ([missing(ATTENTION, "expected one of", "purple")], (None, 1, 1)),
     ],
 )
 def test_screening_and_checks_of_people(
@@ -249,7 +249,7 @@ def test_an_empty_store_gives_empty_tables_with_all_columns(tmp_path: Path) -> N
 @pytest.mark.parametrize("nasty", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", 'a "b", c\nd', "\x00", "\ud800", "'=1"])
 def test_screening_answers_are_no_formulas_and_come_back(tmp_path: Path, nasty: str) -> None:
     with build_by_hand(tmp_path / "s.sqlite") as store:
-        hand_in(store, "ann", missing(SCREENING, "wanted one of", nasty), answered(PREFERENCE, 0.0))
+        hand_in(store, "ann", missing(SCREENING, "expected one of", nasty), answered(PREFERENCE, 0.0))
         tables = export_tables(store)
     write_tables(tables, tmp_path / "csv")
     (cell,) = pl.read_csv(tmp_path / "csv" / "annotators.csv", infer_schema=False)["screening:native"]

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from spa.annotators.progress import FormProgress
 from spa.cli import main
 from spa.commands.workspace import Workspace, open_workspace
 from spa.forms.form import Form, TextAnswer
@@ -20,6 +19,7 @@ from spa.responses.forgetting import forget as forget_visitor
 from spa.responses.leases import Lease
 from spa.responses.outcomes import COMPLETED
 from spa.responses.store import Store
+from spa.server.progress import FormProgress
 from tests.spa.small_study import STUDY, raw_answer
 from tests.spa.test_server import build
 from tests.spa.test_store import draws, submission_of
@@ -37,7 +37,7 @@ def workspace(tmp_path: Path) -> Iterator[Workspace]:
 
 
 def answer_all(workspace: Workspace, person: str, visit: str) -> Lease:
-    """Answer a whole form with a free text on every page that has one, and a text where a number was wanted."""
+    """Answer a whole form with a free text on every page that has one, and a text where a number was expected."""
     store = workspace.store
     lease = store.admit(source="panel", person=person, external_id=visit, now=1.0)
     form = workspace.form(lease.assignment_id)
@@ -118,7 +118,7 @@ def test_with_answers_the_place_goes_out_again(workspace: Workspace) -> None:
 @pytest.mark.parametrize(
     ("options", "code", "said"),
     [
-        (("--person", "nobody"), 1, "nobody: wanted one person of this study, got nobody; "),
+        (("--person", "nobody"), 1, "nobody: expected one person of this study, got nobody; "),
         ((), 2, "give --person or --submission"),
     ],
 )

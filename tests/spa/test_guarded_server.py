@@ -18,14 +18,14 @@ import pytest
 from click.testing import CliRunner
 from fastapi.testclient import TestClient
 
-from spa.annotators.admin import admin_token
-from spa.annotators.guard import host_of, parse_networks
-from spa.annotators.limits import Buckets, Limits, Rate
-from spa.annotators.logs import JsonLines
-from spa.annotators.server import create_app
 from spa.cli import main
 from spa.commands.workspace import Workspace, open_workspace
 from spa.errors import ResponseError
+from spa.server.admin import admin_token
+from spa.server.guard import host_of, parse_networks
+from spa.server.limits import Buckets, Limits, Rate
+from spa.server.logs import JsonLines
+from spa.server.server import create_app
 from tests.conftest import missing_part
 from tests.spa.small_study import STUDY, answer_form, raw_answer, write_study
 
@@ -79,7 +79,7 @@ def test_what_a_proxy_says_is_believed_of_ours_only(workspace: Workspace, proxy:
 
 
 def test_a_proxy_that_is_no_address_is_told(workspace: Workspace) -> None:
-    with pytest.raises(ResponseError, match="wanted an address or a network"):
+    with pytest.raises(ResponseError, match="expected an address or a network"):
         parse_networks(["somewhere"])
     assert host_of("http://[::") == ""
 
@@ -120,7 +120,7 @@ def test_the_administrators_pages_are_absent_without_a_token_and_closed_without_
         assert closed.get(path).status_code == 401
         assert closed.get(path, headers={"authorization": f"Bearer {ADMIN}x"}).status_code == 401
         assert closed.get(path, headers={"authorization": f"Bearer {ADMIN}"}).status_code == 200
-    with pytest.raises(ResponseError, match="SPA_ADMIN_TOKEN: wanted at least 16 characters, got 5"):
+    with pytest.raises(ResponseError, match="SPA_ADMIN_TOKEN: expected at least 16 characters, got 5"):
         admin_token({"SPA_ADMIN_TOKEN": "guess"})
     assert admin_token({}) is None
 

@@ -32,7 +32,7 @@ def test_a_call_is_there_before_it_is_made_and_finished_once(store: Store) -> No
     assert journal.calls("llm", "visit") == (done,)
     assert (done.facts, journal.unfinished("llm")) == ({"prompt_tokens": 7}, ())
     assert (done.seconds or -1) >= 0
-    with pytest.raises(ResponseError, match="attempt 1 of llm visit q1 was wanted as begun"):
+    with pytest.raises(ResponseError, match="attempt 1 of llm visit q1 must be begun"):
         journal.finish(begun, "ok")
 
 

@@ -18,26 +18,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import update
 
-from spa.annotators.loopback import served
-from spa.annotators.raters.endpoints.chat import ChatEndpoint
-from spa.annotators.raters.endpoints.endpoint import LLMReply, LLMRequest, read_body
-from spa.annotators.raters.endpoints.keys import find_key
-from spa.annotators.raters.reading.json_replies import UnreadableReply, find_payload
-from spa.annotators.raters.reading.turn_outcome import LLMReplyTurn, settle
-from spa.annotators.raters.run import rate_assignments
-from spa.annotators.raters.summary import RatingSummary, stop_if_unfinished
-from spa.annotators.raters.visits import KIND, RaterVisit
-from spa.annotators.raters.wording import Message
-from spa.annotators.simulated_endpoint import EndpointTraffic, SimulatedFaults, SimulatedModel, create_endpoint
-from spa.annotators.truth import Truth
 from spa.errors import PlatformError, ResponseError
 from spa.forms.form import ExhibitsBlock, Form
 from spa.forms.prompt_turns import PromptTurn, asks_of
 from spa.journal import Journal, JournalEntry
+from spa.raters.endpoints.chat import ChatEndpoint
+from spa.raters.endpoints.endpoint import LLMReply, LLMRequest, read_body
+from spa.raters.endpoints.keys import find_key
+from spa.raters.reading.json_replies import UnreadableReply, find_payload
+from spa.raters.reading.turn_outcome import LLMReplyTurn, settle
+from spa.raters.run import rate_assignments
+from spa.raters.summary import RatingSummary, stop_if_unfinished
+from spa.raters.visits import KIND, RaterVisit
+from spa.raters.wording import Message
 from spa.responses.leases import asked_to_json
 from spa.responses.store import Store
 from spa.responses.store_schema import submissions
 from spa.responses.submission import Missing, Response
+from spa.server.loopback import served
+from spa.simulation.simulated_endpoint import EndpointTraffic, SimulatedFaults, SimulatedModel, create_endpoint
+from spa.simulation.truth import Truth
 from spa.study.assignment import Assignment, BlindingKey
 from spa.study.raters import Rater, RaterProtocol, asked_ways
 from tests.spa.hand_made import hand_made

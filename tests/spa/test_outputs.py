@@ -169,7 +169,7 @@ def test_empty_outputs_name_the_row_and_the_way_out(tmp_path: Path) -> None:
     ]
     made = outputs_of(tmp_path, rows, outputs=OUTPUTS + NO_EMPTY)
     assert [(one.item_id, one.rule) for one in made.dropped] == [("empty", "min_characters")]
-    assert made.dropped[0].evidence == "output of x: 0 characters, wanted at least 1"
+    assert made.dropped[0].evidence == "output of x: 0 characters, expected at least 1"
     assert len(made.items) == 6
 
 

@@ -175,8 +175,8 @@ def test_an_image_that_is_none_is_one_clear_line(tmp_path: Path):
     broken = tmp_path / "broken.png"
     study = small_study(outputs={"files": ["x"], "kind": "image"})
     prompt = render_prompt(forms_of(study, outputs_of(study, image=broken))[0])
-    with pytest.raises(StudyError, match=r"broken\.png: wanted an image that can be read"):
+    with pytest.raises(StudyError, match=r"broken\.png: expected an image that can be read"):
         prompt.chat_messages("")
     broken.write_text("<svg onload=alert(1)>")
-    with pytest.raises(StudyError, match="wanted a PNG, JPEG, GIF or WebP"):
+    with pytest.raises(StudyError, match="expected a PNG, JPEG, GIF or WebP"):
         prompt.chat_messages("")

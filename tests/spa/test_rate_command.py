@@ -10,7 +10,6 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from spa.annotators.simulated_endpoint import STEADY
 from spa.commands.rate import simulated_endpoint
 from spa.commands.simulate import serving
 from spa.commands.workspace import open_workspace
@@ -18,6 +17,7 @@ from spa.journal import Journal
 from spa.responses.export import export_tables
 from spa.responses.one_run import one_run
 from spa.responses.submission import Response
+from spa.simulation.simulated_endpoint import STEADY
 from tests.spa.rehearsed import built_example, spa
 
 
@@ -88,7 +88,7 @@ def test_a_rater_at_an_address_of_its_own_and_a_limit(tmp_path: Path) -> None:
     study = built_example(tmp_path, annotators=3)
     with open_workspace(study) as workspace:
         truth_of = {system.id: 0.0 for system in workspace.study.systems}
-        from spa.annotators.truth import Truth
+        from spa.simulation.truth import Truth
 
         with simulated_endpoint(
             workspace, workspace.study.raters[0], Truth(utilities=truth_of), STEADY, 0, None
@@ -140,7 +140,7 @@ def test_every_call_can_be_exported_whole(answered: Path, tmp_path: Path) -> Non
 
 
 def test_a_rater_that_is_not_there_ends_with_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("spa.annotators.raters.endpoints.problems.FIRST_WAIT", 0.01)
+    monkeypatch.setattr("spa.raters.endpoints.problems.FIRST_WAIT", 0.01)
     study = built_example(tmp_path, annotators=2)
     shown = spa("rate", study, "--base-url", "http://127.0.0.1:9/v1", code=1)
     last = shown.output.strip().splitlines()[-1]
@@ -153,12 +153,12 @@ def test_a_rater_that_is_not_there_ends_with_one_line(tmp_path: Path, monkeypatc
     [
         (["--rater", "gpt"], "got --rater gpt", 1),
         (["--base-url", "https://example.org/v1"], "OPENAI_API_KEY", 1),
-        (["--base-url", "nowhere"], "wanted an address", 2),
+        (["--base-url", "nowhere"], "expected an address", 2),
         (["--simulate", "--base-url", "http://x/v1"], "leave --base-url out", 2),
         (["--utility", "salad=1"], "are for --simulate", 2),
-        (["--simulate", "--utility", "salad=nan"], "wanted SYSTEM=NUMBER", 2),
-        (["--simulate", "--utility", "salad=1"], "wanted a utility for the system 'parrot'", 1),
-        (["--simulate", "--likert-reversal", "salad", "salad"], "wanted two of the study's systems", 1),
+        (["--simulate", "--utility", "salad=nan"], "expected SYSTEM=NUMBER", 2),
+        (["--simulate", "--utility", "salad=1"], "expected a utility for the system 'parrot'", 1),
+        (["--simulate", "--likert-reversal", "salad", "salad"], "expected two of the study's systems", 1),
         (["--limit", "0"], "is not in the range", 2),
     ],
 )
@@ -171,7 +171,7 @@ def test_a_mistake_is_told_and_nothing_is_asked(
 
 @pytest.mark.parametrize(
     ("url", "problem", "code"),
-    [("http://127.0.0.1:9", "wanted a running survey server", 1), ("nowhere", "wanted an address", 2)],
+    [("http://127.0.0.1:9", "expected a running survey server", 1), ("nowhere", "expected an address", 2)],
 )
 def test_a_survey_server_that_is_not_there_books_nothing(tmp_path: Path, url: str, problem: str, code: int) -> None:
     study = built_example(tmp_path, annotators=2)

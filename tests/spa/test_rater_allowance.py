@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from spa.annotators.raters.endpoints.allowance import Allowance
-from spa.annotators.raters.endpoints.endpoint import LLMReply
-from spa.annotators.raters.endpoints.hints import Hint, hint_of, seconds_of
+from spa.raters.endpoints.allowance import Allowance
+from spa.raters.endpoints.endpoint import LLMReply
+from spa.raters.endpoints.hints import Hint, hint_of, seconds_of
 from tests.spa.virtual_time import run_in_no_time
 
 OK = LLMReply(outcome="answered")

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from spa.annotators.raters import batch
-from spa.annotators.raters.endpoints import batch_files
-from spa.annotators.raters.endpoints.chat import ChatEndpoint
-from spa.annotators.raters.prices import Price, RaterBudget
-from spa.annotators.raters.summary import RatingSummary, stop_if_unfinished
-from spa.annotators.raters.visits import visits_of
 from spa.errors import PlatformError, StudyError
 from spa.journal import Journal
+from spa.raters import batch
+from spa.raters.endpoints import batch_files
+from spa.raters.endpoints.chat import ChatEndpoint
+from spa.raters.prices import Price, RaterBudget
+from spa.raters.summary import RatingSummary, stop_if_unfinished
+from spa.raters.visits import visits_of
 from spa.responses.submission import Response
 from spa.study.raters import Rater, asked_ways
 from tests.spa.batch_server import BatchServer

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from spa.annotators.raters.calls import index_calls, read_calls
 from spa.cli import main
 from spa.commands.workspace import open_workspace
+from spa.raters.calls import index_calls, read_calls
 from tests.spa.rehearsed import built_example
 from tests.spa.scripted_server import Asked, Said, chat, http, middle, scripted
 

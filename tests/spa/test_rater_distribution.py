@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spa.annotators.raters.local.options import OptionTree, Path, SameTokens, option_tree
-from spa.annotators.raters.reading.distribution import (
+from spa.forms.form import Answer, AnswerOption, OptionsAnswer, Question
+from spa.journal import JournalEntry
+from spa.raters.local.options import OptionTree, Path, SameTokens, option_tree
+from spa.raters.reading.distribution import (
     Distribution,
     distribution_from_top_logprobs,
     offered,
     value_of,
 )
-from spa.annotators.raters.reading.turn_outcome import settle
-from spa.forms.form import Answer, AnswerOption, OptionsAnswer, Question
-from spa.journal import JournalEntry
+from spa.raters.reading.turn_outcome import settle
 from spa.responses.submission import Missing, Response
 from spa.study.raters import RaterProtocol
 from tests.spa.hand_made import FIVE, HUNDRED, PERCENT, WINNER, hand_made

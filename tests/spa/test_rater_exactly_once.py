@@ -20,10 +20,10 @@ from typing import Any
 
 import pytest
 
-from spa.annotators.raters.visits import KIND
 from spa.commands.workspace import open_workspace
 from spa.errors import ResponseError
 from spa.journal import STARTED, Journal
+from spa.raters.visits import KIND
 from spa.responses.one_run import one_run
 from spa.responses.store import Store
 from spa.responses.submission import Response

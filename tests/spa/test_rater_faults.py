@@ -13,11 +13,11 @@ from time import time
 import numpy as np
 import pytest
 
-from spa.annotators.raters.endpoints.chat import ChatEndpoint
-from spa.annotators.raters.endpoints.problems import LONGEST_WAIT, backoff
-from spa.annotators.raters.endpoints.remote import waiting_time
-from spa.annotators.raters.summary import RatingSummary
 from spa.errors import PlatformError
+from spa.raters.endpoints.chat import ChatEndpoint
+from spa.raters.endpoints.problems import LONGEST_WAIT, backoff
+from spa.raters.endpoints.remote import waiting_time
+from spa.raters.summary import RatingSummary
 from spa.study.raters import Rater
 from tests.spa.rater_bench import rater_bench
 from tests.spa.scripted_server import Asked, Said, chat, http, middle, scripted

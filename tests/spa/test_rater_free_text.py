@@ -13,8 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spa.annotators.raters.endpoints.endpoint import LLMReply
-from spa.annotators.raters.reading.turn_outcome import read_answers
 from spa.forms.form import (
     Answer,
     AnswerOption,
@@ -28,6 +26,8 @@ from spa.forms.form import (
     Target,
     TextAnswer,
 )
+from spa.raters.endpoints.endpoint import LLMReply
+from spa.raters.reading.turn_outcome import read_answers
 from spa.responses.submission import Missing, Response
 from spa.study.raters import RaterProtocol
 

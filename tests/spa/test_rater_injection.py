@@ -11,13 +11,13 @@ from typing import Any, Self
 
 import pytest
 
-from spa.annotators.raters.endpoints.endpoint import LLMReply, LLMRequest, read_body
-from spa.annotators.raters.hostile import LINE, with_line
-from spa.annotators.raters.injection import Injection, injection, probes
-from spa.annotators.raters.run import rate_visits
-from spa.annotators.raters.wording import StudyWording
 from spa.forms.form import Form, NumberAnswer, RatingTarget
 from spa.forms.texts import load_texts
+from spa.raters.endpoints.endpoint import LLMReply, LLMRequest, read_body
+from spa.raters.hostile import LINE, with_line
+from spa.raters.injection import Injection, injection, probes
+from spa.raters.run import rate_visits
+from spa.raters.wording import StudyWording
 from spa.responses.store import Store
 from spa.study.assignment import Assignment, Block, ShownOutput
 from spa.study.raters import Rater, RaterProtocol, asked_ways

@@ -14,16 +14,16 @@ from typing import Any
 
 import pytest
 
-from spa.annotators.raters.endpoints.endpoint import LLMReply, LLMRequest
-from spa.annotators.raters.local.endpoint import LocalEndpoint
-from spa.annotators.raters.reading.distribution import offered
-from spa.annotators.raters.reading.turn_outcome import LLMReplyTurn, settle
-from spa.annotators.raters.wording import StudyWording, conversation
 from spa.errors import PlatformError, StudyError
 from spa.forms.form import Form, Question
 from spa.forms.prompt_turns import PromptTurn, asks_of
 from spa.forms.texts import load_texts
 from spa.journal import JournalEntry
+from spa.raters.endpoints.endpoint import LLMReply, LLMRequest
+from spa.raters.local.endpoint import LocalEndpoint
+from spa.raters.reading.distribution import offered
+from spa.raters.reading.turn_outcome import LLMReplyTurn, settle
+from spa.raters.wording import StudyWording, conversation
 from spa.responses.submission import Response
 from spa.study.raters import Rater, RaterProtocol, asked_ways
 from tests.spa import tiny_models
@@ -256,7 +256,7 @@ def test_a_model_of_text_refuses_images_in_one_line(models: Path) -> None:
 
 
 def test_a_schema_is_refused(models: Path) -> None:
-    with pytest.raises(StudyError, match='wanted answer_format = "json" or "text"'):
+    with pytest.raises(StudyError, match='expected answer_format = "json" or "text"'):
         LocalEndpoint(Rater(id="local", model="m", provider="local"))
 
 
@@ -324,7 +324,7 @@ def test_a_prompt_that_is_too_long_is_told(models: Path) -> None:
 
 
 def test_the_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    from spa.annotators.raters.local import loading
+    from spa.raters.local import loading
 
     monkeypatch.setattr(loading, "find_spec", lambda name: None)
     with pytest.raises(PlatformError, match=r'pip install "\.\[local\]"'):
@@ -364,10 +364,10 @@ def test_what_is_stored_is_read_as_the_mean_or_the_most_probable(models: Path) -
 
 
 def test_every_manner_of_looking_gives_the_same(models: Path) -> None:
-    from spa.annotators.raters.local.causal import CausalModel
-    from spa.annotators.raters.local.loading import load_model
-    from spa.annotators.raters.local.options import option_tree
-    from spa.annotators.raters.local.prompts import local_prompt
+    from spa.raters.local.causal import CausalModel
+    from spa.raters.local.loading import load_model
+    from spa.raters.local.options import option_tree
+    from spa.raters.local.prompts import local_prompt
 
     one = rater(made(models, "chat"), **LOGIT)
     loaded = load_model(one, Path())

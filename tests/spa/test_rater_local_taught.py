@@ -15,13 +15,13 @@ from typing import Any
 
 import pytest
 
-from spa.annotators.raters.endpoints.chat import ChatEndpoint
-from spa.annotators.raters.endpoints.endpoint import LLMEndpoint
-from spa.annotators.raters.local.endpoint import LocalEndpoint
-from spa.annotators.raters.run import rate_assignments
-from spa.annotators.raters.wording import StudyWording
 from spa.forms.form import Form
 from spa.forms.texts import load_texts
+from spa.raters.endpoints.chat import ChatEndpoint
+from spa.raters.endpoints.endpoint import LLMEndpoint
+from spa.raters.local.endpoint import LocalEndpoint
+from spa.raters.run import rate_assignments
+from spa.raters.wording import StudyWording
 from spa.responses.store import Store
 from spa.responses.submission import Missing, Response
 from spa.study.assignment import Assignment

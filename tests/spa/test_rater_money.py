@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spa.annotators.raters.endpoints.endpoint import LLMReply
-from spa.annotators.raters.prices import Price, RaterBudget, load_prices
-from spa.annotators.raters.tokens import tokens_of
 from spa.errors import StudyError
+from spa.raters.endpoints.endpoint import LLMReply
+from spa.raters.prices import Price, RaterBudget, load_prices
+from spa.raters.tokens import tokens_of
 from tests.spa.rehearsed import built_example, spa
 from tests.spa.scripted_server import Asked, Said, http, middle, scripted
 
@@ -53,7 +53,7 @@ def test_what_is_under_way_is_set_aside() -> None:
 
 
 def test_a_budget_needs_a_price() -> None:
-    with pytest.raises(StudyError, match="wanted the price of the model"):
+    with pytest.raises(StudyError, match="expected the price of the model"):
         RaterBudget(None, budget=5)
 
 
@@ -63,7 +63,7 @@ def test_a_budget_needs_a_price() -> None:
         ("[models.x]\ninput = -1\noutput = 1\n", "models.x.input"),
         ("[models.x]\ninput = 1\n", "models.x.output"),
         ("currency = 'dollars'\n", "currency"),
-        ("[models.x\n", "wanted TOML"),
+        ("[models.x\n", "expected TOML"),
     ],
 )
 def test_a_mistake_in_the_price_table_is_one_line(tmp_path: Path, text: str, said: str) -> None:
@@ -109,7 +109,7 @@ def test_a_budget_holds_across_runs(tmp_path: Path) -> None:
     assert 0 < spent <= budget
     assert "cost unknown" in spa("rate", study, "--dry-run", "--prices", empty(tmp_path)).output
     refused = spa("rate", study, "--simulate", "--budget", 5, "--prices", empty(tmp_path), code=1).output
-    assert "wanted the price of the model" in refused
+    assert "expected the price of the model" in refused
 
 
 def test_the_line_of_a_budget_tells_what_was_spent_also_without_usage(tmp_path: Path) -> None:

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from spa.annotators.raters import probe
-from spa.annotators.raters.endpoints.chat import ChatEndpoint
-from spa.annotators.raters.endpoints.responses import ResponsesEndpoint
-from spa.annotators.raters.prices import Price, RaterBudget
 from spa.commands.workspace import open_workspace
 from spa.errors import PlatformError
 from spa.journal import Journal
+from spa.raters import probe
+from spa.raters.endpoints.chat import ChatEndpoint
+from spa.raters.endpoints.responses import ResponsesEndpoint
+from spa.raters.prices import Price, RaterBudget
 from spa.responses.store import Store
 from spa.study.raters import Rater, asked_ways
 from tests.spa.rehearsed import built_example, spa

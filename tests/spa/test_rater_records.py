@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from spa import journal
-from spa.annotators.raters.endpoints.chat import ChatEndpoint
-from spa.annotators.raters.run import rate_assignments
-from spa.annotators.raters.summary import RatingSummary
-from spa.annotators.raters.visits import KIND
 from spa.errors import ResponseError
 from spa.journal import STARTED, Journal
+from spa.raters.endpoints.chat import ChatEndpoint
+from spa.raters.run import rate_assignments
+from spa.raters.summary import RatingSummary
+from spa.raters.visits import KIND
 from spa.study.raters import Rater, asked_ways
 from tests.spa.rater_bench import rater_bench
 from tests.spa.scripted_server import http, middle, scripted

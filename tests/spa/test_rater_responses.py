@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spa.annotators.raters.endpoints.endpoint import read_body
-from spa.annotators.raters.endpoints.responses import ResponsesEndpoint, as_input
-from spa.annotators.raters.reading.distribution import distribution_of
-from spa.annotators.raters.run import rate_assignments
-from spa.annotators.raters.summary import RatingSummary
 from spa.errors import StudyError
+from spa.raters.endpoints.endpoint import read_body
+from spa.raters.endpoints.responses import ResponsesEndpoint, as_input
+from spa.raters.reading.distribution import distribution_of
+from spa.raters.run import rate_assignments
+from spa.raters.summary import RatingSummary
 from spa.study.load import load_study
 from spa.study.raters import Rater, asked_ways
 from tests.spa.hand_made import FIVE

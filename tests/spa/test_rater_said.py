@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from spa.annotators.raters.endpoints.endpoint import read_body
+from spa.raters.endpoints.endpoint import read_body
 
 ANSWER = '{"q1": 70}'
 

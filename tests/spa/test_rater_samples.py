@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from spa.annotators.raters.endpoints.chat import ChatEndpoint
-from spa.annotators.raters.endpoints.endpoint import LLMReply, LLMRequest
-from spa.annotators.raters.prices import Price, RaterBudget
-from spa.annotators.raters.run import rate_visits
-from spa.annotators.raters.summary import RatingSummary
-from spa.annotators.raters.visits import visits_of
+from spa.raters.endpoints.chat import ChatEndpoint
+from spa.raters.endpoints.endpoint import LLMReply, LLMRequest
+from spa.raters.prices import Price, RaterBudget
+from spa.raters.run import rate_visits
+from spa.raters.summary import RatingSummary
+from spa.raters.visits import visits_of
 from spa.responses.submission import Response
 from spa.study.raters import Rater, asked_ways
 from tests.spa.rater_bench import rater_bench

@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from spa.annotators.raters import probe
-from spa.annotators.raters.endpoints.chat import ChatEndpoint
-from spa.annotators.raters.endpoints.keys import find_key, named_values
-from spa.annotators.raters.endpoints.responses import ResponsesEndpoint
-from spa.annotators.raters.prices import RaterBudget
-from spa.annotators.raters.run import rate_assignments
 from spa.errors import PlatformError, StudyError
 from spa.forms.form import AnswerOption
 from spa.journal import Journal
+from spa.raters import probe
+from spa.raters.endpoints.chat import ChatEndpoint
+from spa.raters.endpoints.keys import find_key, named_values
+from spa.raters.endpoints.responses import ResponsesEndpoint
+from spa.raters.prices import RaterBudget
+from spa.raters.run import rate_assignments
 from spa.study.load import load_study
 from spa.study.raters import Rater, asked_ways
 from tests.spa.rater_bench import rater_bench

@@ -145,10 +145,10 @@ def test_a_reason_may_stay_empty_and_an_answer_may_not() -> None:
 
 def test_what_cannot_be_reviewed_is_told(rated: Path, tmp_path: Path) -> None:
     out = tmp_path / "r"
-    with pytest.raises(SpaError, match="wanted ratings with explanations by 'judge', got none"):
+    with pytest.raises(SpaError, match="expected ratings with explanations by 'judge', got none"):
         review(rated, out, "--variant", "plain")
     review(rated, out, "--number", 1)
-    with pytest.raises(SpaError, match="wanted a new or empty folder"):
+    with pytest.raises(SpaError, match="expected a new or empty folder"):
         review(rated, out)
     images = built_example(tmp_path, annotators=1, example="images")
     with pytest.raises(SpaError, match="got images, which a review cannot show yet"):

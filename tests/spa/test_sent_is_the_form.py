@@ -10,16 +10,16 @@ from typing import Any, get_args
 
 import pytest
 
-from spa.annotators.loopback import served
-from spa.annotators.raters.endpoints.chat import ChatEndpoint
-from spa.annotators.raters.run import rate_visits
-from spa.annotators.raters.visits import visits_of
-from spa.annotators.raters.wording import StudyWording, put_in_all_ways
-from spa.annotators.simulated_endpoint import EndpointTraffic, SimulatedModel, create_endpoint
-from spa.annotators.truth import Truth
 from spa.commands.workspace import Workspace, open_workspace
 from spa.forms.prompt import TextPart, answer_format, render_ask
 from spa.forms.prompt_turns import Conversation, asks_of
+from spa.raters.endpoints.chat import ChatEndpoint
+from spa.raters.run import rate_visits
+from spa.raters.visits import visits_of
+from spa.raters.wording import StudyWording, put_in_all_ways
+from spa.server.loopback import served
+from spa.simulation.simulated_endpoint import EndpointTraffic, SimulatedModel, create_endpoint
+from spa.simulation.truth import Truth
 from spa.study.raters import Rater, asked_ways
 from tests.spa.rehearsed import built_example
 from tests.spa.test_form_equality import check_one_form

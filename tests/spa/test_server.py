@@ -20,17 +20,17 @@ from fastapi.testclient import TestClient
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from spa.annotators.pages import find_image, send_image
-from spa.annotators.preview import create_preview
-from spa.annotators.served_html import read_page
-from spa.annotators.server import create_app
-from spa.annotators.visits import visit
 from spa.cli import main
 from spa.commands.workspace import Workspace, open_workspace
 from spa.forms.form import CheckTarget, Form, Page, ScreeningTarget
 from spa.forms.texts import load_texts
 from spa.responses.store import Store
 from spa.responses.submission import Missing, Response
+from spa.server.pages import find_image, send_image
+from spa.server.preview import create_preview
+from spa.server.server import create_app
+from spa.simulation.served_html import read_page
+from spa.simulation.visits import visit
 from tests.spa.served_pages import ReadPage
 from tests.spa.small_study import STUDY, raw_answer, write_study
 from tests.spa.web_forms import small_form
@@ -526,8 +526,8 @@ def test_preview_writes_the_form_of_the_build_as_one_page(built: Path, place: Pl
 @pytest.mark.parametrize(
     ("arguments", "wanted"),
     [
-        (("preview", "--page", "p99", "--out", "x.html"), "--page wanted one of p1, "),
-        (("preview", "--assignment", "b1"), "--assignment wanted a name such as a00001, got 'b1'"),
+        (("preview", "--page", "p99", "--out", "x.html"), "--page expected one of p1, "),
+        (("preview", "--assignment", "b1"), "--assignment expected a name such as a00001, got 'b1'"),
         (("preview", "--assignment", "a1"), "has no assignment 'a1'"),
         (("serve", "--store", "absent.sqlite"), "spa build"),
         (("serve", "--host", "256.1.1.1"), "cannot listen here"),
@@ -542,7 +542,7 @@ def test_a_mistake_is_told_in_one_line(built: Path, arguments: tuple[str, ...], 
 
 
 def test_a_port_in_use_is_told_in_one_line(built: Path) -> None:
-    from spa.annotators.listening import listen
+    from spa.server.listening import listen
 
     with listen("127.0.0.1", 0) as taken:
         port = taken.address.rpartition(":")[2]

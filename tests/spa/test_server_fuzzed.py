@@ -13,14 +13,14 @@ from click.testing import CliRunner
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from spa.annotators.admin import Admin
-from spa.annotators.limits import Limits, Rate
-from spa.annotators.loopback import served
-from spa.annotators.openapi import describe
-from spa.annotators.server import create_app
-from spa.annotators.survey import Survey
 from spa.cli import main
 from spa.commands.workspace import open_workspace
+from spa.server.admin import Admin
+from spa.server.limits import Limits, Rate
+from spa.server.loopback import served
+from spa.server.openapi import describe
+from spa.server.server import create_app
+from spa.server.survey import Survey
 from tests.spa.small_study import write_study
 
 with warnings.catch_warnings():  # a library that it brings warns while it is imported

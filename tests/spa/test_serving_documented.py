@@ -17,12 +17,12 @@ import httpx2
 import pytest
 from click.testing import CliRunner
 
-from spa.annotators.guard import parse_networks
-from spa.annotators.loopback import served
-from spa.annotators.server import create_app
 from spa.cli import main
 from spa.commands.people import serve
 from spa.commands.workspace import open_workspace
+from spa.server.guard import parse_networks
+from spa.server.loopback import served
+from spa.server.server import create_app
 from tests.benchmarks.bench_server import free_port
 from tests.spa.small_study import write_study
 

@@ -11,9 +11,6 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from scipy import stats
 
-from spa.annotators.simulated import PERFECT, SimulatedAnnotator, Temperament
-from spa.annotators.truth import Truth, even_truth, likert_reversal_truth
-from spa.annotators.truth_file import load_truth
 from spa.errors import StudyError
 from spa.forms.form import (
     CheckTarget,
@@ -25,6 +22,9 @@ from spa.forms.form import (
 )
 from spa.responses.answers import parse_answers
 from spa.responses.submission import Response
+from spa.simulation.simulated import PERFECT, SimulatedAnnotator, Temperament
+from spa.simulation.truth import Truth, even_truth, likert_reversal_truth
+from spa.simulation.truth_file import load_truth
 from tests.spa.hand_made import hand_made, question_ids
 
 FLAT = Truth(utilities={"good": 0.5, "poor": -0.5}, item_sd=0, output_sd=0)

@@ -12,9 +12,13 @@ import jsonschema
 import numpy as np
 import pytest
 
-from spa.annotators.loopback import served
-from spa.annotators.simulated import SimulatedAnnotator
-from spa.annotators.simulated_endpoint import (
+from spa.forms.form import Form
+from spa.forms.prompt_turns import PromptTurn, asks_of
+from spa.responses.answers import answer_schema, parse_answers
+from spa.responses.submission import Response
+from spa.server.loopback import served
+from spa.simulation.simulated import SimulatedAnnotator
+from spa.simulation.simulated_endpoint import (
     MODEL,
     STEADY,
     SimulatedFaults,
@@ -22,11 +26,7 @@ from spa.annotators.simulated_endpoint import (
     assignment_rng,
     create_endpoint,
 )
-from spa.annotators.truth import Truth
-from spa.forms.form import Form
-from spa.forms.prompt_turns import PromptTurn, asks_of
-from spa.responses.answers import answer_schema, parse_answers
-from spa.responses.submission import Response
+from spa.simulation.truth import Truth
 from tests.spa.hand_made import hand_made
 
 TRUTH = Truth(utilities={"good": 0.5, "poor": -0.5})

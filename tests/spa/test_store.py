@@ -350,7 +350,7 @@ def test_what_is_no_store_is_told(tmp_path: Path) -> None:
         Store.open(tmp_path / "other.sqlite")
     with pytest.raises(ResponseError, match="nothing has been built"), Store.create(tmp_path / "new.sqlite") as store:
         _ = store.fingerprint
-    with pytest.raises(ResponseError, match="wanted a new store, but the file exists"):
+    with pytest.raises(ResponseError, match="expected a new store, but the file exists"):
         Store.create(tmp_path / "new.sqlite")
 
 
@@ -369,7 +369,7 @@ def test_a_place_where_no_file_can_be_is_told(tmp_path: Path, name: str) -> None
     [
         ("sqlite://", "kept in memory only"),
         ("nosuch://host/name", "driver of this database is not installed"),
-        ("://", "wanted a file or an SQLAlchemy URL"),
+        ("://", "expected a file or an SQLAlchemy URL"),
     ],
 )
 def test_what_no_database_can_be_found_by_is_told(target: str, said: str) -> None:
@@ -423,7 +423,7 @@ def test_a_read_only_file_and_folder_are_told() -> None:
         assert os.listdir(folder) == ["study.sqlite"]
     opened, written, created, deep = done.stdout.splitlines()
     assert opened == "fingerprint"
-    assert written.startswith(f"{path}: wanted a store, but it is read-only; ")
+    assert written.startswith(f"{path}: expected a store, but it is read-only; ")
     assert created.startswith(f"{folder}/new.sqlite: cannot be written (Permission denied)")
     assert deep.startswith(f"{folder}/none/new.sqlite: cannot be written (No such file or directory)")
 
@@ -434,7 +434,7 @@ def test_a_disk_that_fails_is_told_with_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(ResponseError) as caught, told("study.sqlite"):
         raise OperationalError("BEGIN", None, broken)
     assert str(caught.value) == (
-        "study.sqlite: wanted a store, but the disk cannot be read or written; "
+        "study.sqlite: expected a store, but the disk cannot be read or written; "
         "see that it is there and not full; what was saved is kept"
     )
 

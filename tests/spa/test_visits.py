@@ -12,18 +12,18 @@ import httpx2
 import numpy as np
 import pytest
 
-from spa.annotators.loopback import served
-from spa.annotators.served_html import read_page
-from spa.annotators.server import create_app
-from spa.annotators.simulated import SimulatedAnnotator, Temperament
-from spa.annotators.simulated_endpoint import assignment_rng
-from spa.annotators.truth import Truth
-from spa.annotators.visits import fill_in, visit, visit_all
 from spa.commands.simulate import answering, book
 from spa.commands.workspace import Workspace, open_workspace
 from spa.errors import ResponseError
 from spa.forms.form import Form, NumberAnswer, OptionsAnswer, Page
 from spa.responses.submission import Response
+from spa.server.loopback import served
+from spa.server.server import create_app
+from spa.simulation.served_html import read_page
+from spa.simulation.simulated import SimulatedAnnotator, Temperament
+from spa.simulation.simulated_endpoint import assignment_rng
+from spa.simulation.truth import Truth
+from spa.simulation.visits import fill_in, visit, visit_all
 from spa.study.study import People
 from tests.spa.hand_made import hand_made
 from tests.spa.rehearsed import built_example
@@ -105,7 +105,10 @@ def test_a_visit_never_leaves_the_server() -> None:
         ("", "the page does not ask what the form asks"),
         ('<input type="number" name="q3"><input type="number" name="q4"><input name="email">', "got q3, q4, email"),
         ('<input type="number" name="q3"><textarea name="q9"></textarea>', "got q3, q9"),
-        ('<input type="number" name="q3"><select name="q4"><option value="1"></select>', "q4: wanted the values None"),
+        (
+            '<input type="number" name="q3"><select name="q4"><option value="1"></select>',
+            "q4: expected the values None",
+        ),
     ],
 )
 def test_a_page_that_asks_something_else_is_found_out(fields: str, problem: str) -> None:
@@ -158,7 +161,7 @@ def test_a_refused_page_and_a_circle_end_the_visit() -> None:
 
 
 def test_an_absent_server_is_told_in_one_line() -> None:
-    with pytest.raises(ResponseError, match=r"127\.0\.0\.1:9: wanted the survey server's page"):
+    with pytest.raises(ResponseError, match=r"127\.0\.0\.1:9: expected the survey server's page"):
         visit_all("http://127.0.0.1:9", ["t"], lambda token: lambda assignment_id: (FORM, ANSWERS))
 
 
@@ -195,7 +198,7 @@ def test_what_was_sent_is_what_the_store_holds(visited: Workspace) -> None:
 
 def test_more_annotators_than_free_assignments_is_a_mistake_that_books_nothing(tmp_path: Path) -> None:
     with open_workspace(built_example(tmp_path, annotators=3)) as workspace:
-        with pytest.raises(ResponseError, match="wanted 4 free assignments"):
+        with pytest.raises(ResponseError, match="expected 4 free assignments"):
             book(workspace.store, 4)
         assert list(workspace.store.leases()) == []
 

@@ -86,5 +86,5 @@ def _read_token(call: OperationCall, token: str) -> int:
     except (binascii.Error, ValueError):
         raw = b""
     if len(raw) != 20 or not hmac.compare_digest(raw[8:], _sum(call, raw[:8])):
-        raise invalid("NextToken", "wanted the token that the page before gave, with the same parameters as there")
+        raise invalid("NextToken", "expected the token that the page before gave, with the same parameters as there")
     return int.from_bytes(raw[:8], "big")

@@ -94,7 +94,7 @@ def update_hit_type(call: OperationCall) -> Answer:
 def _create(call: OperationCall, kind: HitType) -> Answer:
     given = call.given
     if "Question" not in given:
-        raise invalid("Question", "wanted an HTMLQuestion or ExternalQuestion, got nothing")
+        raise invalid("Question", "expected an HTMLQuestion or ExternalQuestion, got nothing")
     _check_question(given["Question"])
     hit = HostedHit(
         number=0,

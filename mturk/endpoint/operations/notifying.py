@@ -22,7 +22,7 @@ def update_settings(call: OperationCall) -> Answer:
     kind = find_type(call.moment, given["HITTypeId"], requester_id=call.requester_id)
     asked: dict[str, Any] | None = given.get("Notification")
     if asked is None and "Active" not in given:
-        raise invalid("Notification", "wanted it or Active, got neither")
+        raise invalid("Notification", "expected it or Active, got neither")
     own = notifications.c.hit_type_id == kind.hit_type_id
     if asked is None:
         changed = call.moment.connection.execute(update(notifications).where(own).values(active=given["Active"]))
@@ -61,9 +61,9 @@ def check_notification(asked: Mapping[str, Any], *, private: bool) -> None:
         If version, transport or destination cannot be used.
     """
     if asked["Version"] != VERSION:
-        raise invalid("Notification.Version", f"wanted {VERSION}, got {asked['Version'][:40]!r}")
+        raise invalid("Notification.Version", f"expected {VERSION}, got {asked['Version'][:40]!r}")
     if not asked["EventTypes"]:
-        raise invalid("Notification.EventTypes", "wanted at least one, got none")
+        raise invalid("Notification.EventTypes", "expected at least one, got none")
     destination = asked["Destination"]
     if asked["Transport"] == "Email" or not destination.startswith(("http://", "https://")):
         raise not_supported(

@@ -32,7 +32,7 @@ def send_bonus(call: OperationCall) -> Answer:
         raise refused("DuplicateRequest", f'The idempotency token "{token}" has already been processed.')
     cents = parse_money(given["BonusAmount"], "BonusAmount")
     if cents == 0:
-        raise invalid("BonusAmount", "wanted more than nothing")
+        raise invalid("BonusAmount", "expected more than nothing")
     work = find_assignment(moment, given["AssignmentId"], requester_id=call.requester_id)
     if work.submitted_at is None:
         raise absent("Assignment", work.assignment_id)
@@ -62,7 +62,7 @@ def list_bonuses(call: OperationCall) -> Answer:
         find_hit(call.moment, given["HITId"], requester_id=call.requester_id)
         query = query.where(ledger.c.hit_id == given["HITId"])
     if "AssignmentId" not in given and "HITId" not in given:
-        raise invalid("HITId", "wanted it or AssignmentId, got neither")
+        raise invalid("HITId", "expected it or AssignmentId, got neither")
     return one_page(call, query, ledger.c.number, _write, "BonusPayments")
 
 

@@ -66,7 +66,7 @@ def notify_workers(call: OperationCall) -> Answer:
     given = call.given
     wanted = list(dict.fromkeys(given["WorkerIds"]))
     if not 1 <= len(wanted) <= MOST_TOLD:
-        raise invalid("WorkerIds", f"wanted 1 to {MOST_TOLD} workers, got {len(wanted)}")
+        raise invalid("WorkerIds", f"expected 1 to {MOST_TOLD} workers, got {len(wanted)}")
     known = set(
         call.moment.connection.scalars(
             select(assignments.c.worker_id)

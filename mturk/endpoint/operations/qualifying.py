@@ -23,7 +23,7 @@ def create_type(call: OperationCall) -> Answer:
     refuse_left_out(given)
     name = given["Name"]
     if not given["Description"]:
-        raise invalid("Description", "wanted at least 1 character, got none")
+        raise invalid("Description", "expected at least 1 character, got none")
     known = call.moment.connection.execute(
         select(qualification_types.c.qualification_type_id, qualification_types.c.deleted_at).where(
             qualification_types.c.requester_id == call.requester_id, qualification_types.c.name == name

@@ -20,8 +20,8 @@ from mturk.endpoint.site.pages import render
 from mturk.endpoint.site.sessions import Visitor, find_visitor
 from mturk.endpoint.site.settings import SiteSettings
 from mturk.endpoint.site.texts import Speech, choose_language, load_speech
-from spa.annotators.posts import read_fields
 from spa.errors import ResponseError
+from spa.server.posts import read_fields
 
 LANGUAGE_COOKIE = "language"
 REASONS: Mapping[str, tuple[HTTPStatus, str]] = {  # what a worker is told where the endpoint refuses

@@ -56,7 +56,7 @@ def invite(moment: Moment, worker_id: str, *, life: float = INVITATION_LIFE) -> 
     """
     known = select(workers.c.worker_id).where(workers.c.worker_id == worker_id, workers.c.closed_at.is_(None))
     if moment.connection.scalar(known) is None:
-        raise PlatformError(f"wanted the id of a worker, got {worker_id[:80]!r}; `spa mturk workers list` shows them")
+        raise PlatformError(f"expected the id of a worker, got {worker_id[:80]!r}; `spa mturk workers list` shows them")
     token = secrets.token_urlsafe(32)
     _keep(moment, token, worker_id, INVITATION, life)
     return token

@@ -43,10 +43,10 @@ class SiteSettings:
     def __post_init__(self) -> None:
         for name, url in (("site address", self.site_url), ("frame address", self.frame_url)):
             if origin(url) != url:
-                raise PlatformError(f"{name}: wanted an origin such as https://hits.example.org, got {url!r}")
+                raise PlatformError(f"{name}: expected an origin such as https://hits.example.org, got {url!r}")
         if self.site_url == self.frame_url:
             raise PlatformError(
-                f"frame address: wanted another origin than the site's, got {self.frame_url!r} for both; "
+                f"frame address: expected another origin than the site's, got {self.frame_url!r} for both; "
                 "choose another port or host name, so that no HIT can reach the site"
             )
 

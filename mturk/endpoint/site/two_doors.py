@@ -7,7 +7,7 @@ from contextlib import suppress
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from spa.annotators.listening import Listener, server_config
+from spa.server.listening import Listener, server_config
 
 
 class TwoDoors:

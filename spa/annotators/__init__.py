@@ -1,1 +1,0 @@
-"""Who answers: people on the survey server, LLM raters, simulated annotators."""

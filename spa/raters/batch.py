@@ -1,0 +1,307 @@
+"""A rater that is asked through batch files: ``provider = "batch"``.
+
+A run collects what has come back, and submits what is open. Whatever happens in between, each
+request is on record before its file is uploaded, and is made once an attempt.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from itertools import groupby
+from typing import Any
+
+from spa import journal
+from spa.errors import StudyError
+from spa.forms.prompt_turns import PromptTurn, asks_of
+from spa.journal import STARTED, Journal, JournalEntry, calls_of
+from spa.raters.endpoints.batch_files import ENDED, KIND, BatchFile, BatchFiles, files_of, jsonl
+from spa.raters.endpoints.chat import ChatEndpoint
+from spa.raters.endpoints.endpoint import LLMReply, LLMRequest, mapping, read_body
+from spa.raters.prices import RaterBudget, budget_reached
+from spa.raters.rater_conversation import RaterConversation
+from spa.raters.run import Forms
+from spa.raters.summary import Progress, RatingSummary
+from spa.raters.tokens import expected_tokens
+from spa.raters.visit_state import visit_state_of, visit_states
+from spa.raters.visits import KIND as REQUEST
+from spa.raters.visits import RaterVisit, visits_of
+from spa.raters.wording import Wording
+from spa.responses.leases import Lease, leases_named
+from spa.study.raters import asked_ways
+
+MOST_LINES = 20_000  # in a file; the API takes 50,000
+MOST_BYTES = 40_000_000  # the API takes 200 MB
+POLL = 20.0  # seconds between two looks
+NOT_SENT = "not_sent"  # outcome of a request whose file never arrived
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchRequest:
+    """One request that is to stand in a file."""
+
+    lease: Lease
+    ask: PromptTurn
+    request: LLMRequest
+    expected: float  # cost
+
+
+def rate_in_batches(
+    forms: Forms,
+    visits: Sequence[RaterVisit],
+    wording: Wording,
+    *,
+    endpoint: ChatEndpoint,
+    rater_budget: RaterBudget | None = None,
+    wait: bool = False,
+    progress: Progress | None = None,
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+) -> RatingSummary:
+    """Collect what has come back of a rater's batch files, and submit what is open.
+
+    Parameters
+    ----------
+    forms, visits, wording, endpoint, purse, progress
+        As :func:`spa.raters.run.rate_visits` takes them; the endpoint is closed on return.
+    wait : bool
+        Look again until nothing is under way and nothing open.
+    sleep : callable
+        Waits between looks.
+
+    Returns
+    -------
+    RatingSummary
+        ``waiting`` counts the visits that are under way.
+
+    Raises
+    ------
+    PlatformError
+        If the endpoint refuses a file or a batch, or cannot be reached; what is known is on record.
+    """
+    run = BatchRun(forms, visits, wording, endpoint, rater_budget or RaterBudget(None), progress)
+    return asyncio.run(run.everything(wait=wait, sleep=sleep))
+
+
+class BatchRun:
+    """One run of one rater through batch files."""
+
+    def __init__(
+        self,
+        forms: Forms,
+        visits: Sequence[RaterVisit],
+        wording: Wording,
+        endpoint: ChatEndpoint,
+        rater_budget: RaterBudget,
+        progress: Progress | None,
+    ) -> None:
+        if any(visit.asked.way.conversation == "page" for visit in visits):
+            raise StudyError(
+                f'rater {endpoint.rater.id!r}: expected conversation = "form" or "question" with batch files, got '
+                '"page", which needs several turns; set one of them'
+            )
+        self._forms = forms
+        self._visits = visits
+        self._wording = wording
+        self._endpoint = endpoint
+        self._rater_budget = rater_budget
+        self._progress = progress
+        self._journal = Journal(forms.store)
+        self._files = BatchFiles(endpoint, self._journal)
+        self.summary = RatingSummary(rater=endpoint.rater.id, visits=len(visits))
+
+    async def everything(self, *, wait: bool, sleep: Callable[[float], Awaitable[None]]) -> RatingSummary:
+        """Recover, collect and submit, again and again where the user waits."""
+        for file in self._under_way():
+            self._rater_budget.hold(file.expected)
+        known = visit_states(self._forms.store, self._visits, lambda assignment_ids: None)
+        self.summary.finished_before = sum(not visit_state.open for visit_state in known)
+        async with self._endpoint:
+            while True:
+                for file in files_of(self._journal, self._files.rater_id):
+                    await self._go_on(file)
+                if self.summary.problem is None:
+                    await self._submit()
+                self._tell()
+                if not wait or not files_of(self._journal, self._files.rater_id):
+                    return self.summary
+                await sleep(POLL)
+
+    def _tell(self) -> None:
+        under_way = {name.rsplit("|", 2)[0] for file in self._under_way() for name in file.custom_ids}
+        self.summary.waiting = sum(visit.submission_id in under_way for visit in self._visits)
+        if self._progress is not None:
+            self._progress(self.summary)
+
+    def _under_way(self) -> list[BatchFile]:
+        return files_of(self._journal, self._files.rater_id)
+
+    async def _go_on(self, file: BatchFile) -> None:
+        """Take a file as far as it will go now."""
+        if file.upload.outcome == STARTED:  # a crash, or a connection that broke off
+            found = await self._files.find_upload(file.digest)
+            if found is None:
+                self._journal.finish(file.upload, NOT_SENT)
+                self._give_up(file, NOT_SENT)
+                return
+            file = replace(file, upload=self._journal.finish(file.upload, "ok", id=found))
+        if file.upload.outcome != "ok" or file.file_id is None:
+            self._give_up(file, NOT_SENT)
+            return
+        if file.create is not None and file.create.outcome == STARTED:
+            found = await self._files.find_batch(file.digest)
+            outcome = NOT_SENT if found is None else "ok"
+            facts = {} if found is None else {"id": found}
+            file = replace(file, create=self._journal.finish(file.create, outcome, **facts))
+        if file.batch_id is None:
+            file = replace(file, create=await self._files.create(file.digest, str(file.file_id)))
+        batch = await self._files.look(str(file.batch_id))
+        if batch.status in ENDED:
+            await self._collect(file, batch)
+
+    def _give_up(self, file: BatchFile, outcome: str) -> None:
+        """Open the requests of a file again."""
+        self._settle(file, {}, outcome)
+        self._journal.finish(self._begin_collecting(file), outcome)
+
+    def _begin_collecting(self, file: BatchFile) -> JournalEntry:
+        return self._journal.begin(KIND, self._files.rater_id, f"collect {file.digest}", "{}")
+
+    async def _collect(self, file: BatchFile, batch: Any) -> None:
+        """Read what a batch that has ended left; what it does not tell of is open again."""
+        begun = self._begin_collecting(file)
+        replies: dict[str, LLMReply] = {}
+        for file_id in (batch.output_file_id, batch.error_file_id):
+            for line in await self._files.fetch(file_id):
+                replies[str(line.get("custom_id"))] = self._reply(line)
+        left = "failed" if batch.status == "completed" else f"batch_{batch.status}"
+        self._settle(file, replies, left)
+        self._journal.finish(begun, str(batch.status), response=batch.to_json())
+        if batch.status != "completed":
+            said = "; ".join(str(one.message) for one in (batch.errors.data or ()) if one) if batch.errors else ""
+            shown = self._endpoint.redacted(f" ({said})" if said else "")
+            mend = "put right what it names, then " if batch.status == "failed" else ""
+            self.summary.problem = (
+                f"rater {self._files.rater_id!r}: the batch {batch.id} {batch.status}{shown}; "
+                f"{mend}run the command again to submit what is left"
+            )
+
+    def _reply(self, line: dict[str, Any]) -> LLMReply:
+        response = mapping(line.get("response"))
+        body = self._endpoint.redacted(json.dumps(response.get("body"), ensure_ascii=False), cut=None)
+        status = response.get("status_code")
+        if isinstance(response.get("body"), dict) and status in (None, 200):
+            return read_body(body)
+        error = mapping(line.get("error")) or mapping(mapping(response.get("body")).get("error"))
+        outcome = f"http_{status}" if status else str(error.get("code") or "failed")
+        return LLMReply(outcome=outcome, body=body, detail=self._endpoint.redacted(str(error.get("message") or "")))
+
+    def _settle(self, file: BatchFile, replies: dict[str, LLMReply], left: str) -> None:
+        """Write down what became of each request of a file, visit by visit."""
+        visits = {visit.submission_id: visit for visit in self._visits_of(file)}
+        each = file.expected / max(1, len(file.custom_ids))
+        for submission_id, names in groupby(sorted(file.custom_ids), key=lambda name: name.rsplit("|", 2)[0]):
+            if submission_id in visits:
+                self._settle_visit(visits[submission_id], list(names), replies, left, each)
+
+    def _visits_of(self, file: BatchFile) -> Iterator[RaterVisit]:
+        """Yield the visits of a file, also those that this run is not to make: they are paid."""
+        wanted = {name.rsplit("|", 2)[0] for name in file.custom_ids}
+        every = visits_of(self._forms.store, asked_ways(self._endpoint.rater))
+        return (visit for visit in (*self._visits, *every) if visit.submission_id in wanted)
+
+    def _settle_visit(
+        self, visit: RaterVisit, names: Sequence[str], replies: dict[str, LLMReply], left: str, expected: float
+    ) -> None:
+        lease, conversation = self._open(visit)
+        calls = {(call.key, call.attempt): call for call in self._journal.calls(REQUEST, visit.submission_id)}
+        finished = lease.completed
+        with self._forms.store.transaction() as connection:
+            for name in names:
+                _, ask_id, attempt = name.rsplit("|", 2)
+                begun = calls.get((ask_id, int(attempt)))
+                if begun is None or begun.outcome != STARTED:
+                    continue  # read by a run that was broken off
+                reply = replies.get(name, LLMReply(outcome=left))
+                outcome = conversation.outcome_of(begun, reply)
+                cost = self._rater_budget.pay(expected, reply)
+                facts = reply.facts if cost is None else {**reply.facts, "cost": cost}
+                conversation = conversation.after(
+                    journal.finish(connection, begun, outcome, response=reply.body, facts=facts)
+                )
+                self.summary.paid(outcome, reply, self._rater_budget)
+            if conversation.is_over and not finished:
+                self._forms.store.complete_within(connection, conversation.submission(lease), completion_code="rater")
+        if conversation.is_over and not finished:
+            self.summary.count(conversation.answers)
+
+    def _open(self, visit: RaterVisit) -> tuple[Lease, RaterConversation]:
+        name = visit.submission_id
+        with self._forms.store.transaction() as connection:
+            lease = leases_named(connection, [name]).get(name)
+            visit_state = visit_state_of(visit, lease, calls_of(connection, REQUEST, [name]).get(name, ()))
+            if visit_state.write is not None:
+                visit_state.write(connection, visit_state.lease)
+        form = visit.shown(self._forms.form(visit.assignment_id, visit.asked.way))
+        return visit_state.lease, RaterConversation(
+            asks_of(form, visit.asked.way.conversation), visit_state.calls, visit
+        )
+
+    async def _submit(self) -> None:
+        """Upload what is open and not under way, in as many files as it takes."""
+        waiting: list[BatchRequest] = []
+        size = 0
+        for line in self._open_lines():
+            waiting.append(line)
+            size += sum(len(str(message["content"])) for message in line.request.messages) + 4000
+            if len(waiting) >= MOST_LINES or size >= MOST_BYTES:
+                await self._send(waiting)
+                waiting, size = [], 0
+        if waiting:
+            await self._send(waiting)
+
+    def _open_lines(self) -> Iterator[BatchRequest]:
+        under_way = {name.rsplit("|", 1)[0] for file in self._under_way() for name in file.custom_ids}
+        for visit_state in visit_states(self._forms.store, self._visits, self._forms.expect):
+            visit = visit_state.visit
+            if not visit_state.open:
+                continue
+            lease, conversation = self._open(visit)
+            if conversation.is_over:
+                with self._forms.store.transaction() as connection:
+                    self._forms.store.complete_within(
+                        connection, conversation.submission(lease), completion_code="rater"
+                    )
+                self.summary.count(conversation.answers)
+                continue
+            for ask in conversation.open_asks:
+                if f"{lease.submission_id}|{ask.ask_id}" in under_way:
+                    continue
+                request = conversation.request(self._wording, ask)
+                aside = self._rater_budget.set_aside(*expected_tokens(request))
+                if aside is None:
+                    self.summary.problem = budget_reached(visit.asked.rater, self._rater_budget)
+                    return
+                yield BatchRequest(lease=lease, ask=ask, request=request, expected=aside)
+
+    async def _send(self, lines: Sequence[BatchRequest]) -> None:
+        """Write every request down, then upload the file and have it worked on."""
+        with self._forms.store.transaction() as connection:
+            bodies = []
+            for line in lines:
+                record = self._endpoint.record(line.request)
+                begun = journal.begin(connection, REQUEST, line.lease.submission_id, line.ask.ask_id, record)
+                name = f"{begun.scope}|{begun.key}|{begun.attempt}"
+                bodies.append((name, self._endpoint.body(line.request)))
+            content = jsonl(bodies)
+            digest = sha256(content).hexdigest()
+            asked = {"custom_ids": [name for name, _ in bodies], "expected": sum(line.expected for line in lines)}
+            key = f"upload {digest}"
+            upload = journal.begin(connection, KIND, self._files.rater_id, key, json.dumps(asked))
+        upload = await self._files.upload(upload, digest, content)
+        await self._files.create(digest, str(upload.facts["id"]))
+        self.summary.notes.append(
+            f"{len(lines):,} requests submitted as a batch file; run the command again to collect"
+        )

@@ -1,0 +1,209 @@
+"""What a rater's endpoint is to a run: it is asked, and says what became of it as a record.
+
+Nothing is raised for what an endpoint may do: the record says it, so that it can be stored before
+anybody acts on it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+from spa.forms.form import Question
+from spa.raters.endpoints.hints import Hint
+from spa.raters.endpoints.said import said_in, without_thought
+from spa.study.raters import RaterProtocol
+
+SPOKE = ("answered", "refused", "truncated", "unreadable")  # the model, or something in its name, replied: paid
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LLMRequest:
+    """One request: the whole conversation so far, and the questions that the reply is to answer."""
+
+    messages: tuple[Mapping[str, Any], ...]  # role and content, as chat endpoints take them
+    questions: tuple[Question, ...]
+    way: RaterProtocol
+    samples: int = 1  # answers asked for in one response, each for a visit of its own
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LLMReply:
+    """What came back from one request.
+
+    ``outcome`` is "answered", "refused" or "truncated" where the model spoke (``body`` is the paid
+    response), "unreadable" for a response that holds no message, and else a failure that is no
+    attempt at an answer: "quota", "no_model", "no_schema", "garbled" (a success that is no JSON),
+    "failed" (an error in the place of an answer), "timeout", "dropped", "connection" or "http_<code>".
+    """
+
+    outcome: str
+    body: str | None = None  # verbatim
+    text: str = ""  # what the model said
+    detail: str = ""  # what went wrong, in the words of the server or the library
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    cached_tokens: int | None = None  # of the prompt
+    model: str | None = None  # as the endpoint names it
+    fingerprint: str | None = None  # of the system behind it
+    retry_after: float | None = None  # seconds that the server wants us to wait
+    hint: Hint | None = None  # what the server says of its allowance
+
+    @property
+    def spoke(self) -> bool:
+        """Whether a reply arrived that counts as an attempt."""
+        return self.outcome in SPOKE
+
+    def with_hint(self, hint: Hint | None) -> LLMReply:
+        """Return the same with what the server says of its allowance."""
+        return self if hint is None else replace(self, hint=hint)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What the journal keeps beside the response."""
+        names = ("prompt_tokens", "completion_tokens", "cached_tokens", "model", "fingerprint", "detail")
+        return {name: value for name in names if (value := getattr(self, name)) not in (None, "")}
+
+
+class LLMEndpoint(Protocol):
+    """A connection to a model; an asynchronous context manager."""
+
+    @property
+    def shown(self) -> str:
+        """Where it is, for messages; without passwords."""
+
+    def record(self, request: LLMRequest) -> str:
+        """Return what is sent, as JSON for the journal: no key, images by their digest."""
+
+    async def ask(self, request: LLMRequest) -> LLMReply:
+        """Send one request and return what became of it."""
+
+    async def __aenter__(self) -> Self: ...
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+
+def read_body(body: str) -> LLMReply:
+    """Read the body of an answer, whatever it holds.
+
+    Bodies are stored verbatim and read again on every run, so that this works on the body alone.
+    """
+    try:
+        found = mapping(json.loads(body))
+    except (ValueError, RecursionError) as error:
+        what = "not JSON" if body.strip() else "empty"
+        return LLMReply(outcome="garbled", body=body, detail=f"the response is {what}: {error}")
+    if found.get("error") and not found.get("choices") and not found.get("output"):
+        told = found["error"]
+        return read_error({"message": told} if isinstance(told, str) else mapping(told), body)
+    return read_response(found, body) if found.get("object") == "response" else read_completion(found, body)
+
+
+def samples_of(reply: LLMReply, number: int) -> list[LLMReply]:
+    """Return each of several answers of one response as a reply of its own.
+
+    The first has what the response counts, which was paid once. Answers that were asked for and did not come are
+    "not_sampled"; a response without any answer, and a failure, is that of all.
+    """
+    if number == 1 or not reply.spoke or reply.body is None:
+        return [reply] * number
+    found = mapping(json.loads(reply.body))
+    choices = listed(found.get("choices"))[:number]
+    rest = {**found, "usage": None}
+    bodies = [{**(rest if place else found), "choices": [choice]} for place, choice in enumerate(choices)]
+    replies = [read_body(json.dumps(body)) for body in bodies] or [reply]
+    return replies + [LLMReply(outcome="not_sampled")] * (number - len(replies))
+
+
+def read_error(error: Mapping[str, Any], body: str) -> LLMReply:
+    """Read an error that arrived in the place of an answer."""
+    code = error.get("code")
+    detail = str(error.get("message") or code or "an error without words")
+    if code == "content_filter":
+        return LLMReply(outcome="refused", body=body, detail=detail)
+    of_http = isinstance(code, int) and 400 <= code < 600  # as routers of several endpoints write it
+    return LLMReply(outcome=f"http_{code}" if of_http else "failed", body=body, detail=detail)
+
+
+def read_response(response: Mapping[str, Any], body: str) -> LLMReply:
+    """Read an object of the Responses API."""
+    usage = mapping(response.get("usage"))
+    known: dict[str, Any] = {
+        "body": body,
+        "prompt_tokens": count(usage.get("input_tokens")),
+        "completion_tokens": count(usage.get("output_tokens")),
+        "cached_tokens": count(mapping(usage.get("input_tokens_details")).get("cached_tokens")),
+        "model": text_or_none(response.get("model")),
+    }
+    parts = parts_of(response)
+    text = "".join(str(part.get("text") or "") for part in parts if part.get("type") == "output_text")
+    refusals = [str(part.get("refusal")) for part in parts if part.get("type") == "refusal"]
+    reason = str(mapping(response.get("incomplete_details")).get("reason") or "")
+    if refusals or reason == "content_filter":
+        return LLMReply(outcome="refused", text=text, detail=" ".join(refusals) or reason, **known)
+    if response.get("status") == "incomplete":
+        return LLMReply(outcome="truncated", text=text, detail=reason, **known)
+    if not parts:
+        detail = f"the response holds no message (status {response.get('status')!r})"
+        return LLMReply(outcome="unreadable", detail=detail, **known)
+    return LLMReply(outcome="answered", text=text, **known)
+
+
+def read_completion(completion: Mapping[str, Any], body: str) -> LLMReply:
+    """Read a chat completion."""
+    usage = mapping(completion.get("usage"))
+    known: dict[str, Any] = {
+        "body": body,
+        "prompt_tokens": count(usage.get("prompt_tokens")),
+        "completion_tokens": count(usage.get("completion_tokens")),
+        "cached_tokens": count(mapping(usage.get("prompt_tokens_details")).get("cached_tokens")),
+        "model": text_or_none(completion.get("model")),
+        "fingerprint": text_or_none(completion.get("system_fingerprint")),
+    }
+    choices = completion.get("choices")
+    first = mapping(choices[0]) if isinstance(choices, list) and choices else {}
+    message = mapping(first.get("message"))
+    if not message:
+        return LLMReply(outcome="unreadable", detail="the response holds no message", **known)
+    text = without_thought(said_in(message.get("content")))
+    finish = first.get("finish_reason")
+    if message.get("refusal") or finish == "content_filter":
+        return LLMReply(outcome="refused", text=text, detail=str(message.get("refusal") or finish), **known)
+    return LLMReply(outcome="truncated" if finish == "length" else "answered", text=text, **known)
+
+
+def parts_of(response: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the parts of what was said, of an object of the Responses API."""
+    return [
+        mapping(part)
+        for item in listed(response.get("output"))
+        if mapping(item).get("type") == "message"
+        for part in listed(item.get("content"))
+    ]
+
+
+def listed(value: object) -> list[Any]:
+    """Return a JSON array, or an empty one where something else stands."""
+    return value if isinstance(value, list) else []
+
+
+def mapping(value: object) -> dict[str, Any]:
+    """Return a JSON object, or an empty one where something else stands."""
+    return value if isinstance(value, dict) else {}
+
+
+def count(value: object) -> int | None:
+    """Return a number of tokens, or ``None`` for anything that is none; some servers write 12.0."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31 else None
+
+
+def text_or_none(value: object) -> str | None:
+    """Return a text, or ``None`` for anything that is none."""
+    return value if isinstance(value, str) else None

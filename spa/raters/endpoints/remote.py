@@ -1,0 +1,277 @@
+"""What endpoints over HTTP have in common: one request, and what became of it as a record."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from hashlib import sha256
+from importlib.metadata import version
+from types import TracebackType
+from typing import Any, Self
+
+import aiohttp
+import httpx2
+import openai
+
+from spa.raters.endpoints.endpoint import LLMReply, LLMRequest, mapping, read_body
+from spa.raters.endpoints.hints import hint_of
+from spa.raters.endpoints.keys import NO_KEY, find_key, is_loopback, named_values, without_password
+from spa.study.raters import Rater
+
+OPENAI_URL = "https://api.openai.com/v1"
+LIBRARIES = ("spa-eval", "openai")
+DETAIL = 300  # characters of a server's own words in a message
+CONNECT_SECONDS = 5.0
+TOP_LOGPROBS = 20  # the most that endpoints give
+QUOTA_CODES = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active")
+MODEL_CODES = ("model_not_found", "invalid_model", "model_not_available")
+SCHEMA_WORDS = re.compile(r"response_format|json_schema|structured output|text\.format", re.IGNORECASE)
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+MARKUP = re.compile(r"<(script|style)\b.*?</\1>|<[^>]*>", re.IGNORECASE | re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SerializedRequest:
+    """A request as text: what is sent, and the record of it."""
+
+    content: bytes
+    record: str
+
+
+class RemoteEndpoint(ABC):
+    """A connection to the endpoint of one rater; an asynchronous context manager.
+
+    Parameters
+    ----------
+    rater : Rater
+        Model, address and key.
+    environment : mapping of str to str
+        Where the key is looked up; never stored.
+    timeout : float
+        Seconds until a request counts as unanswered.
+    """
+
+    path: str  # below the base URL
+
+    def __init__(self, rater: Rater, *, environment: Mapping[str, str] | None = None, timeout: float = 180.0) -> None:
+        self.rater = rater
+        self.base_url = rater.base_url or OPENAI_URL
+        environment = os.environ if environment is None else environment
+        self._key = find_key(rater, self.base_url, environment)
+        headers = named_values(rater, "headers", environment)
+        query = named_values(rater, "query", environment)
+        found = [self._key, *headers.values(), *query.values()]
+        written = [NO_KEY, *rater.headers.values(), *rater.query.values()]
+        keyless = self._key == NO_KEY and "authorization" not in map(str.lower, headers)
+        self._options: Any = {"headers": {"Authorization": openai.Omit()}} if keyless else {}
+        self._secrets = [value for value in found if value not in written]
+        versions = {name: version(name) for name in LIBRARIES}
+        self._address = f"{self.base_url.rstrip('/')}{self.path}"  # whole: the library takes long to join a path to it
+        more = {name: value for name in ("headers", "query") if (value := getattr(rater, name))}
+        self._about = to_json({"base_url": self.shown, **more, "versions": versions})[1:]
+        self._lately: deque[tuple[LLMRequest, SerializedRequest]] = deque(maxlen=max(1, rater.concurrency))
+        # Redirects are not followed: a request that is paid for goes where the study says, or nowhere.
+        http = openai.DefaultAioHttpClient(trust_env=not is_loopback(self.base_url), follow_redirects=False)
+        self.client = openai.AsyncOpenAI(
+            base_url=self.base_url,
+            api_key=self._key,
+            default_headers=headers,
+            default_query=query,
+            max_retries=0,  # every request is an attempt of ours, recorded as such
+            timeout=openai.Timeout(timeout, connect=min(CONNECT_SECONDS, timeout)),
+            http_client=http,
+        )
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.client.close()
+
+    @property
+    def shown(self) -> str:
+        """The address, without a password."""
+        return without_password(self.base_url)
+
+    @abstractmethod
+    def parameters(self, request: LLMRequest) -> dict[str, Any]:
+        """Return what is sent beside the messages."""
+
+    @abstractmethod
+    def spoken(self, request: LLMRequest) -> tuple[str, Sequence[Mapping[str, Any]]]:
+        """Return the messages as they are sent, and what they are called."""
+
+    def body(self, request: LLMRequest) -> dict[str, Any]:
+        """Return all that is sent."""
+        name, messages = self.spoken(request)
+        return {name: messages, **self.parameters(request)}
+
+    def record(self, request: LLMRequest) -> str:
+        """Return the request as JSON for the journal; an image is named by its digest."""
+        return self._written(request).record
+
+    async def ask(self, request: LLMRequest) -> LLMReply:
+        """Send one request and return what became of it."""
+        return await self._send(self._written(request).content)
+
+    async def send(self, body: Mapping[str, Any]) -> LLMReply:
+        """Send a body and return what became of it."""
+        return await self._send(to_json(body).encode())
+
+    def _written(self, request: LLMRequest) -> SerializedRequest:
+        """Return a request as text, which is made once for the record and for what is sent."""
+        for known, written in self._lately:
+            if known is request:
+                return written
+        name, messages = self.spoken(request)
+        said, parameters = to_json(messages), to_json(self.parameters(request))
+        if name != "messages" or any(isinstance(message["content"], list) for message in messages):
+            shown = to_json([without_images(message) for message in request.messages])
+        else:
+            shown = said
+        written = SerializedRequest(
+            content=f'{{"{name}":{said},{parameters[1:]}'.encode(),
+            record=f'{{"messages":{shown},"parameters":{parameters},{self._about}',
+        )
+        self._lately.append((request, written))
+        return written
+
+    async def _send(self, content: bytes) -> LLMReply:
+        try:
+            # A parsed answer would be lost where it does not fit, after it has been paid for.
+            response = await self.client.post(
+                self._address, cast_to=httpx2.Response, content=content, options=self._options
+            )
+            text = response.text
+        except openai.APIStatusError as error:
+            return self.refused_by_server(error)
+        except openai.APIConnectionError as error:
+            return LLMReply(outcome=outcome_of(error), detail=self.redacted(str(error.__cause__ or error)))
+        return read_body(self.redacted(text, cut=None)).with_hint(hint_of(response.headers))
+
+    def refused_by_server(self, error: openai.APIStatusError) -> LLMReply:
+        """Return what a status other than success means."""
+        body = self.redacted(error.response.text, cut=None)
+        told = mapping(error.body) if isinstance(error.body, dict) else {}
+        message = str(told.get("message") or told.get("detail") or "") or readable(body)
+        location = error.response.headers.get("location")
+        if location is not None and error.status_code < 400:
+            message = f"go to {without_password(location)}"
+        outcome = refusal_of(error.status_code, str(error.code or told.get("type") or ""), message)
+        if outcome == "refused":
+            return read_body(body)
+        return LLMReply(
+            outcome=outcome,
+            body=body,
+            detail=self.redacted(message),
+            retry_after=waiting_time(error.response.headers),
+            hint=hint_of(error.response.headers),
+        )
+
+    def redacted(self, text: str, cut: int | None = DETAIL) -> str:
+        """Return a text without keys."""
+        for secret in self._secrets:
+            text = text.replace(secret, "[key]")
+        return text[:cut]
+
+
+def to_json(value: object) -> str:
+    """Write JSON as the client library does: no spaces, letters of every script as they are."""
+    return _ENCODER.encode(value)
+
+
+def outcome_of(error: openai.APIConnectionError) -> str:
+    """Return "timeout", "connection" where nobody was reached, or "dropped" where the connection broke off."""
+    cause = error.__cause__
+    below = None if cause is None else cause.__cause__  # openai's and httpx2's names do not tell these apart
+    if isinstance(below, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError):
+        return "connection"
+    if isinstance(below, aiohttp.ServerDisconnectedError | aiohttp.ClientOSError | aiohttp.ClientPayloadError):
+        return "dropped"
+    if isinstance(error, openai.APITimeoutError):
+        return "connection" if isinstance(cause, httpx2.ConnectTimeout) else "timeout"
+    return "dropped" if isinstance(cause, httpx2.ReadError | httpx2.ProtocolError) else "connection"
+
+
+def refusal_of(status: int, code: str, message: str) -> str:
+    """Return the outcome that an error response stands for.
+
+    >>> refusal_of(429, "insufficient_quota", ""), refusal_of(429, "", "")
+    ('quota', 'http_429')
+    >>> refusal_of(400, "", "response_format is not supported")
+    'no_schema'
+    """
+    if status == 402 or code in QUOTA_CODES:
+        return "quota"
+    if code == "content_filter":
+        return "refused"
+    if code in MODEL_CODES:
+        return "no_model"
+    if status in (400, 422) and SCHEMA_WORDS.search(message):
+        return "no_schema"
+    return f"http_{status}"
+
+
+def readable(body: str) -> str:
+    """Return the words of an error page in one line, without its markup.
+
+    >>> readable("<html><head><title>502 Bad Gateway</title></head>...")
+    '502 Bad Gateway ...'
+    """
+    return " ".join(MARKUP.sub(" ", body[:5000]).split())
+
+
+def waiting_time(headers: Mapping[str, str], *, now: float | None = None) -> float | None:
+    """Return the seconds that a server asks us to wait; ``None`` where it does not say.
+
+    Parameters
+    ----------
+    headers : mapping of str to str
+        "retry-after-ms", or "retry-after" in seconds or as a date.
+    now : float, optional
+        Seconds since 1970; the clock's where absent.
+
+    >>> waiting_time({"retry-after": "2"}), waiting_time({"retry-after-ms": "250"}), waiting_time({})
+    (2.0, 0.25, None)
+    >>> waiting_time({"retry-after": "Thu, 01 Jan 1970 00:01:00 GMT"}, now=50.0)
+    10.0
+    """
+    for name, scale in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
+        try:
+            seconds = float(headers.get(name, "")) / scale
+        except ValueError:  # absent, or a date
+            continue
+        if 0 <= seconds < float("inf"):
+            return seconds
+    try:
+        moment = parsedate_to_datetime(headers.get("retry-after", "")).timestamp()
+    except (ValueError, OverflowError):
+        return None
+    return max(0.0, moment - (time.time() if now is None else now))
+
+
+def without_images(message: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a message with the digest of an image in the place of its bytes."""
+    content = message.get("content")
+    if not isinstance(content, list):
+        return dict(message)
+    return {**message, "content": [named_by_digest(part) for part in content]}
+
+
+def named_by_digest(part: dict[str, Any]) -> dict[str, Any]:
+    """Return a part of a message; a ``data:`` URL becomes its kind and the SHA-256 of the URL."""
+    url = mapping(part.get("image_url")).get("url")
+    if not isinstance(url, str) or not url.startswith("data:"):
+        return part
+    kind = url[5:].partition(";")[0]
+    digest = sha256(url.encode()).hexdigest()
+    return {**part, "image_url": {**part["image_url"], "url": f"{kind}, sha256 of the data URL {digest}"}}

@@ -1,0 +1,113 @@
+"""What a run of a rater will come to: requests, tokens and money, before anything is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from spa.forms.prompt_turns import PromptTurn, asks_of
+from spa.journal import Journal
+from spa.raters import probe
+from spa.raters.prices import Price
+from spa.raters.run import Forms
+from spa.raters.tokens import CHARACTERS_A_TOKEN, answer_tokens, tokens_of
+from spa.raters.visit_state import visit_states
+from spa.raters.visits import KIND, RaterVisit
+from spa.raters.wording import Wording, conversation
+
+SAMPLE = 200  # visits that are looked at; the rest are reckoned from these
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RaterCostEstimate:
+    """What is still to be asked. Tokens are estimates: ``basis`` says from what."""
+
+    visits: int
+    finished: int
+    requests: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost: float | None  # None: no price is known
+    spent: float  # by earlier runs
+    basis: str
+
+
+def estimate(
+    forms: Forms,
+    visits: Sequence[RaterVisit],
+    wording: Wording,
+    *,
+    price: Price | None,
+    spent: float = 0.0,
+    progress: Callable[[], None] | None = None,
+) -> RaterCostEstimate:
+    """Reckon what is still to be asked, from up to 200 visits spread over all; nothing is sent.
+
+    Parameters
+    ----------
+    forms : Forms
+        The store and the forms.
+    visits : sequence of RaterVisit
+        What would be asked.
+    wording : Wording
+        How the form is put.
+    price : Price or None
+        Of the rater's model.
+    spent : float
+        By earlier runs.
+    progress : callable, optional
+        Called after each visit that is looked at.
+    """
+    known = visit_states(forms.store, visits, lambda assignment_ids: None)
+    open_visits = [(one.visit, {call.key for call in one.calls if call.outcome == "ok"}) for one in known if one.open]
+    step = max(1, len(open_visits) // SAMPLE)
+    sample = open_visits[::step]
+    requests = prompt = completion = 0
+    batch = bool(visits) and visits[0].asked.rater.provider == "batch"
+    for visit, answered in sample:
+        for asked, read, said in _asked_of(forms, visit, answered, wording):
+            requests, prompt, completion = requests + asked, prompt + read, completion + said
+        if progress is not None:
+            progress()
+    scale = len(open_visits) / max(1, len(sample))
+    whole = [round(value * scale) for value in (requests, prompt, completion)]
+    looked = "every form" if step == 1 else f"{len(sample)} of {len(open_visits)} forms"
+    return RaterCostEstimate(
+        visits=len(visits),
+        finished=len(visits) - len(open_visits),
+        requests=whole[0],
+        prompt_tokens=whole[1],
+        completion_tokens=whole[2],
+        cost=None if price is None else price.cost(whole[1], whole[2], batch=batch),
+        spent=spent,
+        basis=f"{looked}, {CHARACTERS_A_TOKEN:g} characters a token, no answer asked for twice",
+    )
+
+
+def _asked_of(
+    forms: Forms, visit: RaterVisit, answered: Collection[str], wording: Wording
+) -> Iterable[tuple[int, int, int]]:
+    """Yield requests, tokens read and tokens written for each ask of a visit that is open."""
+    way = visit.asked.way
+    form = forms.form(visit.assignment_id, way)
+    turns: list[tuple[PromptTurn, tuple[Any, ...]]] = []
+    for ask in asks_of(form, way.conversation):
+        turns = [(ask, ())] if ask.alone else [*turns, (ask, ())]
+        if ask.ask_id in answered:
+            continue
+        said = answer_tokens(ask.questions, explained=way.explain != "no")
+        before = sum(answer_tokens(one.questions, explained=way.explain != "no") for one, _ in turns[:-1])
+        yield 1, tokens_of(conversation(wording, turns, way)) + before, said
+
+
+def spent_before(journal: Journal, rater_id: str) -> float:
+    """Add up what a rater's calls on record have cost."""
+    kinds = (KIND, probe.KIND)
+    calls = (call for kind in kinds for call in journal.facts(kind))
+    return sum(_cost(facts) for scope, _, facts in calls if scope.startswith(f"{rater_id}/"))
+
+
+def _cost(facts: Mapping[str, Any]) -> float:
+    cost = facts.get("cost")
+    return float(cost) if isinstance(cost, int | float) else 0.0

@@ -1,0 +1,278 @@
+"""A model on this machine as a rater's endpoint: ``provider = "local"``.
+
+The body on record is written here, in the shape of a chat completion, with what else decides
+about the answer: versions, device, settings, and the distribution where that is what was asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from secrets import randbelow
+from types import TracebackType
+from typing import Any, Self
+
+from spa.errors import PlatformError
+from spa.raters.endpoints.endpoint import LLMReply, LLMRequest, read_body
+from spa.raters.endpoints.remote import without_images
+from spa.raters.local.causal import CausalModel
+from spa.raters.local.loading import (
+    LoadedModel,
+    check_extra,
+    choose_threads,
+    load_model,
+    refuse_schema,
+    versions,
+)
+from spa.raters.local.options import SameTokens, option_tree
+from spa.raters.local.prompts import LocalPrompt, image_urls, local_prompt
+from spa.raters.local.seq2seq import EncoderDecoderModel
+from spa.raters.reading.distribution import offered
+from spa.study.raters import Rater, RaterProtocol, asked_ways
+
+MOST_TOKENS = 1024  # in an answer, where the rater sets no max_tokens
+SEEDS = 2**31
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunningModel:
+    """A model that is ready to be asked."""
+
+    loaded: LoadedModel
+    model: CausalModel | EncoderDecoderModel
+    threads: int
+
+
+class LocalEndpoint:
+    """A model on this machine; an asynchronous context manager.
+
+    One request is computed at a time, in a thread of its own.
+
+    Parameters
+    ----------
+    rater : Rater
+        ``model`` is a folder, a GGUF file or the name of a model on the Hugging Face hub.
+    base : Path
+        Where a relative folder begins; the working directory if absent.
+
+    Raises
+    ------
+    PlatformError
+        If the extra ``local`` is not installed.
+    StudyError
+        If the rater wants a schema, which only an endpoint elsewhere can enforce.
+    """
+
+    def __init__(self, rater: Rater, *, base: Path | None = None) -> None:
+        check_extra(rater)
+        for asked in asked_ways(rater):
+            if asked.way.answer_format == "schema":
+                refuse_schema(rater, asked.variant)
+        self.rater = rater
+        self._base = Path() if base is None else base
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="local model")
+        self._running: RunningModel | None = None
+
+    async def __aenter__(self) -> Self:
+        self._running = await asyncio.get_running_loop().run_in_executor(self._thread, self._start)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._running = None
+        self._thread.shutdown(wait=True, cancel_futures=True)
+
+    @property
+    def shown(self) -> str:
+        """The model's name as the rater gives it."""
+        return f"the local model {self.rater.model}"
+
+    @property
+    def running(self) -> RunningModel:
+        """The model, once it is loaded.
+
+        Raises
+        ------
+        RuntimeError
+            Outside ``async with``.
+        """
+        if self._running is None:
+            raise RuntimeError("a local endpoint is asked inside `async with`")
+        return self._running
+
+    def record(self, request: LLMRequest) -> str:
+        """Return the request as JSON for the journal; an image is named by its digest.
+
+        Raises
+        ------
+        PlatformError
+            If there are images and the model reads text only.
+        """
+        images = any(image_urls(message) for message in request.messages)
+        if images and self.running.loaded.kind != "vision":
+            raise PlatformError(
+                f"rater {self.rater.id!r}: expected a model that reads images for a study of images, got "
+                f"{self.rater.model!r}, which reads text only; name another model"
+            )
+        record = {
+            "messages": [without_images(message) for message in request.messages],
+            "parameters": {"model": self.rater.model, **asked_for(request.way)},
+            "versions": versions(),
+        }
+        return json.dumps(record, ensure_ascii=True, sort_keys=True)
+
+    async def ask(self, request: LLMRequest) -> LLMReply:
+        """Let the model answer."""
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._answer, request)
+
+    def _start(self) -> RunningModel:
+        """Load the model."""
+        import torch
+
+        loaded = load_model(self.rater, self._base)
+        threads = choose_threads()
+        torch.set_num_threads(threads)
+        made = EncoderDecoderModel(loaded) if loaded.kind == "encoder-decoder" else CausalModel(loaded)
+        return RunningModel(loaded=loaded, model=made, threads=threads)
+
+    def _answer(self, request: LLMRequest) -> LLMReply:
+        way = request.way
+        template = unthinking(self.running.loaded) if way.readout == "logit" else {}
+        try:
+            prompt = local_prompt(self.running.loaded, request.messages, template)
+            told = self._distribution(request, prompt) if way.readout == "logit" else self._text(prompt, way)
+        except PlatformError as error:
+            raise PlatformError(f"rater {self.rater.id!r}, model {self.rater.model!r}: {error}") from error
+        body = json.dumps({**self._facts(), **told}, ensure_ascii=True)
+        return read_body(body)
+
+    def _facts(self) -> dict[str, Any]:
+        """Return what every body says."""
+        running = self.running
+        return {
+            "object": "chat.completion",
+            "created": int(time.time()),
+            "model": self.rater.model,
+            "system_fingerprint": running.loaded.fingerprint,
+            "local": {
+                "kind": running.loaded.kind,
+                "device": running.loaded.device,
+                "dtype": running.loaded.dtype,
+                "threads": running.threads,
+                "reading": running.model.manner,
+                "versions": versions(),
+            },
+        }
+
+    def _distribution(self, request: LLMRequest, prompt: LocalPrompt) -> dict[str, Any]:
+        """Return the probabilities of the answers to the one question asked."""
+        (question,) = request.questions
+        tokenizer = self.running.loaded.tokenizer
+        options = offered(question)
+        if not options:
+            raise PlatformError(f"question {question.question_id} has no answers to compare")
+        try:
+            tree = option_tree(
+                prompt.text if self.running.loaded.kind != "encoder-decoder" else "",
+                options,
+                lambda texts: tokenizer(list(texts), add_special_tokens=False)["input_ids"],
+            )
+        except SameTokens as error:
+            raise PlatformError(f"its tokeniser cannot tell the answers {error} apart; take another model") from error
+        looked = self.running.model.look(prompt, tree)
+        found = tree.distribution(looked.log_probabilities)
+        return {
+            "choices": [_choice(None, "stop")],
+            "usage": _usage(len(prompt.tokens), 0, looked.reused),
+            "distribution": {
+                "question": question.question_id,
+                "probabilities": dict(found.probabilities),
+                "mass": found.mass,
+                "places": len(tree.inner),
+                "template": unthinking(self.running.loaded),
+            },
+        }
+
+    def _text(self, prompt: LocalPrompt, way: RaterProtocol) -> dict[str, Any]:
+        """Return what the model says."""
+        import torch
+
+        settings = generation_settings(way)
+        seed = settings.pop("seed", None)
+        loaded = self.running.loaded
+        with torch.random.fork_rng(devices=[] if loaded.device == "cpu" else None):
+            if seed is not None:
+                torch.manual_seed(seed)
+            spoken = self.running.model.write(prompt, _generation_config(loaded, settings))
+        ended = bool(spoken.tokens) and spoken.tokens[-1] in loaded.ends
+        text = loaded.tokenizer.decode(spoken.tokens, skip_special_tokens=True)
+        return {
+            "choices": [_choice(text, "stop" if ended else "length")],
+            "usage": _usage(len(prompt.tokens), len(spoken.tokens), spoken.reused),
+            "generation": {**settings, "seed": seed},
+        }
+
+
+def unthinking(loaded: LoadedModel) -> dict[str, Any]:
+    """Return what makes a chat template begin with the answer, where it may begin with thoughts."""
+    cutter = loaded.tokenizer if loaded.processor is None else loaded.processor
+    template = getattr(cutter, "chat_template", None)
+    return {"enable_thinking": False} if isinstance(template, str) and "enable_thinking" in template else {}
+
+
+def asked_for(way: RaterProtocol) -> dict[str, Any]:
+    """Return what of a way decides about what is computed."""
+    names = ("readout", "temperature", "top_p", "seed", "max_tokens")
+    return {name: value for name in names if (value := getattr(way, name)) is not None}
+
+
+def generation_settings(way: RaterProtocol) -> dict[str, Any]:
+    """Return how a text is generated: the most probable words, or drawn at the way's temperature.
+
+    Nothing is left to a folder's own defaults. Where the way gives no seed, one is drawn, to be recorded.
+
+    >>> generation_settings(RaterProtocol(temperature=0.0, max_tokens=8))
+    {'do_sample': False, 'max_new_tokens': 8}
+    """
+    settings: dict[str, Any] = {"do_sample": False, "max_new_tokens": way.max_tokens or MOST_TOKENS}
+    if way.temperature:
+        settings |= {
+            "do_sample": True,
+            "temperature": way.temperature,
+            "top_p": 1.0 if way.top_p is None else way.top_p,
+            "seed": randbelow(SEEDS) if way.seed is None else way.seed,
+        }
+    return settings
+
+
+def _generation_config(loaded: LoadedModel, settings: Mapping[str, Any]) -> Any:
+    from transformers import GenerationConfig
+
+    plain = {"temperature": 1.0, "top_p": 1.0, "top_k": 0 if settings["do_sample"] else 50}
+    ends = list(loaded.ends) or None
+    pad = loaded.tokenizer.pad_token_id
+    if pad is None and ends:
+        pad = ends[0]
+    others = {"num_beams": 1, "repetition_penalty": 1.0, "eos_token_id": ends, "pad_token_id": pad}
+    if loaded.kind == "encoder-decoder":
+        others["decoder_start_token_id"] = loaded.model.config.decoder_start_token_id
+    return GenerationConfig(**{**plain, **others, **settings})
+
+
+def _choice(text: str | None, finish: str) -> dict[str, Any]:
+    return {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": finish}
+
+
+def _usage(read: int, wrote: int, reused: int) -> dict[str, Any]:
+    return {
+        "prompt_tokens": read,
+        "completion_tokens": wrote,
+        "total_tokens": read + wrote,
+        "prompt_tokens_details": {"cached_tokens": reused},
+    }

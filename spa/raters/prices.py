@@ -1,0 +1,160 @@
+"""What requests cost: a price table that its user keeps, and the budget that no run exceeds."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+
+from spa.errors import StudyError
+from spa.raters.endpoints.endpoint import LLMReply
+from spa.study.raters import Rater
+
+TABLE = "prices.toml"  # beside the study file
+MILLION = 1_000_000
+Amount = Annotated[float, Field(ge=0)]
+
+
+class Price(BaseModel):
+    """What a model costs, for a million tokens."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    input: Amount
+    output: Amount
+    cached_input: Amount | None = None  # as input where absent
+    batch_factor: Annotated[float, Field(gt=0, le=1)] = 1.0  # of the price, through batch files
+
+    def cost(self, prompt: int, completion: int, *, cached: int = 0, batch: bool = False) -> float:
+        """Return what a request costs; ``cached`` of the ``prompt`` tokens were read from the endpoint's cache.
+
+        >>> Price(input=2, output=10, cached_input=1).cost(1_000_000, 100_000, cached=500_000)
+        2.5
+        """
+        cached_price = self.input if self.cached_input is None else self.cached_input
+        spent = (prompt - cached) * self.input + cached * cached_price + completion * self.output
+        return round(spent / MILLION * (self.batch_factor if batch else 1.0), 9)
+
+
+class PriceTable(BaseModel):
+    """Prices by model, in one currency."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    currency: Annotated[str, StringConstraints(pattern=r"^[A-Z]{3}$")] = "USD"
+    models: Mapping[str, Price] = Field(default_factory=dict)
+
+    def of(self, model: str) -> Price | None:
+        """Return the price of a model; ``None`` where the table does not know it."""
+        return self.models.get(model)
+
+
+def load_prices(path: Path | None, study: Path) -> PriceTable:
+    """Read a price table: the file named, else ``prices.toml`` beside the study, else an empty one.
+
+    Raises
+    ------
+    StudyError
+        If the file named is not there, or holds anything but prices.
+    """
+    place = path or study.with_name(TABLE)
+    if path is None and not place.is_file():
+        return PriceTable()
+    try:
+        return PriceTable.model_validate(tomllib.loads(place.read_text(encoding="utf-8")))
+    except OSError as error:
+        raise StudyError(f"{place}: expected a price table, got: {error.strerror}; see docs/llm-raters.md") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise StudyError(f"{place}: expected TOML, got a mistake: {error}; put it right") from error
+    except ValidationError as error:
+        raise StudyError(
+            *(f"{place}: {'.'.join(map(str, each['loc']))}: {each['msg'].lower()}" for each in error.errors())
+        ) from error
+
+
+class RaterBudget:
+    """What one rater may spend: earlier runs count, and what is under way is set aside.
+
+    Parameters
+    ----------
+    price : Price or None
+        Of the rater's model; ``None`` where it is not known, and nothing is counted.
+    budget : float or None
+        The most that may be spent, all runs together; ``None`` for no bound.
+    spent : float
+        By earlier runs.
+    batch : bool
+        Whether requests go through batch files.
+    """
+
+    def __init__(self, price: Price | None, *, budget: float | None = None, spent: float = 0.0, batch: bool = False):
+        if budget is not None and price is None:
+            raise StudyError(
+                f"budget: expected the price of the model, found none; add it to {TABLE} beside the study file "
+                "(0 for a model that costs nothing), or name a table with --prices"
+            )
+        self._price = price
+        self._budget = budget
+        self._batch = batch
+        self._set_aside = 0.0
+        self.spent = spent  # in all
+        self.spent_now = 0.0  # by this run
+
+    @property
+    def counts(self) -> bool:
+        """Whether anything can be counted: the price is known."""
+        return self._price is not None
+
+    @property
+    def budget(self) -> float | None:
+        """The most that may be spent."""
+        return self._budget
+
+    @property
+    def promised(self) -> str:
+        """Say what is set aside for requests that are not answered yet, if anything is."""
+        return f", and {self._set_aside:.6g} set aside for requests under way" if self._set_aside > 1e-12 else ""
+
+    def set_aside(self, prompt_tokens: int, completion_tokens: int) -> float | None:
+        """Set aside what a request is expected to cost; ``None`` where the budget does not hold it."""
+        if self._price is None:
+            return 0.0
+        expected = self._price.cost(prompt_tokens, completion_tokens, batch=self._batch)
+        if self._budget is not None and self.spent + self._set_aside + expected > self._budget:
+            return None
+        self._set_aside += expected
+        return expected
+
+    def hold(self, amount: float) -> None:
+        """Set aside what an earlier run has asked for and nobody has paid yet."""
+        self._set_aside += amount
+
+    def pay(self, expected: float, reply: LLMReply) -> float | None:
+        """Take what a request cost in place of what was set aside; ``None`` where no price is known or nothing is due.
+
+        Where the endpoint does not say what it counts, what was set aside counts as the cost.
+        """
+        self._set_aside = max(0.0, self._set_aside - expected)
+        if self._price is None or not reply.spoke:
+            return None
+        if reply.prompt_tokens is None or reply.completion_tokens is None:
+            self.spent += expected
+            self.spent_now += expected
+            return expected
+        cached = min(reply.cached_tokens or 0, reply.prompt_tokens)
+        cost = self._price.cost(reply.prompt_tokens, reply.completion_tokens, cached=cached, batch=self._batch)
+        self.spent += cost
+        self.spent_now += cost
+        return cost
+
+
+def budget_reached(rater: Rater, rater_budget: RaterBudget) -> str:
+    """Return one line: what is spent, and what to do."""
+    return (
+        f"rater {rater.id!r}: the next request could pass the budget of {rater_budget.budget:g} "
+        f"({rater_budget.spent:.6g} is spent, {rater_budget.spent_now:.6g} of it by this run{rater_budget.promised}); "
+        "raise it with --budget, what is answered is kept"
+    )

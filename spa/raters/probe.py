@@ -1,0 +1,268 @@
+"""Whether an endpoint does what a rater relies on, found out with a few tiny requests.
+
+Some servers accept a key and ignore it, with a status of success. What they do is seen from their
+answers alone; these are kept in the journal, so that a rater is probed once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any
+
+from spa.errors import PlatformError
+from spa.forms.form import AnswerOption, OptionsAnswer, Question, RatingTarget
+from spa.journal import Journal, JournalEntry
+from spa.raters.endpoints.endpoint import LLMReply, LLMRequest, listed, mapping, parts_of, read_body
+from spa.raters.endpoints.problems import is_hopeless, told
+from spa.raters.endpoints.remote import RemoteEndpoint
+from spa.raters.prices import RaterBudget
+from spa.study.raters import Rater, RaterProtocol, RaterVariant
+
+KIND = "llm-capability"
+MOST = 6  # requests
+SKIPPED = "skipped"
+TELLING = ("answered", "truncated", "refused", "no_schema", "http_400", "http_422")  # of an outcome
+TOKENS = 16  # of an answer: the least that every API takes
+SEED = 11
+NEVER_SAID = "K7-mauve"  # what nobody answers who is not held to the schema
+NUMBER = "Write one random number of twelve digits and nothing else."
+GREET = [{"role": "user", "content": "Greet me in one word, in plain text."}]
+RANDOM = [{"role": "user", "content": NUMBER}]
+HELD = Question(
+    question_id="answer",
+    text="",
+    answer=OptionsAnswer(options=(AnswerOption(value=NEVER_SAID, text=NEVER_SAID),)),
+    target=RatingTarget(label="A", item_id="probe", sample=0, criterion="probe", elicitation="category"),
+)
+FREE: dict[str, Any] = {"answer_format": "text", "conversation": "question"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capabilities:
+    """What an endpoint does with what it is sent: "yes", "ignored", "refused", or "unknown" where it is not seen."""
+
+    schema: str = "unknown"
+    temperature: str = "unknown"  # whether samples at temperature 1 differ
+    seed: str = "unknown"  # whether samples with one seed are equal
+    top_p: str = "unknown"
+    logprobs: str = "unknown"
+    several: str = "unknown"  # samples in one response (n)
+    usage: str = "unknown"
+    model: str | None = None  # as the endpoint names it
+    requests: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """One tiny request."""
+
+    key: str
+    request: LLMRequest
+    more: tuple[tuple[str, Any], ...] = ()
+
+
+def trials(rater: Rater, ways: Sequence[RaterVariant]) -> Iterator[Trial]:
+    """Yield the requests that show what the ways rely on, at most six."""
+    chat = rater.provider != "responses"
+    used = [asked.way for asked in ways]
+    put = partial(_put, used[0])
+    if any(way.answer_format == "schema" for way in used):
+        yield Trial(key="schema", request=put(GREET, answer_format="schema", tokens=4 * TOKENS, held=True))
+    if any(way.readout == "logit" for way in used):
+        yield Trial(key="logprobs", request=put(GREET, readout="logit"))
+    if chat and any(way.seed is not None for way in used):
+        yield Trial(key="seed", request=put(RANDOM, temperature=1.0, seed=SEED))
+        yield Trial(key="seed again", request=put(RANDOM, temperature=1.0, seed=SEED))
+    if any(way.top_p is not None for way in used):
+        yield Trial(key="top_p", request=put(RANDOM, temperature=1.0, top_p=1e-6))
+        yield Trial(key="top_p again", request=put(RANDOM, temperature=1.0, top_p=1e-6))
+    yield Trial(key="sample", request=put(RANDOM, temperature=1.0), more=(("n", 2),) if chat else ())
+    yield Trial(key="sample again", request=put(RANDOM, temperature=1.0))
+
+
+def _put(
+    own: RaterProtocol, messages: list[dict[str, str]], *, held: bool = False, tokens: int = TOKENS, **keys: Any
+) -> LLMRequest:
+    """Return a request with the rater's own words to the endpoint beside what is tried."""
+    limit = "max_tokens" if own.max_completion_tokens is None else "max_completion_tokens"
+    kept = {"reasoning_effort": own.reasoning_effort, "extra_body": own.extra_body}
+    way = RaterProtocol().model_copy(update={**FREE, **kept, limit: tokens, **keys})
+    return LLMRequest(messages=tuple(messages), questions=(HELD,) if held else (), way=way)
+
+
+def probe(
+    endpoint: RemoteEndpoint,
+    ways: Sequence[RaterVariant],
+    journal: Journal,
+    rater_budget: RaterBudget,
+    *,
+    again: bool = False,
+) -> Capabilities:
+    """Return what an endpoint does, from the journal where it has been probed before.
+
+    Parameters
+    ----------
+    endpoint : RemoteEndpoint
+        Not opened yet; it is as it was on return.
+    ways : sequence of RaterVariant
+        How the rater is asked.
+    journal : Journal
+        Where requests and answers are kept.
+    rater_budget : RaterBudget
+        What the rater may spend.
+    again : bool
+        Ask anew.
+
+    Raises
+    ------
+    PlatformError
+        If the endpoint refuses for a reason that holds for every request, or the budget is reached.
+    """
+    return asyncio.run(_probe(endpoint, ways, journal, rater_budget, again=again))
+
+
+async def _probe(
+    endpoint: RemoteEndpoint, ways: Sequence[RaterVariant], journal: Journal, rater_budget: RaterBudget, *, again: bool
+) -> Capabilities:
+    scope = scope_of(endpoint)
+    made = 0
+    async with endpoint:
+        for trial in list(trials(endpoint.rater, ways))[:MOST]:
+            known = _last(journal.calls(KIND, scope, trial.key))
+            if known is not None and not again:
+                continue
+            made += 1
+            await _try(endpoint, trial, journal, rater_budget)
+    calls = {call.key: call for call in journal.calls(KIND, scope) if _tells(call)}
+    return read_capabilities(calls, requests=made)
+
+
+async def _try(endpoint: RemoteEndpoint, trial: Trial, journal: Journal, rater_budget: RaterBudget) -> None:
+    aside = rater_budget.set_aside(50, TOKENS)
+    if aside is None:
+        raise PlatformError(f"rater {endpoint.rater.id!r}: the budget does not hold a request of the probe")
+    body = {**endpoint.body(trial.request), **dict(trial.more)}
+    begun = journal.begin(KIND, scope_of(endpoint), trial.key, json.dumps(body, sort_keys=True))
+    reply = await endpoint.send(body)
+    cost = rater_budget.pay(aside, reply)
+    facts = reply.facts if cost is None else {**reply.facts, "cost": cost}
+    journal.finish(begun, reply.outcome, response=reply.body, **facts)
+    if is_hopeless(reply.outcome) and reply.outcome != "no_schema":
+        raise PlatformError(told(reply, endpoint.rater, endpoint.shown))
+
+
+def scope_of(endpoint: RemoteEndpoint) -> str:
+    """Return what a probe holds for: this rater, model and address."""
+    return f"{endpoint.rater.id}/{endpoint.rater.provider} {endpoint.rater.model} {endpoint.shown}"
+
+
+def skip(endpoint: RemoteEndpoint, journal: Journal) -> None:
+    """Write down that the endpoint was not probed."""
+    journal.finish(journal.begin(KIND, scope_of(endpoint), SKIPPED, "{}"), SKIPPED)
+
+
+def _last(calls: Sequence[JournalEntry]) -> JournalEntry | None:
+    seen = [call for call in calls if _tells(call)]
+    return seen[-1] if seen else None
+
+
+def _tells(call: JournalEntry) -> bool:
+    """Tell whether a call shows anything: an answer of no words does not, and is asked for again by the next run."""
+    if call.outcome == "answered" and call.response is not None:
+        reply = read_body(call.response)
+        return bool(reply.text.strip()) or _tells_probabilities(reply)
+    return call.outcome in TELLING
+
+
+def read_capabilities(calls: dict[str, JournalEntry], *, requests: int = 0) -> Capabilities:
+    """Read what an endpoint does from the last response to each trial, by key."""
+    spoken = {key: call.response or "" for key, call in calls.items() if call.outcome in ("answered", "truncated")}
+    replies = {key: read_body(body) for key, body in spoken.items()}
+    said = {key: samples(reply) for key, reply in replies.items()}
+    drawn = [text for key in ("sample", "sample again", "seed") for text in said.get(key, ())]
+    varies = None if len(drawn) < 2 else len(set(drawn)) > 1
+    return Capabilities(
+        schema=_of_schema(calls.get("schema"), replies.get("schema")),
+        temperature="unknown" if varies is None else _yes(varies),
+        seed=_equal(said, "seed", "seed again", varies),
+        top_p=_equal(said, "top_p", "top_p again", varies),
+        logprobs="unknown" if "logprobs" not in replies else _yes(_tells_probabilities(replies["logprobs"])),
+        several="unknown" if "sample" not in said else _yes(len(said["sample"]) > 1),
+        usage="unknown" if not replies else _yes(all(one.prompt_tokens is not None for one in replies.values())),
+        model=next((reply.model for reply in replies.values() if reply.model), None),
+        requests=requests,
+    )
+
+
+def samples(reply: LLMReply) -> tuple[str, ...]:
+    """Return every sample of a response."""
+    body = mapping(json.loads(reply.body or "{}"))
+    texts = [mapping(mapping(choice).get("message")).get("content") for choice in listed(body.get("choices"))]
+    found = tuple(text for text in texts if isinstance(text, str))
+    return found or ((reply.text,) if reply.text else ())
+
+
+def _yes(seen: bool) -> str:
+    return "yes" if seen else "ignored"
+
+
+def _of_schema(call: JournalEntry | None, reply: LLMReply | None) -> str:
+    if call is not None and call.outcome == "no_schema":
+        return "refused"
+    if reply is None:
+        return "unknown"
+    try:
+        return _yes(json.loads(reply.text) == {HELD.question_id: NEVER_SAID})
+    except ValueError:  # a thinking model may have had no room to answer
+        broken_off = reply.outcome == "truncated" and (not reply.text.strip() or reply.text.lstrip().startswith("{"))
+        return "unknown" if broken_off else "ignored"
+
+
+def _equal(said: dict[str, tuple[str, ...]], first: str, second: str, varies: bool | None) -> str:
+    """Return whether two samples are equal; it shows nothing where all samples are."""
+    one, other = said.get(first), said.get(second)
+    if not one or not other or not varies:
+        return "unknown"
+    return _yes(one[0] == other[0])
+
+
+def _tells_probabilities(reply: LLMReply) -> bool:
+    body = mapping(json.loads(reply.body or "{}"))
+    told_by_chat = [mapping(mapping(choice).get("logprobs")) for choice in listed(body.get("choices"))]
+    lists = [one.get("content") for one in told_by_chat] + [part.get("logprobs") for part in parts_of(body)]
+    return any(mapping(token).get("top_logprobs") for tokens in lists for token in listed(tokens))
+
+
+def problems(
+    found: Capabilities, rater: Rater, ways: Iterable[RaterVariant], shown: str
+) -> tuple[list[str], list[str]]:
+    """Return what the rater cannot do without (errors) and what is to be known (warnings), a line each."""
+    used = [asked.way for asked in ways]
+    place = f"rater {rater.id!r}: {shown}"
+    again = "; if the server has changed since, run the command with --probe"
+    errors, warnings = [], []
+    if any(way.answer_format == "schema" for way in used) and found.schema in ("ignored", "refused"):
+        does = "refuses a JSON schema" if found.schema == "refused" else "accepts a JSON schema and ignores it"
+        errors.append(f'{place} {does} (response_format); set answer_format = "json" in the rater{again}')
+    if any(way.readout == "logit" for way in used) and found.logprobs == "ignored":
+        instead = 'set readout = "verbalised" (with answer_format = "json"), or run the model here'
+        errors.append(f'{place} accepts logprobs and tells none; {instead} (provider = "local"){again}')
+    if found.temperature == "ignored" and any(way.temperature or way.repeats > 1 for way in used):
+        warnings.append(
+            f"{place} ignores temperature: samples at temperature 1 are identical, so that repeats tell nothing new"
+        )
+    for name in ("seed", "top_p"):
+        if any(getattr(way, name) is not None for way in used) and getattr(found, name) == "ignored":
+            warnings.append(f"{place} accepts {name} and ignores it")
+    if found.usage == "ignored":
+        warnings.append(f"{place} does not say how many tokens it counts; costs are estimates")
+    return errors, warnings
+
+
+def as_record(found: Capabilities | None) -> dict[str, Any]:
+    """Return what is printed as JSON; where the probe was skipped, that."""
+    return {"probe": SKIPPED} if found is None else {"probe": "made", **asdict(found)}

@@ -1,0 +1,70 @@
+"""Options that a text gives as its answer by their names: "I prefer System A", "System B is better"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from spa.forms.form import ChoiceTarget, OptionsAnswer, Question
+from spa.raters.reading.phrases import DENIED, SUPPOSED, clause_of, sentence_of
+
+BEFORE = re.compile(  # what stands before an option that is chosen
+    r"(?:\b(?:answer|choice|winner|verdict|preference|pick|better|best)\b(?: text| one| output)?"
+    r"(?: is| would be|:|=)*\s*"
+    r"(?:the one )?(?:by |from )?(?:the )?"
+    r"|\b(?:i|we)\b[^:]{0,25}\b(?:choose|pick|prefer|select|favou?r|vote for|go with|go for)\s+"
+    r"(?:the (?:text|one) (?:by|of|from) )?"
+    r"|(?:选择?|更喜欢|倾向于?|更好的是|答案(?:是|为)?)[:\s]*|(?:أختار|أفضل|الإجابة(?: هي)?|الأفضل هو)[:\s]*)$"
+)
+ALONE = re.compile(  # before an option that is all of its sentence, or is followed by a reason
+    r"^(?:(?:i (?:think|believe|feel|would say|'d say)|i'd say|in my (?:view|opinion)|definitely|clearly|i"
+    r"|it(?:'s| is) an?|(?:the )?text (?:by|from|of)|我认为|我觉得|أعتقد أنه?)(?: that)?,?\s*)?$"
+)
+AFTER = r"(?=\s*(?:$|[.,:;!)(](?!\d)|-\s|'s\b)|\s+(?:over|because|since|as|for|than|rather|with)\b)"
+WINS = (
+    r"\s*(?:(?:would be my (?:choice|pick)"
+    r"|(?:is|was)\s+(?:(?:clearly|much|slightly|somewhat|definitely|a bit|far)\s+)?(?:the )?"
+    r"(?:better|best|stronger|superior|preferable|winner)(?: one| text)?|wins)"
+    r"(?=\s*(?:$|[.,:;!)(-])|\s+(?:than|to|because|since|as|for|overall|in|at|by|with|and|but|while)\b)"
+    r"|(?:比[^,.;]{1,20}?)?(?:明显|略|显然|写得|做得)*(?:更好|更佳|最好|胜出)(?!的)|(?:هو )?(?:الأفضل|أفضل)\b)"
+)
+
+ASKED = re.compile(r"[^.!;\n]*\?")
+
+
+def chosen_options(question: Question, text: str, plain: Callable[[str], str]) -> tuple[list[str], list[str]]:
+    """Return the values of the options that a text gives as its answer, and of all that it names, in the form's order.
+
+    Parameters
+    ----------
+    question : Question
+        One with options.
+    text : str
+        In small letters, without decoration.
+    plain : callable
+        Writes an option's name as the text is written.
+    """
+    if not isinstance(question.answer, OptionsAnswer):
+        return [], []
+    names = {plain(option.text): option.value for option in question.answer.options}
+    names |= {plain(option.value): option.value for option in question.answer.options}
+    if isinstance(question.target, ChoiceTarget):  # "A" for "System A"
+        names |= {question.target.label_x.casefold(): "x", question.target.label_y.casefold(): "y"}
+    longest_first = sorted(names, key=len, reverse=True)
+    words = "|".join(r"\s+".join(map(re.escape, name.split())) for name in longest_first)
+    found, named = set(), set()
+    wins, after = re.compile(WINS, re.MULTILINE), re.compile(AFTER, re.MULTILINE)
+    also = re.compile(rf",?\s*(?:and|or|和|或|و|أو)?\s*(?:{words})(?![a-z0-9])")  # one of several that are listed
+    for match in re.finditer(rf"(?<![a-z0-9])({words})(?![a-z0-9])", text):
+        value = names[" ".join(match[1].split())]
+        if len(match[1]) > 1:
+            named.add(value)
+        sentence = sentence_of(text, match.start())
+        won = wins.match(text, match.end())
+        rest = text[won.end() if won else match.end() :]
+        if also.match(rest) or ASKED.match(rest) or DENIED.search(clause_of(sentence)) or SUPPOSED.search(sentence):
+            continue
+        if won or (after.match(text, match.end()) and (BEFORE.search(sentence) or ALONE.search(sentence))):
+            found.add(value)
+    values = [option.value for option in question.answer.options]
+    return [value for value in values if value in found], [value for value in values if value in named]

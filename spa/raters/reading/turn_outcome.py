@@ -1,0 +1,125 @@
+"""What an LLM said, read as answers: one JSON object, found strictly, validated like a person's form.
+
+Everything here is computed from calls on record alone, so that a run that was broken off goes
+on where it stood, without asking anything again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from spa.forms.form import Question, TextAnswer
+from spa.journal import JournalEntry
+from spa.raters.endpoints.endpoint import LLMReply, read_body
+from spa.raters.reading.distribution import read_distributions
+from spa.raters.reading.free_text import UnreadableText, read_free_text
+from spa.raters.reading.json_replies import UnreadableReply, find_payload
+from spa.responses.answers import parse_answer, parse_answers
+from spa.responses.submission import Missing, Response
+from spa.study.raters import RaterProtocol, Reading
+
+BROKE_OFF = "the reply broke off at the token limit; give the rater a larger max_tokens"
+SPOKEN = ("ok", "unreadable", "refused", "truncated")  # outcomes of a call to which the model replied
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LLMReplyTurn:
+    """One thing that the LLM said, and the questions that it left without a usable answer."""
+
+    text: str
+    missing: tuple[Missing, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnOutcome:
+    """Where a rater stands with one ask after some calls."""
+
+    answers: tuple[Response | Missing, ...]  # one a question, in the order of the form
+    missing: tuple[Missing, ...]  # those of them that are no usable answer so far
+    turns: tuple[LLMReplyTurn, ...]
+    closed: bool  # the last turn was a refusal or broke off: asking again would only cost
+
+    def is_final(self, attempts: int) -> bool:
+        """Tell whether nothing is to be asked any more: all is answered, or the attempts are used up."""
+        return not self.missing or self.closed or len(self.turns) >= attempts
+
+
+def settle(questions: Sequence[Question], calls: Iterable[JournalEntry], way: RaterProtocol) -> TurnOutcome:
+    """Read all calls of one ask, oldest first.
+
+    A question keeps its first usable answer; what a later reply says about it is not read.
+    """
+    settled: dict[str, Response | Missing] = {}
+    turns: list[LLMReplyTurn] = []
+    closed = False
+    open_questions = questions
+    for call in calls:
+        if call.outcome not in SPOKEN or call.response is None:
+            continue
+        reply = read_body(call.response)
+        answers = read_answers(open_questions, reply, way)
+        settled.update({answer.question_id: answer for answer in answers})
+        missing = missing_of(answers)
+        left = {answer.question_id for answer in missing}
+        open_questions = [question for question in open_questions if question.question_id in left]
+        turns.append(LLMReplyTurn(text=reply.text, missing=missing))
+        closed = reply.outcome in ("refused", "truncated")
+        if way.readout == "logit" and reply.outcome == "answered":
+            closed = True  # the probabilities would be the same again
+    answers = tuple([settled.get(question.question_id) or not_asked(question) for question in questions])
+    return TurnOutcome(answers=answers, missing=missing_of(answers), turns=tuple(turns), closed=closed)
+
+
+def missing_of(answers: Iterable[Response | Missing]) -> tuple[Missing, ...]:
+    """Return the answers that cannot be used."""
+    return tuple([answer for answer in answers if isinstance(answer, Missing)])
+
+
+def not_asked(question: Question) -> Missing:
+    """Return what stands for a question to which nothing arrived."""
+    return Missing(question_id=question.question_id, target=question.target, reason="not asked", raw=None)
+
+
+def read_answers(questions: Sequence[Question], reply: LLMReply, way: RaterProtocol) -> tuple[Response | Missing, ...]:
+    """Read one reply as answers to the questions that it was asked."""
+    if way.readout == "logit":
+        return read_distributions(questions, reply, min_mass=way.min_mass)
+    if reply.outcome == "refused":
+        return all_missing(questions, "the model refused to answer", reply.detail)
+    if reply.outcome == "unreadable":
+        return all_missing(questions, reply.detail, reply.text or None)
+    try:
+        payload = find_payload(reply.text) if way.answer_format != "text" else None
+    except UnreadableReply as problem:
+        return all_missing(questions, BROKE_OFF if reply.outcome == "truncated" else str(problem), reply.text or None)
+    if payload is not None:
+        return parse_answers(questions, payload)
+    return tuple(read_alone(question, reply, reading=way.reading) for question in questions)
+
+
+def read_alone(question: Question, reply: LLMReply, *, reading: Reading) -> Response | Missing:
+    """Read a free text as the answer to one question; ``raw`` is the whole text, which the other reader reads too."""
+    answer = _read_text(question, reply, reading=reading)
+    if isinstance(question.answer, TextAnswer):
+        return answer
+    other = _read_text(question, reply, reading="first_number" if reading == "strict" else "strict")
+    return replace(answer, readings_differ=getattr(answer, "value", None) != getattr(other, "value", None))
+
+
+def _read_text(question: Question, reply: LLMReply, *, reading: Reading) -> Response | Missing:
+    try:
+        value = read_free_text(question, reply.text, reading=reading)
+    except UnreadableText as problem:
+        reason = BROKE_OFF if reply.outcome == "truncated" else str(problem)
+        (missing,) = all_missing([question], reason, reply.text or None)
+        return replace(missing, level=" or ".join(problem.levels) or None)
+    return replace(parse_answer(question, value), raw=reply.text)
+
+
+def all_missing(questions: Sequence[Question], reason: str, raw: str | None) -> tuple[Missing, ...]:
+    """Return a ``Missing`` for every question."""
+    return tuple(
+        Missing(question_id=question.question_id, target=question.target, reason=reason, raw=raw)
+        for question in questions
+    )

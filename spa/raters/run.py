@@ -1,0 +1,437 @@
+"""A rater answers the forms that people answer: each call on record, nothing asked that is answered.
+
+A call is written to the journal before its request is sent, and what came of it together with
+the answers that follow from it. A rerun reads what is on record and asks only what is open.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import signal
+import threading
+import time
+from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+from sqlalchemy import Connection
+
+from spa import journal
+from spa.forms.form import Form
+from spa.forms.prompt_turns import asks_of
+from spa.journal import JournalEntry
+from spa.raters.endpoints.allowance import Allowance
+from spa.raters.endpoints.endpoint import LLMEndpoint, LLMReply, LLMRequest, samples_of
+from spa.raters.endpoints.problems import LONGEST_WAIT, backoff, is_hopeless, is_refusal, is_transient, told
+from spa.raters.prices import RaterBudget, budget_reached
+from spa.raters.rater_conversation import RaterConversation
+from spa.raters.summary import Progress, RatingSummary
+from spa.raters.tokens import expected_tokens, is_cut
+from spa.raters.visit_state import RaterVisitState, grouped, visit_states
+from spa.raters.visits import KIND, RaterVisit, visits_of
+from spa.raters.wording import Wording
+from spa.responses.batches import BatchedWriter, LoopWriter, Writer
+from spa.responses.leases import Lease
+from spa.responses.store import Store
+from spa.study.raters import Rater, RaterProtocol, RaterVariant
+
+TRIES = 4  # requests in one run for a turn that the endpoint does not answer
+TRIES_BUSY = 10  # where it says that there are too many
+MOST_SAMPLES = 8  # repeats that share a request; the fewest that an endpoint which takes several is known to allow
+GIVING_UP = 8  # visits in a row that nobody answered: the endpoint is down
+
+TOGETHER = 0.005  # seconds that a record waits for others; a model takes a hundred times as long to answer
+YOUNG = 20_000  # new objects after which Python looks for cycles among them; its default is 700
+
+
+OpenConversation = tuple[RaterConversation, Lease]
+
+
+class Forms(Protocol):
+    """What a workspace is to a rater."""
+
+    @property
+    def store(self) -> Store:
+        """Where assignments come from and answers go."""
+
+    def form(self, assignment_id: str, way: RaterProtocol | None = None) -> Form:
+        """Return the form of an assignment, with what a way of asking adds to it."""
+
+    def expect(self, assignment_ids: Sequence[str]) -> None:
+        """Get ready for the forms of these assignments, which come next."""
+
+
+def rate_assignments(
+    forms: Forms,
+    ways: Sequence[RaterVariant],
+    wording: Wording,
+    *,
+    endpoint: LLMEndpoint,
+    rater_budget: RaterBudget | None = None,
+    limit: int | None = None,
+    only: Collection[str] = (),
+    progress: Progress | None = None,
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    rng: np.random.Generator | None = None,
+) -> RatingSummary:
+    """Let a rater answer the assignments of a store.
+
+    Parameters
+    ----------
+    forms : Forms
+        A workspace: the store and the forms of its assignments.
+    ways : sequence of RaterVariant
+        Who answers and how: the ways of one rater.
+    wording : Wording
+        How the form is put.
+    endpoint : LLMEndpoint
+        The connection; closed on return.
+    rater_budget : RaterBudget, optional
+        What the rater may spend; without one nothing is counted.
+    limit : int, optional
+        Only the first so many assignments.
+    only : collection of str, optional
+        Only these assignments.
+    progress : callable, optional
+        Called with the summary so far whenever a request has been answered or a visit has ended.
+    sleep : callable
+        Waits between tries.
+    rng : numpy.random.Generator, optional
+        Draws how long; nothing else depends on it.
+
+    Returns
+    -------
+    RatingSummary
+        Counts of this run. ``problem`` is set where visits were left for a rerun.
+    """
+    visits = visits_of(forms.store, ways, limit=limit, only=only)
+    return rate_visits(
+        forms, visits, wording, endpoint=endpoint, rater_budget=rater_budget, progress=progress, sleep=sleep, rng=rng
+    )
+
+
+def at_once(rater: Rater) -> int:
+    """Return how many visits may be under way: one for a model on this machine, which reuses what it read last."""
+    return 1 if rater.provider == "local" else rater.concurrency
+
+
+def rate_visits(
+    forms: Forms,
+    visits: Sequence[RaterVisit],
+    wording: Wording,
+    *,
+    endpoint: LLMEndpoint,
+    rater_budget: RaterBudget | None = None,
+    progress: Progress | None = None,
+    several: bool = False,
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    rng: np.random.Generator | None = None,
+) -> RatingSummary:
+    """Let a rater make the visits given; see :func:`rate_assignments`.
+
+    ``several``: the endpoint gives several answers to one request, so that repeats without seeds share theirs.
+    """
+    rater = visits[0].asked.rater
+    most = min(at_once(rater), len(visits))
+    waiting = RetryTimer(sleep=sleep, rng=np.random.default_rng() if rng is None else rng)
+    samples = MOST_SAMPLES if several and rater.provider == "chat" else 1
+    rater_budget = rater_budget or RaterBudget(None)
+    run = RatingRun(
+        forms,
+        wording,
+        endpoint=endpoint,
+        rater_budget=rater_budget,
+        waiting=waiting,
+        rater_id=rater.id,
+        samples=samples,
+    )
+    return asyncio.run(run.everything(visits, most, progress))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryTimer:
+    """How a run waits between tries."""
+
+    sleep: Callable[[float], Awaitable[None]]
+    rng: np.random.Generator
+
+
+class RatingRun:
+    """One run of one rater."""
+
+    def __init__(
+        self,
+        forms: Forms,
+        wording: Wording,
+        *,
+        endpoint: LLMEndpoint,
+        rater_budget: RaterBudget,
+        rater_id: str,
+        waiting: RetryTimer,
+        samples: int = 1,
+    ) -> None:
+        self._forms = forms
+        self._store = forms.store
+        self._wording = wording
+        self._endpoint = endpoint
+        self._rater_budget = rater_budget
+        self._progress: Progress | None = None
+        self._began = 0.0
+        self._waiting = waiting
+        self._samples = samples
+        self._in_a_row = 0
+        self._answered = 0  # requests of this run
+        self._stopped = False
+        self._saving: set[asyncio.Future[None]] = set()  # records that nobody waits for yet
+        self._lost: BaseException | None = None  # with which one of them could not be kept
+        # How the leases of visits are written, with their first call
+        self._to_write: dict[str, Callable[[Connection, Lease], object]] = {}
+        self.summary = RatingSummary(rater=rater_id)
+
+    async def everything(self, visits: Sequence[RaterVisit], most: int, progress: Progress | None) -> RatingSummary:
+        """Work through the visits, as many at once as the endpoint lets us and ``most`` at the most."""
+        self.summary.visits = len(visits)
+        self._allowance = Allowance(most, sleep=self._waiting.sleep)
+        self._writer = writer_of(self._store, most)
+        self._progress, self._began = progress, time.monotonic()
+        waiting = grouped(visit_states(self._store, visits, self._forms.expect), self._samples)
+
+        async def work(queue: Iterator[list[RaterVisitState]]) -> None:
+            for group in queue:
+                if self._stopped:
+                    return
+                whole = False
+                try:
+                    await self._rate(group)
+                    whole = True
+                finally:  # the others finish what they have asked and paid for, and begin nothing new
+                    self._stopped = self._stopped or not whole
+                self._tell()
+
+        with self._stopped_by_hand(), closing(self._writer), fewer_collections():
+            try:
+                async with self._endpoint:
+                    ends = await asyncio.gather(*(work(waiting) for _ in range(most)), return_exceptions=True)
+            finally:
+                await asyncio.gather(*self._saving, return_exceptions=True)
+            if self.summary.unfinished["budget"]:  # said when all that was under way is paid
+                self.summary.problem = budget_reached(visits[0].asked.rater, self._rater_budget)
+            self._tell()
+        for end in ends:
+            if isinstance(end, BaseException):
+                raise end
+        self._refuse_loss()
+        return self.summary
+
+    def _refuse_loss(self) -> None:
+        """Raise the error with which an earlier record could not be kept."""
+        if self._lost is not None:
+            raise self._lost
+
+    @contextmanager
+    def _stopped_by_hand(self) -> Iterator[None]:
+        """Let the first Ctrl-C end the run when the requests under way are answered; the second is as always."""
+        loop = asyncio.get_running_loop()
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+
+        def stop() -> None:
+            self._stopped = True
+            self.summary.problem = "stopped by hand; run the command again to go on, what is answered is kept"
+            loop.remove_signal_handler(signal.SIGINT)
+
+        loop.add_signal_handler(signal.SIGINT, stop)
+        try:
+            yield
+        finally:
+            loop.remove_signal_handler(signal.SIGINT)
+
+    def _tell(self) -> None:
+        self.summary.seconds = time.monotonic() - self._began
+        if self._progress is not None:
+            self._progress(self.summary)
+
+    async def _rate(self, group: Sequence[RaterVisitState]) -> None:
+        """Finish visits that may be asked together, or leave them for a rerun."""
+        conversations: list[OpenConversation] = []
+        for visit_state in group:
+            visit, lease = visit_state.visit, visit_state.lease
+            if lease.completed:
+                self.summary.finished_before += 1
+                continue
+            if visit_state.write is not None:
+                self._to_write[lease.submission_id] = visit_state.write
+            form = visit.shown(self._forms.form(visit.assignment_id, visit.asked.way))
+            conversation = RaterConversation(asks_of(form, visit.asked.way.conversation), visit_state.calls, visit)
+            if (
+                conversation.is_over
+            ):  # and not completed, which the last call does as a rule; nothing holds up the next visit
+                await self._finish(conversation, lease)
+            else:
+                conversations.append((conversation, lease))
+        while conversations:
+            if self._stopped:
+                self.summary.unfinished["not asked"] += len(conversations)
+                return
+            asked, rest = next_asked(conversations)
+            asked, outcome = await self._ask(asked)
+            if outcome is not None:
+                self.summary.unfinished[outcome] += len(asked)
+                asked = []
+            conversations = [one for one in (*asked, *rest) if not one[0].is_over]
+
+    async def _finish(self, conversation: RaterConversation, lease: Lease) -> None:
+        await self._save(
+            lambda connection: self._complete(connection, conversation, lease),
+            lambda: self.summary.count(conversation.answers),
+        )
+
+    async def _ask(self, conversations: list[OpenConversation]) -> tuple[list[OpenConversation], str | None]:
+        """Put what is open until the endpoint answers; return the outcome too where it does not."""
+        conversation = conversations[0][0]
+        request = conversation.request(self._wording)
+        if len(conversations) > 1:
+            request = replace(request, samples=len(conversations))
+        read, said = expected_tokens(request) if self._rater_budget.counts else (0, 0)
+        record = self._endpoint.record(request)
+        answered = self._answered
+        for trial in range(TRIES_BUSY):
+            aside = self._rater_budget.set_aside(read, said)
+            if aside is None:
+                self._stopped = True
+                return conversations, "budget"
+            conversations, reply = await self._call(conversations, request, record, aside)
+            if reply.spoke:
+                self._in_a_row = 0
+                self._answered += 1
+                return conversations, None
+            if len(conversations) > 1 and is_refusal(reply.outcome) and not is_hopeless(reply.outcome):
+                return conversations, None  # it may be several answers that it refuses; each is asked for alone
+            self.summary.problem = told(reply, conversation.visit.asked.rater, self._endpoint.shown)
+            tries = TRIES_BUSY if reply.outcome == "http_429" else TRIES
+            if trial >= tries - 1 or self._stopped or not is_transient(reply.outcome):
+                break
+            wait = backoff(trial, self._waiting.rng)
+            if reply.retry_after is None or reply.retry_after < wait:  # a server may ask for no wait at all, for ever
+                await self._waiting.sleep(wait)
+            elif reply.retry_after > LONGEST_WAIT:
+                self._stopped = True
+                break
+        self._in_a_row += 1
+        shut = reply.outcome == "http_429" and self._answered == answered  # to everybody, for minutes
+        if shut or is_hopeless(reply.outcome) or self._in_a_row >= GIVING_UP:
+            self._stopped = True
+        return conversations, reply.outcome
+
+    async def _call(
+        self, conversations: Sequence[OpenConversation], request: LLMRequest, record: str, aside: float
+    ) -> tuple[list[OpenConversation], LLMReply]:
+        """Make one request, on record before and after; the last answer of a visit completes it."""
+        local = conversations[0][0].visit.asked.rater.provider == "local"
+
+        def begin(connection: Connection) -> list[JournalEntry]:
+            begun = []
+            for conversation, lease in conversations:
+                self._write_lease(connection, lease)
+                scope, key, attempt = lease.submission_id, conversation.ask.ask_id, conversation.next_attempt
+                begun.append(journal.begin(connection, KIND, scope, key, record, attempt=attempt))
+            return begun
+
+        async with self._allowance.place() as place:
+            begun = await self._writer.write(begin)
+            self._refuse_loss()
+            for _, lease in conversations:
+                self._to_write.pop(lease.submission_id, None)
+            reply = place.reply = await self._endpoint.ask(request)
+        replies = samples_of(reply, len(conversations))
+        done, further = [], []
+        for (conversation, lease), call, one in zip(conversations, begun, replies, strict=True):
+            cost = self._rater_budget.pay(aside, one)
+            aside = 0.0  # paid once
+            facts = one.facts if cost is None else {**one.facts, "cost": cost}
+            done.append(journal.ended(call, conversation.outcome_of(call, one), response=one.body, facts=facts))
+            further.append((conversation.after(done[-1]), lease))
+
+        def save(connection: Connection) -> None:
+            for call, (conversation, lease) in zip(done, further, strict=True):
+                journal.keep(connection, call)
+                if conversation.is_over:
+                    self._complete(connection, conversation, lease)
+
+        def count() -> None:
+            for call, one, (conversation, _) in zip(done, replies, further, strict=True):
+                self.summary.paid(call.outcome, one, self._rater_budget)
+                if conversation.is_over:
+                    self.summary.count(conversation.answers)
+            self.summary.shared += len(done) - 1
+            self.summary.cut_prompts += not local and is_cut(request, reply)
+
+        self._save(save, count)
+        self._tell()
+        return further, reply
+
+    def _save(self, work: Callable[[Connection], None], count: Callable[[], None]) -> asyncio.Future[None]:
+        """Write down what came of a request, and count it when it is on disk.
+
+        It need not be waited for: the record of the next request is written after it, and waited for.
+        """
+        saving = self._writer.write(work)
+        self._saving.add(saving)
+
+        def saved(saving: asyncio.Future[None]) -> None:
+            self._saving.discard(saving)
+            if saving.cancelled():
+                return
+            if (error := saving.exception()) is not None:
+                self._lost, self._stopped = self._lost or error, True
+                return
+            count()
+
+        saving.add_done_callback(saved)
+        return saving
+
+    def _write_lease(self, connection: Connection, lease: Lease) -> None:
+        if write := self._to_write.get(lease.submission_id):
+            write(connection, lease)
+
+    def _complete(self, connection: Connection, conversation: RaterConversation, lease: Lease) -> None:
+        """Store the answers of a visit, which may be one that was asked nothing."""
+        self._write_lease(connection, lease)
+        self._store.complete_within(connection, conversation.submission(lease), completion_code="rater")
+
+
+def next_asked(conversations: Sequence[OpenConversation]) -> tuple[list[OpenConversation], list[OpenConversation]]:
+    """Return what is asked next, the visit that is furthest behind and those that share its request, and the others."""
+    behind = min(conversations, key=lambda one: one[0].place)
+    alike = [one for one in conversations if one[0].may_share and one[0].ask.ask_id == behind[0].ask.ask_id]
+    asked = alike if behind in alike else [behind]
+    return asked, [one for one in conversations if one not in asked]
+
+
+def writer_of(store: Store, most: int) -> Writer:
+    """Return what writes down the calls of ``most`` visits at once.
+
+    Nobody goes on before what is his is on disk, so that a file may be written in the loop itself, which takes less
+    CPU time than a thread. A database elsewhere is waited for, and a thread waits.
+    """
+    pause = TOGETHER if most > 1 else 0.0
+    return LoopWriter(store, pause=pause) if store.is_file else BatchedWriter(store, pause=pause)
+
+
+@contextmanager
+def fewer_collections() -> Iterator[None]:
+    """Let Python look for cycles less often: forms and requests are thousands of objects each, and none is in a cycle.
+
+    It saves a tenth of a run's CPU time and costs a few megabytes.
+    """
+    before = gc.get_threshold()
+    if before[0] > 0:  # else somebody has switched the search off
+        gc.set_threshold(max(before[0], YOUNG), *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)

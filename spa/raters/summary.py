@@ -1,0 +1,67 @@
+"""What a run of a rater came to: counted while it goes on, told at its end."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from spa.errors import PlatformError
+from spa.raters.endpoints.endpoint import LLMReply
+from spa.raters.prices import RaterBudget
+from spa.responses.submission import Missing, Response
+
+Progress = Callable[["RatingSummary"], None]
+
+
+@dataclass(slots=True, kw_only=True)
+class RatingSummary:
+    """What a run of a rater came to, so far."""
+
+    rater: str
+    visits: int = 0  # assignments, times the ways and repeats in which they are asked
+    finished_before: int = 0
+    finished: int = 0
+    answered: int = 0  # questions
+    missing: Counter[str] = field(default_factory=Counter)  # reason -> questions
+    waiting: int = 0  # visits with requests in a batch file that is under way
+    unfinished: Counter[str] = field(default_factory=Counter)  # outcome -> visits that a rerun asks again
+    outcomes: Counter[str] = field(default_factory=Counter)  # of the requests of this run
+    shared: int = 0  # of these outcomes, answers that came in the response to another repeat's request
+    cut_prompts: int = 0  # requests of which the endpoint read far less than was sent
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost: float | None = None  # of this run; None where no price is known
+    seconds: float = 0.0
+    notes: list[str] = field(default_factory=list)  # what is to be known of the endpoint
+    endpoint: dict[str, Any] = field(default_factory=dict)  # what it was seen to do; see probe.py
+    problem: str | None = None  # why the run stopped early, or what the endpoint said last
+
+    @property
+    def requests(self) -> int:
+        """Requests of this run."""
+        return sum(self.outcomes.values()) - self.shared
+
+    def count(self, answers: Sequence[Response | Missing]) -> None:
+        """Count a visit that is finished."""
+        self.finished += 1
+        for answer in answers:
+            if isinstance(answer, Missing):
+                self.missing[answer.reason.partition(", got")[0]] += 1
+            else:
+                self.answered += 1
+
+    def paid(self, outcome: str, reply: LLMReply, rater_budget: RaterBudget) -> None:
+        """Count a request that is answered and paid."""
+        self.outcomes[outcome] += 1
+        self.prompt_tokens += reply.prompt_tokens or 0
+        self.completion_tokens += reply.completion_tokens or 0
+        self.cost = rater_budget.spent_now if rater_budget.counts else None
+
+
+def stop_if_unfinished(summary: RatingSummary) -> None:
+    """Raise a ``PlatformError`` where visits were left for a rerun."""
+    left = summary.visits - summary.finished - summary.finished_before - summary.waiting
+    if left:
+        raise PlatformError(f"{summary.problem} [{left} of {summary.visits} assignments are not finished]")

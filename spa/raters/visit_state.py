@@ -1,0 +1,147 @@
+"""Where visits stand when a run comes to them, read from the store a few dozen at a time.
+
+A visit is bound to its settings by an answer. Where nothing was answered it is asked with the settings of today, and
+an answer that broke off is asked again under a larger limit; the calls before are kept, and count as attempts only.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from sqlalchemy import Connection, select
+
+from spa.journal import STARTED, JournalEntry, calls_of
+from spa.raters.endpoints.endpoint import mapping
+from spa.raters.visits import KIND, RaterVisit
+from spa.responses.leases import Lease, ask_anew, give, leases_named, new_lease_for_rater, refuse_other_settings
+from spa.responses.store import Store
+from spa.responses.store_schema import journal
+
+AHEAD = 32  # visits; only one run of a rater is under way, so that nobody else changes what was read
+BINDING = ("ok", "unreadable", "refused")  # outcomes of a call that answered, or was meant as an answer
+CUT = "truncated"
+OVERTAKEN = "overtaken"  # in the place of ``CUT``, where other settings or a larger limit have come since
+LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")  # names under which it is sent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RaterVisitState:
+    """One visit as a run finds it.
+
+    ``write`` puts the lease into the store where it is not there as it stands, with the first call of the visit;
+    ``calls`` are those of a visit that is not completed.
+    """
+
+    visit: RaterVisit
+    lease: Lease
+    write: Callable[[Connection, Lease], object] | None
+    calls: tuple[JournalEntry, ...]
+
+    @property
+    def open(self) -> bool:
+        """Whether anything is to be asked."""
+        return not self.lease.completed
+
+
+def visit_states(
+    store: Store, visits: Sequence[RaterVisit], expect: Callable[[list[str]], object]
+) -> Iterator[RaterVisitState]:
+    """Yield where each visit stands.
+
+    Parameters
+    ----------
+    store : Store
+        What knows it.
+    visits : sequence of RaterVisit
+        In the order in which they are made.
+    expect : callable
+        Told the assignments of the visits that come next and are not completed.
+
+    Raises
+    ------
+    ResponseError
+        If the rater answered in a visit of this name with another model or other settings.
+    """
+    for start in range(0, len(visits), AHEAD):
+        chunk = {visit.submission_id: visit for visit in visits[start : start + AHEAD]}
+        with store.reading() as connection:
+            leases = leases_named(connection, chunk)
+            completed = [name for name, lease in leases.items() if lease.completed]
+            begun = [name for name in leases if name not in completed] + _cut_off(connection, completed)
+            calls = calls_of(connection, KIND, begun) if begun else {}
+        found = [visit_state_of(visit, leases.get(name), calls.get(name, ())) for name, visit in chunk.items()]
+        expect(list({one.visit.assignment_id: None for one in found if one.open}))
+        yield from found
+
+
+def grouped(visit_states: Iterator[RaterVisitState], most: int) -> Iterator[list[RaterVisitState]]:
+    """Yield visits one by one, or as many as ``most`` repeats of one way on one form together."""
+    group: list[RaterVisitState] = []
+    for visit_state in visit_states:
+        visit = visit_state.visit
+        alike = group and (visit.assignment_id, visit.asked) == (group[0].visit.assignment_id, group[0].visit.asked)
+        if group and (len(group) >= most or not alike or visit.way.seed is not None):  # a seed is each repeat's own
+            yield group
+            group = []
+        group.append(visit_state)
+    if group:
+        yield group
+
+
+def visit_state_of(visit: RaterVisit, lease: Lease | None, calls: Sequence[JournalEntry]) -> RaterVisitState:
+    """Return where one visit stands, by its lease and its calls.
+
+    Raises
+    ------
+    ResponseError
+        If it was answered with another model or other settings.
+    """
+    if lease is None:
+        new = new_lease_for_rater(visit.asked.rater.id, visit.assignment_id, visit.label)
+        return RaterVisitState(visit=visit, lease=new, write=give, calls=())
+    cut = [call for call in calls if call.outcome == CUT and call.begun_at >= lease.leased_at]
+    label = visit.label
+    changed = lease.asked != label and lease.asked not in [
+        replace(label, fingerprint=visit.asked.fingerprint_with(limit))
+        for limit in {visit.way.limit, *map(_limit, cut)}
+    ]
+    binding = (*BINDING, STARTED) if visit.asked.rater.provider == "batch" else BINDING
+    if changed and (any(call.outcome in binding for call in calls) or (lease.completed and not cut)):
+        refuse_other_settings(lease, label)
+    if not changed and not any(_has_more_room(visit, call) for call in cut):
+        return RaterVisitState(visit=visit, lease=lease, write=None, calls=_since(lease, calls))
+    anew = replace(lease, asked=label, leased_at=time.time(), outcome=None, completed_at=None, completion_code=None)
+    return RaterVisitState(visit=visit, lease=anew, write=ask_anew, calls=_since(anew, calls))
+
+
+def _cut_off(connection: Connection, names: Sequence[str]) -> list[str]:
+    """Return which of some visits have an answer that broke off."""
+    if not names:
+        return []
+    cut = journal.c.kind == KIND, journal.c.scope.in_(names), journal.c.outcome == CUT
+    return list(connection.scalars(select(journal.c.scope).where(*cut).distinct()))
+
+
+def _since(lease: Lease, calls: Sequence[JournalEntry]) -> tuple[JournalEntry, ...]:
+    """Return the calls of a visit: answers that broke off before it was asked as it is now count no more."""
+    return tuple(
+        replace(call, outcome=OVERTAKEN) if call.outcome == CUT and call.begun_at < lease.leased_at else call
+        for call in calls
+    )
+
+
+def _limit(call: JournalEntry) -> int | None:
+    """Return the most tokens that a call on record asked for."""
+    sent = mapping(mapping(json.loads(call.request)).get("parameters"))
+    return next((sent[name] for name in LIMITS if isinstance(sent.get(name), int)), None)
+
+
+def _has_more_room(visit: RaterVisit, call: JournalEntry) -> bool:
+    """Tell whether a visit allows a longer answer than a call whose answer broke off."""
+    limit = _limit(call)
+    if visit.way.limit is None or limit is None:  # without a limit of ours an answer ends where the endpoint ends it
+        return limit is not None or (visit.way.limit or 0) > call.facts.get("completion_tokens", 0)
+    return visit.way.limit > limit

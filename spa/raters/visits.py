@@ -1,0 +1,94 @@
+"""What a rater is to answer: assignments, each in every way and as often as it is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from spa.errors import StudyError
+from spa.forms.form import Form
+from spa.raters.hostile import CLEAN, with_line
+from spa.responses.leases import visit_of_rater
+from spa.responses.store import Store
+from spa.responses.submission import RaterCondition
+from spa.study.raters import RaterProtocol, RaterVariant
+
+KIND = "llm"  # of a rater's calls, in the journal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RaterVisit:
+    """One assignment answered once by one rater in one way."""
+
+    assignment_id: str
+    asked: RaterVariant
+    repeat: int
+    probe: str | None = None  # see spa.raters.injection
+
+    @property
+    def way(self) -> RaterProtocol:
+        """How this visit is asked: where the way has a seed, each repeat has one of its own, counted on from it."""
+        way = self.asked.way
+        return way if way.seed is None else way.model_copy(update={"seed": way.seed + self.repeat - 1})
+
+    @property
+    def label(self) -> RaterCondition:
+        """How the visit is told apart from others in the store."""
+        return RaterCondition(
+            variant=self.asked.variant,
+            repeat=self.repeat,
+            readout=self.asked.way.readout,
+            form="identical" if self.asked.identical else "variant",
+            fingerprint=self.asked.fingerprint,
+            probe=self.probe,
+        )
+
+    def shown(self, form: Form) -> Form:
+        """Return the form as this visit sees it: a probe may find a hostile line in it."""
+        return form if self.probe in (None, CLEAN) else with_line(form, str(self.probe))
+
+    @property
+    def submission_id(self) -> str:
+        """The name of the visit in the store and of its calls in the journal."""
+        return visit_of_rater(self.asked.rater.id, self.assignment_id, self.label)
+
+
+def visits_of(
+    store: Store, ways: Sequence[RaterVariant], *, limit: int | None = None, only: Collection[str] = ()
+) -> Sequence[RaterVisit]:
+    """Return every visit: assignment by assignment, so that a run that is stopped has whole ones.
+
+    Raises
+    ------
+    StudyError
+        If ``only`` names an assignment that the store does not hold.
+    """
+    names = store.assignment_ids()
+    unknown = sorted(set(only) - set(names))
+    if unknown:
+        raise StudyError(
+            f"--only {unknown[0]}: expected the id of an assignment ({names[0] if names else 'none is built'}, ...), "
+            "got another; see `spa preview`"
+        )
+    return _Visits([name for name in names if not only or name in only][:limit], ways)
+
+
+class _Visits(Sequence[RaterVisit]):
+    """Visits made when they are looked at, so that memory does not grow with their number."""
+
+    def __init__(self, assignment_ids: Sequence[str], ways: Sequence[RaterVariant]) -> None:
+        self._names = assignment_ids
+        self._ways = [(way, repeat) for way in ways for repeat in range(1, way.way.repeats + 1)]
+
+    def __len__(self) -> int:
+        return len(self._names) * len(self._ways)
+
+    def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, slice):
+            return [self[number] for number in range(*place.indices(len(self)))]
+        if not 0 <= place < len(self):
+            raise IndexError(place)
+        number, way = divmod(place, len(self._ways))
+        asked, repeat = self._ways[way]
+        return RaterVisit(assignment_id=self._names[number], asked=asked, repeat=repeat)

@@ -1,0 +1,1 @@
+"""The survey server: people answer the forms in a browser."""

@@ -1,0 +1,131 @@
+"""What the researcher may ask the running server: how the study stands, as JSON and for Prometheus.
+
+The routes exist only where a token is set, and answer only to it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict
+from http import HTTPStatus
+
+from sqlalchemy import func, select
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from spa.errors import ResponseError
+from spa.responses.status import COUNTED, Status, VisitCounts, summarise_visits
+from spa.responses.store_schema import answers, payloads
+from spa.server.doors import SurveyContext
+
+VARIABLE = "SPA_ADMIN_TOKEN"
+SHORTEST = 16  # characters
+
+
+def admin_token(environment: Mapping[str, str] | None = None) -> str | None:
+    """Return the token of the administrator from the environment; ``None`` where there is none.
+
+    Raises
+    ------
+    ResponseError
+        If it can be guessed.
+    """
+    token = (os.environ if environment is None else environment).get(VARIABLE, "")
+    if token and len(token) < SHORTEST:
+        raise ResponseError(
+            f"{VARIABLE}: expected at least {SHORTEST} characters, got {len(token)}; make one with "
+            "`python -c 'import secrets; print(secrets.token_urlsafe())'`"
+        )
+    return token or None
+
+
+class Admin:
+    """The routes of the administrator."""
+
+    def __init__(self, context: SurveyContext, token: str) -> None:
+        self.context = context
+        self._token = token.encode()
+
+    @property
+    def routes(self) -> list[Route]:
+        """Return the routes."""
+        return [
+            Route("/admin/status", self.show_status, methods=["GET"]),
+            Route("/metrics", self.show_metrics, methods=["GET"]),
+        ]
+
+    async def show_status(self, request: Request) -> Response:
+        """Say how the study stands, as `spa status --json` does."""
+        return await self._answer(request, lambda: JSONResponse(self._facts()))
+
+    async def show_metrics(self, request: Request) -> Response:
+        """Say the same in the text format of Prometheus."""
+        version = "text/plain; version=0.0.4"
+        return await self._answer(request, lambda: PlainTextResponse(self._metrics(), media_type=version))
+
+    async def _answer(self, request: Request, answer: Callable[[], Response]) -> Response:
+        given = request.headers.get("authorization", "").encode("utf-8", "replace")
+        if not hmac.compare_digest(given, b"Bearer " + self._token):
+            refusal = "expected the header 'Authorization: Bearer TOKEN' with the administrator's token\n"
+            return PlainTextResponse(refusal, HTTPStatus.UNAUTHORIZED, {"www-authenticate": "Bearer"})
+        return await asyncio.to_thread(answer)
+
+    def _status(self) -> Status:
+        store = self.context.store
+        people, now = self.context.study.people, self.context.clock()
+        return summarise_visits(store.visits(), assignments=store.count_assignments(), people=people, now=now)
+
+    def _facts(self) -> dict[str, object]:
+        facts = json.loads(json.dumps(asdict(self._status()), default=str))
+        return {"study": self.context.study.id, **facts, **self._sizes()}
+
+    def _sizes(self) -> dict[str, int]:
+        with self.context.store.reading() as connection:
+            pages = connection.scalar(select(func.count()).select_from(payloads)) or 0
+            answered = connection.scalar(select(func.count()).select_from(answers)) or 0
+        return {"pages_received": pages, "answers": answered}
+
+    def _metrics(self) -> str:
+        status, sizes = self._status(), self._sizes()
+        return "".join(f"{line}\n" for line in metrics(status, sizes))
+
+
+def metrics(status: Status, sizes: Mapping[str, int]) -> Iterator[str]:
+    """Yield the lines of the text format: a help line, a type line, and a sample or several for each metric."""
+    yield from _metric("spa_pages_received_total", "counter", "Pages that people sent.", sizes["pages_received"])
+    yield from _metric("spa_answers_total", "counter", "Answers of visits that have ended.", sizes["answers"])
+    yield from _metric("spa_assignments", "gauge", "Assignments built.", status.assignments)
+    yield from _metric("spa_places", "gauge", "Places to be completed.", status.places)
+    yield from _metric("spa_places_completed", "gauge", "Places that are done.", status.completed)
+    yield from _metric("spa_leases", "gauge", "Places that people hold who are at work.", status.at_work)
+    yield "# HELP spa_visits Visits by source, quota group and state; dropped: gave the place up before the end."
+    yield "# TYPE spa_visits gauge"
+    for line in status.lines:
+        for state in COUNTED[1:]:
+            yield f"spa_visits{{{_labels(line, state)}}} {getattr(line, state)}"
+    yield from _metric("spa_minutes_median", "gauge", "Median minutes of completed visits.", status.median_minutes)
+    pay = None if status.hourly_pay is None else float(status.hourly_pay)
+    labels = f'{{currency="{_escaped(status.currency)}"}}'
+    yield from _metric("spa_hourly_pay", "gauge", "Pay an hour at the median, in major units.", pay, labels)
+
+
+def _metric(name: str, kind: str, text: str, value: float | None, labels: str = "") -> Iterator[str]:
+    """Yield one metric; nothing where nobody knows its value yet."""
+    if value is not None:
+        yield f"# HELP {name} {text}"
+        yield f"# TYPE {name} {kind}"
+        yield f"{name}{labels} {value}"
+
+
+def _labels(line: VisitCounts, state: str) -> str:
+    values = {"source": line.source, "group": line.people_group or "", "state": state}
+    return ",".join(f'{name}="{_escaped(value)}"' for name, value in values.items())
+
+
+def _escaped(value: str) -> str:
+    return value.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")

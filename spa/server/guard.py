@@ -1,0 +1,157 @@
+"""What stands before all routes: no site but ours may post to them, and nobody may ask without end.
+
+A form post that a browser sends says where it comes from (``Sec-Fetch-Site``, ``Origin``); one from
+another site is refused. Programs, such as a platform's webhooks, send neither header and are none of
+a browser's business: they cannot borrow a person's address, which no cookie stands for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from urllib.parse import urlsplit
+
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from spa.errors import ResponseError
+from spa.server.limits import Buckets, Limits
+
+SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+OWN = frozenset({"same-origin", "none"})
+FORBIDDEN, TOO_MANY = 403, 429
+DEFAULT_PORTS = (":80", ":443")
+Refuse = Callable[[str, int], Response]
+Network = IPv4Network | IPv6Network
+
+
+def parse_networks(proxies: Iterable[str]) -> tuple[Network, ...]:
+    """Read addresses or networks of proxies.
+
+    Raises
+    ------
+    ResponseError
+        If one is neither.
+    """
+    found: list[Network] = []
+    for proxy in proxies:
+        try:
+            found.append(ip_network(proxy))
+        except ValueError:
+            raise ResponseError(
+                f"--trusted-proxy: expected an address or a network such as 127.0.0.1 or 10.0.0.0/8, got {proxy!r}"
+            ) from None
+    return tuple(found)
+
+
+class Guard:
+    """Lets a request pass, or answers it with a polite page.
+
+    Parameters
+    ----------
+    app : ASGIApp
+        What stands behind it.
+    refuse : callable
+        ``(notice, status) -> Response``: a page in the study's language.
+    public_url : str
+        Where people reach the server; its host is ours too.
+    trusted_proxies : sequence of networks
+        From these peers ``X-Forwarded-Host`` and ``X-Forwarded-Proto`` are believed.
+    limits : Limits
+        How much is too much.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        refuse: Refuse,
+        public_url: str = "",
+        trusted_proxies: tuple[Network, ...] = (),
+        limits: Limits | None = None,
+    ) -> None:
+        self.app = app
+        self._refuse = refuse
+        self._public_host = host_of(public_url)
+        self._proxies = trusted_proxies
+        limits = limits or Limits()
+        self._of_links = Buckets(limits.requests)
+        self._of_the_door = Buckets(limits.new_visits)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Check one request."""
+        if scope["type"] == "http":
+            answer = self._answer_to(scope)
+            if answer is not None:
+                await answer(scope, receive, send)
+                return
+        await self.app(scope, receive, send)
+
+    def _answer_to(self, scope: Scope) -> Response | None:
+        wait = self._wait(scope["method"], scope["path"])
+        if wait:
+            answer = self._refuse("busy", TOO_MANY)
+            answer.headers["retry-after"] = str(math.ceil(wait))
+            return answer
+        if self._proxies:
+            self._believe_proxy(scope)
+        if scope["method"] not in SAFE and not self._is_own(scope):
+            return self._refuse("refused", FORBIDDEN)
+        return None
+
+    def _wait(self, method: str, path: str) -> float:
+        """Return the seconds for which a request comes too early."""
+        if path.startswith("/a/"):
+            return self._of_links.take(path[3:].partition("/")[0][:40])
+        return self._of_the_door.take("") if path == "/" and method == "POST" else 0.0
+
+    def _is_own(self, scope: Scope) -> bool:
+        headers = dict(scope["headers"])
+        site = headers.get(b"sec-fetch-site")
+        if site is not None:
+            return site.decode("latin-1") in OWN
+        origin = headers.get(b"origin")
+        if origin is None:
+            return True
+        host = headers.get(b"host", b"").decode("latin-1").lower()
+        return host_of(origin.decode("latin-1")) in {without_default_port(host), self._public_host} - {""}
+
+    def _believe_proxy(self, scope: Scope) -> None:
+        """Take over what a proxy of ours says about the request that it passes on; from others it is dropped."""
+        headers = scope["headers"]
+        if self._is_proxy((scope.get("client") or ("", 0))[0]):
+            said = {name: value for name, value in headers if name.startswith(b"x-forwarded-")}
+            scheme = said.get(b"x-forwarded-proto", b"").decode("latin-1").rpartition(",")[2].strip()
+            if scheme in ("http", "https"):
+                scope["scheme"] = scheme
+            host = said.get(b"x-forwarded-host", b"").rpartition(b",")[2].strip()
+            if host:
+                headers = [*((name, value) for name, value in headers if name != b"host"), (b"host", host)]
+        scope["headers"] = [(name, value) for name, value in headers if not name.startswith(b"x-forwarded-")]
+
+    def _is_proxy(self, peer: str) -> bool:
+        try:
+            address = ip_address(peer)
+        except ValueError:  # a Unix socket, or a test without a peer
+            return False
+        return any(address in network for network in self._proxies)
+
+
+def host_of(url: str) -> str:
+    """Return the host of a URL, with its port unless it is the usual one.
+
+    >>> host_of("https://study.example.org"), host_of("http://Study.example.org:8000/x"), host_of("null")
+    ('study.example.org', 'study.example.org:8000', '')
+    """
+    try:
+        return without_default_port(urlsplit(url).netloc.lower())
+    except ValueError:  # such as a bracket that is never closed
+        return ""
+
+
+def without_default_port(host: str) -> str:
+    """Leave out the port that a browser leaves out."""
+    for port in DEFAULT_PORTS:
+        host = host.removesuffix(port)
+    return host

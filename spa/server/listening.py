@@ -1,0 +1,96 @@
+"""A port of this machine, taken before anything is promised, and the server that runs on it."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import uvicorn
+from uvicorn.supervisors import Multiprocess
+
+from spa.errors import ResponseError
+from spa.server.connections import LimitedConnection
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+    from starlette.types import ASGIApp
+
+BACKLOG = 2048  # connections that wait while hundreds of people arrive at once
+KEEP_ALIVE = 75  # seconds; longer than a proxy keeps a connection for the next request, or a person thinks about a page
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listener:
+    """A bound socket and the address that a browser on this machine opens."""
+
+    socket: socket.socket
+    address: str
+
+
+@contextmanager
+def listen(host: str, port: int) -> Iterator[Listener]:
+    """Yield a listening socket; port 0 takes any free one.
+
+    Raises
+    ------
+    ResponseError
+        If the address cannot be used, such as a port that another program has.
+    """
+    try:
+        family, _, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+        bound = socket.socket(family, socket.SOCK_STREAM)
+    except OSError as error:
+        raise ResponseError(f"{host}:{port}: cannot listen here ({error.strerror}); choose another --host") from error
+    with bound:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            bound.bind(place)
+            bound.listen(BACKLOG)  # whoever is told the address may connect at once and waits until the server runs
+        except OSError as error:
+            raise ResponseError(
+                f"{host}:{port}: cannot listen here ({error.strerror}); choose another --port, or 0 for any free one"
+            ) from error
+        shown = "127.0.0.1" if host in ("0.0.0.0", "::", "") else host
+        name = f"[{shown}]" if ":" in shown else shown
+        yield Listener(socket=bound, address=f"http://{name}:{bound.getsockname()[1]}")
+
+
+def run(app: ASGIApp, listener: Listener, *, own_logs: bool = False) -> None:
+    """Serve until interrupted."""
+    with suppress(KeyboardInterrupt):
+        uvicorn.Server(server_config(app, **_logging(own_logs))).run(sockets=[listener.socket])
+
+
+def run_workers(make_app: Callable[[], FastAPI], listener: Listener, *, workers: int, own_logs: bool = False) -> None:
+    """Serve from several processes until interrupted; one that dies is replaced.
+
+    ``make_app`` is called in each of them, and must be something that can be pickled.
+    """
+    config = server_config(make_app, factory=True, workers=workers, **_logging(own_logs))
+    with suppress(KeyboardInterrupt):
+        Multiprocess(config, sockets=[listener.socket]).run()
+
+
+def server_config(app: ASGIApp | Callable[[], FastAPI], **more: Any) -> uvicorn.Config:
+    """Return how every server of ours runs.
+
+    Requests are not logged: their addresses hold people's tokens. Which headers of a proxy are believed is
+    decided by our own guard.
+    """
+    return uvicorn.Config(
+        app,
+        http=LimitedConnection,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        backlog=BACKLOG,
+        timeout_keep_alive=KEEP_ALIVE,
+        **more,
+    )
+
+
+def _logging(own_logs: bool) -> dict[str, Any]:
+    return {"log_config": None} if own_logs else {"log_level": "warning"}

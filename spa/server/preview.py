@@ -1,0 +1,62 @@
+"""One form to look at: every page can be reached without answers, and nothing is stored."""
+
+from __future__ import annotations
+
+from fastapi import FastAPI
+from fastapi.responses import HTMLResponse, Response
+from starlette.exceptions import HTTPException
+
+from spa.forms.form import Form, Page
+from spa.forms.html import Addresses, PageState
+from spa.forms.texts import Texts
+from spa.server.pages import find_image, page_response, send_asset, send_image, send_notice, to
+from spa.server.posts import Fields
+from spa.server.security import SecurityHeaders, content_policy
+
+
+def create_preview(form: Form, texts: Texts) -> FastAPI:
+    """Create a server of one form; a post goes on to the next page whatever it holds."""
+    app = FastAPI(title=form.title, docs_url=None, redoc_url=None, openapi_url=None)
+    app.add_middleware(SecurityHeaders, policy=content_policy)
+    pages = {page.page_id: page for page in form.pages}
+    order = list(pages)
+
+    def known(page_id: str) -> Page:
+        if page_id not in pages:
+            raise HTTPException(404)
+        return pages[page_id]
+
+    def first() -> Response:
+        return to(f"/p/{order[0]}")
+
+    def show(page_id: str) -> Response:
+        addresses = Addresses(action=f"/p/{page_id}", image=lambda exhibit: f"/image/{exhibit.exhibit_id}")
+        return page_response(form, known(page_id), texts, addresses=addresses, state=PageState(preview=True))
+
+    def leave(page_id: str, fields: Fields, go: str = "on") -> Response:
+        if go == "decline":
+            return send_notice(texts, "declined", status=200)
+        place = form.pages.index(known(page_id)) + (-1 if go == "back" else 1)
+        return to(f"/p/{order[max(place, 0)]}" if place < len(order) else "/done")
+
+    def done() -> Response:
+        return send_notice(texts, "done", status=200)
+
+    def image(exhibit_id: str) -> Response:
+        return send_image(find_image(form, exhibit_id))
+
+    def failed(request: object, error: Exception) -> Response:
+        return send_notice(texts, "unknown", status=error.status_code if isinstance(error, HTTPException) else 400)
+
+    for path, method, route in (
+        ("/", "GET", first),
+        ("/p/{page_id}", "GET", show),
+        ("/p/{page_id}", "POST", leave),
+        ("/done", "GET", done),
+        ("/image/{exhibit_id}", "GET", image),
+        ("/static/{name}", "GET", send_asset),
+    ):
+        methods = ["GET", "HEAD"] if method == "GET" else [method]
+        app.add_api_route(path, route, methods=methods, response_class=HTMLResponse, response_model=None)
+    app.add_exception_handler(HTTPException, failed)
+    return app

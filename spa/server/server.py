@@ -1,0 +1,216 @@
+"""The survey server: one person a link, one form a person, every page on disk before the next is shown."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager, suppress
+from http import HTTPStatus
+from typing import Protocol, cast
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import Response
+from starlette.exceptions import HTTPException
+
+from spa.errors import ResponseError
+from spa.forms.form import Form
+from spa.forms.texts import Texts
+from spa.responses.admission import AdmissionRefused
+from spa.responses.families import StudyFamily
+from spa.responses.store import Store
+from spa.responses.submission import AnnotatorKind
+from spa.server.admin import Admin
+from spa.server.doors import Door, SurveyContext
+from spa.server.guard import Guard, Network
+from spa.server.limits import Limits
+from spa.server.logs import RequestLog
+from spa.server.pages import send_notice
+from spa.server.request_queue import RequestQueue
+from spa.server.security import SecurityHeaders, content_policy
+from spa.server.survey import Survey
+from spa.study.study import Study
+
+SWEEP = 30.0  # seconds between two looks for overdue places
+log = logging.getLogger("uvicorn.error")
+
+
+class OpenStudy(Protocol):
+    """A study opened together with its store."""
+
+    @property
+    def study(self) -> Study:
+        """Return the study."""
+
+    @property
+    def texts(self) -> Texts:
+        """Return the texts of its language."""
+
+    @property
+    def store(self) -> Store:
+        """Return where answers go."""
+
+    def form(self, assignment_id: str) -> Form:
+        """Return the form of an assignment."""
+
+
+def create_app(
+    workspace: OpenStudy,
+    *,
+    annotator_kind: AnnotatorKind = "human",
+    source: str = "link",
+    doors: Iterable[Door] = (),
+    public_url: str = "",
+    clock: Callable[[], float] = time.time,
+    admin_token: str | None = None,
+    trusted_proxies: tuple[Network, ...] = (),
+    limits: Limits | None = None,
+    log_requests: bool = False,
+    links_only: bool = False,
+    reserved: int = 0,
+) -> FastAPI:
+    """Create the survey server of a study.
+
+    Parameters
+    ----------
+    workspace : OpenStudy
+        The study, its texts and its store.
+    annotator_kind : {"human", "simulated", "llm"}
+        What those who come are recorded as.
+    source : str
+        Where those come from who come by a link, as the table of annotators says it.
+    doors : iterable of Door
+        How visitors of platforms come in; see :mod:`spa.server.doors`.
+    public_url : str
+        Where people reach this server.
+    clock : callable
+        Seconds since 1970.
+    admin_token : str, optional
+        Opens ``/admin/status`` and ``/metrics``; without it they are not there.
+    trusted_proxies : sequence of networks
+        Whose ``X-Forwarded-*`` headers are believed.
+    limits : Limits, optional
+        How much one link, and everybody together, may ask for.
+    log_requests : bool
+        Note every request, without whose it is; see :mod:`spa.server.logs`.
+    links_only : bool
+        Close the open link, also where the study file does not.
+    reserved : int
+        Places that the open link does not give out until as many personal links were used.
+
+    Returns
+    -------
+    FastAPI
+        An application that any ASGI server runs. While it runs, overdue places are given up.
+    """
+    context = SurveyContext(
+        study=workspace.study,
+        texts=workspace.texts,
+        store=workspace.store,
+        public_url=public_url.rstrip("/"),
+        clock=clock,
+        form=workspace.form,
+        annotator_kind=annotator_kind,
+        links_only=links_only or workspace.study.people.links_only,
+        reserved=reserved,
+        family=family_of(workspace.study, workspace.store),
+    )
+    queue = RequestQueue(workspace.store)
+    app = FastAPI(
+        title=workspace.study.title,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        lifespan=lambda app: running(queue, context),
+    )
+    survey = Survey(context, workspace.form, queue, source=source)
+    app.router.routes.extend(survey.routes)
+    if admin_token is not None:
+        app.router.routes.extend(Admin(context, admin_token).routes)
+    if workspace.study.people.completion_url is not None:
+        context.may_lead_to(workspace.study.people.completion_url)
+    for mount in doors:
+        mount(app, context)
+    protect(app, context, public_url=public_url, trusted_proxies=trusted_proxies, limits=limits)
+    if log_requests:
+        app.add_middleware(RequestLog)
+    explain_failures(app, context)
+    return app
+
+
+def protect(
+    app: FastAPI,
+    context: SurveyContext,
+    *,
+    public_url: str,
+    trusted_proxies: tuple[Network, ...],
+    limits: Limits | None,
+) -> None:
+    """Refuse what is too much or comes from elsewhere, and let browsers load only what the doors have named."""
+    app.add_middleware(
+        Guard,
+        refuse=lambda name, status: send_notice(context.texts, name, status=status),
+        public_url=public_url,
+        trusted_proxies=trusted_proxies,
+        limits=limits,
+    )
+    app.add_middleware(SecurityHeaders, policy=lambda: content_policy(context.places, frames=context.frames))
+
+
+@asynccontextmanager
+async def running(queue: RequestQueue, context: SurveyContext) -> AsyncIterator[None]:
+    """Give up overdue places from time to time while the server runs, and finish what waits at its end."""
+
+    async def sweep() -> None:
+        while True:
+            try:
+                await asyncio.to_thread(lambda: context.store.release_overdue(context.clock()))
+            except ResponseError as error:  # a store that is locked for a while; the next sweep finds the same
+                log.error("%s", error)
+            await asyncio.sleep(SWEEP)
+
+    task = asyncio.create_task(sweep())
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+        await asyncio.to_thread(queue.close)
+        if context.family is not None:
+            context.family.close()
+
+
+def family_of(study: Study, store: Store) -> StudyFamily | None:
+    """Open the store that the studies of a family share; ``None`` where the study belongs to none."""
+    people = study.people
+    if people.family is None or people.family_store is None:
+        return None
+    return StudyFamily(people.family_store, family=people.family, study=f"{study.id} {store.fingerprint[:12]}")
+
+
+def explain_failures(app: FastAPI, context: SurveyContext) -> None:
+    """Answer failures with a page in the study's language, never with a traceback."""
+    texts = context.texts
+
+    def failed(request: Request, error: Exception) -> Response:
+        status = error.status_code if isinstance(error, HTTPException) else HTTPStatus.BAD_REQUEST
+        if status == HTTPStatus.NOT_FOUND:
+            return send_notice(texts, "unknown", status=status)
+        token = request.path_params.get("token")
+        name = "large" if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE else "refused"
+        return send_notice(texts, name, status=status, link=f"/a/{token}" if token else "/")
+
+    def refused(request: Request, error: Exception) -> Response:
+        return context.refuse(cast(AdmissionRefused, error))
+
+    def unavailable(request: Request, error: Exception) -> Response:
+        log.error("%s", error)
+        return send_notice(texts, "unavailable", status=HTTPStatus.SERVICE_UNAVAILABLE)
+
+    app.add_exception_handler(HTTPException, failed)
+    app.add_exception_handler(RequestValidationError, failed)
+    app.add_exception_handler(AdmissionRefused, refused)
+    app.add_exception_handler(ResponseError, unavailable)

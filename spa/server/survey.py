@@ -1,0 +1,261 @@
+"""The routes of people: the start, the pages of their form, the end.
+
+Each request is one piece of work for the :class:`~spa.server.request_queue.RequestQueue`; what is shown is put
+together afterwards, when the work is on disk.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from hashlib import sha256
+from http import HTTPStatus
+from typing import cast, get_args
+
+from fastapi.responses import HTMLResponse, JSONResponse, Response
+from sqlalchemy import Connection
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.routing import Route
+
+from spa.forms.form import Form, Page
+from spa.forms.html import Addresses, PageState, render_notice
+from spa.responses.builds import random_token
+from spa.responses.leases import lease_of_token
+from spa.responses.outcomes import (
+    COMPLETED,
+    FAILED_CHECKS,
+    NO_CONSENT,
+    QUOTA_FULL,
+    SCREENED_OUT,
+    TIMED_OUT,
+    Outcome,
+)
+from spa.responses.tokens import add_token, is_token
+from spa.server.doors import SurveyContext
+from spa.server.pages import find_image, page_response, send_asset, send_image, to
+from spa.server.posts import read_fields
+from spa.server.progress import FormProgress
+from spa.server.recent_visits import RecentVisits
+from spa.server.request_queue import RequestQueue
+from spa.server.visit_transactions import NO_PARAMETERS, Going, VisitTransactions
+
+GOING: dict[str | None, Going] = {going: going for going in get_args(Going)}
+REMEMBERED = 90 * 24 * 3600  # seconds for which a browser knows the visit that it has
+ENDS: dict[str, str] = {  # the texts that each outcome ends with
+    COMPLETED: "done",
+    SCREENED_OUT: "screened",
+    NO_CONSENT: "declined",
+    FAILED_CHECKS: "failed",
+    QUOTA_FULL: "quota",
+}
+
+
+class Survey:
+    """The routes of one study."""
+
+    def __init__(
+        self, context: SurveyContext, form_of: Callable[[str], Form], queue: RequestQueue, *, source: str
+    ) -> None:
+        self.context = context
+        self.study = context.study
+        self.texts = context.texts
+        self.store = context.store
+        self.queue = queue
+        self._taking = VisitTransactions(context, form_of, source=source)
+        self._cookie = f"visit-{sha256(self.study.id.encode()).hexdigest()[:8]}"  # a host may serve several studies
+        self._just_taken = RecentVisits(kept=context.store.is_file)
+
+    @property
+    def routes(self) -> list[Route]:
+        """Return the routes: bare ones, since what the framework adds to them costs more than the work itself."""
+        open_link = [Route("/", self.show_start, methods=["GET"]), Route("/", self.start, methods=["POST"])]
+        return [
+            *([] if self.context.links_only else open_link),
+            Route("/health", self.report_health, methods=["GET"]),
+            Route("/static/{name}", self.show_asset, methods=["GET"]),
+            Route("/a/{token}", self.enter, methods=["GET"]),
+            Route("/a/{token}/done", self.show_done, methods=["GET"]),
+            Route("/a/{token}/next", self.begin_session, methods=["POST"]),
+            Route("/a/{token}/image/{exhibit_id}", self.show_image, methods=["GET"]),
+            Route("/a/{token}/p/{page_id}", self.show_page, methods=["GET"]),
+            Route("/a/{token}/p/{page_id}", self.take_page, methods=["POST"]),
+        ]
+
+    async def show_start(self, request: Request) -> Response:
+        """Show the open door: whoever presses the button becomes one person with a link of their own."""
+        self.context.group_of(request.query_params)
+        lines, action = [self.texts.say("page.start_text")], f"/?{request.url.query}" if request.url.query else "/"
+        return HTMLResponse(render_notice("start", self.texts, title=self.study.title, lines=lines, action=action))
+
+    async def start(self, request: Request) -> Response:
+        """Make a link and go there, or to the visit that this browser has already."""
+        group = self.context.group_of(request.query_params)
+        earlier = request.cookies.get(self._cookie, "")
+        if is_token(earlier) and await self.queue.read(lambda connection: self._goes_on(connection, earlier)):
+            return to(f"/a/{earlier}")
+        token = random_token()
+
+        def make(connection: Connection) -> None:
+            add_token(connection, token)
+            if group is not None:  # a person whose group is full gets no link
+                self._taking.admit(connection, token, group=group)
+
+        await self.queue.write(make)
+        return to(f"/a/{token}")
+
+    async def report_health(self, request: Request) -> Response:
+        """Say that the server and its store answer."""
+        fingerprint = await asyncio.to_thread(lambda: self.store.fingerprint)
+        return JSONResponse({"status": "ok", "study": self.study.id, "fingerprint": fingerprint})
+
+    async def show_asset(self, request: Request) -> Response:
+        """Send the style sheet or the script."""
+        return send_asset(request.path_params["name"])
+
+    async def enter(self, request: Request) -> Response:
+        """Go to the page that is due."""
+        token = request.path_params["token"]
+        visit = await self._visit(token, request.query_params)
+        if visit.lease.released:  # the page that is open in a browser may still be sent, and is kept
+            late = visit.lease.release_reason == TIMED_OUT
+            return self.context.notice("expired" if late else "left", HTTPStatus.GONE)
+        due = to(self._due_address(token, visit))
+        if visit.lease.external_id is None and not self.context.links_only:
+            secure = self.context.public_url.startswith("https:")
+            due.set_cookie(self._cookie, token, max_age=REMEMBERED, secure=secure, httponly=True, samesite="strict")
+        return due
+
+    async def show_page(self, request: Request) -> Response:
+        """Show a page with the answers given there before; a page that lies ahead leads back to the due one."""
+        token, page_id = request.path_params["token"], request.path_params["page_id"]
+        visit = self._just_taken.pop(token) or await self._visit(token)
+        page = visit.page(page_id)
+        if page is None:
+            raise HTTPException(404)
+        if visit.lease.finished or visit.is_ahead(page):
+            return to(self._due_address(token, visit))
+        return self._render(token, visit, page)
+
+    async def take_page(self, request: Request) -> Response:
+        """Save what was sent, then go on, back, or point at the gaps."""
+        token, page_id = request.path_params["token"], request.path_params["page_id"]
+        go = GOING.get(request.query_params.get("go", "on"))
+        if go is None:
+            raise HTTPException(400)
+        fields = await read_fields(request)
+        self._just_taken.pop(token)
+        if not is_token(token):
+            raise HTTPException(404)
+        taken = await self.queue.write(lambda connection: self._taking.take(connection, token, page_id, fields, go))
+        if taken is None or taken.page is None:
+            raise HTTPException(404)
+        visit, page = taken.visit, taken.page
+        if taken.strange:
+            raise HTTPException(400)
+        if go == "stay":
+            return Response(status_code=HTTPStatus.NO_CONTENT)
+        if taken.ended:
+            return to(f"/a/{token}/done")
+        if go == "back":
+            return to(f"/a/{token}/p/{visit.neighbour(page, -1).page_id}")
+        if visit.gaps(page):
+            return self._render(token, visit, page, pointing=True)
+        last = page is visit.form.pages[-1]
+        self._just_taken.put(token, visit)
+        return to(f"/a/{token}/p/{(visit.due if last else visit.neighbour(page, 1)).page_id}")
+
+    async def show_done(self, request: Request) -> Response:
+        """Show how the visit ended, with its code, or go where the study or the platform says."""
+        token = request.path_params["token"]
+        visit = await self._visit(token)
+        outcome = visit.lease.outcome
+        if outcome is None:
+            return to(self._due_address(token, visit))
+        more = outcome == COMPLETED and visit.lease.session < self.study.people.sessions
+        debriefing = self.study.debriefing.text if outcome == COMPLETED and not more else None
+        led_by_platform = visit.lease.source in self.context.finishers
+        to_address = outcome == COMPLETED and not more and self.study.people.completion_url is not None
+        if debriefing is not None and (led_by_platform or to_address) and "go" not in request.query_params:
+            title, text = (self.texts.say(f"page.done_{part}") for part in ("title", "text"))
+            onward = f"/a/{token}/done?go=on"
+            return HTMLResponse(
+                render_notice("done", self.texts, title=title, text=text, debriefing=debriefing, onward=onward)
+            )
+        if led_by_platform:
+            return await asyncio.to_thread(self._leave, visit, cast(Outcome, outcome))
+        if to_address:
+            return to(str(self.study.people.completion_url))
+        name = ENDS[outcome]
+        return HTMLResponse(
+            render_notice(
+                "done",
+                self.texts,
+                title=self.texts.say(f"page.{name}_title"),
+                text=self.texts.say(f"page.{name}_text"),
+                code=visit.lease.completion_code,
+                completed=outcome == COMPLETED,
+                debriefing=debriefing,
+                next_session=f"/a/{token}/next" if more else None,
+            )
+        )
+
+    async def begin_session(self, request: Request) -> Response:
+        """Begin the next session of a study in several; a second press changes nothing."""
+        token = request.path_params["token"]
+        await self._visit(token)  # refuses a link of nobody
+
+        def begin(connection: Connection) -> None:
+            lease = lease_of_token(connection, token)
+            if lease is not None and lease.completed and lease.session < self.study.people.sessions:
+                self._taking.admit(connection, token, session=lease.session + 1)
+
+        await self.queue.write(begin)
+        return to(f"/a/{token}")
+
+    async def show_image(self, request: Request) -> Response:
+        """Send an image of this person's form."""
+        visit = await self._visit(request.path_params["token"])
+        exhibit = find_image(visit.form, request.path_params["exhibit_id"])
+        return await asyncio.to_thread(send_image, exhibit)
+
+    # Who is there
+
+    def _goes_on(self, connection: Connection, token: str) -> bool:
+        """Whether somebody who presses the open link's button again is led to the visit that they have."""
+        lease = lease_of_token(connection, token)
+        return lease is not None and not (lease.finished and self.study.people.repeat)
+
+    async def _visit(self, token: str, parameters: Mapping[str, str] = NO_PARAMETERS) -> FormProgress:
+        """Return the visit of a person, who is given an assignment when they come for the first time."""
+        if not is_token(token):
+            raise HTTPException(404)
+        found = await self.queue.read(lambda connection: self._taking.look(connection, token))
+        if found == "unknown":
+            raise HTTPException(404)
+        if found == "let in":
+            return await self.queue.write(lambda connection: self._taking.let_in(connection, token, parameters))
+        return found
+
+    # What is shown
+
+    def _leave(self, visit: FormProgress, outcome: Outcome) -> Response:
+        """Let the platform's door say where to go; it may ask the store and the platform."""
+        known = self.store.visit(visit.lease.submission_id)
+        if known is None:
+            raise HTTPException(404)
+        return self.context.finishers[visit.lease.source](known, outcome)
+
+    def _due_address(self, token: str, visit: FormProgress) -> str:
+        return f"/a/{token}/done" if visit.lease.finished else f"/a/{token}/p/{visit.due.page_id}"
+
+    def _render(self, token: str, visit: FormProgress, page: Page, *, pointing: bool = False) -> Response:
+        state = PageState(
+            answers=visit.fields.get(page.page_id, {}),
+            gaps=visit.gaps(page) if pointing else {},
+        )
+        base = f"/a/{token}"
+        addresses = Addresses(
+            action=f"{base}/p/{page.page_id}", image=lambda exhibit: f"{base}/image/{exhibit.exhibit_id}"
+        )
+        return page_response(visit.form, page, self.texts, addresses=addresses, state=state)

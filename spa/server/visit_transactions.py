@@ -1,0 +1,173 @@
+"""What a request of a person does to their visit: coming in, pages taken, the end.
+
+All of it runs inside one transaction of the
+:class:`~spa.server.request_queue.RequestQueue`; nothing here shows anything.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from types import MappingProxyType
+from typing import Literal
+
+from sqlalchemy import Connection
+
+from spa.forms.form import Form, Page
+from spa.responses import admission, outcomes
+from spa.responses.admission import Arrival, QuotaFull
+from spa.responses.answers import unknown_keys
+from spa.responses.leases import Lease, lease_of_token, lock_leases
+from spa.responses.outcomes import (
+    COMPLETED,
+    FAILED_CHECKS,
+    NO_CONSENT,
+    QUOTA_FULL,
+    SCREENED_OUT,
+    TIMED_OUT,
+    Outcome,
+    code_source,
+    random_code,
+)
+from spa.responses.seats import reclaim
+from spa.responses.sent import save_page, sent_pages
+from spa.responses.tokens import has_token, note_consent
+from spa.server.doors import SurveyContext
+from spa.server.progress import FormProgress
+
+Going = Literal["on", "back", "stay", "decline"]
+Fields = Mapping[str, str]
+NO_PARAMETERS: Mapping[str, str] = MappingProxyType({})
+Found = FormProgress | Literal["let in", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class PageOutcome:
+    """What came of a page that was sent, when all of it is on disk."""
+
+    visit: FormProgress
+    page: Page | None  # None: the form has no such page
+    ended: bool
+    strange: bool = False  # fields that the page does not have: kept, and told
+
+
+class VisitTransactions:
+    """The visits of one study, as transactions change them."""
+
+    def __init__(self, context: SurveyContext, form_of: Callable[[str], Form], *, source: str) -> None:
+        self.context = context
+        self.study = context.study
+        self.store = context.store
+        self.clock = context.clock
+        self.form_of = form_of
+        self.source = source
+
+    def look(self, connection: Connection, token: str) -> Found:
+        """Return a visit that can be gone on with as it stands."""
+        lease = lease_of_token(connection, token)
+        if lease is None:
+            return "let in" if has_token(connection, token) else "unknown"
+        if lease.released and lease.release_reason == TIMED_OUT:
+            return "let in"
+        return self._visit_of(connection, lease)
+
+    def let_in(self, connection: Connection, token: str, parameters: Mapping[str, str] = NO_PARAMETERS) -> FormProgress:
+        """Return the visit of a token: a new one at its first use, with its place again if it was late."""
+        lease, now = lease_of_token(connection, token), self.clock()
+        if lease is None:
+            lease = self.admit(connection, token, group=self.context.group_of(parameters))
+        if lease.released and lease.release_reason == TIMED_OUT:
+            lock_leases(connection)
+            lease = reclaim(connection, lease, self.context.rules.per_assignment, now=now)
+        return self._visit_of(connection, lease)
+
+    def admit(self, connection: Connection, token: str, *, session: int = 1, group: str | None = None) -> Lease:
+        """Give the person behind a token an assignment, or the visit that they have already."""
+        lock_leases(connection)
+        arrival = Arrival(
+            annotator_id=self.store.annotator_id(token),
+            source=self.source,
+            annotator_kind=self.context.annotator_kind,
+            token=token,
+            session=session,
+            group=group,
+            minutes_allowed=self.study.people.minutes_allowed,
+        )
+        return admission.admit(connection, arrival, self.context.rules, now=self.clock())
+
+    def _visit_of(self, connection: Connection, lease: Lease) -> FormProgress:
+        form = self.form_of(lease.assignment_id)
+        return FormProgress.from_payloads(form, lease, sent_pages(connection, lease.submission_id))
+
+    def take(self, connection: Connection, token: str, page_id: str, fields: Fields, go: Going) -> PageOutcome | None:
+        """Save a page verbatim before anything reads it, and end the visit where it was the last one."""
+        visit = self.look(connection, token)
+        if visit == "let in":
+            visit = self.let_in(connection, token)
+        if visit == "unknown":
+            return None
+        page, now = visit.page(page_id), self.clock()
+        if page is None or visit.lease.finished:
+            return PageOutcome(visit, page, ended=True)
+        if go == "decline":
+            if page.kind != "consent":
+                return PageOutcome(visit, page, ended=False, strange=True)
+            self._finish(connection, visit, NO_CONSENT, now)
+            return PageOutcome(visit, page, ended=True)
+        strange = bool(unknown_keys(page.questions, fields))
+        again = strange and visit.fields.get(page_id) == fields  # a program in a loop must not fill the store
+        if (go == "on" or page.questions) and not again:  # a page without questions is read when it is left forward
+            save_page(connection, visit.lease.submission_id, page_id, json.dumps(fields), now=now)
+            visit = visit.with_fields(page, fields)
+        if strange:
+            return PageOutcome(visit, page, ended=False, strange=True)
+        if page.kind == "consent" and visit.lease.consented_at is None and not visit.gaps(page):
+            text_hash = sha256((self.study.consent.text or "").encode()).hexdigest()
+            note_consent(connection, visit.lease.submission_id, text_hash=text_hash, now=now)
+        if go != "on" or visit.gaps(page):
+            return PageOutcome(visit, page, ended=False)
+        outcome = self._outcome(connection, visit, page)
+        if outcome is not None:
+            self._finish(connection, visit, outcome, now)
+        return PageOutcome(visit, page, ended=outcome is not None)
+
+    def _outcome(self, connection: Connection, visit: FormProgress, page: Page) -> Outcome | None:
+        """Return how a visit ends with a page that was answered; ``None`` where it goes on."""
+        if visit.screened_out:
+            return SCREENED_OUT
+        most = self.study.people.end_after_failed_checks
+        if most is not None and visit.failed_checks >= most:
+            return FAILED_CHECKS
+        if page.kind == "screening" and not self._has_group(connection, visit):
+            return QUOTA_FULL
+        return COMPLETED if page is visit.form.pages[-1] and visit.all_answered else None
+
+    def _has_group(self, connection: Connection, visit: FormProgress) -> bool:
+        """Put a person into the quota group that the answers to the screening name; false where it is full."""
+        asked = [group for group in self.study.people.groups if group.screening is not None]
+        if not asked:
+            return True
+        given = visit.screening
+        mine = next((group for group in asked if given.get(group.screening or "") in group.values), None)
+        if mine is None:
+            return False
+        lock_leases(connection)
+        try:
+            admission.join_group(connection, visit.lease.submission_id, mine.name, self.context.rules)
+        except QuotaFull:
+            return False
+        return True
+
+    def _finish(self, connection: Connection, visit: FormProgress, outcome: Outcome, now: float) -> None:
+        lock_leases(connection)
+        lease = visit.lease
+        if outcome == COMPLETED and self.study.people.completion_code is not None:
+            code = self.study.people.completion_code
+        elif outcome == COMPLETED and lease.external_id is None:
+            code = random_code()  # a person's own
+        else:
+            code = outcomes.outcome_codes(connection, code_source(lease.source, lease.session))[outcome]
+        submission = visit.submission(now, outcome)
+        self.store.finish_within(connection, submission, outcome, code, now=now, rules=self.context.rules)

@@ -1,0 +1,164 @@
+"""What simulated annotators read in an output: utilities that are known because we chose them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from hashlib import sha256
+from statistics import NormalDist
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from spa.errors import StudyError
+from spa.study.study import OVERALL
+
+STANDARD = NormalDist()
+Spread = Annotated[float, Field(ge=0)]
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class SimulationTable(BaseModel):
+    """Numbers that a simulation is given: frozen, unknown keys refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class Truth(SimulationTable):
+    """How good every output is, on one scale of utility from ``low`` to ``high``.
+
+    The utility of an output is its system's, plus an effect of the item, plus an effect of the
+    output itself. Both effects are normal and come from a hash of the seed and the names, so
+    that an output is as good as it is whoever reads it, in whatever order.
+
+    Examples
+    --------
+    >>> truth = Truth(utilities={"ada": -0.5, "davinci": 0.5}, item_sd=0, output_sd=0)
+    >>> truth.utility("davinci", "story 1", 1)
+    0.5
+    """
+
+    utilities: dict[str, float]  # expected utility of each system
+    item_sd: Spread = 0.5  # how much better the outputs of all systems are on one item than on another
+    output_sd: Spread = 0.7  # how unequal the outputs of one system are beyond that
+    criterion_sd: Spread = 0.5  # how far one criterion departs from the overall utility of an output
+    low: float = -2.5  # utilities from here ...
+    high: float = 2.5  # ... to here fill a rating scale from end to end
+    lower_is_better: frozenset[str] = frozenset()  # criteria rated by how much there is of something bad
+    output_utilities: dict[str, dict[str, tuple[float, ...]]] = {}  # system -> item -> one number a sample; exact
+    seed: int = 0
+
+    @model_validator(mode="after")
+    def check(self) -> Truth:
+        """Refuse a scale without length and a truth about nothing."""
+        if not self.low < self.high:
+            raise ValueError(f"low must be below high, got {self.low:g} and {self.high:g}")
+        if not self.utilities:
+            raise ValueError("utilities must name at least one system")
+        return self
+
+    def utility(self, system: str, item_id: str, sample: int, criterion: str = OVERALL) -> float:
+        """Return how good one output is with regard to one criterion."""
+        explicit = self.output_utilities.get(system, {}).get(item_id)
+        if explicit is not None:
+            if not 1 <= sample <= len(explicit):
+                raise StudyError(
+                    f"truth: {system!r}, item {item_id!r}: expected a utility for sample {sample}, "
+                    f"got {len(explicit)} numbers; give one a sample"
+                )
+            value = explicit[sample - 1]
+        elif system in self.utilities:
+            value = self.utilities[system]
+            value += self.item_sd * drawn(self.seed, "item", item_id)
+            value += self.output_sd * drawn(self.seed, "output", item_id, system, str(sample))
+        else:
+            known = ", ".join(sorted(self.utilities))
+            raise StudyError(f"truth: expected a utility for the system {system!r}, got only {known}; add it")
+        if criterion != OVERALL:
+            value += self.criterion_sd * drawn(self.seed, "criterion", criterion, item_id, system, str(sample))
+        return value
+
+    def normalised(self, utility: float) -> float:
+        """Return where a utility lies between ``low`` (0) and ``high`` (1); outside of them beyond."""
+        return (utility - self.low) / (self.high - self.low)
+
+
+@lru_cache(maxsize=65536)
+def drawn(seed: int, *names: str) -> float:
+    """Return a standard normal number that belongs to these names, the same on every machine."""
+    digest = sha256("\x1f".join((str(seed), *names)).encode("utf-8", "surrogatepass")).digest()
+    uniform = (int.from_bytes(digest[:8], "big") + 0.5) / 2**64
+    return STANDARD.inv_cdf(min(max(uniform, 1e-12), 1 - 1e-12))
+
+
+def likert_reversal_truth(
+    steady: str,
+    uneven: str,
+    item_ids: Sequence[str],
+    *,
+    others: Sequence[str] = (),
+    points: int = 5,
+    margin: float = 0.1,
+    samples: int = 1,
+) -> Truth:
+    """Construct two systems whose averaged Likert ratings reverse the true preference.
+
+    Every output of ``steady`` lies ``margin`` below a whole number of the scale, so that rounding
+    up gives it almost nothing. The outputs of ``uneven`` lie ``margin`` above that number and the
+    one below it, half of the items each, so that rounding up gives it almost a whole point. The
+    expected utility of ``steady`` is higher by ``0.5 - 2 margin``; its mean rating is lower by 0.5.
+
+    Parameters
+    ----------
+    steady, uneven : str
+        Ids of the better and the worse system.
+    item_ids : sequence of str
+        All items of the study; an even number makes the halves equal.
+    others : sequence of str
+        Systems that have no part in the reversal; they are worse than both.
+    points : int
+        Points of the Likert scale, which is also the length of the utility scale.
+    margin : float
+        Distance from the whole number, between 0 and 0.25. Annotators whose noise is well below it
+        round as the construction wants.
+    samples : int
+        Outputs that each system has for an item.
+
+    References
+    ----------
+    Ethayarajh and Jurafsky (2022), section 3, Propositions 1 and 2.
+
+    Examples
+    --------
+    >>> truth = likert_reversal_truth("x", "y", ["i1", "i2"])
+    >>> truth.utilities
+    {'x': 2.9, 'y': 2.6}
+    >>> [truth.utility("y", item, 1) for item in ("i1", "i2")]
+    [3.1, 2.1]
+    """
+    if not 0 < margin < 0.25 or points < 2:
+        raise ValueError("a reversal needs a margin between 0 and 0.25 and a scale of two points or more")
+    middle = (points + 1) // 2
+    just_below = middle - margin
+    just_above = (middle + margin, middle - 1 + margin)
+    return Truth(
+        utilities={steady: just_below, uneven: sum(just_above) / 2, **dict.fromkeys(others, 0.3 * points)},
+        item_sd=0,
+        output_sd=0,
+        low=0,
+        high=points,
+        output_utilities={
+            steady: {item: (just_below,) * samples for item in item_ids},
+            uneven: {item: (just_above[place % 2],) * samples for place, item in enumerate(item_ids)},
+        },
+    )
+
+
+def even_truth(systems: Sequence[str], *, seed: int = 0) -> Truth:
+    """Return a truth in which every system is a little better than the one listed before it.
+
+    >>> even_truth(["a", "b", "c"]).utilities
+    {'a': -0.8, 'b': 0.0, 'c': 0.8}
+    """
+    step = 1.6 / max(len(systems) - 1, 1)
+    return Truth(utilities={system: round(place * step - 0.8, 6) for place, system in enumerate(systems)}, seed=seed)

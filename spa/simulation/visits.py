@@ -1,0 +1,206 @@
+"""Answers served forms over HTTP, page by page, as a browser without script would.
+
+Nothing is taken from the server's inside: the page's own HTML says which fields there are and
+where they go. What is served is compared with the form, so that a page that asks something
+else is found out.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from urllib.parse import urljoin, urlsplit
+
+import httpx2
+
+from spa.errors import ResponseError
+from spa.forms.form import ConfirmAnswer, Form, NumberAnswer, OptionsAnswer, Page, TextAnswer
+from spa.simulation.served_html import ServedForm, read_page
+
+THREADS = 4
+MOST_STEPS = 2  # requests a page, before a server that leads in circles is given up
+MOST_REDIRECTS = 10
+SECONDS = 30.0
+
+Origin = tuple[str, str]  # scheme and host
+Answering = Callable[[str], tuple[Form, Mapping[str, str]]]
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompletedVisit:
+    """One person's visit, gone through to the end."""
+
+    token: str
+    assignment_id: str
+    completion_code: str | None  # None: screened out, or sent on to the platform's own page
+    pages: int
+
+
+def visit_all(
+    base_url: str,
+    tokens: Sequence[str],
+    annotator_of: Callable[[str], Answering],
+    *,
+    threads: int = THREADS,
+    progress: Progress | None = None,
+) -> list[CompletedVisit]:
+    """Answer the forms of several people, some at a time.
+
+    Parameters
+    ----------
+    base_url : str
+        Where the survey server is.
+    tokens : sequence of str
+        The people's links.
+    annotator_of : callable
+        Token -> who answers: assignment id -> its form, and the answers by question id.
+    threads : int
+        Visits under way at once, each over a connection of its own that is used again.
+    progress : callable, optional
+        Called with (visits done, visits in all).
+
+    Returns
+    -------
+    list of CompletedVisit
+        In the order of the tokens.
+
+    Raises
+    ------
+    ResponseError
+        If the server fails, refuses an answer, or serves fields that are not the form's questions.
+    """
+    local = threading.local()
+    clients: list[httpx2.Client] = []
+
+    def connect() -> None:
+        local.client = httpx2.Client(timeout=SECONDS, trust_env=False)
+        clients.append(local.client)
+
+    done: dict[str, CompletedVisit] = {}
+    try:
+        with ThreadPoolExecutor(max_workers=threads, initializer=connect) as pool:
+            waiting = [
+                pool.submit(lambda token: visit(local.client, base_url, token, annotator_of(token)), t) for t in tokens
+            ]
+            try:
+                for finished in as_completed(waiting):
+                    result = finished.result()
+                    done[result.token] = result
+                    if progress is not None:
+                        progress(len(done), len(tokens))
+            finally:
+                pool.shutdown(cancel_futures=True)
+    finally:
+        for client in clients:
+            client.close()
+    return [done[token] for token in tokens]
+
+
+def visit(client: httpx2.Client, base_url: str, token: str, answering: Answering) -> CompletedVisit:
+    """Open one link and answer page after page until there is nothing left to answer."""
+    origin = origin_of(base_url)
+    response = _get(client, f"{base_url.rstrip('/')}/a/{token}", origin)
+    assignment_id, pages = "", 0
+    while response is not None:
+        shown = read_page(response.text)
+        if shown.form is None:
+            if pages == 0 and shown.completion_code is None:
+                raise ResponseError(f"{origin[1]}: expected a page with a form, got {response.url.path} without one")
+            return CompletedVisit(
+                token=token, assignment_id=assignment_id, completion_code=shown.completion_code, pages=pages
+            )
+        assignment_id = shown.form.assignment_id
+        form, answers = answering(assignment_id)
+        pages += 1
+        if pages > MOST_STEPS * len(form.pages):
+            raise ResponseError(f"assignment {assignment_id}: the server leads in circles; {pages} pages were sent")
+        payload = fill_in(shown.form, form, answers)
+        response = _post(client, urljoin(str(response.url), shown.form.action), payload, origin)
+    return CompletedVisit(token=token, assignment_id=assignment_id, completion_code=None, pages=pages)
+
+
+def fill_in(served: ServedForm, form: Form, answers: Mapping[str, str]) -> dict[str, str]:
+    """Return what a browser would send for a served page.
+
+    Raises
+    ------
+    ResponseError
+        If the fields served are not exactly the questions of that page, or do not offer what the form offers.
+    """
+    place = f"assignment {served.assignment_id}, page {served.page_id}"
+    page = next((page for page in form.pages if page.page_id == served.page_id), None)
+    if page is None or form.assignment_id != served.assignment_id:
+        raise ResponseError(f"{place}: expected a page of the form of {form.assignment_id}, which has no such page")
+    wanted = [question.question_id for question in page.questions]
+    if set(served.offered) != set(wanted):
+        raise ResponseError(
+            f"{place}: expected fields for {', '.join(wanted) or 'no question'}, "
+            f"got {', '.join(served.offered) or 'none'}; the page does not ask what the form asks"
+        )
+    for name, values in offered_by(page).items():
+        if served.offered[name] != values:
+            raise ResponseError(f"{place}, {name}: expected the values {values}, got {served.offered[name]}")
+    return {**served.hidden, **{name: answers[name] for name in wanted}}
+
+
+def offered_by(page: Page) -> dict[str, list[str] | None]:
+    """Return the values that each field of a page offers; ``None`` for free entry."""
+    offered: dict[str, list[str] | None] = {}
+    for question in page.questions:
+        match question.answer:
+            case NumberAnswer() | TextAnswer():
+                offered[question.question_id] = None
+            case OptionsAnswer(options=options):
+                offered[question.question_id] = [option.value for option in options]
+            case ConfirmAnswer():
+                offered[question.question_id] = ["yes"]
+    return offered
+
+
+def _get(client: httpx2.Client, url: str, origin: Origin) -> httpx2.Response | None:
+    """Return the page at a URL; ``None`` where the server sends the person on to another site."""
+    for _ in range(MOST_REDIRECTS):
+        if origin_of(url) != origin:
+            return None
+        try:
+            response = client.get(url)
+        except httpx2.HTTPError as error:
+            raise ResponseError(f"{origin[1]}: expected the survey server's page, got {_reason(error)}") from error
+        if response.status_code == 200:
+            onward = read_page(response.text).onward
+            if onward is None:
+                return response
+            url = urljoin(url, onward)
+            continue
+        if response.status_code not in (302, 303, 307):
+            raise ResponseError(f"{origin[1]}: expected the next page, got status {response.status_code}")
+        url = urljoin(url, response.headers.get("location", ""))
+    raise ResponseError(f"{origin[1]}: expected the next page, got more than {MOST_REDIRECTS} redirects")
+
+
+def _post(client: httpx2.Client, url: str, payload: Mapping[str, str], origin: Origin) -> httpx2.Response | None:
+    """Send one page and return the next, as :func:`_get` does."""
+    if origin_of(url) != origin:
+        raise ResponseError(f"{origin[1]}: expected answers to be sent to this server, got the address {url}")
+    try:
+        response = client.post(url, data=dict(payload))
+    except httpx2.HTTPError as error:
+        raise ResponseError(f"{origin[1]}: expected a page to be saved, got {_reason(error)}") from error
+    if response.status_code != 303:
+        page = urlsplit(url).path.rpartition("/")[2]
+        status = f"status {response.status_code}" + (" with a list of gaps" if response.status_code == 422 else "")
+        raise ResponseError(f"{origin[1]}, page {page}: expected the answers {dict(payload)} accepted, got {status}")
+    return _get(client, urljoin(url, response.headers.get("location", "")), origin)
+
+
+def origin_of(url: str) -> Origin:
+    """Return the scheme and the host of a URL."""
+    parts = urlsplit(url)
+    return parts.scheme, parts.netloc
+
+
+def _reason(error: httpx2.HTTPError) -> str:
+    return str(error) or type(error).__name__
