@@ -47,7 +47,7 @@ def dashboard(
     import secrets
 
     from spa.errors import SpaError, how_to_install
-    from streamlit_app.ahead import begin
+    from streamlit_app.background_analysis import begin
     from streamlit_app.options import LOOPBACK, DashboardOptions
 
     if not _installed():
@@ -68,10 +68,10 @@ def dashboard(
         reviewer=reviewer,
         token=None if host in LOOPBACK else secrets.token_urlsafe(TOKEN_BYTES),
     )
-    ahead = begin(options)  # before anything is loaded here, so that both processes load at the same time
+    background = begin(options)  # before anything is loaded here, so that both processes load at the same time
     from streamlit_app.serving import DashboardAddress, serve
 
-    serve(options, DashboardAddress(host=host, port=port, browser=browser), ahead)
+    serve(options, DashboardAddress(host=host, port=port, browser=browser), background)
 
 
 def _split(text: str) -> tuple[str, str]:

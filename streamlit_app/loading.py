@@ -15,7 +15,7 @@ from spa.responses.decisions import Decision, add_decision, read_decisions
 from spa.responses.store import Store
 from spa.responses.visits import PersonVisit
 from streamlit_app import findings
-from streamlit_app.ahead import Ahead
+from streamlit_app.background_analysis import BackgroundAnalysis
 from streamlit_app.findings import Analysed
 from streamlit_app.options import DashboardOptions
 
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Started:
-    """What the command hands over: the options, the opened study if there is one, and what is worked out ahead."""
+    """What the command hands over: the options, an opened study, and the analysis in the background."""
 
     options: DashboardOptions
     workspace: Workspace | None
-    ahead: Ahead
+    background: BackgroundAnalysis
 
 
 _started: list[Started] = []  # one, of the process that serves
@@ -70,21 +70,21 @@ def state() -> str:
 @st.cache_resource(show_spinner="Reading the answers\N{HORIZONTAL ELLIPSIS}", max_entries=2)
 def answers(state: str) -> StudyAnswers:
     """Return all answers; an ``AnalysisError`` where there are none yet."""
-    ready: StudyAnswers | None = _started[0].ahead.take("answers", state)
+    ready: StudyAnswers | None = _started[0].background.take("answers", state)
     return ready or findings.read_source(options(), _started[0].workspace)
 
 
 @st.cache_resource(show_spinner="Analysing as planned\N{HORIZONTAL ELLIPSIS}", max_entries=2)
 def analysed(state: str) -> Analysed:
     """Return the results of the plan."""
-    ready: Analysed | None = _started[0].ahead.take("analysed", state)
+    ready: Analysed | None = _started[0].background.take("analysed", state)
     return ready or findings.analyse_answers(answers(state))
 
 
 @st.cache_resource(show_spinner="Writing\N{HORIZONTAL ELLIPSIS}", max_entries=60)
 def section(state: str, name: str) -> Section | None:
     """Return one section of the report; ``None`` where there is nothing to say. Only what is looked at is written."""
-    ready: dict[str, Section | None] = _started[0].ahead.take("sections", state) or {}
+    ready: dict[str, Section | None] = _started[0].background.take("sections", state) or {}
     return ready[name] if name in ready else findings.write_section(analysed(state), name)
 
 
@@ -97,7 +97,7 @@ def sections(state: str, names: Iterable[str]) -> dict[str, Section]:
 @st.cache_resource(show_spinner=False, max_entries=2)
 def profiles(state: str) -> list[AnnotatorProfile]:
     """Return what each annotator's answers look like."""
-    ready: list[AnnotatorProfile] | None = _started[0].ahead.take("profiles", state)
+    ready: list[AnnotatorProfile] | None = _started[0].background.take("profiles", state)
     if ready is not None:
         return ready
     from analysis.monitoring.annotator_profiles import annotator_profiles
@@ -108,7 +108,7 @@ def profiles(state: str) -> list[AnnotatorProfile]:
 @st.cache_resource(show_spinner=False, max_entries=2)
 def rater_calls(state: str) -> CallIndex:
     """Return how the calls to LLMs ended and where they are, by rater; tables hold none."""
-    ready: CallIndex | None = _started[0].ahead.take("calls", state)
+    ready: CallIndex | None = _started[0].background.take("calls", state)
     return ready or findings.count_calls(_started[0].workspace)
 
 

@@ -11,7 +11,7 @@ import streamlit as st
 from spa.errors import SpaError
 from streamlit_app import loading
 from streamlit_app.command import dashboard
-from streamlit_app.showing import plain, style
+from streamlit_app.rendering import plain, style
 
 ICON = (  # in the page's tab, drawn here: nothing is fetched from elsewhere
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="3" fill="#0072B2"/>'

@@ -15,7 +15,7 @@ import click
 from spa.commands.workspace import Workspace, open_workspace
 from spa.server.listening import listen, run
 from spa.server.security import SecurityHeaders
-from streamlit_app.ahead import Ahead
+from streamlit_app.background_analysis import BackgroundAnalysis
 from streamlit_app.options import LOOPBACK, DashboardOptions
 
 BETWEEN = 0.02  # seconds between two tries whether it answers
@@ -39,7 +39,7 @@ class DashboardAddress:
     browser: bool
 
 
-def serve(options: DashboardOptions, place: DashboardAddress, ahead: Ahead) -> None:
+def serve(options: DashboardOptions, place: DashboardAddress, background: BackgroundAnalysis) -> None:
     """Serve until interrupted; the link is told once it leads somewhere.
 
     Raises
@@ -68,11 +68,11 @@ def serve(options: DashboardOptions, place: DashboardAddress, ahead: Ahead) -> N
 
         from streamlit_app import loading  # once it is known how loud to be
 
-        loading.start(loading.Started(options=options, workspace=workspace, ahead=ahead))
+        loading.start(loading.Started(options=options, workspace=workspace, background=background))
 
         def once_there() -> None:
             _tell(title, options, place, port)
-            _load(ahead)
+            _load(background)
 
         threading.Thread(target=once_there, daemon=True).start()
         app = App(Path(__file__).with_name("main.py"), middleware=[Middleware(SecurityHeaders, policy=lambda: POLICY)])
@@ -102,10 +102,10 @@ def _answers(host: str, port: int) -> bool:
         connection.close()
 
 
-def _load(ahead: Ahead) -> None:
+def _load(background: BackgroundAnalysis) -> None:
     """Load what the first page needs while the browser loads the page, and the rest after the analysis."""
     import_module(f"streamlit_app.views.{FIRST}")
-    ahead.wait()
+    background.wait()
     for name in LATER:
         import_module(name)
 

@@ -61,19 +61,19 @@ def _money(ctx: click.Context, param: click.Parameter, value: str | None) -> Dec
 def plan(study: Path | None, as_json: bool, out: Path | None, **options: Any) -> None:
     """Tell how many annotators STUDY needs to find a difference, and what they cost.
 
-    Without STUDY the design comes from the options. Everything is reckoned for the whole Holm
+    Without STUDY the design comes from the options. Everything is computed for the whole Holm
     family in its worst case and checked by simulation; what is assumed stands below the numbers.
     """
-    from analysis.planning.telling import write_curves
+    from analysis.planning.plan_text import write_curves
 
-    plans, seed = reckon(study, options)
+    plans, seed = estimate_plans(study, options)
     written = write_curves(plans, out) if out else []
     if as_json:
         _print_json(plans, seed, written)
         return
     from rich.console import Console
 
-    from analysis.planning.telling import print_plan
+    from analysis.planning.plan_text import print_plan
 
     console = Console(highlight=False)
     for number, one in enumerate(plans):
@@ -84,7 +84,7 @@ def plan(study: Path | None, as_json: bool, out: Path | None, **options: Any) ->
         click.echo(f"wrote {path}")
 
 
-def reckon(path: Path | None, options: dict[str, Any]) -> tuple[tuple[PowerPlan, ...], int]:
+def estimate_plans(path: Path | None, options: dict[str, Any]) -> tuple[tuple[PowerPlan, ...], int]:
     """Turn a study and options into plans, and tell the seed of their check.
 
     Raises
@@ -193,7 +193,7 @@ def _powers(design: Assumptions, given: tuple[float, ...]) -> list[float]:
 
 
 def _annotators(design: Assumptions, annotators: int | None, budget: Decimal | None) -> int | None:
-    from analysis.planning.telling import affordable
+    from analysis.planning.plan_text import affordable
     from spa.errors import AnalysisError
 
     if budget is None:
@@ -208,7 +208,7 @@ def _annotators(design: Assumptions, annotators: int | None, budget: Decimal | N
 def _print_json(plans: tuple[PowerPlan, ...], seed: int, written: list[Path]) -> None:
     import json
 
-    from analysis.planning.telling import plan_json
+    from analysis.planning.plan_text import plan_json
 
     given_values = {
         "seed": seed,

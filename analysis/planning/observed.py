@@ -83,7 +83,7 @@ def observed_power(
     n : int
         Annotators tested.
     alpha : float
-        Level at which power is reckoned.
+        Level at which power is computed.
 
     References
     ----------

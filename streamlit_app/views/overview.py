@@ -14,7 +14,7 @@ from spa.responses.pace import pace_of
 from spa.responses.status import COUNTED, Status, summarise_visits
 from spa.responses.visits import PersonVisit
 from streamlit_app import loading
-from streamlit_app.showing import plain, show_counts
+from streamlit_app.rendering import plain, show_counts
 
 EVERY = 15  # seconds between two looks at the store
 SHORT = 60_000.0  # milliseconds; simulated annotators are done in less

@@ -8,11 +8,11 @@ import numpy as np
 import streamlit as st
 
 from analysis.planning.plan import Assumptions, PowerPlan, make_plan
+from analysis.planning.plan_text import curve_csv, curve_svg, notes
 from analysis.planning.study_design import study_assumptions
-from analysis.planning.telling import curve_csv, curve_svg, notes
 from analysis.planning.variance import Components
 from streamlit_app import loading
-from streamlit_app.showing import plain, show_figure
+from streamlit_app.rendering import plain, show_figure
 from streamlit_app.study_edit import with_plan
 
 MOST = 500  # annotators of the slider
@@ -29,7 +29,7 @@ def show() -> None:
     design = next(design for design in designs if design.kind == kind)
     annotators, design = _choose(design)
     difference = _difference(design)
-    found = _reckon(design, difference, annotators)
+    found = _estimate(design, difference, annotators)
     _told(found, annotators)
     show_figure(curve_svg(found), "Power by annotators recruited, in the worst case of the Holm family.")
     study = loading.workspace().study
@@ -60,7 +60,7 @@ def _difference(design: Assumptions) -> float:
 
 
 @st.cache_data(show_spinner=False, max_entries=50)
-def _reckon(design: Assumptions, difference: float, annotators: int) -> PowerPlan:
+def _estimate(design: Assumptions, difference: float, annotators: int) -> PowerPlan:
     rng = np.random.default_rng(loading.workspace().study.seed)
     return make_plan(design, differences=[round(difference, 4)], powers=POWERS, annotators=annotators, rng=rng)
 

@@ -9,7 +9,7 @@ import streamlit as st
 
 from spa.raters.calls import CallCount, CallIndex, RaterCall, read_calls
 from streamlit_app import loading
-from streamlit_app.showing import plain, show_sections, without_empty
+from streamlit_app.rendering import plain, show_sections, without_empty
 
 SECTIONS = ("raters", "llm-vs-people", "calibration", "explanations")
 PAGE = 100  # calls shown at once

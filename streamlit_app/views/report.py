@@ -14,7 +14,7 @@ from analysis.report import render_report
 from analysis.report.sections import SECTIONS
 from analysis.results.files import to_json
 from streamlit_app import loading
-from streamlit_app.showing import show_sections
+from streamlit_app.rendering import show_sections
 
 
 def show() -> None:

@@ -18,7 +18,7 @@ from spa.responses.review_rules import rules_for
 from spa.server.progress import FormProgress as Progress
 from streamlit_app import loading
 from streamlit_app.queue import DECIDED, ReviewEntry, entries_of, matches
-from streamlit_app.showing import document_frame, plain
+from streamlit_app.rendering import document_frame, plain
 
 FRAME = 760  # pixels of the form
 CHOSEN = "submission"  # key of the session

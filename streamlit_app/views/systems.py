@@ -18,7 +18,7 @@ from analysis.report.words import Names, number, p_value, percent
 from analysis.statistics.record import Record
 from streamlit_app import loading
 from streamlit_app.findings import Analysed
-from streamlit_app.showing import plain, show_figure, show_sections, without_empty
+from streamlit_app.rendering import plain, show_figure, show_sections, without_empty
 
 PARTS = {
     "Answer": ("answer", "expected", "warnings"),

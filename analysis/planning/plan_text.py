@@ -1,4 +1,4 @@
-"""A plan told: for a reader, for a script, and as a figure with its table."""
+"""A plan written out: for a reader, for a script, and as a figure with its table."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FEWEST = 10  # annotators below which the report tests items instead
 
 
 def plan_json(plan: PowerPlan) -> dict[str, Any]:
-    """Return everything that was reckoned, with money as text."""
+    """Return everything computed, with money as text."""
     found = asdict(plan)
     found["assumptions"] |= {"sd": plan.assumptions.sd, "alpha": plan.assumptions.alpha}
     found["notes"] = list(notes(plan))
@@ -72,7 +72,7 @@ def _family(assumptions: Assumptions) -> str:
     if assumptions.n_tests == 1:
         return f"One test at level {assumptions.fwer:g}."
     return (
-        f"{assumptions.n_tests} tests share an error rate of {assumptions.fwer:g} (Holm). Annotators are reckoned at "
+        f"{assumptions.n_tests} tests share an error rate of {assumptions.fwer:g} (Holm). Annotators are counted at "
         f"{assumptions.fwer:g}/{assumptions.n_tests} = {assumptions.alpha:.3g}, the worst case, enough whatever "
         'the other pairs show; where others differ too, fewer are enough (down to "lone test").'
     )

@@ -23,7 +23,7 @@ Part = Literal["analysed", "profiles", "calls", "answers", "sections"]
 STATE = "state"  # said first: what the store held before it was read
 
 
-class Ahead:
+class BackgroundAnalysis:
     """What the other process has worked out so far."""
 
     def __init__(self, source: BinaryIO) -> None:
@@ -61,15 +61,15 @@ class Ahead:
             self._changed.notify_all()
 
 
-def begin(options: DashboardOptions) -> Ahead:
+def begin(options: DashboardOptions) -> BackgroundAnalysis:
     """Start the other process."""
-    command = [sys.executable, "-P", "-m", "streamlit_app.ahead"]
+    command = [sys.executable, "-P", "-m", "streamlit_app.background_analysis"]
     environment = {**os.environ, **to_environment(options)}
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, env=environment)
     if process.stdout is None:
         raise ValueError("a pipe was expected")
     threading.Thread(target=process.wait, daemon=True).start()
-    return Ahead(process.stdout)  # type: ignore[arg-type]  # a pipe of bytes
+    return BackgroundAnalysis(process.stdout)  # type: ignore[arg-type]  # a pipe of bytes
 
 
 def work(options: DashboardOptions, say: Callable[[str, object], None]) -> None:

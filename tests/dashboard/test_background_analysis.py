@@ -14,7 +14,7 @@ import pytest
 from analysis.monitoring.annotator_profiles import annotator_profiles
 from spa.commands.workspace import Workspace, open_workspace
 from streamlit_app import findings
-from streamlit_app.ahead import STATE, Ahead, begin, work
+from streamlit_app.background_analysis import STATE, BackgroundAnalysis, begin, work
 from streamlit_app.options import DashboardOptions
 from tests.dashboard.conftest import SPA
 
@@ -33,14 +33,14 @@ def said(*parts: tuple[str, object]) -> io.BytesIO:
 
 def test_the_other_process_works_out_what_the_pages_would(watched: Path, opened: Workspace) -> None:
     options = DashboardOptions(study=str(watched))
-    ahead, state = begin(options), findings.state_of_source(options, opened)
+    background, state = begin(options), findings.state_of_source(options, opened)
     found = findings.read_source(options, opened)
     analysed = findings.analyse_answers(found)
-    assert ahead.take("analysed", state) == analysed
-    assert ahead.take("profiles", state) == annotator_profiles(found.tables)
-    assert ahead.take("calls", state) == findings.count_calls(opened)
-    assert ahead.take("answers", state).plan == found.plan
-    assert ahead.take("sections", state)["answer"] == findings.write_section(analysed, "answer")
+    assert background.take("analysed", state) == analysed
+    assert background.take("profiles", state) == annotator_profiles(found.tables)
+    assert background.take("calls", state) == findings.count_calls(opened)
+    assert background.take("answers", state).plan == found.plan
+    assert background.take("sections", state)["answer"] == findings.write_section(analysed, "answer")
 
 
 def test_the_parts_come_in_the_order_in_which_the_first_page_shows_them(watched: Path) -> None:
@@ -50,17 +50,17 @@ def test_the_parts_come_in_the_order_in_which_the_first_page_shows_them(watched:
 
 
 def test_nothing_is_taken_of_another_state(watched: Path) -> None:
-    ahead = Ahead(said((STATE, "1/1/1/0"), ("profiles", ["old"])))
-    assert ahead.take("profiles", "1/1/1/0") == ["old"]
-    assert ahead.take("profiles", "2/1/1/0") is None
+    background = BackgroundAnalysis(said((STATE, "1/1/1/0"), ("profiles", ["old"])))
+    assert background.take("profiles", "1/1/1/0") == ["old"]
+    assert background.take("profiles", "2/1/1/0") is None
 
 
 def test_what_was_not_said_is_not_waited_for_once_the_process_has_ended() -> None:
     whole = said((STATE, "1"), ("profiles", ["first"]), ("answers", "x" * 100)).getvalue()
-    cut = Ahead(io.BytesIO(whole[:-20]))
+    cut = BackgroundAnalysis(io.BytesIO(whole[:-20]))
     assert cut.take("profiles", "1") == ["first"]
     assert cut.take("answers", "1") is None
-    assert Ahead(io.BytesIO()).take("analysed", "1") is None
+    assert BackgroundAnalysis(io.BytesIO()).take("analysed", "1") is None
 
 
 def test_a_study_without_answers_ends_it_without_a_word(watched: Path, tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_a_study_without_answers_ends_it_without_a_word(watched: Path, tmp_path:
     with open_workspace(study, read_only=True) as workspace:
         assert begin(options).take("analysed", findings.state_of_source(options, workspace)) is None
     told = subprocess.run(
-        [sys.executable, "-c", f"from streamlit_app.ahead import *; begin({options!r}).wait()"],
+        [sys.executable, "-c", f"from streamlit_app.background_analysis import *; begin({options!r}).wait()"],
         check=True,
         capture_output=True,
     )
