@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from analysis.answers.study_answers import StudyAnswers
     from analysis.report.document import Section
-    from analysis.report.words import Names
     from analysis.results.records import Results
+    from analysis.results.words import Names
     from spa.commands.workspace import Workspace
     from spa.raters.calls import CallIndex
     from streamlit_app.options import DashboardOptions
@@ -26,7 +26,7 @@ class Analysed:
     @property
     def names(self) -> Names:
         """Return how the report calls systems, groups and criteria."""
-        from analysis.report.words import Names
+        from analysis.results.words import Names
 
         return Names(self.results)
 

@@ -222,6 +222,9 @@ def _print(results: Results) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    console = Console()
+    for title, text in results.headline.lines() if results.headline else ():
+        console.print(Text.assemble((f"{title}: ", "bold"), text))
     table = Table("criterion", "asked by", "group", "order, best first", title="Rankings")
     rankings = [row for row in results.rankings if row.source != "ratings_bt"]
     for row in rankings[:RANKINGS_SHOWN]:
@@ -229,7 +232,6 @@ def _print(results: Results) -> None:
         aside = ", ".join(gone.system for gone in row.unranked)
         cells = (row.criterion, row.source, row.group, f"{order} (no rank: {aside})" if aside else order)
         table.add_row(*(Text(cell) for cell in cells))
-    console = Console()
     console.print(table)
     more = len(rankings) - RANKINGS_SHOWN
     if more > 0:

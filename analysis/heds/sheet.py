@@ -9,8 +9,8 @@ from pathlib import Path
 
 from analysis.heds.answers import Answers, about_criteria, about_study
 from analysis.heds.form import Field, numbered, read_fields
-from analysis.report.words import slug
 from analysis.results.records import Results
+from analysis.results.words import slug
 from spa.commands.workspace import Workspace
 from spa.files import written_whole
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 from analysis.agreement.measures import MEASURES
 from analysis.agreement.rows import AgreementRow, AnnotatorPairRow
+from analysis.report.cells import cell
 from analysis.report.document import Block, Cell, Column, Fold, Heading, Paragraph, Section, Table, build_table
-from analysis.report.findings import OVERALL, confidence_words
 from analysis.report.plots import agreement_figure
-from analysis.report.words import Names, cell, count, interval, listed, number, percent, sentence, slug
+from analysis.results.findings import OVERALL, confidence_words
 from analysis.results.records import Results
+from analysis.results.words import Names, count, interval, listed, number, percent, sentence, slug
 
 FEW_UNITS = 30
 FEW_RATERS = 6

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from analysis.answers.study_facts import StudyDroppedItem, StudyReport
 from analysis.figures.plain_text import shown_name
+from analysis.report.cells import cell
 from analysis.report.document import Block, Column, Fold, Paragraph, Section, Table, Terms, build_table
-from analysis.report.words import Names, cell, count, listed, plural
 from analysis.results.records import Results
+from analysis.results.words import Names, count, listed, plural
 
 ASKED = {
     "spa": "System-level probabilistic assessment (SPA): after reading, how likely is it that one system is better?",

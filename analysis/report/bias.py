@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from analysis.figures.plain_text import shown_name
 from analysis.llm_vs_people.bias_rows import BiasRow
+from analysis.report.cells import cell
 from analysis.report.document import Block, Column, Fold, Heading, Paragraph, Table, build_table
-from analysis.report.words import Names, cell, count, interval, listed, plural, signed
+from analysis.results.words import Names, count, interval, listed, plural, signed
 
 KINDS = {
     "severity": "all outputs",

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from analysis.llm_vs_people.calibration_rows import CalibrationRow
+from analysis.report.cells import cell
 from analysis.report.document import Block, Column, Fold, Heading, Paragraph, Section, Table, build_table
-from analysis.report.findings import confidence_words
 from analysis.report.plots import reliability_figure
-from analysis.report.words import (
+from analysis.results.findings import confidence_words
+from analysis.results.records import Results
+from analysis.results.words import (
     Names,
-    cell,
     count,
     interval,
     listed,
@@ -21,7 +22,6 @@ from analysis.report.words import (
     share_interval,
     slug,
 )
-from analysis.results.records import Results
 
 FEW_CHOICES = 100  # below which the calibration error is mostly chance
 WHOSE = {

@@ -5,27 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from analysis.comparisons.choices import ChoiceTest
+from analysis.report.cells import VERDICT, cell, crossed, verdict
 from analysis.report.document import Block, Cell, Column, Heading, Paragraph, Section, Table, build_table
 from analysis.report.families import correction_name
-from analysis.report.findings import confidence_words
 from analysis.report.plots import share_figure
 from analysis.report.preferences import NO_PREFERENCE, STARS, level_words
 from analysis.report.ratings import UNIT_NOTES
-from analysis.report.words import (
-    VERDICT,
-    Names,
-    cell,
-    count,
-    crossed,
-    p_value,
-    percent,
-    sentence,
-    share_interval,
-    slug,
-    stars,
-    verdict,
-)
+from analysis.results.findings import confidence_words
 from analysis.results.records import Results
+from analysis.results.words import Names, count, p_value, percent, sentence, share_interval, slug
 
 
 def choices(results: Results) -> Section | None:
@@ -115,6 +103,6 @@ def _cells(row: ChoiceTest, names: Names) -> list[Cell]:
         cell(p_value(row.p_adjusted)),
         cell(p_value(row.p_binomial)),
         crossed(row),
-        cell(stars(row)),
+        cell(row.stars),
         verdict(row, names, "choices"),
     ]

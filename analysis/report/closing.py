@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from analysis.figures.plain_text import shown_name
+from analysis.report.cells import cell
 from analysis.report.document import (
     Block,
     Bullets,
@@ -17,10 +18,10 @@ from analysis.report.document import (
     build_table,
 )
 from analysis.report.families import correction_paper, false_discoveries, families, rate_words
-from analysis.report.findings import confidence_words
-from analysis.report.words import Names, cell, listed, plural, sentence
+from analysis.results.findings import confidence_words
 from analysis.results.overview import Settings
 from analysis.results.records import Results
+from analysis.results.words import Names, listed, plural, sentence
 from analysis.statistics.record import names_of
 
 SETTINGS = {

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from analysis.preference_checks.coherence import CoherenceRow
+from analysis.report.cells import cell
 from analysis.report.document import Block, Bullets, Column, Fold, Heading, Paragraph, Table, build_table
 from analysis.report.families import correction_name
-from analysis.report.findings import confidence_words
-from analysis.report.words import Names, cell, count, interval, number, p_value, percent, plural, share_interval, signed
+from analysis.results.findings import confidence_words
 from analysis.results.records import Results
+from analysis.results.words import Names, count, interval, number, p_value, percent, plural, share_interval, signed
 
 LISTED = 40  # triples in the table
 MEANING = (

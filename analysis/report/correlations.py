@@ -8,6 +8,7 @@ from analysis.correlations.compared import ComparisonRow
 from analysis.correlations.levels import Level
 from analysis.correlations.rows import CorrelationRow
 from analysis.figures.plain_text import shown_name
+from analysis.report.cells import cell
 from analysis.report.document import (
     Block,
     Bullets,
@@ -22,9 +23,9 @@ from analysis.report.document import (
     build_table,
 )
 from analysis.report.evidence import degree, evidence
-from analysis.report.findings import OVERALL, opened
-from analysis.report.words import Names, cell, interval, number, p_value, p_words, plural, sentence, slug
+from analysis.results.findings import OVERALL, opened
 from analysis.results.records import Results
+from analysis.results.words import Names, interval, number, p_value, p_words, plural, sentence, slug
 
 CLAIMS: tuple[tuple[Level, str], ...] = (("overall", "single outputs"), ("system", "systems"))
 FIRST: Tone = "first"

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from analysis.report.document import Results
-from analysis.report.findings import rank_of
 from analysis.results.files import as_plain
+from analysis.results.findings import rank_of
 from spa.responses.table_files import without_formula
 
 PLAIN = (

@@ -4,19 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from analysis.report.cells import cell
 from analysis.report.document import Block, Cell, Column, Fold, Paragraph, Section, Table, build_table
-from analysis.report.findings import PairResult, pair_results
-from analysis.report.words import (
-    Names,
-    cell,
-    count,
-    interval,
-    number,
-    p_value,
-    plural,
-    signed,
-)
+from analysis.results.findings import PairResult, pair_results
 from analysis.results.records import PairTest, Results
+from analysis.results.words import Names, count, interval, number, p_value, plural, signed
 from analysis.statistics.record import Source
 
 OPEN = 30  # rows of an open table; more are folded

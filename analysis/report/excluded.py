@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 
 from analysis.figures.plain_text import shown_name
+from analysis.report.cells import cell
 from analysis.report.document import Block, Column, Fold, Paragraph, Section, Table, build_table
-from analysis.report.words import Names, cell, plural, sentence
 from analysis.results.records import Results
+from analysis.results.words import Names, plural, sentence
 
 RULES = {
     "self_consistency": "the chances given to the two directions of one pair add up to more than the bound allows",

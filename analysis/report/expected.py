@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from analysis.comparisons.findings import ExpectedRow
+from analysis.report.cells import SYMBOLS, cell
 from analysis.report.document import Cell, Column, Paragraph, Section, build_table
-from analysis.report.findings import PairResult, first_criteria, pair_results
 from analysis.report.preferences import level
 from analysis.report.side_by_side import estimate
-from analysis.report.words import SYMBOLS, Names, cell, count, sentence
+from analysis.results.findings import PairResult, first_criteria, pair_results
 from analysis.results.records import Results
+from analysis.results.words import Names, count, sentence
 from analysis.statistics.corrections import Verdict
 
 

@@ -8,8 +8,8 @@ from operator import attrgetter
 from analysis.descriptives.explanations import ExplanationRow
 from analysis.figures.plain_text import shown_name
 from analysis.report.document import Block, Fold, Heading, Paragraph, Section
-from analysis.report.words import Names, count, number, percent, plural, sentence
 from analysis.results.records import Results
+from analysis.results.words import Names, count, number, percent, plural, sentence
 
 Words = dict[tuple[str, float], str]  # of category answers: (criterion, score) -> what was offered
 MOST_APART, SPREAD = 3, 3  # of each rater

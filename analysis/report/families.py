@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from analysis.report.cells import cell
 from analysis.report.document import Block, Column, build_table
-from analysis.report.words import Names, cell, count, plural, sentence
 from analysis.results.records import Results
+from analysis.results.words import Names, count, plural, sentence
 from analysis.statistics.corrections import Correction
 
 PAPERS = {"holm": "Holm, 1979", "bh": "Benjamini & Hochberg, 1995"}

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from analysis.figures.figures import Axis, Dot, draw
 from analysis.preference_checks.filtering import SweepRow
+from analysis.report.cells import VERDICT, cell, verdict
 from analysis.report.document import Block, Bullets, Column, Figure, Fold, Heading, Paragraph, Table, build_table
-from analysis.report.words import VERDICT, Names, cell, count, p_value, percent, plural, share_interval, signed, verdict
 from analysis.results.records import Results
+from analysis.results.words import Names, count, p_value, percent, plural, share_interval, signed
 
 Comparison = tuple[str, str, int | None, str, str]
 SHOWN = (1.0, 1.1, 1.2, 1.5, None)  # bounds of the table; all stand in results.json

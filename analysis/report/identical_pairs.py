@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from analysis.report.cells import cell
 from analysis.report.document import Column, Paragraph, Section, build_table
 from analysis.report.rating_details import mean_cell
-from analysis.report.words import Names, cell, count, percent
 from analysis.results.records import Results
+from analysis.results.words import Names, count, percent
 
 READING = (
     "An output that equals its source was shown among the others. Nothing is lost in it, so the expected rating is "

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from analysis.report.document import Block, Fold, Heading, Paragraph, Section
 from analysis.report.explanations import LONGEST
-from analysis.report.words import Names, plural, sentence
 from analysis.results.records import Results
+from analysis.results.words import Names, plural, sentence
 
 TABLE = "tables/interview.csv"
 

@@ -9,6 +9,7 @@ from analysis.llm_vs_people.alternative_annotator import AlternativeAnnotatorRow
 from analysis.llm_vs_people.powered_rows import PredictionPoweredRow
 from analysis.llm_vs_people.rows import LLMOnlyMean
 from analysis.report.bias import bias
+from analysis.report.cells import cell
 from analysis.report.document import (
     Block,
     Bullets,
@@ -21,10 +22,10 @@ from analysis.report.document import (
     Table,
     build_table,
 )
-from analysis.report.findings import confidence_words
 from analysis.report.rank_tables import rank_tables
-from analysis.report.words import Names, cell, count, interval, listed, number, percent, plural, sentence
+from analysis.results.findings import confidence_words
 from analysis.results.records import Results
+from analysis.results.words import Names, count, interval, listed, number, percent, plural, sentence
 
 LISTED = 60  # rows of an open table; more are folded
 SUGGESTED = "0.2 for experts, 0.15 for skilled annotators, 0.1 for crowds"

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from analysis.figures.drawing import COLOURS
 from analysis.figures.figures import Point, lines_plot
 from analysis.planning.observed import ObservedPowerRow
+from analysis.report.cells import cell
 from analysis.report.document import Block, Column, Figure, Paragraph, Section, build_table
-from analysis.report.words import Names, cell, count, number, p_value, percent, plural, sentence, slug
 from analysis.results.records import Results
+from analysis.results.words import Names, count, number, p_value, percent, plural, sentence, slug
 
 NO_EVIDENCE = (
     "Observed power restates the p-value and is no evidence (Hoenig & Heisey, 2001): it is about a half wherever p "

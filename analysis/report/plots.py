@@ -11,8 +11,8 @@ from analysis.agreement.rows import AnnotatorPairRow
 from analysis.figures.figures import COLOURS, Point, agreement_matrix, forest_plot, lines_plot, means_plot, rating_bars
 from analysis.llm_vs_people.calibration import ReliabilityBin
 from analysis.report.document import Figure, Fold
-from analysis.report.findings import KIND_ORDER, SHARES
-from analysis.report.words import Names, sentence, slug
+from analysis.results.findings import KIND_ORDER, SHARES
+from analysis.results.words import Names, sentence, slug
 
 LONG_FIGURE = 60  # dots; a longer figure is opened on demand
 MOST_GROUPS = len(COLOURS)  # groups that colour and shape can tell apart

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from analysis.comparisons.preferences import PreferenceTest
 from analysis.figures.figures import Axis, Dot, draw
 from analysis.preference_checks.exposure import ExposurePoint, ExposureTrend, FirstExposure
+from analysis.report.cells import cell
 from analysis.report.coherence import coherence_blocks
 from analysis.report.document import (
     Block,
@@ -22,9 +23,9 @@ from analysis.report.document import (
     build_table,
 )
 from analysis.report.filtering import filtering_blocks
-from analysis.report.findings import confidence_words
-from analysis.report.words import Names, cell, count, interval, number, p_value, p_words, percent, plural, signed
+from analysis.results.findings import confidence_words
 from analysis.results.records import Results
+from analysis.results.words import Names, count, interval, number, p_value, p_words, percent, plural, signed
 
 POINTS = 100  # percentage points
 BESIDE = "the table before this figure holds the same numbers"

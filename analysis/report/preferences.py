@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from analysis.comparisons.directions import DirectionSummary
 from analysis.comparisons.preferences import PreferenceTest
+from analysis.report.cells import VERDICT, cell, verdict
 from analysis.report.document import (
     Block,
     Bullets,
@@ -18,12 +19,11 @@ from analysis.report.document import (
     build_table,
 )
 from analysis.report.families import correction_name, discovery_words
-from analysis.report.findings import confidence_words
 from analysis.report.plots import directions_figures, share_figure
-from analysis.report.words import (
-    VERDICT,
+from analysis.results.findings import confidence_words
+from analysis.results.records import Results
+from analysis.results.words import (
     Names,
-    cell,
     count,
     interval,
     number,
@@ -34,10 +34,7 @@ from analysis.report.words import (
     share_interval,
     signed,
     slug,
-    stars,
-    verdict,
 )
-from analysis.results.records import Results
 
 STARS = "Stars: *** adjusted p below .01, ** below .05, * below .10."
 
@@ -151,7 +148,7 @@ def _table(results: Results, names: Names, rows: Sequence[PreferenceTest], crite
             cell(number(row.t)),
             cell(count(row.df)),
             cell(p_value(row.p_adjusted)),
-            cell(stars(row)),
+            cell(row.stars),
             verdict(row, names, "preferences"),
         ]
         for row in rows

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from analysis.report.document import Block, Bullets, Paragraph, Section
-from analysis.report.words import plural
 from analysis.results.records import Results
+from analysis.results.words import plural
 
 
 def preregistered(results: Results) -> Section | None:

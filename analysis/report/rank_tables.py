@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from analysis.figures.plain_text import shown_name
 from analysis.llm_vs_people.rank_tables import AnnotatorRanks, LLMRanks, RankTableRow
+from analysis.report.cells import cell
 from analysis.report.document import Block, Cell, Column, Fold, Heading, Paragraph, Table, build_table
-from analysis.report.words import Names, cell, count, listed, number, plural, slug
+from analysis.results.words import Names, count, listed, number, plural, slug
 
 MOST_RATERS = 12  # columns of a table by rater; everything stands in results.json
 MOST_PAIRS = 6  # pairs of raters whose alpha has a column of its own

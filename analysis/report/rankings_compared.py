@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from analysis.ranking.differences import RankingDifference
+from analysis.report.cells import cell
 from analysis.report.document import Block, Bullets, Column, Fold, Heading, Paragraph, Table, build_table
-from analysis.report.findings import OVERALL, opened
 from analysis.report.plots import places_figure
-from analysis.report.words import Names, cell, p_words, plural, sentence, slug
+from analysis.results.findings import OVERALL, opened
 from analysis.results.records import Results
+from analysis.results.words import Names, p_words, plural, sentence, slug
 from analysis.statistics.rank_orders import Place, Ranking
 
 MOST_RANKINGS = 12  # columns that a reader can still compare

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 from analysis.comparisons.ratings import RatingMean
 from analysis.figures.plain_text import shown_name
+from analysis.report.cells import cell
 from analysis.report.document import Block, Cell, Column, Fold, Paragraph, Section, Table, build_table
-from analysis.report.findings import OVERALL
 from analysis.report.rating_details import mean_cell
-from analysis.report.words import Names, cell, count, number, percent, plural, sentence, slug
+from analysis.results.findings import OVERALL
 from analysis.results.rater_rows import RaterRow
 from analysis.results.records import Results
+from analysis.results.words import Names, count, number, percent, plural, sentence, slug
 
 SOURCES = ("preferences", "ratings", "choices")
 LONGEST_REASON = 60

@@ -9,12 +9,13 @@ from typing import Any, Protocol
 from analysis.correlations.rows import SystemCorrelation
 from analysis.descriptives.rating_breakdowns import AnnotatorMean, SystemBreakdown, VariantMean
 from analysis.figures.plain_text import shown_name
+from analysis.report.cells import cell
 from analysis.report.correlations import measure_name
 from analysis.report.document import Block, Cell, Column, Fold, Paragraph, Section, Table, build_table
 from analysis.report.evidence import degree, evidence
-from analysis.report.findings import confidence_words
-from analysis.report.words import Names, cell, interval, number, p_words, percent, plural, sentence
+from analysis.results.findings import confidence_words
 from analysis.results.records import Results
+from analysis.results.words import Names, interval, number, p_words, percent, plural, sentence
 
 ABREAST = 4  # criteria in one table
 BESIDE = 8  # LLMs with a table of their own beside people

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from analysis.comparisons.ratings import RatingMean, RatingTest
+from analysis.report.cells import VERDICT, cell, crossed, verdict
 from analysis.report.document import (
     Block,
     Column,
@@ -16,27 +17,12 @@ from analysis.report.document import (
     build_table,
 )
 from analysis.report.families import correction_name
-from analysis.report.findings import OVERALL, confidence_words
 from analysis.report.plots import means_figure
 from analysis.report.preferences import STARS, level_words
 from analysis.report.spread import spread
-from analysis.report.words import (
-    MINUS,
-    VERDICT,
-    Names,
-    cell,
-    count,
-    crossed,
-    interval,
-    number,
-    p_value,
-    sentence,
-    signed,
-    slug,
-    stars,
-    verdict,
-)
+from analysis.results.findings import OVERALL, confidence_words
 from analysis.results.records import Results
+from analysis.results.words import MINUS, Names, count, interval, number, p_value, sentence, signed, slug
 
 UNIT_NOTES = {
     "annotator": "Each test counts annotators, so its result holds for annotators like these.",
@@ -139,7 +125,7 @@ def _pairs(results: Results, names: Names, rows: list[RatingTest], criterion: st
             cell(interval(row.ci_low, row.ci_high, decimals=3)),
             cell(row.test),
             cell(p_value(row.p_adjusted), detail=_t_of(row)),
-            cell(stars(row)),
+            cell(row.stars),
             verdict(row, names, "ratings"),
             crossed(row),
         ]

@@ -9,6 +9,7 @@ from analysis.comparisons.choices import ChoiceTest
 from analysis.comparisons.ratings import RatingTest
 from analysis.rating_checks.part import Method
 from analysis.rating_checks.rows import RespacingRow, RobustnessRow
+from analysis.report.cells import VERDICT, cell, verdict
 from analysis.report.document import (
     Block,
     Bullets,
@@ -22,14 +23,13 @@ from analysis.report.document import (
     Table,
     build_table,
 )
-from analysis.report.findings import confidence_words
 from analysis.report.plots import superiority_figure
-from analysis.report.words import (
+from analysis.results.findings import confidence_words
+from analysis.results.records import Results
+from analysis.results.words import (
     MINUS,
     NONE,
-    VERDICT,
     Names,
-    cell,
     interval,
     number,
     p_value,
@@ -38,9 +38,7 @@ from analysis.report.words import (
     sentence,
     share_interval,
     signed,
-    verdict,
 )
-from analysis.results.records import Results
 
 LISTED = 40  # rows of a table; all stand in the CSV tables
 METHODS: dict[Method, str] = {

@@ -29,8 +29,8 @@ from analysis.report.robustness import robustness
 from analysis.report.shares import shares
 from analysis.report.side_by_side import side_by_side
 from analysis.report.strengths import strengths
-from analysis.report.words import listed, plural
 from analysis.results.records import Results
+from analysis.results.words import listed, plural
 
 SECTIONS: dict[str, SectionMaker] = {  # by id, in the order of the report
     "answer": headline,

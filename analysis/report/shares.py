@@ -5,10 +5,11 @@ from __future__ import annotations
 from analysis.agreement.rows import AgreementRow
 from analysis.comparisons.ratings import RatingMean
 from analysis.descriptives.category_shares import CategoryShare
+from analysis.report.cells import cell
 from analysis.report.document import Block, Cell, Column, Heading, Paragraph, Section, Table, build_table
-from analysis.report.findings import confidence_words
-from analysis.report.words import Names, cell, count, interval, number, percent, sentence, share_interval, slug
+from analysis.results.findings import confidence_words
 from analysis.results.records import Results
+from analysis.results.words import Names, count, interval, number, percent, sentence, share_interval, slug
 
 YES_NO = {0.0, 1.0}
 

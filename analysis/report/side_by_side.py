@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from analysis.comparisons.findings import Disagreement
 from analysis.ranking.agreement import RankingAgreement
+from analysis.report.cells import cell
 from analysis.report.document import (
     Block,
     Bullets,
@@ -18,23 +19,11 @@ from analysis.report.document import (
     Table,
     build_table,
 )
-from analysis.report.findings import OVERALL, PairResult, opened, pair_results
 from analysis.report.preferences import LLM_NOTE, STARS
 from analysis.report.rankings_compared import rankings_compared
-from analysis.report.words import (
-    Names,
-    cell,
-    interval,
-    listed,
-    number,
-    p_words,
-    percent,
-    plural,
-    sentence,
-    signed,
-    slug,
-)
+from analysis.results.findings import OVERALL, PairResult, opened, pair_results
 from analysis.results.records import Results
+from analysis.results.words import Names, interval, listed, number, p_words, percent, plural, sentence, signed, slug
 from analysis.statistics.corrections import Verdict
 from analysis.statistics.record import Source
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from analysis.descriptives.rating_counts import RatingCount
+from analysis.report.cells import cell
 from analysis.report.document import Block, Cell, Column, Fold, Table, build_table
-from analysis.report.findings import KIND_ORDER
 from analysis.report.plots import spread_figure
-from analysis.report.words import Names, cell, count, number, percent, plural, slug
+from analysis.results.findings import KIND_ORDER
 from analysis.results.records import Results
+from analysis.results.words import Names, count, number, percent, plural, slug
 
 MOST_FIGURES = 6  # groups that are drawn, people first; the table has all
 

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from analysis.ranking.tied import TieFit
+from analysis.report.cells import cell
 from analysis.report.document import Block, Cell, Column, Fold, Paragraph, Section, Table, build_table
-from analysis.report.findings import confidence_words
 from analysis.report.plots import strengths_figure
-from analysis.report.words import Names, cell, count, interval, number, percent, plural, sentence
+from analysis.results.findings import confidence_words
 from analysis.results.records import Results
+from analysis.results.words import Names, count, interval, number, percent, plural, sentence
 from analysis.statistics.rank_orders import Ranking
 from analysis.strengths.rows import SystemStrength
 

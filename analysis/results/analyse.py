@@ -27,6 +27,7 @@ from analysis.ranking.sources import rank_systems
 from analysis.results import overview
 from analysis.results.comparison_tests import ComparisonResults, compare_systems
 from analysis.results.conventions import conventions
+from analysis.results.headline import headline_of
 from analysis.results.rater_table import rater_table
 from analysis.results.records import SCHEMA, ChoiceResults, RatingResults, Results
 from analysis.results.warnings import warn
@@ -69,7 +70,7 @@ def analyse(
         )
         results = replace(results, observed_power=rounded(tuple(power)))
     results = replace(results, raters=rounded(tuple(rater_table(results, ready.answers, ready.orders))))
-    return replace(results, warnings=tuple(warn(results, ready.plan)))
+    return replace(results, warnings=tuple(warn(results, ready.plan)), headline=headline_of(results))
 
 
 def _results(ready: AnalysisInput, tests: ComparisonResults) -> Results:

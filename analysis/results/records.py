@@ -30,6 +30,7 @@ from analysis.ranking.differences import RankingDifference
 from analysis.ranking.tied import TieFit
 from analysis.rating_checks.rows import RespacingRow, RobustnessRow
 from analysis.results.conventions import Convention
+from analysis.results.headline_rows import Headline
 from analysis.results.overview import ExclusionRow, Group, MissingCount, Settings
 from analysis.results.rater_rows import RaterRow
 from analysis.statistics.rank_orders import Ranking
@@ -127,3 +128,5 @@ class Results(Record):
     """Pairs on which two sources or groups do not say the same."""
     warnings: tuple[str, ...]
     conventions: tuple[Convention, ...]
+    headline: Headline | None = None
+    """The four lines that a report opens with; null in files written before there were any."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
@@ -15,6 +15,10 @@ from spa.responses.status import COUNTED, Status, summarise_visits
 from spa.responses.visits import PersonVisit
 from streamlit_app import loading
 from streamlit_app.rendering import plain, show_counts
+
+if TYPE_CHECKING:
+    from analysis.monitoring.annotator_profiles import AnnotatorProfile
+    from analysis.results.records import Results
 
 EVERY = 15  # seconds between two looks at the store
 SHORT = 60_000.0  # milliseconds; simulated annotators are done in less
@@ -37,13 +41,20 @@ def _live() -> None:
     status = summarise_visits(
         visits, assignments=found.store.count_assignments(), people=found.study.people, now=time.time()
     )
+    answer = st.container()  # stands here, and is known after what stands below
     _counts(status)
     _pace(status)
     _curves(visits, status)
     alarms = st.container()  # stand here, and are known after what stands below
     _table(status)
+    try:
+        results, profiles = loading.analysed(state).results, loading.profiles(state)
+    except AnalysisError:
+        results, profiles = None, []
+    with answer:
+        _headline(results)
     with alarms:
-        _alarms(state, visits, status)
+        _alarms(results, profiles, visits, status)
     _raters(state)
 
 
@@ -134,15 +145,19 @@ def _metrics(shown: dict[str, str]) -> None:
             st.metric(title, value, width="content")
 
 
-def _alarms(state: str, visits: list[PersonVisit], status: Status) -> None:
+def _headline(results: Results | None) -> None:
+    """Show the four lines that the report opens with."""
+    if results is not None and results.headline is not None:
+        st.markdown("  \n".join(f"**{title}**: {plain(text)}" for title, text in results.headline.lines()))
+
+
+def _alarms(
+    results: Results | None, profiles: list[AnnotatorProfile], visits: list[PersonVisit], status: Status
+) -> None:
     low = LOW_PAY.get(status.currency)
     if low is not None and status.hourly_pay is not None and status.hourly_pay < low:
         paid = f"At the median this pays {status.hourly_pay} {status.currency} an hour"
         st.warning(plain(f"{paid}, below {low:.2f}: raise the pay."))
-    try:
-        results, profiles = loading.analysed(state).results, loading.profiles(state)
-    except AnalysisError:
-        results, profiles = None, []
     for alarm in find_alarms(results, profiles, visits):
         (st.error if alarm.severe else st.warning)(plain(alarm.text))
 

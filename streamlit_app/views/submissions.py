@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 
 from analysis.monitoring.beside_others import AnswerBeside, answers_beside_others
-from analysis.report.words import Names, number, percent
+from analysis.results.words import Names, number, percent
 from spa.errors import AnalysisError, ResponseError
 from spa.forms.html import render_whole
 from spa.responses.decisions import Action, Decision, parse_amount, standing_of

@@ -14,7 +14,7 @@ from analysis.comparisons.choices import ChoiceTest
 from analysis.comparisons.preferences import PreferenceTest
 from analysis.figures.figures import forest_plot, pair_matrix
 from analysis.monitoring.item_scores import ItemScore, item_scores
-from analysis.report.words import Names, number, p_value, percent
+from analysis.results.words import Names, number, p_value, percent
 from analysis.statistics.record import Record
 from streamlit_app import loading
 from streamlit_app.findings import Analysed

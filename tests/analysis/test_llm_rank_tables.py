@@ -16,8 +16,8 @@ from analysis.llm_vs_people import rank_table
 from analysis.llm_vs_people.rank_tables import alphas_of_ranks
 from analysis.report.document import Table, every_block
 from analysis.report.llm_vs_people import llm_vs_people
-from analysis.report.words import count, number
 from analysis.results.files import from_plain
+from analysis.results.words import count, number
 from tests.analysis.answers import analyse
 from tests.golden.papers import PRINTED
 

@@ -6,14 +6,17 @@ from typing import Any
 
 import pytest
 
+from analysis.llm_vs_people.rows import LLMsAndPeople
 from analysis.report.closing import warnings
-from analysis.report.document import Bullets, Fold, Paragraph, Table
+from analysis.report.document import Bullets, Fold, Paragraph, Table, Terms
 from analysis.report.headline import headline
 from analysis.report.preferences import preferences
 from analysis.report.strengths import order_words
-from analysis.report.words import Names
 from analysis.results.files import from_plain
+from analysis.results.headline import headline_of
+from analysis.results.words import Names
 from analysis.statistics.rank_orders import Ranking, Unranked
+from analysis.statistics.record import names_of
 from analysis.strengths.fit import WON_ALL
 from tests.analysis.sample_results import (
     empty_results,
@@ -26,17 +29,24 @@ from tests.analysis.sample_results import (
 )
 
 
-def told(results: dict[str, Any]) -> str:
-    """Return all sentences of the headline, with plain spaces."""
+def lines_of(results: dict[str, Any]) -> dict[str, str]:
+    """Return the four lines by their titles, with plain spaces."""
+    return {title: text.replace("\u00a0", " ") for title, text in headline_of(from_plain(results)).lines()}
+
+
+def winner(results: dict[str, Any]) -> str:
+    return lines_of(results)["Who wins"]
+
+
+def strength(results: dict[str, Any]) -> str:
+    (claim,) = headline_of(from_plain(results)).claims
+    return claim.strength
+
+
+def items(results: dict[str, Any]) -> list[str]:
     section = headline(from_plain(results))
     assert section is not None
-    lines = []
-    for block in section.blocks:
-        if isinstance(block, Paragraph):
-            lines.append(block.text)
-        if isinstance(block, Bullets):
-            lines.extend(block.items)
-    return "\n".join(lines).replace("\u00a0", " ")
+    return [item for block in section.blocks if isinstance(block, Bullets) for item in block.items]
 
 
 def ranked(*rows: dict[str, Any], order: list[list[str]], source: str = "preferences") -> dict[str, Any]:
@@ -45,25 +55,36 @@ def ranked(*rows: dict[str, Any], order: list[list[str]], source: str = "prefere
 
 
 def test_one_pair():
-    assert told(pair_results()) == (
-        "People prefer A & B to B: on average they put the chance that A & B is better at 68.0% "
-        "(95% interval 63.3 to 72.7), adjusted p < .001."
+    lines = lines_of(pair_results())
+    assert lines["Who wins"] == "People prefer A & B most, clearly ahead of B."
+    assert lines["How sure"] == (
+        "Mean chance that A & B is better: 68.0% (95% interval 63.3 to 72.7), adjusted p < .001, n = 88 annotators. "
+        "It holds for annotators like these, who read these outputs."
     )
+    assert lines["May an LLM stand in"] == "Not asked: no LLM answered."
+
+
+def test_the_section_opens_with_the_four_lines():
+    section = headline(from_plain(pair_results()))
+    assert section is not None
+    first, rest = section.blocks[:2]
+    assert isinstance(first, Paragraph)
+    assert isinstance(rest, Terms)
+    assert first.text == winner(pair_results())
+    assert [title for title, _ in rest.items] == ["How sure", "May an LLM stand in", "Worst problems of the data"]
 
 
 def test_a_pair_that_was_asked_the_other_way_round_is_turned():
     results = {**empty_results(), "preferences": [preference("human", "A", "B", 0.32, p_adjusted=0.004)]}
-    assert told(results) == (
-        "People prefer B to A: on average they put the chance that B is better at 68.0% "
-        "(95% interval 63.3 to 72.7), adjusted p = .004."
-    )
+    assert winner(results) == "People prefer B most, clearly ahead of A."
+    assert "that B is better: 68.0% (95% interval 63.3 to 72.7), adjusted p = .004" in lines_of(results)["How sure"]
 
 
 def test_a_share_lies_between_0_and_100():
-    high = told({**empty_results(), "preferences": [preference("human", "A", "B", 0.98, p_adjusted=0.004)]})
-    assert "at 98.0% (95% interval 93.3 to 100.0)" in high
-    turned = told({**empty_results(), "preferences": [preference("human", "A", "B", 0.02, p_adjusted=0.004)]})
-    assert "that B is better at 98.0% (95% interval 93.3 to 100.0)" in turned
+    high = {**empty_results(), "preferences": [preference("human", "A", "B", 0.98, p_adjusted=0.004)]}
+    assert "98.0% (95% interval 93.3 to 100.0)" in lines_of(high)["How sure"]
+    turned = {**empty_results(), "preferences": [preference("human", "A", "B", 0.02, p_adjusted=0.004)]}
+    assert "B is better: 98.0% (95% interval 93.3 to 100.0)" in lines_of(turned)["How sure"]
 
 
 def test_a_first_place_that_the_test_does_not_confirm():
@@ -72,48 +93,147 @@ def test_a_first_place_that_the_test_does_not_confirm():
         preference("human", "B", "C", 0.7),
         order=[["A"], ["B"], ["C"]],
     )
-    assert told(results).startswith("People place A first, but not clearly before B: ")
-    assert told(results).endswith("Of the 2 comparisons, 1 shows a clear difference.")
+    assert strength(results) == "not_clear"
+    assert winner(results) == "People prefer A most, but not clearly ahead of B, which proves no equality."
 
 
 def test_a_first_place_that_its_own_test_contradicts():
     results = ranked(
         preference("human", "A", "B", 0.4), preference("human", "A", "C", 0.9), order=[["A"], ["B"], ["C"]]
     )
-    assert told(results).startswith(
-        "People place A first by all comparisons together, although B is clearly better where the two were compared: "
+    assert strength(results) == "contradicted"
+    assert "although B is clearly better where the two were compared" in winner(results)
+
+
+def test_a_shared_first_place_has_no_winner():
+    results = ranked(
+        preference("human", "A", "B", 0.5, p_adjusted=0.9),
+        preference("human", "A", "C", 0.9),
+        order=[["A", "B"], ["C"]],
     )
+    assert strength(results) == "no_leader"
+    assert winner(results) == "People put no system alone in first place."
 
 
-def test_no_preference_is_not_called_equality():
-    results = {**empty_results(), "preferences": [preference("human", "A", "B", 0.51, p_adjusted=0.6)]}
-    assert told(results).startswith("People show no clear preference in the one comparison.")
-    assert told(results).endswith("That does not prove the systems equal.")
+def rated(p_adjusted: float, crossed: float | None, unit: str) -> dict[str, Any]:
+    """Return a study whose tests over units and over annotators and items say what they are told to."""
+    verdicts = ["x" if p is not None and p <= 0.05 else "indifferent" for p in (p_adjusted, crossed)]
+    over_both = {"p_crossed": crossed, "p_crossed_adjusted": crossed, "crossed_verdict": verdicts[1]}
+    missing = {"crossed_reason": "no item was judged by two annotators"}
+    row = {
+        **rating_pair("human", "A", "B", 0.4, p_adjusted),
+        "unit": unit,
+        "disagree": None if crossed is None else verdicts[0] != verdicts[1],
+        **(missing if crossed is None else over_both),
+    }
+    ranking = {"source": "ratings", "group": "human", "criterion": row["criterion"], "order": [["A"], ["B"]]}
+    return {**empty_results(), "ratings": {"means": [], "pairs": [row]}, "rankings": [ranking]}
+
+
+@pytest.mark.parametrize("unit", ["annotator", "item"])
+@pytest.mark.parametrize("crossed", [0.01, 0.741, None])
+@pytest.mark.parametrize("p_adjusted", [0.001, 0.3])
+def test_clearly_is_said_only_where_no_test_speaks_against_it(p_adjusted: float, crossed: float | None, unit: str):
+    lines = lines_of(rated(p_adjusted, crossed, unit))
+    if p_adjusted > 0.05:
+        expected = "not_clear"
+    elif crossed == 0.741 or (crossed is None and unit == "item"):
+        expected = "these_only"
+    else:
+        expected = "clear"
+    assert strength(rated(p_adjusted, crossed, unit)) == expected
+    assert ("clearly ahead" in lines["Who wins"].replace("not clearly", "")) == (expected == "clear")
+    assert ("annotators only" in lines["Who wins"]) == (expected == "these_only")
+    if expected == "these_only" and crossed is not None:
+        assert "For other annotators and items it is not shown (adjusted p = .741 over both)." in lines["How sure"]
+    if expected == "clear" and crossed is not None:
+        assert "The test over other annotators and items agrees." in lines["How sure"]
+
+
+def test_the_direction_of_ratings_is_said_and_an_assumed_one_is_a_problem():
+    results = rated(0.001, 0.01, "annotator")
+    lines = lines_of(results)
+    assert lines["Who wins"].endswith("(assumed: higher is better).")
+    assert "--lower-is-better" in lines["Worst problems of the data"]
+    results["settings"]["lower_is_better"] = [results["ratings"]["pairs"][0]["criterion"]]
+    lines = lines_of(results)
+    assert lines["Who wins"].endswith("(lower is better).")
+    assert "--lower-is-better" not in lines["Worst problems of the data"]
+
+
+@pytest.mark.parametrize(
+    ("passes", "reason", "expected"),
+    [
+        ([True], None, "gpt-4 (LLM): yes on overall."),
+        ([False], None, "gpt-4 (LLM): no on overall."),
+        ([True, False], None, "gpt-4 (LLM): in part on overall, but not on second."),
+        ([None], "2 annotators share 30 items; 3 are needed", "Cannot be determined: 2 annotators share 30 items; "
+         "3 are needed."),
+    ],
+)  # fmt: skip
+def test_whether_an_llm_may_stand_in(passes: list[bool | None], reason: str | None, expected: str):
+    kind = {**full_results()["groups"][0], "group": "gpt-4", "annotator_kind": "llm"}
+    row = {
+        "people": "human",
+        "group": "gpt-4",
+        "epsilon": 0.1,
+        "fdr": 0.05,
+        "n_annotators": 3,
+        "winning_rate": None,
+        "advantage_probability": None,
+        "annotators": [],
+        "reason": reason or "rates are not given",
+    }
+    rows = [{**row, "criterion": name, "passes": one} for name, one in zip(("overall", "second"), passes, strict=False)]
+    others = {name: [] for name in names_of(LLMsAndPeople) if name != "alternative_annotator"}
+    results = {**pair_results(), "groups": [kind], "llm_vs_people": {"alternative_annotator": rows, **others}}
+    assert lines_of(results)["May an LLM stand in"] == expected
+
+
+def test_an_llm_without_people_cannot_be_judged():
+    kind = {**full_results()["groups"][0], "group": "gpt-4", "annotator_kind": "llm"}
+    line = lines_of({**pair_results(), "groups": [kind]})["May an LLM stand in"]
+    assert line == "Cannot be determined: no people rated or chose the items that the LLM did."
+
+
+def test_the_worst_three_problems_are_named_with_their_places():
+    people = {**full_results()["groups"][0], "group": "human", "annotator_kind": "human"}
+    people |= {"annotators": 9, "excluded_annotators": 4}
+    lost = {"source": "preferences", "group": "human", "criterion": "overall", "reason": "no answer", "n": 7}
+    results = {**pair_results(), "groups": [people], "missing": [lost]}
+    results["preferences"].append(untested(preference("human", "A & B", "C", 1.0), "no variation"))
+    found = headline_of(from_plain(results)).problems
+    assert [problem.text for problem in found] == [
+        "1 of 2 tests could not be run (no variation).",
+        "4 of 9 annotators of people were excluded.",
+        "People: only 5 annotators.",
+    ]
+    assert [problem.section for problem in found] == ["preferences", "excluded", "asked"]
 
 
 def test_others_that_find_the_opposite_are_named():
     results = pair_results()
     results["ratings"]["pairs"] = [rating_pair("human", "B", "A & B", 0.4, 0.001)]
-    assert "Ratings by people: the same on 0 of 1 shared pair, and the opposite on 1 (B over A & B)." in told(results)
+    assert "Ratings by people: the same on 0 of 1 shared pair, and the opposite on 1 (B over A & B)." in items(results)
 
 
 def test_an_llm_is_one_subject():
     results = {**pair_results(), "groups": [{**full_results()["groups"][0], "group": "gpt-4", "annotator_kind": "llm"}]}
     results["preferences"] = [preference("gpt-4", "A", "B", 0.68)]
-    assert told(results).startswith("gpt-4 (LLM) prefers A to B: on average it puts the chance")
+    assert winner(results) == "gpt-4 (LLM) prefers A most, clearly ahead of B."
+    assert "not for people" in lines_of(results)["How sure"]
 
 
 def test_ratings_speak_in_points():
     results = {**empty_results(), "ratings": {"means": [], "pairs": [rating_pair("human", "A", "B", -0.4, 0.001)]}}
-    assert told(results) == (
-        "People rate B better than A: the ratings of B are 0.40 points higher on average, adjusted p = .001."
-    )
+    assert winner(results).startswith("People rate B best")
+    assert lines_of(results)["How sure"].startswith("B is 0.40 points ahead, adjusted p = .001")
 
 
 def test_criteria_are_told_apart_where_there_is_no_overall_question():
-    lines = told(many_results(3)).splitlines()
-    assert lines[0] == "2 criteria were judged, here by people:"
-    assert [line.split(":")[0] for line in lines[1:3]] == ["Coherence", "Relevance"]
+    text = winner(many_results(3))
+    assert text.startswith("Coherence: ")
+    assert "; Relevance: " in text
 
 
 @pytest.mark.parametrize("kinds", [("human", "simulated"), ("simulated", "llm"), ("human", "llm")])
@@ -124,7 +244,7 @@ def test_people_come_first(kinds: tuple[str, str]):
         "groups": [{**full_results()["groups"][0], "group": kind, "annotator_kind": kind} for kind in kinds],
         "preferences": [preference(second, "A", "B", 0.3), preference(first, "A", "B", 0.7)],
     }
-    assert "A to B" in told(results).splitlines()[0]
+    assert "A most, clearly ahead of B" in winner(results)
 
 
 def test_many_groups_do_not_bury_the_answer():
@@ -141,10 +261,8 @@ def test_two_systems_at_several_exposures_are_one_comparison():
         *(preference("human", "A", "B", mean, exposure=exposure) for mean, exposure in ((0.6, 1), (0.7, 4))),
         order=[["A"], ["B"]],
     )
-    assert told(results).startswith("People prefer A to B: ")
-    assert told(results).endswith(
-        "This is after reading 4 outputs of each. The difference is clear at all 2 exposures."
-    )
+    assert winner(results) == "People prefer A most, clearly ahead of B."
+    assert "70.0%" in lines_of(results)["How sure"]  # after reading the most
 
 
 def test_comparisons_without_a_test_are_told():
@@ -154,7 +272,10 @@ def test_comparisons_without_a_test_are_told():
         order=[["A"], ["B"]],
     )
     results["rankings"][0]["unranked"] = [{"system": "C", "reason": "lost every comparison"}]
-    assert "1 more comparison could not be tested (no variation: every value is the same)." in told(results)
+    assert (
+        "1 of 2 tests could not be run (no variation: every value is the same)."
+        in (lines_of(results)["Worst problems of the data"])
+    )
     section = headline(from_plain(results))
     assert section is not None
     table = next(block for block in section.blocks if isinstance(block, Table))
@@ -197,9 +318,8 @@ def test_a_system_that_won_everything_is_named_before_the_first_of_the_others():
         order=[["A"], ["B"]],
     )
     results["rankings"][0]["unranked"] = [{"system": "C", "reason": WON_ALL}]
-    won = "People let C win every comparison, which leaves it without a place in the ranking. Of the other systems: "
-    assert told(results).startswith(won + "people prefer A")
-    results["preferences"] = results["preferences"][1:]
-    assert told(results).startswith(
-        "The answers of people allow no test (no variation: every value is the same). C won"
+    assert winner(results).startswith(
+        "C won every comparison, which leaves no place to give; of the others, people prefer A"
     )
+    results["preferences"] = results["preferences"][1:]
+    assert "cannot be determined from the answers of people (no variation: every value is the same)" in winner(results)

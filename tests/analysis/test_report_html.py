@@ -156,13 +156,13 @@ def test_exposures_stand_in_the_table_where_there_are_several():
 def test_a_pair_without_any_test_says_why_in_the_headline():
     results = pair_results()
     results["preferences"] = [untested(preference("human", "A", "B", 0.7), "no variation: every answer is 0.7")]
-    assert "allow no test (no variation: every answer is 0.7)" in page_of(results).text
+    assert "answers of people (no variation: every answer is 0.7)" in page_of(results).text
 
 
 def test_simulated_annotators_are_never_taken_for_people():
     results = {**empty_results(), "preferences": [preference("simulated", "A", "B", 0.68)]}
     text = page_of(results).text
-    assert "Simulated annotators prefer A to B" in text
+    assert "Simulated annotators prefer A most, clearly ahead of B" in text
     assert "not what people think" in text
 
 

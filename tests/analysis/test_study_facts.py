@@ -13,8 +13,8 @@ from analysis.answers.study_facts import StudySystem
 from analysis.comparisons.findings import TURNED
 from analysis.report.asked import ASKED, SHORT, asked
 from analysis.report.markdown import render_markdown
-from analysis.report.words import Names
 from analysis.results.files import from_plain
+from analysis.results.words import Names
 from analysis.statistics.corrections import OUTSIDE_FAMILY
 from spa import AnalysisError
 from spa.study.study import Study

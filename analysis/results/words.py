@@ -5,17 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import ROUND_HALF_UP, Context, Decimal
 from hashlib import sha256
-from typing import Any, Protocol
+from typing import Protocol
 
-from analysis.comparisons.choices import ChoiceTest
-from analysis.comparisons.ratings import RatingTest
 from analysis.figures.plain_text import shown_name
-from analysis.preference_checks.filtering import SweepRow
-from analysis.report.document import Cell, Column
-from analysis.report.evidence import evidence
-from analysis.results.records import PairTest, Results
+from analysis.results.records import Results
 
-VERDICT = Column(title="Verdict", explanation="below it the evidence that the adjusted p gives (Muff et al. 2022)")
 MINUS = "\u2212"
 ROUNDING = Context(prec=400, rounding=ROUND_HALF_UP)  # any float, with its decimals
 SPACE = "\u00a0"  # where a line must not break
@@ -106,11 +100,6 @@ def share_interval(low: float | None, high: float | None) -> str:
     return interval(min(max(low, 0.0), 1.0), min(max(high, 0.0), 1.0), as_percent=True)
 
 
-def stars(row: PairTest) -> str:
-    """Return the stars of a result."""
-    return row.stars
-
-
 def slug(text: str) -> str:
     """Return a part of a file name: ASCII letters and digits, never empty, told apart by a short number.
 
@@ -135,11 +124,6 @@ def listed(parts: Sequence[str]) -> str:
 def sentence(text: str) -> str:
     """Return the text with a capital at its start; a name in it keeps its own letters."""
     return text[:1].upper() + text[1:]
-
-
-def cell(text: str, **more: Any) -> Cell:
-    """Return a cell that knows whether it has something to show."""
-    return Cell(text=text, known=text not in ("", NONE), **more)
 
 
 class Pair(Protocol):
@@ -233,29 +217,3 @@ class Names:
     def against(self, row: Pair) -> str:
         """Return a pair without a direction: "x and y"."""
         return f"{self.system(row.system_x)} and {self.system(row.system_y)}"
-
-
-def crossed(row: RatingTest | ChoiceTest) -> Cell:
-    """Return the adjusted p of the test over annotators and items, marked where its verdict differs."""
-    return cell(p_value(row.p_crossed_adjusted) + (f"{SPACE}\u2260" if row.disagree else ""))
-
-
-VERBS = {"preferences": "preferred", "ratings": "rated better", "choices": "chosen more often"}
-SYMBOLS = {"x": ">", "y": "<", "indifferent": "~"}
-
-
-def verdict(row: PairTest | SweepRow, names: Names, source: str) -> Cell:
-    """Return the conclusion of one test in words, or why there is none."""
-    found = row.verdict
-    graded = evidence(row.p_adjusted) if row.p_adjusted is not None else ""
-    if found == "x":
-        return Cell(text=f"{names.system(row.system_x)} {VERBS[source]}", detail=graded, tone="first")
-    if found == "y":
-        return Cell(text=f"{names.system(row.system_y)} {VERBS[source]}", detail=graded, tone="second")
-    if found == "indifferent":
-        words = "no clear preference" if source != "ratings" else "no clear difference"
-        equivalent = getattr(row, "equivalent", False)  # not of every test
-        return Cell(text=f"{words}; equivalent" if equivalent else words, detail=graded, tone="even")
-    if row.p_value is not None:
-        return Cell(text=f"no verdict: {row.reason}", tone="untested")
-    return Cell(text=f"not tested: {row.reason or 'no reason was recorded'}", tone="untested")

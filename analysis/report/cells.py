@@ -1,0 +1,46 @@
+"""Cells of the report's tables: verdicts, crossed tests, missing values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from analysis.comparisons.choices import ChoiceTest
+from analysis.comparisons.ratings import RatingTest
+from analysis.preference_checks.filtering import SweepRow
+from analysis.report.document import Cell, Column
+from analysis.report.evidence import evidence
+from analysis.results.records import PairTest
+from analysis.results.words import NONE, SPACE, Names, p_value
+
+VERDICT = Column(title="Verdict", explanation="below it the evidence that the adjusted p gives (Muff et al. 2022)")
+
+
+def cell(text: str, **more: Any) -> Cell:
+    """Return a cell that knows whether it has something to show."""
+    return Cell(text=text, known=text not in ("", NONE), **more)
+
+
+def crossed(row: RatingTest | ChoiceTest) -> Cell:
+    """Return the adjusted p of the test over annotators and items, marked where its verdict differs."""
+    return cell(p_value(row.p_crossed_adjusted) + (f"{SPACE}\u2260" if row.disagree else ""))
+
+
+VERBS = {"preferences": "preferred", "ratings": "rated better", "choices": "chosen more often"}
+SYMBOLS = {"x": ">", "y": "<", "indifferent": "~"}
+
+
+def verdict(row: PairTest | SweepRow, names: Names, source: str) -> Cell:
+    """Return the conclusion of one test in words, or why there is none."""
+    found = row.verdict
+    graded = evidence(row.p_adjusted) if row.p_adjusted is not None else ""
+    if found == "x":
+        return Cell(text=f"{names.system(row.system_x)} {VERBS[source]}", detail=graded, tone="first")
+    if found == "y":
+        return Cell(text=f"{names.system(row.system_y)} {VERBS[source]}", detail=graded, tone="second")
+    if found == "indifferent":
+        words = "no clear preference" if source != "ratings" else "no clear difference"
+        equivalent = getattr(row, "equivalent", False)  # not of every test
+        return Cell(text=f"{words}; equivalent" if equivalent else words, detail=graded, tone="even")
+    if row.p_value is not None:
+        return Cell(text=f"no verdict: {row.reason}", tone="untested")
+    return Cell(text=f"not tested: {row.reason or 'no reason was recorded'}", tone="untested")
