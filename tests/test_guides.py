@@ -18,8 +18,8 @@ import polars as pl
 
 from prolific.rehearse.toml_text import toml_text
 from spa.simulation.truth_file import load_truth
-from tests.guides.desk import Desk, sitting
 from tests.guides.others import metrics, potato_folder, ratings, wide_results
+from tests.guides.reader import GuideReader, reader_in
 from tests.guides.walking import DOCUMENTS, NOT_RUN, ROOT, STUDY, Step, init, is_run, table, walk
 from tests.shell_lines import fenced, shell_commands
 
@@ -34,8 +34,8 @@ def order(report: Path, source: str, criterion: str = "overall") -> list[list[st
 def annotators(name: str, wanted: int = 8) -> Step:
     """Let the study of ``spa init`` want fewer annotators than its 24: the computer has less to do."""
 
-    def change(desk: Desk) -> None:
-        study = desk.folder / name / "study.toml"
+    def change(reader: GuideReader) -> None:
+        study = reader.folder / name / "study.toml"
         text = study.read_text()
         assert "annotators = 24" in text
         study.write_text(text.replace("annotators = 24", f"annotators = {wanted}"))
@@ -45,7 +45,7 @@ def annotators(name: str, wanted: int = 8) -> Step:
 
 def test_every_document_is_walked_through() -> None:
     tests = "".join(path.read_text() for path in (ROOT / "tests").glob("test_*.py"))
-    walked = set(re.findall(r"walk\(\s*desk,\s*\"([\w-]+\.md)\"", tests))
+    walked = set(re.findall(r"walk\(\s*reader,\s*\"([\w-]+\.md)\"", tests))
     assert {name for name, path in DOCUMENTS.items() if any(map(is_run, shell_commands(path)))} == walked
 
 
@@ -73,14 +73,14 @@ def test_every_table_that_a_guide_puts_into_a_study_is_accepted(tmp_path: Path) 
     for number, (_, block) in enumerate(put):
         folder = tmp_path / str(number)
         folder.mkdir()
-        with sitting(folder) as desk:
-            desk.spa("check", init(desk, wholly_translated(block)))
+        with reader_in(folder) as reader:
+            reader.spa("check", init(reader, wholly_translated(block)))
 
 
 def test_the_readme(tmp_path: Path) -> None:
-    with sitting(tmp_path) as desk:
+    with reader_in(tmp_path) as reader:
         few = {f"spa build {study}": annotators(study) for study in ("my-study", "reversal")}
-        walk(desk, "README.md", before=few)
+        walk(reader, "README.md", before=few)
     assert (tmp_path / "report" / "report.html").is_file()
     assert order(tmp_path / "reversal" / "report", "preferences")[0] == ["novelist"]
     assert order(tmp_path / "reversal" / "report", "ratings")[0] == ["formula"]
@@ -88,8 +88,8 @@ def test_the_readme(tmp_path: Path) -> None:
 
 def test_the_demo_finds_what_the_readme_prints(tmp_path: Path) -> None:
     (typed,) = re.findall(r"^\t\$\(BIN\)/(spa demo .*)$", (ROOT / "Makefile").read_text(), flags=re.M)
-    with sitting(tmp_path) as desk:
-        desk.type(typed)
+    with reader_in(tmp_path) as reader:
+        reader.type(typed)
     found = (tmp_path / "demo-out" / "report" / "report.md").read_text().replace("\\", "").replace("%", " %")
     readme = (ROOT / "README.md").read_text()
     quoted = " ".join(line.removeprefix("> ") for line in readme.splitlines() if line.startswith("> "))
@@ -103,66 +103,66 @@ def test_the_demo_finds_what_the_readme_prints(tmp_path: Path) -> None:
 
 
 def test_your_own_people(tmp_path: Path) -> None:
-    with sitting(tmp_path, addresses={"https://study.example.org": ("serve",)}) as desk:
-        init(desk)
-        walk(desk, "own-people.md")
+    with reader_in(tmp_path, addresses={"https://study.example.org": ("serve",)}) as reader:
+        init(reader)
+        walk(reader, "own-people.md")
         links = (tmp_path / "links.txt").read_text().split()
         assert len(links) == 24
         assert httpx2.get(links[7], trust_env=False, follow_redirects=True).status_code == 200
-        assert "24" in desk.printed["spa status my-study/study.toml"]
+        assert "24" in reader.printed["spa status my-study/study.toml"]
 
 
 def test_planning(tmp_path: Path) -> None:
-    with sitting(tmp_path) as desk:
-        study = init(desk)
+    with reader_in(tmp_path) as reader:
+        study = init(reader)
 
-        def answered(desk: Desk) -> None:
-            annotators(STUDY, 12)(desk)
-            desk.spa("build", study)
-            desk.spa("simulate", study)
+        def answered(reader: GuideReader) -> None:
+            annotators(STUDY, 12)(reader)
+            reader.spa("build", study)
+            reader.spa("simulate", study)
 
-        walk(desk, "planning.md", before={"spa report": answered})
+        walk(reader, "planning.md", before={"spa report": answered})
     assert {path.suffix for path in (tmp_path / "plan").iterdir()} == {".svg", ".csv"}
     assert "restates the p-value" in (tmp_path / "report" / "report.md").read_text()
 
 
 def test_preregistration(tmp_path: Path) -> None:
-    with sitting(tmp_path) as desk:
-        study = init(desk)
-        annotators(STUDY)(desk)
-        walk(desk, "preregistration.md", before={"spa heds": lambda desk: desk.spa("simulate", study)})
+    with reader_in(tmp_path) as reader:
+        study = init(reader)
+        annotators(STUDY)(reader)
+        walk(reader, "preregistration.md", before={"spa heds": lambda reader: reader.spa("simulate", study)})
     assert json.loads((tmp_path / "preregistration.json").read_text())
     assert (tmp_path / "datasheet" / "heds-open.txt").read_text()
 
 
 def test_importing(tmp_path: Path) -> None:
-    with sitting(tmp_path) as desk:
-        desk.write("import.toml", table("importing.md", "llms = "))
+    with reader_in(tmp_path) as reader:
+        reader.write("import.toml", table("importing.md", "llms = "))
         potato_folder(tmp_path / "annotations")
         wide_results(tmp_path / "results.csv")
         walk(
-            desk,
+            reader,
             "importing.md",
-            before={"spa import csv": lambda desk: desk.write("import.toml", table("importing.md", "WorkerId"))},
+            before={"spa import csv": lambda reader: reader.write("import.toml", table("importing.md", "WorkerId"))},
         )
     assert order(tmp_path / "report", "ratings", "fluency") == [["reference"], ["model-a"], ["model-b"]]
     assert pl.read_csv(tmp_path / "tables" / "choices.csv").height
 
 
 def test_images_and_languages(tmp_path: Path) -> None:
-    with sitting(tmp_path) as desk:
-        walk(desk, "images-study.md")
-        walk(desk, "languages.md")
-        preview = desk.server(("preview",))
+    with reader_in(tmp_path) as reader:
+        walk(reader, "images-study.md")
+        walk(reader, "languages.md")
+        preview = reader.server(("preview",))
         assert preview is not None
         assert 'dir="rtl"' in httpx2.get(preview.url, trust_env=False, follow_redirects=True).text
 
 
 def test_simulation(tmp_path: Path) -> None:
-    with sitting(tmp_path) as desk:
+    with reader_in(tmp_path) as reader:
         few = {f"spa build {study}": annotators(study) for study in ("my-study", "reversal")}
-        walk(desk, "simulation.md", before=few)
-        truth = load_truth(desk.write("truth.toml", table("simulation.md", "[temperament]")))
+        walk(reader, "simulation.md", before=few)
+        truth = load_truth(reader.write("truth.toml", table("simulation.md", "[temperament]")))
         assert truth.utilities["davinci"] > truth.utilities["ada"]
     assert order(tmp_path / "report", "preferences")
     assert order(tmp_path / "reversal" / "report", "preferences")[0] == ["novelist"]
@@ -170,33 +170,33 @@ def test_simulation(tmp_path: Path) -> None:
 
 
 def test_llm_raters(tmp_path: Path) -> None:
-    with sitting(tmp_path) as desk:
-        init(desk)
-        walk(desk, "llm-raters.md", before={"spa build": annotators(STUDY, 2)})
-        desk.spa("build", tmp_path / "review-study" / "study.toml")
+    with reader_in(tmp_path) as reader:
+        init(reader)
+        walk(reader, "llm-raters.md", before={"spa build": annotators(STUDY, 2)})
+        reader.spa("build", tmp_path / "review-study" / "study.toml")
     groups = {row["group"] for row in json.loads((tmp_path / "report" / "results.json").read_text())["raters"]}
     assert groups == {f"chhun/{way}" for way in ("rating", "explanation", "guidelines", "reference")}
 
 
 def test_the_dashboard(tmp_path: Path) -> None:
-    with sitting(tmp_path) as desk:
-        desk.spa("build", init(desk))
+    with reader_in(tmp_path) as reader:
+        reader.spa("build", init(reader))
         ratings(tmp_path / "tables" / "ratings.csv", llm="gpt-4")
-        walk(desk, "dashboard.md")
+        walk(reader, "dashboard.md")
 
 
 def test_the_reproduction_of_published_ratings(tmp_path: Path, shared_data: Path) -> None:
-    with sitting(tmp_path) as desk:
+    with reader_in(tmp_path) as reader:
         shutil.copy(shared_data / "sottana" / "simplification_ratings.csv", tmp_path)
-        walk(desk, "reproduction-sottana.md")
+        walk(reader, "reproduction-sottana.md")
     assert "| Alpha, people | 1.00 | 1.00 | 0.63 |" in (tmp_path / "report" / "report.md").read_text()
 
 
 def test_tables_and_correlations(tmp_path: Path) -> None:
-    with sitting(tmp_path) as desk:
-        desk.spa("build", init(desk))
-        walk(desk, "tables.md")
+    with reader_in(tmp_path) as reader:
+        reader.spa("build", init(reader))
+        walk(reader, "tables.md")
         ratings(tmp_path / "ratings.csv", llm="gpt4", annotator="rater")
         metrics(tmp_path / "metrics.csv")
-        walk(desk, "correlations.md")
+        walk(reader, "correlations.md")
     assert json.loads((tmp_path / "report" / "results.json").read_text())["correlations"]

@@ -12,9 +12,9 @@ from click.testing import CliRunner
 
 from spa.cli import main
 from tests.conftest import missing_part
-from tests.guides.desk import sitting
 from tests.guides.others import batches_of_old_hits
 from tests.guides.participants import Participants
+from tests.guides.reader import reader_in
 from tests.guides.walking import init, table, walk
 from tests.guides.workers import answer_hits
 
@@ -28,28 +28,28 @@ def test_serving(tmp_path: Path, postgres_url: str) -> None:
         "/srv/study/": "my-study/",  # where the guide's service keeps the study
         "/backup/": "",
     }
-    with sitting(tmp_path, addresses={"https://study.example.org": ("serve",)}, instead=instead) as desk:
-        init(desk)
-        desk.environment["SPA_ADMIN_TOKEN"] = "a-token-of-the-host"
-        walk(desk, "serving.md")
-        assert any("places" in printed for text, printed in desk.printed.items() if text.startswith("curl"))
+    with reader_in(tmp_path, addresses={"https://study.example.org": ("serve",)}, instead=instead) as reader:
+        init(reader)
+        reader.environment["SPA_ADMIN_TOKEN"] = "a-token-of-the-host"
+        walk(reader, "serving.md")
+        assert any("places" in printed for text, printed in reader.printed.items() if text.startswith("curl"))
     assert (tmp_path / "study.dump").stat().st_size
     (copy,) = tmp_path.glob("study-*.sqlite")
     assert copy.stat().st_size
 
 
 def test_prolific_and_its_emulator(tmp_path: Path) -> None:
-    """One desk for both guides: the second says what to do with the platform that the first has started."""
+    """One reader walks both guides: the second says what to do with the platform that the first has started."""
     addresses = {"http://127.0.0.1:8090": ("prolific", "emulate"), "https://survey.example.org": ("serve",)}
     instead = {"--annotators 30": "--annotators 3", "annotators = 30": "annotators = 3", " --every 300": ""}
-    with sitting(tmp_path, addresses=addresses, instead=instead) as desk:
-        study = init(desk, table("prolific.md", "[prolific.screeners]"))
-        walk(desk, "prolific-emulator.md")
-        (told,) = [said for text, said in desk.printed.items() if text.startswith("spa prolific emulate")]
+    with reader_in(tmp_path, addresses=addresses, instead=instead) as reader:
+        study = init(reader, table("prolific.md", "[prolific.screeners]"))
+        walk(reader, "prolific-emulator.md")
+        (told,) = [said for text, said in reader.printed.items() if text.startswith("spa prolific emulate")]
         assert "project 60f6acb180a7b59ac0621f9e, which pays in GBP" in told
-        people = Participants(desk, study)
+        people = Participants(reader, study)
         walk(
-            desk,
+            reader,
             "prolific.md",
             before={
                 "spa prolific publish": people.crowd,
@@ -74,24 +74,24 @@ def test_an_emulated_project_has_an_id_like_the_platforms(tmp_path: Path) -> Non
 def test_hits(tmp_path: Path) -> None:
     addresses = {"http://127.0.0.1:8470": ("mturk", "serve"), "https://survey.example.org": ("serve",)}
     instead = {"annotators = 90": "annotators = 3", "approval_rate =": "# at a new endpoint:"}
-    with sitting(tmp_path, addresses=addresses, instead=instead) as desk:
-        study = init(desk, table("hits.md", "approval_rate"))
-        told = desk.type("spa mturk serve lab.sqlite --emulate")
-        desk.environment |= dict(re.findall(r"export (\w+)=(\S+)", told))
-        desk.write("old.toml", table("hits.md", "Input.story"))
+    with reader_in(tmp_path, addresses=addresses, instead=instead) as reader:
+        study = init(reader, table("hits.md", "approval_rate"))
+        told = reader.type("spa mturk serve lab.sqlite --emulate")
+        reader.environment |= dict(re.findall(r"export (\w+)=(\S+)", told))
+        reader.write("old.toml", table("hits.md", "Input.story"))
         batches_of_old_hits(tmp_path)
-        walk(desk, "hits.md", before={"spa mturk collect": lambda desk: answer_hits(desk, study)})
-        assert "3 approved" in desk.printed["spa mturk approve my-study/study.toml --yes"]
+        walk(reader, "hits.md", before={"spa mturk collect": lambda reader: answer_hits(reader, study)})
+        assert "3 approved" in reader.printed["spa mturk approve my-study/study.toml --yes"]
     assert pl.read_csv(tmp_path / "tables" / "choices.csv")["winner"].to_list() == ["x", "y"]
 
 
 def test_an_endpoint_of_your_own_and_its_worker_site(tmp_path: Path) -> None:
-    with sitting(tmp_path, addresses={"http://127.0.0.1:8470": ("mturk", "serve")}) as desk:
-        walk(desk, "mturk-endpoint.md")
+    with reader_in(tmp_path, addresses={"http://127.0.0.1:8470": ("mturk", "serve")}) as reader:
+        walk(reader, "mturk-endpoint.md")
     (tmp_path / "site").mkdir()
-    with sitting(tmp_path / "site") as desk:
-        walk(desk, "worker-site.md")
-        server = desk.server(("mturk", "serve"))
+    with reader_in(tmp_path / "site") as reader:
+        walk(reader, "worker-site.md")
+        server = reader.server(("mturk", "serve"))
         assert server is not None
         assert "Text lab" in httpx2.get(server.url, trust_env=False, follow_redirects=True).text
     assert len((tmp_path / "site" / "links.txt").read_text().split()) == 30

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.guides.desk import sitting
+from tests.guides.reader import reader_in
 from tests.guides.walking import walk
 
 
 def test_the_tutorial_leads_to_the_report_that_it_promises(tmp_path: Path) -> None:
-    with sitting(tmp_path) as desk:
-        walk(desk, "tutorial.md")
-    assert len(desk.printed) >= 6
+    with reader_in(tmp_path) as reader:
+        walk(reader, "tutorial.md")
+    assert len(reader.printed) >= 6
     results = json.loads((tmp_path / "report" / "results.json").read_text())
     orders = {row["group"]: row["order"] for row in results["rankings"] if row["source"] == "preferences"}
     assert orders["simulated"][0] == ["novelist"]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from prolific.rehearse.toml_text import toml_text
-from tests.guides.desk import Desk
+from tests.guides.reader import GuideReader
 from tests.shell_lines import Command, fenced, shell_commands
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -22,7 +22,7 @@ NOT_RUN = {  # (document, how the command begins) -> why no test types it as it 
 }
 STUDY = "my-study"  # every guide speaks of it; `spa init my-study` writes it
 
-Step = Callable[[Desk], object]
+Step = Callable[[GuideReader], object]
 
 
 def is_run(command: Command) -> bool:
@@ -32,12 +32,12 @@ def is_run(command: Command) -> bool:
     )
 
 
-def walk(desk: Desk, name: str, before: Mapping[str, Step] | None = None) -> None:
+def walk(reader: GuideReader, name: str, before: Mapping[str, Step] | None = None) -> None:
     """Type the commands of a document one after the other.
 
     Parameters
     ----------
-    desk : Desk
+    reader : GuideReader
         With what the reader has before the first line.
     name : str
         The document.
@@ -47,17 +47,17 @@ def walk(desk: Desk, name: str, before: Mapping[str, Step] | None = None) -> Non
     steps = dict(before or {})
     for command in filter(is_run, shell_commands(DOCUMENTS[name])):
         for begins in [begins for begins in steps if command.text.startswith(begins)]:
-            steps.pop(begins)(desk)
-        desk.type(command.text)
+            steps.pop(begins)(reader)
+        reader.type(command.text)
     assert not steps, f"{name} has no command that begins so: {', '.join(steps)}"
 
 
-def init(desk: Desk, tables: str = "") -> Path:
+def init(reader: GuideReader, tables: str = "") -> Path:
     """Write the study that the guides speak of, with a guide's tables in place of those of the same name."""
-    desk.spa("init", STUDY)
-    study = desk.folder / STUDY / "study.toml"
+    reader.spa("init", STUDY)
+    study = reader.folder / STUDY / "study.toml"
     if tables:
-        document = tomllib.loads(study.read_text(encoding="utf-8")) | tomllib.loads(desk.translated(tables))
+        document = tomllib.loads(study.read_text(encoding="utf-8")) | tomllib.loads(reader.translated(tables))
         study.write_text(toml_text(document), encoding="utf-8")
     return study
 

@@ -13,16 +13,16 @@ from mturk import records
 from spa.commands.workspace import Workspace, open_workspace
 from spa.simulation.served_html import read_page
 from spa.simulation.visits import fill_in
-from tests.guides.desk import Desk
+from tests.guides.reader import GuideReader
 from tests.mturk.rehearsal import HIDDEN
 from tests.mturk.studies import answers_to
 
 MOST_PAGES = 50
 
 
-def answer_hits(desk: Desk, study: Path) -> None:
+def answer_hits(reader: GuideReader, study: Path) -> None:
     """Let as many annotators take each HIT of the study as it has places."""
-    endpoint, survey = desk.server(("mturk", "serve")), desk.server(("serve",))
+    endpoint, survey = reader.server(("mturk", "serve")), reader.server(("serve",))
     assert endpoint is not None
     assert survey is not None
     with (

@@ -20,7 +20,7 @@ from tests.shell_lines import programs
 
 
 @dataclass
-class Desk:
+class GuideReader:
     """A folder, what is exported in the terminal, and the servers that run in other terminals.
 
     Attributes
@@ -111,15 +111,15 @@ class Desk:
 
 
 @contextmanager
-def sitting(folder: Path, **more: Mapping[str, object]) -> Iterator[Desk]:
-    """Yield a desk in a folder, and stop the servers that were started at it."""
+def reader_in(folder: Path, **more: Mapping[str, object]) -> Iterator[GuideReader]:
+    """Yield a reader in a folder, and stop the servers that they started."""
     own = {name: value for name, value in os.environ.items() if not re.match("PROLIFIC_|AWS_|MTURK_|SPA_", name)}
     own["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{own.get('PATH', '')}"
     with pytest.MonkeyPatch.context() as patched:
         patched.chdir(folder)
-        desk = Desk(folder=folder, environment=own, **more)  # type: ignore[arg-type]
+        reader = GuideReader(folder=folder, environment=own, **more)  # type: ignore[arg-type]
         try:
-            yield desk
+            yield reader
         finally:
-            for server in desk.servers:
+            for server in reader.servers:
                 server.stop()
