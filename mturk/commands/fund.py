@@ -20,5 +20,5 @@ def fund(name: str, amount: str, store: str, note: str) -> None:
     from mturk.endpoint.ledger import fund as fund_requester
 
     with opened(store) as endpoint:
-        left = endpoint.call(lambda moment: fund_requester(moment, name, amount, note=note))
+        left = endpoint.call(lambda tx: fund_requester(tx, name, amount, note=note))
     click.echo(f"{name} may spend {left} US dollars now")

@@ -11,7 +11,7 @@ import click
 from spa.errors import PlatformError
 
 if TYPE_CHECKING:
-    from mturk.endpoint.moment import Moment
+    from mturk.endpoint.transaction import Transaction
 
 MOST = 10_000  # invitations of one call; more is a slip of the finger
 
@@ -66,8 +66,8 @@ def invite(
     }
     grants = [_grant(asked) for asked in qualify]
 
-    def work(moment: Moment) -> list[dict[str, str]]:
-        return _invite(moment, _named(moment, names, count), again, facts, grants, days, address.rstrip("/"))
+    def work(tx: Transaction) -> list[dict[str, str]]:
+        return _invite(tx, _named(tx, names, count), again, facts, grants, days, address.rstrip("/"))
 
     with opened(store, create=True) as endpoint:
         made = endpoint.call(work)
@@ -84,7 +84,7 @@ def invite(
 
 
 def _invite(
-    moment: Moment,
+    tx: Transaction,
     names: list[str],
     again: tuple[str, ...],
     facts: dict[str, object],
@@ -97,21 +97,21 @@ def _invite(
     from mturk.endpoint.worker_standing import find_worker
     from mturk.endpoint.workers import add_worker
 
-    people = [(add_worker(moment, name, **facts).worker_id, name) for name in names]  # type: ignore[arg-type]
-    people += [(worker_id, find_worker(moment, worker_id).name) for worker_id in again]
+    people = [(add_worker(tx, name, **facts).worker_id, name) for name in names]  # type: ignore[arg-type]
+    people += [(worker_id, find_worker(tx, worker_id).name) for worker_id in again]
     made = []
     for worker_id, name in people:
         for type_id, value in grants:
-            _qualify(moment, worker_id, type_id, value)
-        token = invite_worker(moment, worker_id, life=days * DAY)
+            _qualify(tx, worker_id, type_id, value)
+        token = invite_worker(tx, worker_id, life=days * DAY)
         made.append({"worker_id": worker_id, "name": name, "link": f"{address}/invite/{token}"})
     return made
 
 
-def _named(moment: Moment, names: tuple[str, ...], count: int | None) -> list[str]:
+def _named(tx: Transaction, names: tuple[str, ...], count: int | None) -> list[str]:
     from mturk.endpoint.workers import known_workers
 
-    first = len(known_workers(moment)) + 1 if count else 1
+    first = len(known_workers(tx)) + 1 if count else 1
     return [*names, *(f"annotator {first + number}" for number in range(count or 0))]
 
 
@@ -122,7 +122,7 @@ def _grant(asked: str) -> tuple[str, int | None]:
     return type_id, int(value) if separator else None
 
 
-def _qualify(moment: Moment, worker_id: str, type_id: str, value: int | None) -> None:
+def _qualify(tx: Transaction, worker_id: str, type_id: str, value: int | None) -> None:
     from sqlalchemy import select
 
     from mturk.endpoint.qualification import grant_qualification
@@ -131,6 +131,6 @@ def _qualify(moment: Moment, worker_id: str, type_id: str, value: int | None) ->
     known = select(qualification_types.c.number).where(
         qualification_types.c.qualification_type_id == type_id, qualification_types.c.deleted_at.is_(None)
     )
-    if moment.connection.scalar(known) is None:
+    if tx.connection.scalar(known) is None:
         raise PlatformError(f"--qualify: expected the id of a qualification type of this endpoint, got {type_id!r}")
-    grant_qualification(moment, type_id, worker_id, value)
+    grant_qualification(tx, type_id, worker_id, value)

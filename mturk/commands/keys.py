@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from mturk.endpoint.endpoint import MTurkService
+    from mturk.endpoint.service import MTurkService
 
 
 @click.group(epilog="Example: spa mturk keys add lab --store lab.sqlite --budget 500")
@@ -33,7 +33,7 @@ def add(name: str, store: str, budget: str | None, as_json: bool) -> None:
     cents = 0 if budget is None else parse_money(budget, "--budget")
     with opened(store, create=True) as endpoint:
         host_key = load_host_key(store, create=True)
-        issued = endpoint.call(lambda moment: issue(moment, name, host_key, budget=cents))
+        issued = endpoint.call(lambda tx: issue(tx, name, host_key, budget=cents))
     if as_json:
         click.echo(json.dumps(asdict(issued)))
         return
@@ -69,7 +69,7 @@ def revoke(access_key_id: str, store: str) -> None:
     from mturk.endpoint.keys import revoke as revoke_key
 
     with opened(store) as endpoint:
-        endpoint.call(lambda moment: revoke_key(moment, access_key_id))
+        endpoint.call(lambda tx: revoke_key(tx, access_key_id))
     click.echo(f"revoked {access_key_id}")
 
 
@@ -80,9 +80,9 @@ def opened(store: str, *, create: bool = False) -> Iterator[MTurkService]:
     The time is that of this machine, or the emulator's where the store is one's.
     """
     from mturk.endpoint.emulator import load_clock
-    from mturk.endpoint.endpoint import MTurkService
-    from mturk.endpoint.moment import HostRules
+    from mturk.endpoint.service import MTurkService
     from mturk.endpoint.store import open_store
+    from mturk.endpoint.transaction import HostRules
 
     with open_store(store, create=create) as found:
         yield MTurkService(found, clock=load_clock(found), rules=HostRules(), alone=False)

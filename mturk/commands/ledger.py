@@ -28,7 +28,7 @@ def ledger(store: str, kind: str, since: datetime | None) -> None:
 
     start = None if since is None else since.replace(tzinfo=UTC).timestamp()
     with opened(store) as endpoint:
-        rows = endpoint.call(lambda moment: [asdict(entry) for entry in entries(moment, since=start)])
+        rows = endpoint.call(lambda tx: [asdict(entry) for entry in entries(tx, since=start)])
     for row in rows:
         row["at"] = datetime.fromtimestamp(row["at"], UTC).isoformat(timespec="seconds")
     if kind == "json":

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
     from starlette.types import ASGIApp
 
-    from mturk.endpoint.endpoint import Clock, MTurkService
+    from mturk.endpoint.service import Clock, MTurkService
     from mturk.endpoint.site.settings import SiteSettings
     from spa.server.listening import Listener
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
-PLAY_MONEY = 1_000_000  # cents: the budget of an emulator's requester
+EMULATOR_BUDGET = 1_000_000  # cents: the budget of an emulator's requester
 
 
 @click.command(epilog="Example: spa mturk serve lab.sqlite --port 8470")
@@ -58,14 +58,14 @@ def serve(
     and leave the Host header as it is.
     """
     from mturk.endpoint.emulator import load_clock
-    from mturk.endpoint.endpoint import MTurkService
     from mturk.endpoint.keys import load_host_key
-    from mturk.endpoint.moment import HostRules
-    from mturk.endpoint.one_server import only_server
+    from mturk.endpoint.scheduler import ticking
+    from mturk.endpoint.server_lock import server_lock
+    from mturk.endpoint.service import MTurkService
     from mturk.endpoint.site.frames import create_frames
-    from mturk.endpoint.site.two_doors import run_both
+    from mturk.endpoint.site.ports import serve_both_ports
     from mturk.endpoint.store import open_store
-    from mturk.endpoint.ticking import ticking
+    from mturk.endpoint.transaction import HostRules
     from spa.server.listening import listen
 
     if emulate and host not in LOOPBACK:
@@ -74,7 +74,7 @@ def serve(
     behind = frame_port if frame_port is not None else (port + 1 if port else 0)
     with (
         open_store(store, create=True) as opened,
-        only_server(opened, store),
+        server_lock(opened, store),
         listen(host, port) as listener,
         listen(host, behind) as frames,
     ):
@@ -89,10 +89,10 @@ def serve(
         if address is None and host not in LOOPBACK:
             click.echo("workers on other machines reach the site only with --address and --frame-url")
         if emulate:
-            _tell_play_key(endpoint, host_key)
+            _print_emulator_key(endpoint, host_key)
         click.echo("Ctrl-C stops the server; everything stays.")
         with ticking(endpoint, host_key):
-            run_both(app, create_frames(endpoint, settings), listener, frames)
+            serve_both_ports(app, create_frames(endpoint, settings), listener, frames)
 
 
 def make_settings(
@@ -134,10 +134,10 @@ def make_app(endpoint: MTurkService, host_key: bytes, settings: SiteSettings, *,
     return app
 
 
-def _tell_play_key(endpoint: MTurkService, host_key: bytes) -> None:
+def _print_emulator_key(endpoint: MTurkService, host_key: bytes) -> None:
     """Say the emulator's own key, which opens nothing but play money."""
-    from mturk.endpoint.emulator import play_key
+    from mturk.endpoint.emulator import emulator_key
 
-    issued = play_key(endpoint, host_key, budget=PLAY_MONEY)
+    issued = emulator_key(endpoint, host_key, budget=EMULATOR_BUDGET)
     click.echo(f"export AWS_ACCESS_KEY_ID={issued.access_key_id}")
     click.echo(f"export AWS_SECRET_ACCESS_KEY={issued.secret_access_key}")

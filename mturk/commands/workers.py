@@ -41,8 +41,8 @@ def sign_out(worker_id: str, store: str) -> None:
     from mturk.endpoint.worker_standing import find_worker
 
     with opened(store) as endpoint:
-        endpoint.call(lambda moment: find_worker(moment, worker_id))
-        ended = endpoint.call(lambda moment: end_all(moment, worker_id))
+        endpoint.call(lambda tx: find_worker(tx, worker_id))
+        ended = endpoint.call(lambda tx: end_all(tx, worker_id))
     click.echo(f"{worker_id}: {ended} sessions and links ended")
 
 
@@ -58,10 +58,10 @@ def close(worker_id: str, store: str, yes: bool) -> None:
     from mturk.endpoint.workers import change_worker
 
     with opened(store) as endpoint:
-        worker = endpoint.call(lambda moment: find_worker(moment, worker_id))
+        worker = endpoint.call(lambda tx: find_worker(tx, worker_id))
         if not yes:
             click.echo(f"would close the account of {worker_id} ({worker.name}); add --yes")
             return
-        endpoint.call(lambda moment: change_worker(moment, worker_id, closed_at=moment.now))
-        endpoint.call(lambda moment: end_all(moment, worker_id))
+        endpoint.call(lambda tx: change_worker(tx, worker_id, closed_at=tx.now))
+        endpoint.call(lambda tx: end_all(tx, worker_id))
     click.echo(f"closed {worker_id} ({worker.name})")

@@ -13,13 +13,12 @@ from fastapi import FastAPI, Request
 from fastapi.responses import Response
 from starlette.concurrency import run_in_threadpool
 
-from mturk.endpoint.endpoint import MTurkService
+from mturk.endpoint.errors import MTurkRequestError
 from mturk.endpoint.keys import KEY_ID, owner_of, secret_access_key
 from mturk.endpoint.limits import check_limits
-from mturk.endpoint.moment import Moment
 from mturk.endpoint.operations import OPERATIONS
 from mturk.endpoint.operations.call import Answer, OperationCall
-from mturk.endpoint.operations.notifying import check_notification
+from mturk.endpoint.operations.notifications import check_notification
 from mturk.endpoint.protocol import (
     CONTENT_TYPE,
     MOST_BYTES,
@@ -29,8 +28,9 @@ from mturk.endpoint.protocol import (
     write_answer,
     write_refusal,
 )
-from mturk.endpoint.refusals import MTurkRequestError
+from mturk.endpoint.service import MTurkService
 from mturk.endpoint.sigv4 import SignedRequest, verify
+from mturk.endpoint.transaction import Transaction
 from spa.errors import SpaError
 
 log = logging.getLogger("uvicorn.error")
@@ -114,17 +114,15 @@ async def _received(request: Request) -> SignedRequest:
     return SignedRequest(method=request.method, path=target, headers=headers, body=bytes(body))
 
 
-def _carry_out(operation: str, key_id: str, given: dict[str, Any], moment: Moment) -> Answer:
-    requester_id = owner_of(moment.connection, key_id)
+def _carry_out(operation: str, key_id: str, given: dict[str, Any], tx: Transaction) -> Answer:
+    requester_id = owner_of(tx.connection, key_id)
     if requester_id is None:
         raise MTurkRequestError(
             "UnrecognizedClientException",
             "AWS.BadCredentialSupplied",
             "the access key is not known here; the host issues one with `spa mturk keys add`",
         )
-    return OPERATIONS[operation](
-        OperationCall(moment=moment, requester_id=requester_id, operation=operation, given=given)
-    )
+    return OPERATIONS[operation](OperationCall(tx=tx, requester_id=requester_id, operation=operation, given=given))
 
 
 def _respond(body: bytes, status: int) -> Response:

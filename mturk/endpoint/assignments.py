@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from mturk.endpoint.refusals import wrong_state
+from mturk.endpoint.errors import wrong_state
 
 ACCEPTED, RETURNED, ABANDONED, SUBMITTED, APPROVED, REJECTED = (
     "Accepted",

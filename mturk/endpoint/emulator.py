@@ -19,16 +19,16 @@ from starlette.concurrency import run_in_threadpool
 
 from mturk.answers import render_answers
 from mturk.endpoint.assignments import HitAssignment
-from mturk.endpoint.endpoint import MTurkService
+from mturk.endpoint.errors import MTurkRequestError
 from mturk.endpoint.faults import FaultMiddleware, read_fault
 from mturk.endpoint.keys import IssuedKey, issue, reissued
 from mturk.endpoint.ledger import entries, fund
-from mturk.endpoint.moment import Moment
 from mturk.endpoint.qualification import request_qualification
-from mturk.endpoint.refusals import MTurkRequestError
 from mturk.endpoint.schema import access_keys, meta, requesters
+from mturk.endpoint.service import MTurkService
 from mturk.endpoint.store import EndpointStore, get_meta
-from mturk.endpoint.work import accept, hand_back, offers, submit
+from mturk.endpoint.transaction import Transaction
+from mturk.endpoint.worker_actions import accept, offers, return_assignment, submit
 from mturk.endpoint.workers import add_worker
 from spa.errors import PlatformError, SpaError
 
@@ -84,7 +84,7 @@ def add_emulator(app: FastAPI, endpoint: MTurkService, clock: MovableClock) -> F
         ("workers", "POST", control.add_workers),
         ("offers", "POST", control.show_offers),
         ("accept", "POST", control.accept),
-        ("return", "POST", control.hand_back),
+        ("return", "POST", control.return_assignment),
         ("submit", "POST", control.submit),
         ("work", "POST", control.work),
         ("request-qualification", "POST", control.request_qualification),
@@ -153,42 +153,40 @@ class Control:
         count = int(given.pop("count", 1))
         name = str(given.pop("name", "emulated"))
 
-        def enter(moment: Moment) -> list[str]:
-            return [add_worker(moment, name, **given).worker_id for _ in range(count)]
+        def enter(tx: Transaction) -> list[str]:
+            return [add_worker(tx, name, **given).worker_id for _ in range(count)]
 
         return {"worker_ids": self._endpoint.call(enter)}
 
     def show_offers(self, given: Given) -> Any:
         """Return what a worker can see."""
-        seen = self._endpoint.call(lambda moment: tuple(offers(moment, given["worker_id"])))
+        seen = self._endpoint.call(lambda tx: tuple(offers(tx, given["worker_id"])))
         return {"offers": [asdict(offer) for offer in seen]}
 
     def accept(self, given: Given) -> Any:
         """Let a worker accept a HIT."""
-        return _shown(self._endpoint.call(lambda moment: accept(moment, given["worker_id"], given["hit_id"])))
+        return _shown(self._endpoint.call(lambda tx: accept(tx, given["worker_id"], given["hit_id"])))
 
-    def hand_back(self, given: Given) -> Any:
+    def return_assignment(self, given: Given) -> Any:
         """Let a worker return an assignment."""
-        work = self._endpoint.call(lambda moment: hand_back(moment, given["worker_id"], given["assignment_id"]))
+        work = self._endpoint.call(lambda tx: return_assignment(tx, given["worker_id"], given["assignment_id"]))
         return _shown(work)
 
     def submit(self, given: Given) -> Any:
         """Let a worker submit: ``answer`` is XML, or ``fields`` are those of a form."""
         answer = _answer_of(given)
-        return _shown(
-            self._endpoint.call(lambda moment: submit(moment, given["worker_id"], given["assignment_id"], answer))
-        )
+        return _shown(self._endpoint.call(lambda tx: submit(tx, given["worker_id"], given["assignment_id"], answer)))
 
     def work(self, given: Given) -> Any:
         """Let workers accept and submit HITs in one transaction: ``{"hit_ids": [...], "worker_ids": [...]}``."""
         answer = _answer_of(given)
 
-        def do_all(moment: Moment) -> list[str]:
+        def do_all(tx: Transaction) -> list[str]:
             made = []
             for hit_id in given["hit_ids"]:
                 for worker_id in given["worker_ids"]:
-                    held = accept(moment, worker_id, hit_id)
-                    made.append(submit(moment, worker_id, held.assignment_id, answer).assignment_id)
+                    held = accept(tx, worker_id, hit_id)
+                    made.append(submit(tx, worker_id, held.assignment_id, answer).assignment_id)
             return made
 
         return {"assignment_ids": self._endpoint.call(do_all)}
@@ -196,16 +194,16 @@ class Control:
     def request_qualification(self, given: Given) -> Any:
         """Let a worker ask for a qualification."""
         worker_id, type_id = given["worker_id"], given["qualification_type_id"]
-        return {"request_id": self._endpoint.call(lambda moment: request_qualification(moment, worker_id, type_id))}
+        return {"request_id": self._endpoint.call(lambda tx: request_qualification(tx, worker_id, type_id))}
 
     def fund(self, given: Given) -> Any:
         """Change a requester's budget: ``{"name": "lab", "amount": "-20.00"}``."""
-        self._endpoint.call(lambda moment: fund(moment, given["name"], given["amount"], note="emulator"))
+        self._endpoint.call(lambda tx: fund(tx, given["name"], given["amount"], note="emulator"))
         return {}
 
     def show_ledger(self, given: Given) -> Any:
         """Return what is owed."""
-        return {"entries": self._endpoint.call(lambda moment: [asdict(entry) for entry in entries(moment)])}
+        return {"entries": self._endpoint.call(lambda tx: [asdict(entry) for entry in entries(tx)])}
 
 
 def _answer_of(given: Given) -> str:
@@ -216,23 +214,23 @@ def _shown(work: HitAssignment) -> Given:
     return {"assignment_id": work.assignment_id, "status": work.status, "deadline": work.deadline}
 
 
-def _keep_clock(kept: str, moment: Moment) -> None:
-    moment.connection.execute(delete(meta).where(meta.c.name == CLOCK))
-    moment.connection.execute(insert(meta).values(name=CLOCK, value=kept))
+def _keep_clock(kept: str, tx: Transaction) -> None:
+    tx.connection.execute(delete(meta).where(meta.c.name == CLOCK))
+    tx.connection.execute(insert(meta).values(name=CLOCK, value=kept))
 
 
-def play_key(endpoint: MTurkService, host_key: bytes, *, budget: int) -> IssuedKey:
+def emulator_key(endpoint: MTurkService, host_key: bytes, *, budget: int) -> IssuedKey:
     """Return the key of the requester "emulator", made with a budget the first time; told again at every start."""
 
-    def find_or_issue(moment: Moment) -> IssuedKey:
+    def find_or_issue(tx: Transaction) -> IssuedKey:
         query = (
             select(access_keys.c.access_key_id, access_keys.c.requester_id)
             .join(requesters, requesters.c.requester_id == access_keys.c.requester_id)
             .where(requesters.c.name == PLAYER, access_keys.c.revoked_at.is_(None))
         )
-        row = moment.connection.execute(query.order_by(access_keys.c.created_at).limit(1)).first()
+        row = tx.connection.execute(query.order_by(access_keys.c.created_at).limit(1)).first()
         if row is None:
-            return issue(moment, PLAYER, host_key, budget=budget)
+            return issue(tx, PLAYER, host_key, budget=budget)
         return reissued(row.requester_id, row.access_key_id, host_key)
 
     return endpoint.call(find_or_issue)

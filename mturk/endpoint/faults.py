@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from mturk.endpoint.refusals import MTurkRequestError
+from mturk.endpoint.errors import MTurkRequestError
 from spa.errors import PlatformError
 
 Kind = Literal["throttle", "error_before", "error_after", "drop_before", "drop_after", "slow"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from mturk.endpoint.refusals import refused, wrong_state
+from mturk.endpoint.errors import refused, wrong_state
 
 ASSIGNABLE, UNASSIGNABLE, REVIEWABLE, REVIEWING, DISPOSED = (
     "Assignable",
@@ -101,7 +101,7 @@ def accepted(hit: HostedHit, now: float) -> HostedHit:
     return replace(hit, pending=hit.pending + 1, active_at=now)
 
 
-def given_up(hit: HostedHit, now: float) -> HostedHit:
+def released(hit: HostedHit, now: float) -> HostedHit:
     """Return the HIT after an assignment was returned or abandoned."""
     return replace(hit, pending=hit.pending - 1, active_at=now)
 
@@ -124,7 +124,7 @@ def extended(hit: HostedHit, more: int, now: float) -> HostedHit:
     Refusal
         If fewer than ten would become ten or more, if it is disposed of, or there are too many.
     """
-    _alive(hit)
+    _require_not_disposed(hit)
     maximum = hit.maximum + more
     if hit.maximum < MANY <= maximum:
         raise refused(
@@ -139,7 +139,7 @@ def extended(hit: HostedHit, more: int, now: float) -> HostedHit:
 
 def expiring(hit: HostedHit, at: float, now: float) -> HostedHit:
     """Return the HIT with another date of expiry; a date that has passed expires it now."""
-    _alive(hit)
+    _require_not_disposed(hit)
     reopened = at > now
     return replace(hit, expires_at=at, expired=not reopened, reviewing=hit.reviewing and not reopened, active_at=now)
 
@@ -164,7 +164,7 @@ def in_review(hit: HostedHit, reviewing: bool, now: float) -> HostedHit:
 
 def retyped(hit: HostedHit, hit_type_id: str, now: float) -> HostedHit:
     """Return the HIT with another HIT type."""
-    _alive(hit)
+    _require_not_disposed(hit)
     return replace(hit, hit_type_id=hit_type_id, active_at=now)
 
 
@@ -189,7 +189,7 @@ def disposed(hit: HostedHit, now: float) -> HostedHit:
     return replace(hit, disposed_at=now, expired=True, reviewing=False, active_at=now)
 
 
-def _alive(hit: HostedHit) -> None:
+def _require_not_disposed(hit: HostedHit) -> None:
     if hit.disposed_at is not None:
         raise wrong_state(
             "HIT", hit.hit_id, DISPOSED, [ASSIGNABLE, UNASSIGNABLE, REVIEWABLE, REVIEWING], "Create another HIT."

@@ -20,8 +20,8 @@ from pathlib import Path
 
 from sqlalchemy import Connection, bindparam, insert, select, update
 
-from mturk.endpoint.moment import Moment, new_id
 from mturk.endpoint.schema import access_keys, grants, requesters
+from mturk.endpoint.transaction import Transaction, new_id
 from spa.errors import PlatformError
 from spa.responses.database import parse_target
 
@@ -98,7 +98,7 @@ def hook_secret(host_key: bytes, requester_id: str) -> str:
     return _derived(host_key, f"hooks of {requester_id}", 30)
 
 
-def issue(moment: Moment, name: str, host_key: bytes, *, budget: int = 0) -> IssuedKey:
+def issue(tx: Transaction, name: str, host_key: bytes, *, budget: int = 0) -> IssuedKey:
     """Make an access key for a requester, who is made too where the name is new.
 
     Raises
@@ -108,19 +108,19 @@ def issue(moment: Moment, name: str, host_key: bytes, *, budget: int = 0) -> Iss
     """
     if NAME.fullmatch(name) is None:
         raise PlatformError(f"expected a name of 1 to 100 printable characters, got {name!r}")
-    requester_id = moment.connection.scalar(select(requesters.c.requester_id).where(requesters.c.name == name))
+    requester_id = tx.connection.scalar(select(requesters.c.requester_id).where(requesters.c.name == name))
     if requester_id is None:
         requester_id = new_id("A", 14)
-        moment.connection.execute(
+        tx.connection.execute(
             insert(requesters).values(
-                requester_id=requester_id, name=name, created_at=moment.now, held=0, spent=0, granted=0
+                requester_id=requester_id, name=name, created_at=tx.now, held=0, spent=0, granted=0
             )
         )
     if budget:
-        grant(moment, requester_id, budget, note="with the key")
+        grant(tx, requester_id, budget, note="with the key")
     key_id = new_id("SPAK", 20)
-    moment.connection.execute(
-        insert(access_keys).values(access_key_id=key_id, requester_id=requester_id, created_at=moment.now)
+    tx.connection.execute(
+        insert(access_keys).values(access_key_id=key_id, requester_id=requester_id, created_at=tx.now)
     )
     return reissued(requester_id, key_id, host_key)
 
@@ -135,7 +135,7 @@ def reissued(requester_id: str, access_key_id: str, host_key: bytes) -> IssuedKe
     )
 
 
-def revoke(moment: Moment, access_key_id: str) -> None:
+def revoke(tx: Transaction, access_key_id: str) -> None:
     """Let a key be used no more.
 
     Raises
@@ -143,18 +143,18 @@ def revoke(moment: Moment, access_key_id: str) -> None:
     PlatformError
         If there is none, or it was revoked before.
     """
-    changed = moment.connection.execute(
+    changed = tx.connection.execute(
         update(access_keys)
         .where(access_keys.c.access_key_id == access_key_id, access_keys.c.revoked_at.is_(None))
-        .values(revoked_at=moment.now)
+        .values(revoked_at=tx.now)
     )
     if changed.rowcount != 1:
         raise PlatformError(f"expected a key that is in use, got {access_key_id!r}; `spa mturk keys list` shows them")
 
 
-def known_keys(moment: Moment) -> tuple[KnownKey, ...]:
+def known_keys(tx: Transaction) -> tuple[KnownKey, ...]:
     """Return all keys, the oldest first, without their secrets."""
-    rows = moment.connection.execute(
+    rows = tx.connection.execute(
         select(
             requesters.c.name,
             requesters.c.requester_id,
@@ -173,10 +173,10 @@ def owner_of(connection: Connection, access_key_id: str) -> str | None:
     return connection.scalar(OWNER, {"name": access_key_id})
 
 
-def grant(moment: Moment, requester_id: str, cents: int, *, note: str) -> None:
+def grant(tx: Transaction, requester_id: str, cents: int, *, note: str) -> None:
     """Let a requester spend more, or less where ``cents`` is negative."""
-    moment.connection.execute(insert(grants).values(requester_id=requester_id, cents=cents, note=note, at=moment.now))
-    moment.connection.execute(
+    tx.connection.execute(insert(grants).values(requester_id=requester_id, cents=cents, note=note, at=tx.now))
+    tx.connection.execute(
         update(requesters).where(requesters.c.requester_id == requester_id).values(granted=requesters.c.granted + cents)
     )
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from sqlalchemy import select
 
 from mturk.endpoint.keys import grant
-from mturk.endpoint.moment import Moment
 from mturk.endpoint.money import format_money, parse_money
 from mturk.endpoint.schema import ledger, requesters, workers
+from mturk.endpoint.transaction import Transaction
 from spa.errors import PlatformError
 
 SIGNED = re.compile(r"(-?)([0-9][0-9.]*)", re.ASCII)
@@ -36,7 +36,7 @@ class LedgerEntry:
     reason: str | None
 
 
-def entries(moment: Moment, *, since: float | None = None) -> Iterator[LedgerEntry]:
+def entries(tx: Transaction, *, since: float | None = None) -> Iterator[LedgerEntry]:
     """Yield the ledger in the order in which it was written."""
     query = (
         select(ledger, requesters.c.name.label("requester"), workers.c.name.label("worker"))
@@ -46,7 +46,7 @@ def entries(moment: Moment, *, since: float | None = None) -> Iterator[LedgerEnt
     )
     if since is not None:
         query = query.where(ledger.c.at >= since)
-    for row in moment.connection.execute(query):
+    for row in tx.connection.execute(query):
         yield LedgerEntry(
             number=row.number,
             at=row.at,
@@ -64,7 +64,7 @@ def entries(moment: Moment, *, since: float | None = None) -> Iterator[LedgerEnt
         )
 
 
-def fund(moment: Moment, name: str, amount: str, *, note: str) -> str:
+def fund(tx: Transaction, name: str, amount: str, *, note: str) -> str:
     """Raise a requester's budget, or lower it where the amount is negative; return what may be spent then.
 
     Raises
@@ -76,9 +76,9 @@ def fund(moment: Moment, name: str, amount: str, *, note: str) -> str:
     if signed is None:
         raise PlatformError(f"fund: expected US dollars such as 250.00, got {amount[:40]!r}")
     cents = parse_money(signed[2], "fund")
-    row = moment.connection.execute(select(requesters).where(requesters.c.name == name)).first()
+    row = tx.connection.execute(select(requesters).where(requesters.c.name == name)).first()
     if row is None:
         raise PlatformError(f"fund: there is no requester {name!r}; `spa mturk keys list` shows them")
     change = -cents if signed[1] else cents
-    grant(moment, row.requester_id, change, note=note)
+    grant(tx, row.requester_id, change, note=note)
     return format_money(row.granted + change - row.spent - row.held)

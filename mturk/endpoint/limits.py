@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mturk.endpoint.refusals import invalid
+from mturk.endpoint.errors import invalid
 
 LENGTHS: Mapping[str, tuple[int, int]] = {  # characters
     "Title": (1, 128),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 from mturk import fees
-from mturk.endpoint.refusals import invalid
+from mturk.endpoint.errors import invalid
 from mturk.fees import FeeRules
 from spa.errors import PlatformError
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
-from mturk.endpoint.refusals import PREFIX, MTurkRequestError
+from mturk.endpoint.errors import PREFIX, MTurkRequestError
 from spa.errors import PlatformError, how_to_install
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def check(given: Mapping[str, Any], shape: Shape) -> None:
     """
     from botocore.validate import ParamValidator
 
-    if awkward := [*_awkward(given, shape, "")]:
+    if awkward := [*_type_problems(given, shape, "")]:
         raise MTurkRequestError("ParameterValidationError", PREFIX + "InvalidParameterValue", "; ".join(awkward[:5]))
     report = ParamValidator().validate(given, shape)
     if report.has_errors():
@@ -118,15 +118,15 @@ def write_refusal(refusal: MTurkRequestError) -> bytes:
     return write_answer(answer | {"TurkErrorCode": refusal.code})
 
 
-def _awkward(value: Any, shape: Shape, where: str) -> Iterator[str]:
+def _type_problems(value: Any, shape: Shape, where: str) -> Iterator[str]:
     """Yield what botocore's check takes for something else, or stumbles over: truth for a number, dates far away."""
     if shape.type_name == "structure" and isinstance(value, dict):
         members = cast("Any", shape).members
         for name in value.keys() & members.keys():
-            yield from _awkward(value[name], members[name], f"{where}.{name}" if where else name)
+            yield from _type_problems(value[name], members[name], f"{where}.{name}" if where else name)
     elif shape.type_name == "list" and isinstance(value, list):
         for number, part in enumerate(value):
-            yield from _awkward(part, cast("Any", shape).member, f"{where}[{number}]")
+            yield from _type_problems(part, cast("Any", shape).member, f"{where}[{number}]")
     elif shape.type_name in ("integer", "long") and isinstance(value, bool):
         yield f"{where}: expected a number, got {str(value).lower()}"
     elif shape.type_name == "timestamp" and not (

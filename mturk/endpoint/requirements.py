@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from mturk.endpoint.refusals import invalid
+from mturk.endpoint.errors import invalid
 from mturk.endpoint.system_types import ALL_MASTERS, LOCALE
 
 Requirement = Mapping[str, Any]  # as it travels

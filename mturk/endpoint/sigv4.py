@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from mturk.endpoint.refusals import MTurkRequestError
+from mturk.endpoint.errors import MTurkRequestError
 
 if TYPE_CHECKING:
     from botocore.auth import SigV4Auth

@@ -10,11 +10,11 @@ from typing import Any
 from sqlalchemy import Row, bindparam, func, select
 
 from mturk.endpoint.assignments import APPROVED, REJECTED, SUBMITTED
-from mturk.endpoint.moment import Moment
-from mturk.endpoint.refusals import refused
+from mturk.endpoint.errors import refused
 from mturk.endpoint.requirements import Action, Locale, QualificationValue, Requirement, guards, meets
 from mturk.endpoint.schema import assignments, blocks, qualifications, workers
 from mturk.endpoint.system_types import ADULT, ALL_MASTERS, LOCALE, NUMBER_APPROVED, PERCENT_APPROVED
+from mturk.endpoint.transaction import Transaction
 
 NOTHING = "[]"  # requirements, as JSON
 ONE_WORKER = select(workers).where(workers.c.worker_id == bindparam("name"), workers.c.closed_at.is_(None))
@@ -40,7 +40,7 @@ class Worker:
     blocked_by: frozenset[str] = frozenset()  # requesters
 
 
-def find_worker(moment: Moment, worker_id: str, *, requirements: str | None = None) -> Worker:
+def find_worker(tx: Transaction, worker_id: str, *, requirements: str | None = None) -> Worker:
     """Return a worker; of what they have, nothing is looked up where ``requirements`` ask for nothing.
 
     Raises
@@ -48,23 +48,23 @@ def find_worker(moment: Moment, worker_id: str, *, requirements: str | None = No
     Refusal
         If there is none, or the host closed their account.
     """
-    row = moment.connection.execute(ONE_WORKER, {"name": worker_id}).first()
+    row = tx.connection.execute(ONE_WORKER, {"name": worker_id}).first()
     if row is None:
         raise refused("WorkerDoesNotExist", f"Worker {worker_id} does not exist.")
-    held = {} if requirements == NOTHING else _held_by(moment, row)
-    blocked_by = frozenset(moment.connection.scalars(BLOCKS, {"name": worker_id}))
+    held = {} if requirements == NOTHING else _held_by(tx, row)
+    blocked_by = frozenset(tx.connection.scalars(BLOCKS, {"name": worker_id}))
     return Worker(worker_id=worker_id, name=row.name, held=held, blocked_by=blocked_by)
 
 
-def _held_by(moment: Moment, row: Row[Any]) -> dict[str, QualificationValue]:
-    found = moment.connection.execute(GRANTED, {"name": row.worker_id})
+def _held_by(tx: Transaction, row: Row[Any]) -> dict[str, QualificationValue]:
+    found = tx.connection.execute(GRANTED, {"name": row.worker_id})
     held: dict[str, QualificationValue] = {type_id: QualificationValue(number=value) for type_id, value in found}
     if row.country is not None:
         held[LOCALE] = QualificationValue(locale=Locale(country=row.country, subdivision=row.subdivision))
     if row.masters:
         held |= {type_id: QualificationValue() for type_id in ALL_MASTERS}
     held[ADULT] = QualificationValue(number=int(row.adult))
-    approved, rejected, waiting = _counts(moment, row.worker_id)
+    approved, rejected, waiting = _counts(tx, row.worker_id)
     few = approved + rejected + waiting < FEW or not approved + rejected
     share = 100 if few else round(100 * approved / (approved + rejected))
     held[NUMBER_APPROVED] = QualificationValue(number=approved)
@@ -85,6 +85,6 @@ def may(worker: Worker, requester_id: str, requirements: str, action: Action) ->
     return requester_id not in worker.blocked_by and not unmet(worker, requirements, action)
 
 
-def _counts(moment: Moment, worker_id: str) -> tuple[int, int, int]:
-    counts = {status: count for status, count in moment.connection.execute(COUNTS, {"name": worker_id})}
+def _counts(tx: Transaction, worker_id: str) -> tuple[int, int, int]:
+    counts = {status: count for status, count in tx.connection.execute(COUNTS, {"name": worker_id})}
     return counts.get(APPROVED, 0), counts.get(REJECTED, 0), counts.get(SUBMITTED, 0)

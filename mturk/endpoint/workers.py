@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from sqlalchemy import insert, select, update
 
-from mturk.endpoint.moment import Moment, new_id
 from mturk.endpoint.schema import workers
+from mturk.endpoint.transaction import Transaction, new_id
 from spa.errors import PlatformError
 
 CODE = re.compile(r"[A-Z0-9]{2}", re.ASCII)
@@ -29,7 +29,7 @@ class KnownWorker:
 
 
 def add_worker(
-    moment: Moment,
+    tx: Transaction,
     name: str,
     *,
     country: str | None = None,
@@ -55,9 +55,9 @@ def add_worker(
     if worker_id is not None and WORKER_ID.fullmatch(worker_id) is None:
         raise PlatformError(f"worker {name}: expected an id of A and capital letters and digits, got {worker_id!r}")
     made = worker_id or new_id("A", 14)
-    if moment.connection.scalar(select(workers.c.number).where(workers.c.worker_id == made)) is not None:
+    if tx.connection.scalar(select(workers.c.number).where(workers.c.worker_id == made)) is not None:
         raise PlatformError(f"worker {name}: the id {made} is taken")
-    moment.connection.execute(
+    tx.connection.execute(
         insert(workers).values(
             worker_id=made,
             name=name,
@@ -65,7 +65,7 @@ def add_worker(
             subdivision=subdivision,
             masters=masters,
             adult=adult,
-            created_at=moment.now,
+            created_at=tx.now,
         )
     )
     return KnownWorker(
@@ -73,7 +73,7 @@ def add_worker(
     )
 
 
-def change_worker(moment: Moment, worker_id: str, **changes: object) -> None:
+def change_worker(tx: Transaction, worker_id: str, **changes: object) -> None:
     """Change what the host knows of a worker: country, subdivision, masters, adult, closed_at.
 
     Raises
@@ -81,14 +81,14 @@ def change_worker(moment: Moment, worker_id: str, **changes: object) -> None:
     PlatformError
         If there is no such worker.
     """
-    changed = moment.connection.execute(update(workers).where(workers.c.worker_id == worker_id).values(**changes))
+    changed = tx.connection.execute(update(workers).where(workers.c.worker_id == worker_id).values(**changes))
     if not changed.rowcount:
         raise PlatformError(f"worker {worker_id!r}: there is none; `spa mturk workers list` shows them")
 
 
-def known_workers(moment: Moment) -> tuple[KnownWorker, ...]:
+def known_workers(tx: Transaction) -> tuple[KnownWorker, ...]:
     """Return all workers, in the order in which they were entered."""
     columns = [workers.c[name] for name in KnownWorker.__slots__]
     return tuple(
-        KnownWorker(**row._mapping) for row in moment.connection.execute(select(*columns).order_by(workers.c.number))
+        KnownWorker(**row._mapping) for row in tx.connection.execute(select(*columns).order_by(workers.c.number))
     )

@@ -104,7 +104,7 @@ def test_a_study_from_the_list_to_the_earnings(browser: Browser, lab: Lab, tmp_p
         snap(tab, "study-preview")
         tab.get_by_role("button", name="Accept and work").click()
         expect(frame.locator("button[type=submit]")).to_be_enabled()
-        hit = lab.endpoint.call(lambda moment: lookup(moment, tab.url.rpartition("/")[2]))
+        hit = lab.endpoint.call(lambda tx: lookup(tx, tab.url.rpartition("/")[2]))
         answers = dict(answers_to(form_of(study, hit)))
         fill(frame, answers)
         snap(tab, "study-work")
@@ -132,10 +132,10 @@ def entries_of(owed: Any) -> list[dict[str, Any]]:
     return list(owed["entries"] if isinstance(owed, dict) else owed)
 
 
-def lookup(moment: Any, assignment_id: str) -> str:
-    from mturk.endpoint.rows import find_assignment
+def lookup(tx: Any, assignment_id: str) -> str:
+    from mturk.endpoint.repository import find_assignment
 
-    return find_assignment(moment, assignment_id).hit_id
+    return find_assignment(tx, assignment_id).hit_id
 
 
 def test_a_study_on_its_own_server_inside_a_hit_on_a_phone(browser: Browser, lab: Lab, tmp_path: Path) -> None:

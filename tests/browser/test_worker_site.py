@@ -57,9 +57,9 @@ def reported(tab: Tab) -> dict[str, str]:
 
 def is_held(lab: Lab, name: str) -> bool:
     """Say whether an assignment is still in the worker's hand, and the worker still signed in."""
-    from mturk.endpoint.rows import find_assignment
+    from mturk.endpoint.repository import find_assignment
 
-    return lab.endpoint.call(lambda moment: find_assignment(moment, name)).status == "Accepted"
+    return lab.endpoint.call(lambda tx: find_assignment(tx, name)).status == "Accepted"
 
 
 # ---- old HITs ----

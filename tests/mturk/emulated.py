@@ -17,11 +17,11 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from mturk.endpoint.app import create_app
-from mturk.endpoint.emulator import MovableClock, add_emulator, play_key
-from mturk.endpoint.endpoint import MTurkService
+from mturk.endpoint.emulator import MovableClock, add_emulator, emulator_key
 from mturk.endpoint.keys import IssuedKey, issue, load_host_key
-from mturk.endpoint.moment import HostRules
+from mturk.endpoint.service import MTurkService
 from mturk.endpoint.store import open_store
+from mturk.endpoint.transaction import HostRules
 from spa.server.loopback import served
 
 QUESTION = (
@@ -94,7 +94,7 @@ class Emulator:
 
     def requester(self, name: str, budget: int = 1_000_000) -> IssuedKey:
         """Issue a key to another requester; the budget is in cents."""
-        return self.endpoint.call(lambda moment: issue(moment, name, self.host_key, budget=budget))
+        return self.endpoint.call(lambda tx: issue(tx, name, self.host_key, budget=budget))
 
     def do(self, route: str, **given: Any) -> dict[str, Any]:
         """Post to a control route and return what it answers, which must be success."""
@@ -146,7 +146,7 @@ def emulator(target: str | Path, **rules: Any) -> Iterator[Emulator]:
         host_key = secrets.token_bytes(32) if "://" in place else load_host_key(place, create=True)
         clock = MovableClock(frozen_at=START)
         endpoint = MTurkService(store, clock=clock, rules=HostRules(**{"fees": "mturk", **rules}))
-        key = play_key(endpoint, host_key, budget=1_000_000)
+        key = emulator_key(endpoint, host_key, budget=1_000_000)
         app = add_emulator(create_app(endpoint, host_key), endpoint, clock)
         with served(app) as url:  # type: ignore[arg-type]
             running = Emulator(url=url, endpoint=endpoint, clock=clock, host_key=host_key, key=key)

@@ -17,20 +17,20 @@ import uvicorn
 
 from mturk.answers import answer_pairs, read_answers
 from mturk.endpoint.app import create_app
-from mturk.endpoint.endpoint import MTurkService
+from mturk.endpoint.errors import MTurkRequestError
 from mturk.endpoint.keys import IssuedKey, issue
-from mturk.endpoint.moment import HostRules, Moment
 from mturk.endpoint.operations import OPERATIONS
 from mturk.endpoint.operations.call import OperationCall
-from mturk.endpoint.refusals import MTurkRequestError
-from mturk.endpoint.rows import find_assignment
+from mturk.endpoint.repository import find_assignment
+from mturk.endpoint.service import MTurkService
 from mturk.endpoint.site.app import add_site
 from mturk.endpoint.site.frame_pages import SUBMIT_PATH, submit_to
 from mturk.endpoint.site.frames import create_frames
+from mturk.endpoint.site.ports import PortDispatcher
 from mturk.endpoint.site.sessions import invite
 from mturk.endpoint.site.settings import SiteSettings
-from mturk.endpoint.site.two_doors import TwoDoors
 from mturk.endpoint.store import open_store, secret_of
+from mturk.endpoint.transaction import HostRules, Transaction
 from mturk.endpoint.workers import add_worker
 from mturk.questions import ExternalQuestion, HTMLQuestion, render_question
 from spa.server.listening import Listener, listen, server_config
@@ -44,7 +44,7 @@ document.getElementById("assignmentId").value = new URLSearchParams(location.sea
 </script></body></html>"""
 
 
-class HandClock:
+class ManualClock:
     """A clock that the test moves."""
 
     def __init__(self, now: float = 1_800_000_000.0) -> None:
@@ -86,7 +86,7 @@ class Recorder:
 class Lab:
     """An endpoint with one requester; the site is served where ``site_url`` and ``frame_url`` say."""
 
-    def __init__(self, endpoint: MTurkService, clock: HandClock, settings: SiteSettings) -> None:
+    def __init__(self, endpoint: MTurkService, clock: ManualClock, settings: SiteSettings) -> None:
         self.endpoint = endpoint
         self.clock = clock
         self.settings = settings
@@ -112,8 +112,8 @@ class Lab:
         """Carry out an operation of the protocol for the requester."""
         asking = requester_id or self.requester_id
 
-        def work(moment: Moment) -> dict[str, Any]:
-            call = OperationCall(moment=moment, requester_id=asking, operation=operation, given=given)
+        def work(tx: Transaction) -> dict[str, Any]:
+            call = OperationCall(tx=tx, requester_id=asking, operation=operation, given=given)
             return OPERATIONS[operation](call)
 
         return self.endpoint.call(work)
@@ -136,11 +136,11 @@ class Lab:
 
     def worker(self, name: str = "Wanda", **facts: Any) -> str:
         """Enter a worker and return the id."""
-        return self.endpoint.call(lambda moment: add_worker(moment, name, **facts)).worker_id
+        return self.endpoint.call(lambda tx: add_worker(tx, name, **facts)).worker_id
 
     def invitation(self, worker_id: str, **settings: Any) -> str:
         """Return the address of a new invitation."""
-        token = self.endpoint.call(lambda moment: invite(moment, worker_id, **settings))
+        token = self.endpoint.call(lambda tx: invite(tx, worker_id, **settings))
         return f"{self.site_url}/invite/{token}"
 
     def submissions(self, hit_id: str) -> list[dict[str, Any]]:
@@ -151,12 +151,12 @@ class Lab:
     def submit_address(self, assignment_id: str) -> str:
         """Return where the page of an assignment is told to post its form; of an unknown one, where anybody may."""
 
-        def work(moment: Moment) -> str:
+        def work(tx: Transaction) -> str:
             try:
-                held = find_assignment(moment, assignment_id)
+                held = find_assignment(tx, assignment_id)
             except MTurkRequestError:
                 return self.frame_url
-            secret = secret_of(moment.connection)
+            secret = secret_of(tx.connection)
             return submit_to(self.settings, secret, assignment_id=assignment_id, worker_id=held.worker_id)
 
         return self.endpoint.call(work) + SUBMIT_PATH
@@ -169,7 +169,7 @@ class Lab:
             yield visitor if worker_id is None else visitor.sign_in(worker_id)
 
     def _new_key(self, name: str) -> IssuedKey:
-        return self.endpoint.call(lambda moment: issue(moment, name, HOST_KEY, budget=1_000_000))
+        return self.endpoint.call(lambda tx: issue(tx, name, HOST_KEY, budget=1_000_000))
 
 
 class Visitor:
@@ -226,7 +226,7 @@ def title_of(response: httpx2.Response) -> str:
 @contextmanager
 def open_lab(store: str | Path, *, popups: bool = False, clock: Any = None) -> Iterator[Lab]:
     """Serve a lab's endpoint and site on two free ports while a block runs; its clock is moved by hand."""
-    clock = clock or HandClock()
+    clock = clock or ManualClock()
     with ExitStack() as stack:
         opened = stack.enter_context(open_store(store, create=True))
         site = stack.enter_context(listen("127.0.0.1", 0))
@@ -238,7 +238,7 @@ def open_lab(store: str | Path, *, popups: bool = False, clock: Any = None) -> I
         lab = Lab(endpoint, clock, settings)
         main = create_app(endpoint, HOST_KEY)  # as served: the protocol and the site on one port
         add_site(main, endpoint, settings)
-        app = TwoDoors(
+        app = PortDispatcher(
             Recorder(main, lab.posted),
             create_frames(endpoint, settings),
             frame_port=frames.socket.getsockname()[1],

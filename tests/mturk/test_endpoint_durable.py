@@ -19,7 +19,7 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError, HTTPClientError
 
 from mturk.endpoint.keys import VARIABLE
-from mturk.endpoint.one_server import only_server
+from mturk.endpoint.server_lock import server_lock
 from mturk.endpoint.store import open_store
 from spa.errors import ResponseError
 from tests.conftest import missing_part
@@ -175,6 +175,6 @@ def refused_second(store: Path) -> None:
 
 
 def test_postgresql_has_one_server_too(postgres_url: str) -> None:
-    with open_store(postgres_url, create=True) as store, only_server(store, postgres_url):
-        with pytest.raises(ResponseError, match="another `spa mturk serve`"), only_server(store, postgres_url):
+    with open_store(postgres_url, create=True) as store, server_lock(store, postgres_url):
+        with pytest.raises(ResponseError, match="another `spa mturk serve`"), server_lock(store, postgres_url):
             pass

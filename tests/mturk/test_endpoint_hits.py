@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from mturk.endpoint.moment import HostRules
+from mturk.endpoint.transaction import HostRules
 from tests.mturk.emulated import HIT, QUESTION, Emulator, emulator, pages_of, refused
 
 DAY = 86_400

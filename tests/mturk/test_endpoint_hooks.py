@@ -17,8 +17,8 @@ from fastapi import FastAPI, Request
 from fastapi.responses import RedirectResponse, Response
 from sqlalchemy import delete, select
 
-from mturk.endpoint.hooks import WAITS, check_destination, deliver_due, hook_secret, new_client
 from mturk.endpoint.schema import deliveries
+from mturk.endpoint.webhooks import WAITS, check_destination, deliver_due, hook_secret, new_client
 from spa.server.loopback import served
 from tests.mturk.emulated import Emulator, emulator, refused
 
@@ -66,7 +66,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulator]:
 @pytest.fixture(autouse=True)
 def nothing_on_its_way(lab: Emulator) -> None:
     """Forget what an earlier test left to be delivered."""
-    lab.endpoint.call(lambda moment: moment.connection.execute(delete(deliveries)))
+    lab.endpoint.call(lambda tx: tx.connection.execute(delete(deliveries)))
 
 
 @pytest.fixture
@@ -91,9 +91,7 @@ def told(place: Emulator, url: str, hit_type: str, events: list[str] = ALL, **mo
 
 def outcomes(place: Emulator) -> list[tuple[int, str | None, bool]]:
     """Return attempts, outcome, and whether another attempt will be made, of every event."""
-    rows = place.endpoint.call(
-        lambda moment: moment.connection.execute(select(deliveries).order_by(deliveries.c.number)).all()
-    )
+    rows = place.endpoint.call(lambda tx: tx.connection.execute(select(deliveries).order_by(deliveries.c.number)).all())
     return [(row.attempts, row.outcome, row.next_at is not None) for row in rows]
 
 

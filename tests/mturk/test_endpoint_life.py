@@ -21,15 +21,15 @@ from sqlalchemy import func, select
 
 from mturk.endpoint.assignments import ABANDONED, ACCEPTED, APPROVED, REJECTED, RETURNED, SUBMITTED
 from mturk.endpoint.emulator import MovableClock
-from mturk.endpoint.endpoint import MTurkService
+from mturk.endpoint.errors import MTurkRequestError
 from mturk.endpoint.keys import issue
-from mturk.endpoint.moment import HostRules, Moment
 from mturk.endpoint.operations import OPERATIONS
 from mturk.endpoint.operations.call import OperationCall
-from mturk.endpoint.refusals import MTurkRequestError
 from mturk.endpoint.schema import assignments, hits, ledger, requesters
+from mturk.endpoint.service import MTurkService
 from mturk.endpoint.store import open_store
-from mturk.endpoint.work import accept, hand_back, submit
+from mturk.endpoint.transaction import HostRules, Transaction
+from mturk.endpoint.worker_actions import accept, return_assignment, submit
 from mturk.endpoint.workers import add_worker
 from tests.mturk.emulated import HIT, START
 
@@ -60,16 +60,16 @@ class Life(RuleBasedStateMachine):
     @initialize()
     def enter(self) -> None:
         """Enter a requester and workers."""
-        key = self.endpoint.call(lambda moment: issue(moment, "lab", b"k" * 32, budget=1_000_000))
+        key = self.endpoint.call(lambda tx: issue(tx, "lab", b"k" * 32, budget=1_000_000))
         self.requester_id = key.requester_id
-        self.workers = [self.endpoint.call(lambda moment: add_worker(moment, "w")).worker_id for _ in range(4)]
+        self.workers = [self.endpoint.call(lambda tx: add_worker(tx, "w")).worker_id for _ in range(4)]
 
     def ask(self, operation: str, **given: object) -> dict[str, object] | None:
         """Carry out an operation; a refusal is None and must change nothing, which the invariants see."""
 
-        def work(moment: Moment) -> dict[str, object]:
+        def work(tx: Transaction) -> dict[str, object]:
             given_all = dict(given)
-            call = OperationCall(moment=moment, requester_id=self.requester_id, operation=operation, given=given_all)
+            call = OperationCall(tx=tx, requester_id=self.requester_id, operation=operation, given=given_all)
             return OPERATIONS[operation](call)
 
         try:
@@ -95,7 +95,7 @@ class Life(RuleBasedStateMachine):
         """Let a worker accept, where that is allowed."""
         worker_id, hit_id = self.workers[worker], self.hits[hit % len(self.hits)]
         try:
-            work = self.endpoint.call(lambda moment: accept(moment, worker_id, hit_id))
+            work = self.endpoint.call(lambda tx: accept(tx, worker_id, hit_id))
         except MTurkRequestError:
             return
         self.held.append((worker_id, work.assignment_id))
@@ -107,9 +107,9 @@ class Life(RuleBasedStateMachine):
         worker_id, name = self.held[-1 - which % len(self.held)]
         try:
             if back:
-                self.endpoint.call(lambda moment: hand_back(moment, worker_id, name))
+                self.endpoint.call(lambda tx: return_assignment(tx, worker_id, name))
             else:
-                self.endpoint.call(lambda moment: submit(moment, worker_id, name, "<x/>"))
+                self.endpoint.call(lambda tx: submit(tx, worker_id, name, "<x/>"))
                 self.done.append((worker_id, name))
         except MTurkRequestError:
             return
@@ -156,9 +156,9 @@ class Life(RuleBasedStateMachine):
         if hasattr(self, "requester_id"):
             self.endpoint.call(self.check)
 
-    def check(self, moment: Moment) -> None:
+    def check(self, tx: Transaction) -> None:
         """Count again what the endpoint counts along."""
-        connection = moment.connection
+        connection = tx.connection
         works = connection.execute(select(assignments)).all()
         held = 0
         for hit in connection.execute(select(hits)):
@@ -174,20 +174,20 @@ class Life(RuleBasedStateMachine):
             assert sorted(work.turn for work in own if work.turn) == list(range(1, waiting + reviewed + 1))
             if hit.status == "Assignable":
                 assert left
-                assert hit.expires_at > moment.now
+                assert hit.expires_at > tx.now
             if hit.status in ("Reviewable", "Reviewing", "Disposed"):
                 assert not pending
-                assert not left or hit.expires_at <= moment.now or hit.status == "Disposed"
+                assert not left or hit.expires_at <= tx.now or hit.status == "Disposed"
             if hit.status == "Unassignable":
                 assert pending
             if hit.status == "Disposed":
                 assert not waiting
             else:
-                bound = pending + waiting + (left if hit.expires_at > moment.now else 0)
+                bound = pending + waiting + (left if hit.expires_at > tx.now else 0)
                 held += bound * (50 + (20 if hit.maximum >= 10 else 10))
         for work in works:
-            assert work.status != ACCEPTED or work.deadline > moment.now
-            assert work.status != SUBMITTED or work.auto_approval_at > moment.now
+            assert work.status != ACCEPTED or work.deadline > tx.now
+            assert work.status != SUBMITTED or work.auto_approval_at > tx.now
         rewards = connection.execute(select(ledger).where(ledger.c.kind == "reward")).all()
         assert sorted(row.assignment_id for row in rewards) == sorted(
             work.assignment_id for work in works if work.status == APPROVED

@@ -48,7 +48,7 @@ def test_messages_reach_those_whose_work_was_reviewed(own: Emulator) -> None:
     query = select(messages.c.worker_id, messages.c.subject, messages.c.body).where(
         messages.c.requester_id == own.key.requester_id
     )
-    found = own.endpoint.call(lambda moment: moment.connection.execute(query).all())
+    found = own.endpoint.call(lambda tx: tx.connection.execute(query).all())
     assert [tuple(row) for row in found] == [(known, "A new study", "It is open.")]
     for wrong in (
         {"WorkerIds": []},
@@ -67,4 +67,4 @@ def test_a_grant_is_told_unless_that_is_switched_off(own: Emulator) -> None:
     own.client.associate_qualification_with_worker(QualificationTypeId=type_id, WorkerId=told)
     own.client.associate_qualification_with_worker(QualificationTypeId=type_id, WorkerId=untold, SendNotification=False)
     query = select(messages.c.worker_id).where(messages.c.requester_id == own.key.requester_id)
-    assert own.endpoint.call(lambda moment: list(moment.connection.scalars(query))) == [told]
+    assert own.endpoint.call(lambda tx: list(tx.connection.scalars(query))) == [told]

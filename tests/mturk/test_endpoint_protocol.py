@@ -16,10 +16,10 @@ from botocore.validate import ParamValidator
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mturk.endpoint.errors import MTurkRequestError
 from mturk.endpoint.keys import revoke
 from mturk.endpoint.operations import OPERATIONS
 from mturk.endpoint.protocol import check, service
-from mturk.endpoint.refusals import MTurkRequestError
 from tests.mturk.emulated import HIT, Emulator, refused
 
 TARGET = "MTurkRequesterServiceV20170117."
@@ -68,7 +68,7 @@ def test_any_region_is_good(place: Emulator) -> None:
 
 def test_who_is_not_known_does_not_come_in(place: Emulator) -> None:
     other = place.requester("revoked")
-    place.endpoint.call(lambda moment: revoke(moment, other.access_key_id))
+    place.endpoint.call(lambda tx: revoke(tx, other.access_key_id))
     gone = {"key": other.access_key_id, "secret": other.secret_access_key}
     assert kind_of(sent(place, signed(place, **gone))) == "UnrecognizedClientException"
     assert kind_of(sent(place, signed(place, key="AKIAIOSFODNN7EXAMPLE"))) == "UnrecognizedClientException"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mturk.endpoint.refusals import MTurkRequestError
+from mturk.endpoint.errors import MTurkRequestError
 from mturk.endpoint.requirements import COMPARE, Locale, QualificationValue, check_requirements, meets
 from tests.mturk.emulated import Emulator, pages_of, refused
 

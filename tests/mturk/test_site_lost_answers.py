@@ -15,11 +15,11 @@ import httpx2
 import pytest
 from sqlalchemy import select
 
-from mturk.endpoint.moment import Moment
 from mturk.endpoint.schema import worker_tokens
-from mturk.endpoint.site.guards import TRIES
+from mturk.endpoint.site.security import TRIES
 from mturk.endpoint.site.sessions import AGAIN, redeem
 from mturk.endpoint.site.settings import SiteSettings
+from mturk.endpoint.transaction import Transaction
 from mturk.endpoint.workers import change_worker
 from tests.mturk.lab import Lab, Visitor, open_lab, title_of
 
@@ -53,7 +53,7 @@ def press_and_lose(visitor: Visitor, path: str) -> None:
 def sessions(lab: Lab) -> list[str]:
     """Return the workers of all sessions that the store knows."""
     query = select(worker_tokens.c.worker_id).where(worker_tokens.c.purpose == "session")
-    return list(lab.endpoint.call(lambda moment: moment.connection.scalars(query).all()))
+    return list(lab.endpoint.call(lambda tx: tx.connection.scalars(query).all()))
 
 
 def test_the_same_browser_comes_in_where_the_answer_was_lost(lab: Lab) -> None:
@@ -78,7 +78,7 @@ def test_the_same_browser_comes_in_after_the_server_died(tmp_path: Path) -> None
             visitor.get(link)
             mark = visitor.client.cookies[lab.settings.mark_cookie]
         token = link.rpartition("/")[2]
-        assert lab.endpoint.call(lambda moment: redeem(moment, token, mark)) is not None
+        assert lab.endpoint.call(lambda tx: redeem(tx, token, mark)) is not None
     with open_lab(tmp_path / "lab.sqlite") as lab, lab.visitor() as visitor:
         visitor.client.cookies.set(lab.settings.mark_cookie, mark)
         assert visitor.post(link).url.path == "/hits"
@@ -156,14 +156,14 @@ def test_a_link_that_is_too_old_or_of_a_closed_account_stays_shut(lab: Lab) -> N
         for link in links:
             press_and_lose(visitor, link)
         lab.clock.now += 60
-        lab.endpoint.call(lambda moment: close(moment, closed))
+        lab.endpoint.call(lambda tx: close(tx, closed))
         for link in links:
             assert visitor.post(link).status_code == 404
             assert visitor.get(link).status_code == 404
 
 
-def close(moment: Moment, worker_id: str) -> None:
-    change_worker(moment, worker_id, closed_at=moment.now)
+def close(tx: Transaction, worker_id: str) -> None:
+    change_worker(tx, worker_id, closed_at=tx.now)
 
 
 @pytest.mark.parametrize("held", [None, "", "short", "x" * 43 + " ", "ü" * 43])

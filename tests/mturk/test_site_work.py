@@ -11,7 +11,7 @@ import pytest
 
 from mturk.answers import LARGEST_ANSWER
 from mturk.endpoint.site.records import PER_PAGE
-from mturk.endpoint.work import MOST_HELD
+from mturk.endpoint.worker_actions import MAX_HELD
 from mturk.endpoint.workers import known_workers
 from tests.mturk.lab import Lab, Visitor, open_lab, title_of
 
@@ -224,7 +224,7 @@ def test_a_button_pressed_twice_takes_one_hit(lab: Lab, wanda: Visitor) -> None:
 
 
 def test_a_worker_holds_no_more_than_they_may(lab: Lab, wanda: Visitor) -> None:
-    made = [lab.publish() for _ in range(MOST_HELD + 1)]
+    made = [lab.publish() for _ in range(MAX_HELD + 1)]
     for hit in made[:-1]:
         wanda.accept(hit)
     group = lab.ask("GetHIT", HITId=made[0])["HIT"]["HITGroupId"]

@@ -12,9 +12,9 @@ from typing import Any
 
 from sqlalchemy import Column, Row, Select
 
-from mturk.endpoint.moment import Moment
-from mturk.endpoint.refusals import invalid
+from mturk.endpoint.errors import invalid
 from mturk.endpoint.store import secret_of
+from mturk.endpoint.transaction import Transaction
 
 Answer = dict[str, Any]
 PAGE = 10  # results of a page where MaxResults is not given
@@ -24,7 +24,7 @@ PAGE = 10  # results of a page where MaxResults is not given
 class OperationCall:
     """A request whose sender is known and whose parameters fit the model."""
 
-    moment: Moment
+    tx: Transaction
     requester_id: str
     operation: str
     given: Answer
@@ -32,12 +32,12 @@ class OperationCall:
     @property
     def now(self) -> float:
         """Seconds since 1970."""
-        return self.moment.now
+        return self.tx.now
 
     @property
     def visible_until(self) -> float:
         """What was made later does not show in lists yet."""
-        return self.moment.now - self.moment.rules.lag
+        return self.tx.now - self.tx.rules.lag
 
 
 def one_page(
@@ -60,7 +60,7 @@ def one_page(
         last = _read_token(call, token)
         query = query.where(order < last if descending else order > last)
     query = query.order_by(order.desc() if descending else order).limit(most + 1)
-    rows: Sequence[Row[Any]] = call.moment.connection.execute(query).all()
+    rows: Sequence[Row[Any]] = call.tx.connection.execute(query).all()
     shown = rows[:most]
     following = _write_token(call, int(shown[-1][0])) if len(rows) > most else None
     return {"NextToken": following, "NumResults": len(shown), name: [write(row) for row in shown]}
@@ -72,7 +72,7 @@ def _sum(call: OperationCall, number: bytes) -> bytes:
         (name, str(value)) for name, value in call.given.items() if name not in ("NextToken", "MaxResults")
     )
     text = f"{call.operation} {call.requester_id} {filters}".encode() + number
-    return hmac.new(secret_of(call.moment.connection), text, hashlib.sha256).digest()[:12]
+    return hmac.new(secret_of(call.tx.connection), text, hashlib.sha256).digest()[:12]
 
 
 def _write_token(call: OperationCall, number: int) -> str:

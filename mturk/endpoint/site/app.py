@@ -7,15 +7,15 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from mturk.endpoint.endpoint import MTurkService
-from mturk.endpoint.refusals import MTurkRequestError
-from mturk.endpoint.site.entering import Entrance
-from mturk.endpoint.site.guards import SITE_HEADERS, HeaderMiddleware
-from mturk.endpoint.site.looking_back import Archive
-from mturk.endpoint.site.pages import send_asset
-from mturk.endpoint.site.room import Room
+from mturk.endpoint.errors import MTurkRequestError
+from mturk.endpoint.service import MTurkService
+from mturk.endpoint.site.handlers import SiteHandlers
+from mturk.endpoint.site.history import HistoryPages
+from mturk.endpoint.site.rendering import send_asset
+from mturk.endpoint.site.security import SITE_HEADERS, HeaderMiddleware
 from mturk.endpoint.site.settings import SiteSettings
-from mturk.endpoint.site.working import Workroom
+from mturk.endpoint.site.sign_in import SignInPages
+from mturk.endpoint.site.tasks import TaskPages
 from mturk.sites import ADDRESS, write_sites
 from spa.errors import ResponseError
 
@@ -42,8 +42,8 @@ def create_site(endpoint: MTurkService, settings: SiteSettings) -> FastAPI:
 
 def add_site(app: FastAPI, endpoint: MTurkService, settings: SiteSettings) -> None:
     """Add the pages of the site, and its headers, to an application that has routes of its own."""
-    room = Room(endpoint, settings)
-    entrance, workroom, archive = Entrance(room), Workroom(room), Archive(room)
+    room = SiteHandlers(endpoint, settings)
+    entrance, workroom, archive = SignInPages(room), TaskPages(room), HistoryPages(room)
     for path, method, route in (
         ("/", "GET", entrance.start),
         ("/invite/{token}", "GET", entrance.show_invitation),
@@ -54,7 +54,7 @@ def add_site(app: FastAPI, endpoint: MTurkService, settings: SiteSettings) -> No
         ("/account/link", "POST", entrance.make_link),
         ("/account/language", "POST", entrance.set_language),
         ("/hits", "GET", workroom.show_list),
-        ("/mturk/preview", "GET", workroom.lead_to_group),
+        ("/mturk/preview", "GET", workroom.redirect_to_group),
         ("/groups/{group}", "GET", workroom.show_group),
         ("/groups/{group}/accept", "POST", workroom.accept),
         ("/work", "GET", workroom.show_in_hand),
@@ -62,7 +62,7 @@ def add_site(app: FastAPI, endpoint: MTurkService, settings: SiteSettings) -> No
         ("/work/{assignment}/state", "GET", workroom.report_state),
         ("/work/{assignment}/done", "GET", workroom.show_done),
         ("/work/{assignment}/return", "GET", workroom.ask_return),
-        ("/work/{assignment}/return", "POST", workroom.hand_back),
+        ("/work/{assignment}/return", "POST", workroom.return_assignment),
         ("/history", "GET", archive.show_history),
         ("/earnings", "GET", archive.show_earnings),
         ("/messages", "GET", archive.show_messages),

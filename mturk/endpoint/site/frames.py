@@ -12,18 +12,18 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from mturk.endpoint.assignments import ACCEPTED
-from mturk.endpoint.endpoint import MTurkService
-from mturk.endpoint.moment import Moment
-from mturk.endpoint.refusals import MTurkRequestError
-from mturk.endpoint.rows import find_assignment, find_hit
+from mturk.endpoint.errors import MTurkRequestError
+from mturk.endpoint.repository import find_assignment, find_hit
+from mturk.endpoint.service import MTurkService
 from mturk.endpoint.site.capabilities import Capability, read_capability
 from mturk.endpoint.site.frame_pages import SIGNED, SUBMIT_PATH, outcome_policy, page_of, page_policy, submit_to
-from mturk.endpoint.site.guards import HeaderMiddleware
-from mturk.endpoint.site.pages import render, send_asset
+from mturk.endpoint.site.rendering import render, send_asset
+from mturk.endpoint.site.security import HeaderMiddleware
 from mturk.endpoint.site.settings import SiteSettings
-from mturk.endpoint.site.submitting import STATUS, Outcome, SubmissionRefused, read_form, take
-from mturk.endpoint.site.texts import choose_language, load_speech
+from mturk.endpoint.site.submissions import STATUS, Outcome, SubmissionRefused, read_form, take
+from mturk.endpoint.site.texts import choose_language, load_texts
 from mturk.endpoint.store import secret_of
+from mturk.endpoint.transaction import Transaction
 from mturk.questions import HTMLQuestion, QuestionRefused, XMLRefused, read_question
 
 EMBEDDED = ("iframe", "frame")  # as what a browser says that it wants the page
@@ -60,7 +60,7 @@ class Frames:
         """Show the page of a HIT to whom its address was made for, inside the site."""
         wanted_as = request.headers.get("sec-fetch-dest", EMBEDDED[0])
         token = request.path_params["token"]
-        page = await self.endpoint.run(lambda moment: self._question_page(moment, token))
+        page = await self.endpoint.run(lambda tx: self._question_page(tx, token))
         if page is None or wanted_as not in EMBEDDED:
             return self._page(request, "old", HTTPStatus.GONE)
         return HTMLResponse(page, headers={"content-security-policy": page_policy(self.settings)})
@@ -71,7 +71,7 @@ class Frames:
         try:
             form = await read_form(request)
             signature = request.path_params.get("signature", "")
-            outcome = await self.endpoint.run(lambda moment: take(moment, form, signature=signature))
+            outcome = await self.endpoint.run(lambda tx: take(tx, form, signature=signature))
         except SubmissionRefused as refusal:
             outcome = refusal.outcome
         return self._page(request, outcome, STATUS[outcome])
@@ -80,14 +80,14 @@ class Frames:
         """Send a style sheet or script."""
         return send_asset(request.path_params["name"])
 
-    def _question_page(self, moment: Moment, token: str) -> str | None:
-        secret = secret_of(moment.connection)
-        capability = read_capability(secret, token, now=moment.now)
+    def _question_page(self, tx: Transaction, token: str) -> str | None:
+        secret = secret_of(tx.connection)
+        capability = read_capability(secret, token, now=tx.now)
         if capability is None:
             return None
         try:
-            hit_id = self._hit(moment, capability)
-            question = None if hit_id is None else read_question(find_hit(moment, hit_id).question)
+            hit_id = self._hit(tx, capability)
+            question = None if hit_id is None else read_question(find_hit(tx, hit_id).question)
         except (MTurkRequestError, QuestionRefused, XMLRefused):
             return None
         if not isinstance(question, HTMLQuestion):
@@ -97,21 +97,21 @@ class Frames:
             address = submit_to(self.settings, secret, assignment_id=capability.name, worker_id=capability.worker_id)
         return page_of(question, self.settings, submit_to=address)
 
-    def _hit(self, moment: Moment, capability: Capability) -> str | None:
+    def _hit(self, tx: Transaction, capability: Capability) -> str | None:
         if capability.kind == "preview":
             return capability.name
-        work = find_assignment(moment, capability.name)
+        work = find_assignment(tx, capability.name)
         held = work.status == ACCEPTED and work.worker_id == capability.worker_id
         return work.hit_id if held else None
 
     def _page(self, request: Request, name: Outcome | str, status: HTTPStatus) -> Response:
-        speech = load_speech(choose_language(None, request.headers.get("accept-language", "")))
+        texts = load_texts(choose_language(None, request.headers.get("accept-language", "")))
         page = render(
             "frame.html",
-            speech,
+            texts,
             place=self.settings.place,
-            title=speech.say(f"frame.{name}"),
-            text=speech.say(f"frame.{name}_text"),
+            title=texts.say(f"frame.{name}"),
+            text=texts.say(f"frame.{name}_text"),
             outcome=name,
         )
         return HTMLResponse(page, status_code=status)

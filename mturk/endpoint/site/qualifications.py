@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from sqlalchemy import Row, select
 
-from mturk.endpoint.moment import Moment
 from mturk.endpoint.schema import (
     hit_types,
     qualification_requests,
@@ -15,6 +14,7 @@ from mturk.endpoint.schema import (
     qualifications,
     requirement_types,
 )
+from mturk.endpoint.transaction import Transaction
 from mturk.endpoint.worker_standing import find_worker
 
 MOST_OFFERED = 200
@@ -43,9 +43,9 @@ class AvailableQualification:
     again_at: float | None
 
 
-def held_by(moment: Moment, worker_id: str) -> tuple[WorkerQualification, ...]:
+def held_by(tx: Transaction, worker_id: str) -> tuple[WorkerQualification, ...]:
     """Return what requesters granted to a worker, the latest first; what only marks them as taken part is left out."""
-    rows = moment.connection.execute(
+    rows = tx.connection.execute(
         select(
             qualification_types.c.qualification_type_id,
             qualification_types.c.name,
@@ -67,10 +67,10 @@ def held_by(moment: Moment, worker_id: str) -> tuple[WorkerQualification, ...]:
     )
 
 
-def offered_to(moment: Moment, worker_id: str) -> tuple[AvailableQualification, ...]:
+def offered_to(tx: Transaction, worker_id: str) -> tuple[AvailableQualification, ...]:
     """Return what a worker lacks and may ask for; types that HITs use to keep people out are not offered."""
-    worker = find_worker(moment, worker_id)
-    rows = moment.connection.execute(
+    worker = find_worker(tx, worker_id)
+    rows = tx.connection.execute(
         select(qualification_types)
         .where(qualification_types.c.status == "Active", qualification_types.c.deleted_at.is_(None))
         .order_by(qualification_types.c.number.desc())
@@ -78,12 +78,12 @@ def offered_to(moment: Moment, worker_id: str) -> tuple[AvailableQualification, 
     ).all()
     shown = [row for row in rows if row.qualification_type_id not in worker.held]
     shown = [row for row in shown if row.requester_id not in worker.blocked_by]
-    excluding = _excluding(moment, [row.qualification_type_id for row in shown])
-    return tuple(_offered(moment, worker_id, row) for row in shown if row.qualification_type_id not in excluding)
+    excluding = _excluding(tx, [row.qualification_type_id for row in shown])
+    return tuple(_offered(tx, worker_id, row) for row in shown if row.qualification_type_id not in excluding)
 
 
-def _offered(moment: Moment, worker_id: str, kind: Row[tuple[object, ...]]) -> AvailableQualification:
-    last = moment.connection.execute(
+def _offered(tx: Transaction, worker_id: str, kind: Row[tuple[object, ...]]) -> AvailableQualification:
+    last = tx.connection.execute(
         select(qualification_requests.c.requested_at, qualification_requests.c.status, qualification_requests.c.reason)
         .where(
             qualification_requests.c.worker_id == worker_id,
@@ -100,16 +100,16 @@ def _offered(moment: Moment, worker_id: str, kind: Row[tuple[object, ...]]) -> A
         description=kind.description,
         state=None if last is None else last.status,
         reason=None if last is None else last.reason,
-        may_ask=last is None or (settled and again is not None and again <= moment.now),
+        may_ask=last is None or (settled and again is not None and again <= tx.now),
         again_at=again if settled else None,
     )
 
 
-def _excluding(moment: Moment, type_ids: list[str]) -> set[str]:
+def _excluding(tx: Transaction, type_ids: list[str]) -> set[str]:
     """Return those of the types that some HIT type wants people not to have."""
     if not type_ids:
         return set()
-    rows = moment.connection.scalars(
+    rows = tx.connection.scalars(
         select(hit_types.c.requirements)
         .join(requirement_types, requirement_types.c.hit_type_id == hit_types.c.hit_type_id)
         .where(requirement_types.c.qualification_type_id.in_(type_ids))

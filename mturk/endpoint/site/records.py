@@ -8,10 +8,10 @@ from sqlalchemy import func, select, update
 
 from mturk.endpoint.assignments import ACCEPTED, APPROVED, KNOWN_TO_REQUESTERS, REJECTED, SUBMITTED, HitAssignment
 from mturk.endpoint.hits import HitType
-from mturk.endpoint.moment import Moment
-from mturk.endpoint.rows import ASSIGNMENT_COLUMNS, TYPE_COLUMNS, TYPE_FIELDS, assignment_from
+from mturk.endpoint.repository import ASSIGNMENT_COLUMNS, TYPE_COLUMNS, TYPE_FIELDS, assignment_from
 from mturk.endpoint.schema import assignments, hit_types, hits, ledger, messages, requesters
 from mturk.endpoint.system_types import PERCENT_APPROVED
+from mturk.endpoint.transaction import Transaction
 from mturk.endpoint.worker_standing import find_worker
 
 PER_PAGE = 25
@@ -72,18 +72,18 @@ class WorkerHistory:
     rate: int
 
 
-def held_of(moment: Moment, worker_id: str, hit_id: str) -> str | None:
+def held_assignment(tx: Transaction, worker_id: str, hit_id: str) -> str | None:
     """Return the assignment of a HIT that a worker holds, or None."""
-    return moment.connection.scalar(
+    return tx.connection.scalar(
         select(assignments.c.assignment_id).where(
             assignments.c.hit_id == hit_id, assignments.c.worker_id == worker_id, assignments.c.status == ACCEPTED
         )
     )
 
 
-def in_hand(moment: Moment, worker_id: str) -> tuple[tuple[HitAssignment, HitType], ...]:
+def in_hand(tx: Transaction, worker_id: str) -> tuple[tuple[HitAssignment, HitType], ...]:
     """Return what a worker accepted and has not finished, what is due first at the head."""
-    rows = moment.connection.execute(
+    rows = tx.connection.execute(
         select(*ASSIGNMENT_COLUMNS, *TYPE_COLUMNS)
         .join(hits, hits.c.hit_id == assignments.c.hit_id)
         .join(hit_types, hit_types.c.hit_type_id == hits.c.hit_type_id)
@@ -96,7 +96,7 @@ def in_hand(moment: Moment, worker_id: str) -> tuple[tuple[HitAssignment, HitTyp
     )
 
 
-def history(moment: Moment, worker_id: str, page: int) -> tuple[tuple[SubmittedWork, ...], int]:
+def history(tx: Transaction, worker_id: str, page: int) -> tuple[tuple[SubmittedWork, ...], int]:
     """Return a page of submitted work, the latest first, and the number of pages."""
     mine = (assignments.c.worker_id == worker_id, assignments.c.status.in_(KNOWN_TO_REQUESTERS))
     bonus = (
@@ -104,7 +104,7 @@ def history(moment: Moment, worker_id: str, page: int) -> tuple[tuple[SubmittedW
         .where(ledger.c.assignment_id == assignments.c.assignment_id, ledger.c.kind == "bonus")
         .scalar_subquery()
     )
-    rows = moment.connection.execute(
+    rows = tx.connection.execute(
         select(
             hit_types.c.title,
             requesters.c.name.label("requester"),
@@ -123,22 +123,22 @@ def history(moment: Moment, worker_id: str, page: int) -> tuple[tuple[SubmittedW
         .limit(PER_PAGE)
         .offset((page - 1) * PER_PAGE)
     )
-    count = moment.connection.scalar(select(func.count()).select_from(assignments).where(*mine)) or 0
+    count = tx.connection.scalar(select(func.count()).select_from(assignments).where(*mine)) or 0
     # PostgreSQL adds integers up to a decimal.
     return tuple(SubmittedWork(**{**row._mapping, "bonus": int(row.bonus)}) for row in rows), pages_of(count)
 
 
-def sums(moment: Moment, worker_id: str) -> WorkerEarnings:
+def sums(tx: Transaction, worker_id: str) -> WorkerEarnings:
     """Return what the ledger owes a worker, and the rewards of what waits for review."""
     owed = {
         kind: int(cents)
-        for kind, cents in moment.connection.execute(
+        for kind, cents in tx.connection.execute(
             select(ledger.c.kind, func.sum(ledger.c.cents))
             .where(ledger.c.worker_id == worker_id)
             .group_by(ledger.c.kind)
         )
     }
-    waiting = moment.connection.scalar(
+    waiting = tx.connection.scalar(
         select(func.sum(hit_types.c.reward))
         .select_from(assignments)
         .join(hits, hits.c.hit_id == assignments.c.hit_id)
@@ -148,9 +148,9 @@ def sums(moment: Moment, worker_id: str) -> WorkerEarnings:
     return WorkerEarnings(rewards=owed.get("reward", 0), bonuses=owed.get("bonus", 0), waiting=int(waiting or 0))
 
 
-def entries(moment: Moment, worker_id: str, page: int) -> tuple[tuple[WorkerPayment, ...], int]:
+def entries(tx: Transaction, worker_id: str, page: int) -> tuple[tuple[WorkerPayment, ...], int]:
     """Return a page of a worker's lines of the ledger, the latest first, and the number of pages."""
-    rows = moment.connection.execute(
+    rows = tx.connection.execute(
         select(ledger.c.kind, hit_types.c.title, ledger.c.cents, ledger.c.reason, ledger.c.at)
         .join(hits, hits.c.hit_id == ledger.c.hit_id)
         .join(hit_types, hit_types.c.hit_type_id == hits.c.hit_type_id)
@@ -159,13 +159,13 @@ def entries(moment: Moment, worker_id: str, page: int) -> tuple[tuple[WorkerPaym
         .limit(PER_PAGE)
         .offset((page - 1) * PER_PAGE)
     )
-    count = moment.connection.scalar(select(func.count()).select_from(ledger).where(ledger.c.worker_id == worker_id))
+    count = tx.connection.scalar(select(func.count()).select_from(ledger).where(ledger.c.worker_id == worker_id))
     return tuple(WorkerPayment(**row._mapping) for row in rows), pages_of(count or 0)
 
 
-def read_messages(moment: Moment, worker_id: str, page: int) -> tuple[tuple[RequesterMessage, ...], int]:
+def read_messages(tx: Transaction, worker_id: str, page: int) -> tuple[tuple[RequesterMessage, ...], int]:
     """Return a page of messages, the latest first, and the number of pages; what is shown counts as read."""
-    rows = moment.connection.execute(
+    rows = tx.connection.execute(
         select(
             messages.c.number,
             messages.c.subject,
@@ -182,10 +182,8 @@ def read_messages(moment: Moment, worker_id: str, page: int) -> tuple[tuple[Requ
     ).all()
     new = [row.number for row in rows if row.read_at is None]
     if new:
-        moment.connection.execute(update(messages).where(messages.c.number.in_(new)).values(read_at=moment.now))
-    count = moment.connection.scalar(
-        select(func.count()).select_from(messages).where(messages.c.worker_id == worker_id)
-    )
+        tx.connection.execute(update(messages).where(messages.c.number.in_(new)).values(read_at=tx.now))
+    count = tx.connection.scalar(select(func.count()).select_from(messages).where(messages.c.worker_id == worker_id))
     shown = tuple(
         RequesterMessage(subject=r.subject, body=r.body, requester=r.requester, sent_at=r.sent_at, read_at=r.read_at)
         for r in rows
@@ -193,15 +191,15 @@ def read_messages(moment: Moment, worker_id: str, page: int) -> tuple[tuple[Requ
     return shown, pages_of(count or 0)
 
 
-def record(moment: Moment, worker_id: str) -> WorkerHistory:
+def record(tx: Transaction, worker_id: str) -> WorkerHistory:
     """Return how a worker's submissions fared."""
-    found = moment.connection.execute(
+    found = tx.connection.execute(
         select(assignments.c.status, func.count())
         .where(assignments.c.worker_id == worker_id, assignments.c.status.in_(KNOWN_TO_REQUESTERS))
         .group_by(assignments.c.status)
     )
     counts = {status: count for status, count in found}
-    rate = find_worker(moment, worker_id).held[PERCENT_APPROVED].number
+    rate = find_worker(tx, worker_id).held[PERCENT_APPROVED].number
     return WorkerHistory(
         submitted=sum(counts.values()),
         approved=counts.get(APPROVED, 0),

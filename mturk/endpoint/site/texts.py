@@ -25,7 +25,7 @@ class TextsIncomplete(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Speech:
+class SiteTexts:
     """One language of the site."""
 
     texts: Texts
@@ -48,7 +48,7 @@ class Speech:
     def money(self, cents: int) -> str:
         """Return a sum of US dollars.
 
-        >>> load_speech("en").money(150)
+        >>> load_texts("en").money(150)
         '$1.50'
         """
         return self.say("unit.money", amount=format_money(cents))
@@ -56,7 +56,7 @@ class Speech:
     def duration(self, seconds: float) -> str:
         """Return a length of time in its two largest units.
 
-        >>> load_speech("en").duration(5400), load_speech("en").duration(45)
+        >>> load_texts("en").duration(5400), load_texts("en").duration(45)
         ('1 h 30 min', '45 s')
         """
         left, said = int(seconds), []
@@ -66,24 +66,24 @@ class Speech:
                 said.append(self.say(f"unit.{name}", n=str(count)))
         return " ".join(said[:2]) or self.say("unit.seconds", n="0")
 
-    def moment_of(self, seconds: float) -> str:
+    def utc_text(self, seconds: float) -> str:
         """Return a point in time; the page's script turns it into the reader's own zone.
 
-        >>> load_speech("en").moment_of(0)
+        >>> load_texts("en").utc_text(0)
         '1970-01-01 00:00 UTC'
         """
         return self.say("unit.utc", time=f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M}")
 
-    def shown_time(self, seconds: float, kind: Literal["both", "date"] = "both") -> Markup:
+    def time_element(self, seconds: float, kind: Literal["both", "date"] = "both") -> Markup:
         """Return a point in time as an element that the page's script puts into the reader's own zone."""
         return Markup('<time datetime="{}" data-local="{}">{}</time>').format(
-            stamp(seconds), kind, self.moment_of(seconds)
+            stamp(seconds), kind, self.utc_text(seconds)
         )
 
-    def say_time(self, key: str, seconds: float) -> Markup:
+    def text_with_time(self, key: str, seconds: float) -> Markup:
         """Return the text of a key with a point in time in it."""
         before, _, after = self.say(key, time="\0").partition("\0")
-        return escape(before) + self.shown_time(seconds) + escape(after)
+        return escape(before) + self.time_element(seconds) + escape(after)
 
 
 def stamp(seconds: float) -> str:
@@ -96,7 +96,7 @@ def stamp(seconds: float) -> str:
 
 
 @cache
-def load_speech(language: str) -> Speech:
+def load_texts(language: str) -> SiteTexts:
     """Load one of ``LANGUAGES``.
 
     Raises
@@ -115,7 +115,7 @@ def load_speech(language: str) -> Speech:
     problems += [f"{key} is empty" for key, text in entries.items() if not text.strip()]
     if problems:
         raise TextsIncomplete(f"texts of the worker site in {language!r}: " + "; ".join(sorted(problems)))
-    return Speech(Texts(language=language, right_to_left=language in RIGHT_TO_LEFT, entries=entries))
+    return SiteTexts(Texts(language=language, right_to_left=language in RIGHT_TO_LEFT, entries=entries))
 
 
 def language_names() -> tuple[tuple[str, str], ...]:

@@ -9,28 +9,28 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from mturk.endpoint.assignments import ACCEPTED, APPROVED, RETURNED, SUBMITTED, HitAssignment
+from mturk.endpoint.errors import PREFIX, MTurkRequestError
 from mturk.endpoint.hits import HostedHit
-from mturk.endpoint.moment import Moment
-from mturk.endpoint.refusals import PREFIX, MTurkRequestError
-from mturk.endpoint.rows import find_hit, find_type
+from mturk.endpoint.repository import find_hit, find_type
 from mturk.endpoint.site.frame_pages import Frame, FrameRefused, frame_for
-from mturk.endpoint.site.listing import ORDERS, find_group, find_groups
-from mturk.endpoint.site.records import held_of, in_hand
-from mturk.endpoint.site.room import Answer, Room, SitePage, missing, page_number, to
+from mturk.endpoint.site.groups import ORDERS, find_group, find_groups
+from mturk.endpoint.site.handlers import Answer, SiteHandlers, SitePage, missing, page_number, to
+from mturk.endpoint.site.records import held_assignment, in_hand
 from mturk.endpoint.site.sessions import Visitor
-from mturk.endpoint.site.texts import Speech
+from mturk.endpoint.site.texts import SiteTexts
 from mturk.endpoint.store import secret_of
-from mturk.endpoint.work import MOST_HELD, accept, find_held, hand_back, next_hit, preview
+from mturk.endpoint.transaction import Transaction
+from mturk.endpoint.worker_actions import MAX_HELD, accept, find_held, next_hit, preview, return_assignment
 from mturk.questions import QuestionRefused, XMLRefused, read_question
 
 LONGEST_QUERY = 100  # characters
 TRIES = 5  # HITs of a group that others take at the same moment
 
 
-class Workroom:
+class TaskPages:
     """The routes of finding and working."""
 
-    def __init__(self, room: Room) -> None:
+    def __init__(self, room: SiteHandlers) -> None:
         self.room = room
 
     async def show_list(self, request: Request) -> Response:
@@ -42,8 +42,8 @@ class Workroom:
         page = page_number(request)
         kept = {"q": query, "sort": order} | ({"all": "1"} if everything else {})
 
-        def work(moment: Moment, visitor: Visitor) -> Answer:
-            found = find_groups(moment, visitor.worker_id, query=query, order=order, everything=everything, page=page)
+        def work(tx: Transaction, visitor: Visitor) -> Answer:
+            found = find_groups(tx, visitor.worker_id, query=query, order=order, everything=everything, page=page)
             return SitePage(
                 template="hits.html",
                 here="/hits",
@@ -62,25 +62,25 @@ class Workroom:
 
         return await self.room.signed_in(request, work)
 
-    async def lead_to_group(self, request: Request) -> Response:
+    async def redirect_to_group(self, request: Request) -> Response:
         """Lead from an address as requesters' programs print it to the group."""
         group = request.query_params.get("groupId", "")
         return to(f"/groups/{group}" if group.isascii() and group.isalnum() else "/hits")
 
     async def show_group(self, request: Request) -> Response:
         """Show the next HIT of a group as a preview."""
-        group_id, speech = request.path_params["group"], self.room.speech(request)
+        group_id, texts = request.path_params["group"], self.room.texts(request)
         after = request.query_params.get("after", "0")
         after_number = int(after) if after.isascii() and after.isdigit() and len(after) <= 12 else 0
 
-        def work(moment: Moment, visitor: Visitor) -> Answer:
-            found = find_group(moment, visitor.worker_id, group_id, after=after_number)
+        def work(tx: Transaction, visitor: Visitor) -> Answer:
+            found = find_group(tx, visitor.worker_id, group_id, after=after_number)
             if found is None:
                 raise missing()
             group, hit = found
             if hit is None:
-                return self._gone(speech)
-            frame, refusal = self._preview(moment, visitor, hit, speech)
+                return self._gone(texts)
+            frame, refusal = self._preview(tx, visitor, hit, texts)
             return SitePage(
                 template="group.html",
                 frame_source=frame.sources if frame else None,
@@ -91,47 +91,47 @@ class Workroom:
 
     async def accept(self, request: Request) -> Response:
         """Accept the HIT that was shown, or the next of the group where somebody else took it meanwhile."""
-        group_id, speech = request.path_params["group"], self.room.speech(request)
+        group_id, texts = request.path_params["group"], self.room.texts(request)
         wanted = (await self.room.fields(request)).get("hit", "")
 
-        def work(moment: Moment, visitor: Visitor) -> Answer:
-            if (held := held_of(moment, visitor.worker_id, wanted)) is not None:  # the button was pressed twice
+        def work(tx: Transaction, visitor: Visitor) -> Answer:
+            if (held := held_assignment(tx, visitor.worker_id, wanted)) is not None:  # the button was pressed twice
                 return to(f"/work/{held}")
-            if visitor.in_hand >= MOST_HELD:
-                return self._in_hand(moment, visitor, notice=speech.say("work.full", n=str(MOST_HELD)))
-            for name in self._candidates(moment, visitor, group_id, wanted):
+            if visitor.in_hand >= MAX_HELD:
+                return self._in_hand(tx, visitor, notice=texts.say("work.full", n=str(MAX_HELD)))
+            for name in self._candidates(tx, visitor, group_id, wanted):
                 try:
-                    return to(f"/work/{accept(moment, visitor.worker_id, name).assignment_id}")
+                    return to(f"/work/{accept(tx, visitor.worker_id, name).assignment_id}")
                 except MTurkRequestError as refusal:
                     if refusal.code != PREFIX + "InvalidHITState":
                         raise
-            return self._gone(speech)
+            return self._gone(texts)
 
         return await self.room.signed_in(request, work)
 
     async def show_in_hand(self, request: Request) -> Response:
         """Show what the worker has in hand."""
-        say = self.room.speech(request).say
+        say = self.room.texts(request).say
         notice = say("work.returned") if request.query_params.get("returned") == "1" else None
         return await self.room.signed_in(request, partial(self._in_hand, notice=notice))
 
     async def show_work(self, request: Request) -> Response:
         """Show a HIT that the worker accepted, in its frame."""
-        name, speech = request.path_params["assignment"], self.room.speech(request)
+        name, texts = request.path_params["assignment"], self.room.texts(request)
 
-        def work(moment: Moment, visitor: Visitor) -> Answer:
-            held = find_held(moment, visitor.worker_id, name)
+        def work(tx: Transaction, visitor: Visitor) -> Answer:
+            held = find_held(tx, visitor.worker_id, name)
             if held.status != ACCEPTED:
                 return to(f"/work/{name}/done")
-            hit = find_hit(moment, held.hit_id)
-            frame, refusal = self._frame(moment, visitor, hit, held, speech)
+            hit = find_hit(tx, held.hit_id)
+            frame, refusal = self._frame(tx, visitor, hit, held, texts)
             return SitePage(
                 template="work.html",
                 frame_source=frame.sources if frame else None,
                 context={
-                    "kind": find_type(moment, hit.hit_type_id),
+                    "kind": find_type(tx, hit.hit_type_id),
                     "work": held,
-                    "left": max(0, int(held.deadline - moment.now)),
+                    "left": max(0, int(held.deadline - tx.now)),
                     "frame": frame,
                     "refusal": refusal,
                 },
@@ -143,23 +143,23 @@ class Workroom:
         """Say in what state an assignment is, for the page's script."""
         name = request.path_params["assignment"]
 
-        def work(moment: Moment, visitor: Visitor) -> Answer:
-            held = find_held(moment, visitor.worker_id, name)
-            return JSONResponse({"status": held.status, "left": max(0, held.deadline - moment.now)})
+        def work(tx: Transaction, visitor: Visitor) -> Answer:
+            held = find_held(tx, visitor.worker_id, name)
+            return JSONResponse({"status": held.status, "left": max(0, held.deadline - tx.now)})
 
         return await self.room.signed_in(request, work)
 
     async def show_done(self, request: Request) -> Response:
         """Show what became of an assignment, and the way to the next."""
-        name, speech = request.path_params["assignment"], self.room.speech(request)
+        name, texts = request.path_params["assignment"], self.room.texts(request)
 
-        def work(moment: Moment, visitor: Visitor) -> Answer:
-            held = find_held(moment, visitor.worker_id, name)
+        def work(tx: Transaction, visitor: Visitor) -> Answer:
+            held = find_held(tx, visitor.worker_id, name)
             if held.status == ACCEPTED:
                 return to(f"/work/{name}")
-            kind = find_type(moment, find_hit(moment, held.hit_id).hit_type_id)
-            found = find_group(moment, visitor.worker_id, kind.group_id, after=0)
-            title, text = _what_became(held, speech)
+            kind = find_type(tx, find_hit(tx, held.hit_id).hit_type_id)
+            found = find_group(tx, visitor.worker_id, kind.group_id, after=0)
+            title, text = _what_became(held, texts)
             following = found[1] if found and found[0].qualified else None
             return SitePage(
                 template="done.html",
@@ -179,74 +179,74 @@ class Workroom:
         """Ask whether a HIT is to be returned."""
         name = request.path_params["assignment"]
 
-        def work(moment: Moment, visitor: Visitor) -> Answer:
-            held = find_held(moment, visitor.worker_id, name)
+        def work(tx: Transaction, visitor: Visitor) -> Answer:
+            held = find_held(tx, visitor.worker_id, name)
             if held.status != ACCEPTED:
                 return to(f"/work/{name}/done")
-            kind = find_type(moment, find_hit(moment, held.hit_id).hit_type_id)
+            kind = find_type(tx, find_hit(tx, held.hit_id).hit_type_id)
             return SitePage(template="return.html", context={"work": held, "kind": kind})
 
         return await self.room.signed_in(request, work)
 
-    async def hand_back(self, request: Request) -> Response:
+    async def return_assignment(self, request: Request) -> Response:
         """Return a HIT."""
         await self.room.fields(request)
         name = request.path_params["assignment"]
 
-        def work(moment: Moment, visitor: Visitor) -> Answer:
-            hand_back(moment, visitor.worker_id, name)
+        def work(tx: Transaction, visitor: Visitor) -> Answer:
+            return_assignment(tx, visitor.worker_id, name)
             return to("/work?returned=1")
 
         return await self.room.signed_in(request, work)
 
-    def _candidates(self, moment: Moment, visitor: Visitor, group_id: str, wanted: str) -> list[str]:
-        found = find_group(moment, visitor.worker_id, group_id, after=0)
+    def _candidates(self, tx: Transaction, visitor: Visitor, group_id: str, wanted: str) -> list[str]:
+        found = find_group(tx, visitor.worker_id, group_id, after=0)
         if found is None:
             raise missing()
         group = found[0]
-        first = next_hit(moment, visitor.worker_id, group_id)
+        first = next_hit(tx, visitor.worker_id, group_id)
         names = []
         if wanted.isascii() and wanted.isalnum():
-            hit = find_hit(moment, wanted)
+            hit = find_hit(tx, wanted)
             names = [wanted] if hit.hit_type_id == group.kind.hit_type_id else []
         return [*names, *([first.hit_id] if first is not None else [])]
 
-    def _preview(self, moment: Moment, visitor: Visitor, hit: HostedHit, speech: Speech) -> tuple[Frame | None, str]:
+    def _preview(self, tx: Transaction, visitor: Visitor, hit: HostedHit, texts: SiteTexts) -> tuple[Frame | None, str]:
         try:
-            preview(moment, visitor.worker_id, hit.hit_id)
+            preview(tx, visitor.worker_id, hit.hit_id)
         except MTurkRequestError as refusal:
             if refusal.code != PREFIX + "DoesNotMeetRequirements":
                 raise
-            return None, speech.say("preview.hidden")
-        return self._frame(moment, visitor, hit, None, speech)
+            return None, texts.say("preview.hidden")
+        return self._frame(tx, visitor, hit, None, texts)
 
     def _frame(
-        self, moment: Moment, visitor: Visitor, hit: HostedHit, held: HitAssignment | None, speech: Speech
+        self, tx: Transaction, visitor: Visitor, hit: HostedHit, held: HitAssignment | None, texts: SiteTexts
     ) -> tuple[Frame | None, str]:
         try:
             frame = frame_for(
                 read_question(hit.question),
                 self.room.settings,
-                secret=secret_of(moment.connection),
+                secret=secret_of(tx.connection),
                 kind="preview" if held is None else "work",
                 hit_id=hit.hit_id,
                 worker_id=visitor.worker_id,
                 assignment_id=None if held is None else held.assignment_id,
                 deadline=hit.expires_at if held is None else held.deadline,
-                now=moment.now,
+                now=tx.now,
             )
         except FrameRefused:
-            return None, speech.say("work.same_host")
+            return None, texts.say("work.same_host")
         except (QuestionRefused, XMLRefused):
-            return None, speech.say("work.broken")
+            return None, texts.say("work.broken")
         return frame, ""
 
-    def _in_hand(self, moment: Moment, visitor: Visitor, *, notice: str | None) -> Answer:
-        entries = in_hand(moment, visitor.worker_id)
+    def _in_hand(self, tx: Transaction, visitor: Visitor, *, notice: str | None) -> Answer:
+        entries = in_hand(tx, visitor.worker_id)
         return SitePage(template="in_hand.html", here="/work", context={"entries": entries, "notice": notice})
 
-    def _gone(self, speech: Speech) -> Answer:
-        say = speech.say
+    def _gone(self, texts: SiteTexts) -> Answer:
+        say = texts.say
         return SitePage(
             template="notice.html",
             context={
@@ -259,10 +259,10 @@ class Workroom:
         )
 
 
-def _what_became(held: HitAssignment, speech: Speech) -> tuple[str, str]:
-    say = speech.say
+def _what_became(held: HitAssignment, texts: SiteTexts) -> tuple[str, str]:
+    say = texts.say
     if held.status == SUBMITTED and held.auto_approval_at is not None:
-        return say("work.submitted_title"), speech.say_time("work.submitted_text", held.auto_approval_at)
+        return say("work.submitted_title"), texts.text_with_time("work.submitted_text", held.auto_approval_at)
     if held.status == APPROVED:
         return say("work.submitted_title"), say("work.submitted_now")
     if held.status == RETURNED:

@@ -20,10 +20,10 @@ from urllib.parse import urlsplit
 import httpx2
 from sqlalchemy import Row, select, update
 
-from mturk.endpoint.endpoint import MTurkService
 from mturk.endpoint.keys import hook_secret
-from mturk.endpoint.moment import Moment
 from mturk.endpoint.schema import deliveries
+from mturk.endpoint.service import MTurkService
+from mturk.endpoint.transaction import Transaction
 
 WAITS = (2.0, 10.0, 60.0, 600.0, 3600.0, 14_400.0, 43_200.0)  # seconds before the next attempt; then it is given up
 TIMEOUT = 10.0  # seconds
@@ -118,7 +118,7 @@ def deliver_due(endpoint: MTurkService, host_key: bytes, client: httpx2.Client, 
     wall : callable
         Seconds since 1970 of this machine's clock.
     """
-    due = endpoint.call(lambda moment: _due(moment, wall()))
+    due = endpoint.call(lambda tx: _due(tx, wall()))
     for row in due:
         secret = hook_secret(host_key, row.requester_id)
         problem = _post(row.destination, row.body.encode(), secret, client, endpoint.rules.private_hooks, int(wall()))
@@ -131,9 +131,9 @@ def new_client() -> httpx2.Client:
     return httpx2.Client(timeout=TIMEOUT, follow_redirects=False, trust_env=False)
 
 
-def _due(moment: Moment, now: float) -> list[Row[Any]]:
+def _due(tx: Transaction, now: float) -> list[Row[Any]]:
     query = select(deliveries).where(deliveries.c.next_at <= now)
-    return list(moment.connection.execute(query.order_by(deliveries.c.number).limit(AT_ONCE)))
+    return list(tx.connection.execute(query.order_by(deliveries.c.number).limit(AT_ONCE)))
 
 
 def _post(url: str, body: bytes, secret: str, client: httpx2.Client, private: bool, now: int) -> str | None:
@@ -152,7 +152,7 @@ def _post(url: str, body: bytes, secret: str, client: httpx2.Client, private: bo
         return f"{type(error).__name__}: {error}"[:200]
 
 
-def _write_outcome(row: Row[Any], problem: str | None, now: float, moment: Moment) -> None:
+def _write_outcome(row: Row[Any], problem: str | None, now: float, tx: Transaction) -> None:
     attempts = row.attempts + 1
     if problem is None:
         next_at, outcome = None, "delivered"
@@ -160,7 +160,7 @@ def _write_outcome(row: Row[Any], problem: str | None, now: float, moment: Momen
         next_at, outcome = None, f"given up: {problem}"
     else:
         next_at, outcome = now + WAITS[attempts - 1], problem
-    moment.connection.execute(
+    tx.connection.execute(
         update(deliveries)
         .where(deliveries.c.number == row.number)
         .values(attempts=attempts, next_at=next_at, outcome=outcome)

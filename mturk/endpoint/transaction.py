@@ -22,7 +22,7 @@ class HostRules:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Moment:
+class Transaction:
     """One transaction at one time."""
 
     connection: Connection

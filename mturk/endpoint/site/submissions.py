@@ -14,13 +14,13 @@ from starlette.requests import Request
 
 from mturk.answers import MOST_FIELDS, AnswerRefused, NothingAnswered, render_answers
 from mturk.endpoint.assignments import ACCEPTED, KNOWN_TO_REQUESTERS
-from mturk.endpoint.moment import Moment
-from mturk.endpoint.refusals import MTurkRequestError
-from mturk.endpoint.rows import find_assignment
+from mturk.endpoint.errors import MTurkRequestError
+from mturk.endpoint.repository import find_assignment
 from mturk.endpoint.site.capabilities import may_submit
 from mturk.endpoint.site.frame_pages import NOT_AVAILABLE
 from mturk.endpoint.store import secret_of
-from mturk.endpoint.work import submit
+from mturk.endpoint.transaction import Transaction
+from mturk.endpoint.worker_actions import submit
 
 Outcome = Literal["submitted", "preview", "unknown", "already", "expired", "empty", "large", "file", "refused"]
 LARGEST_BODY = 2_000_000  # bytes; the answers' XML has a lower limit of its own
@@ -95,20 +95,20 @@ async def read_pairs(request: Request) -> list[tuple[str, str]]:
         raise SubmissionRefused("refused") from error
 
 
-def take(moment: Moment, form: SentForm, *, signature: str) -> Outcome:
+def take(tx: Transaction, form: SentForm, *, signature: str) -> Outcome:
     """Store an answer sent to an address that was handed out for it; the same again (a reload) is told as stored."""
     try:
-        work = find_assignment(moment, form.assignment_id)
+        work = find_assignment(tx, form.assignment_id)
     except MTurkRequestError:
         return "unknown"
-    secret = secret_of(moment.connection)
+    secret = secret_of(tx.connection)
     if not may_submit(secret, signature, assignment_id=work.assignment_id, worker_id=work.worker_id):
         return "unknown"
     if work.status in KNOWN_TO_REQUESTERS:
         return "submitted" if work.answer == form.answer else "already"
-    if work.status != ACCEPTED or moment.now >= work.deadline:
+    if work.status != ACCEPTED or tx.now >= work.deadline:
         return "expired"
-    submit(moment, work.worker_id, work.assignment_id, form.answer)
+    submit(tx, work.worker_id, work.assignment_id, form.answer)
     return "submitted"
 
 

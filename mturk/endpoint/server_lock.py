@@ -11,7 +11,7 @@ from spa.responses.one_run import one_run
 
 
 @contextmanager
-def only_server(store: EndpointStore, target: str) -> Iterator[None]:
+def server_lock(store: EndpointStore, target: str) -> Iterator[None]:
     """Hold the store's lock while a server runs; it is freed when the process dies.
 
     Raises

@@ -11,9 +11,9 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.responses import HTMLResponse, Response
 
-from mturk.endpoint.site.listing import RequirementCheck
+from mturk.endpoint.site.groups import RequirementCheck
 from mturk.endpoint.site.sessions import Visitor
-from mturk.endpoint.site.texts import Speech, language_names, stamp
+from mturk.endpoint.site.texts import SiteTexts, language_names, stamp
 from spa.forms.assets import common_style
 
 ASSETS: Mapping[str, str] = {  # name -> media type
@@ -54,7 +54,7 @@ def environment() -> Environment:
 
 def render(
     template: str,
-    speech: Speech,
+    texts: SiteTexts,
     *,
     place: str,
     visitor: Visitor | None = None,
@@ -67,7 +67,7 @@ def render(
     ----------
     template : str
         File name.
-    speech : Speech
+    texts : SiteTexts
         The visitor's language.
     place : str
         What the site calls itself.
@@ -85,15 +85,15 @@ def render(
         environment()
         .get_template(template)
         .render(
-            language=speech.language,
-            direction=speech.direction,
+            language=texts.language,
+            direction=texts.direction,
             languages=language_names(),
-            say=speech.say,
-            money=speech.money,
-            duration=speech.duration,
-            shown_time=speech.shown_time,
-            say_time=speech.say_time,
-            requirement_text=partial(requirement_text, speech),
+            say=texts.say,
+            money=texts.money,
+            duration=texts.duration,
+            time_element=texts.time_element,
+            text_with_time=texts.text_with_time,
+            requirement_text=partial(requirement_text, texts),
             place=place,
             visitor=visitor,
             counts=counts,
@@ -103,11 +103,11 @@ def render(
     )
 
 
-def requirement_text(speech: Speech, asked: RequirementCheck) -> str:
+def requirement_text(texts: SiteTexts, asked: RequirementCheck) -> str:
     """Return a requirement as people read it."""
-    name = asked.name or speech.say(f"requirement.{asked.known or 'unknown'}")
+    name = asked.name or texts.say(f"requirement.{asked.known or 'unknown'}")
     apart = f"\u2068{name}\u2069"  # a name in another script must not turn the line around
-    return speech.say(f"requirement.{asked.comparator}", name=apart, values=", ".join(asked.values))
+    return texts.say(f"requirement.{asked.comparator}", name=apart, values=", ".join(asked.values))
 
 
 @cache

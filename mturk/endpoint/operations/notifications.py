@@ -8,32 +8,32 @@ from typing import Any
 
 from sqlalchemy import delete, insert, select, update
 
-from mturk.endpoint.events import VERSION, send
-from mturk.endpoint.hooks import check_destination
+from mturk.endpoint.errors import invalid, not_supported, refused
+from mturk.endpoint.events import VERSION, queue_event
 from mturk.endpoint.operations.call import Answer, OperationCall
-from mturk.endpoint.refusals import invalid, not_supported, refused
-from mturk.endpoint.rows import find_type
+from mturk.endpoint.repository import find_type
 from mturk.endpoint.schema import notifications
+from mturk.endpoint.webhooks import check_destination
 
 
 def update_settings(call: OperationCall) -> Answer:
     """Set, replace, switch on or switch off the notifications of a HIT type."""
     given = call.given
-    kind = find_type(call.moment, given["HITTypeId"], requester_id=call.requester_id)
+    kind = find_type(call.tx, given["HITTypeId"], requester_id=call.requester_id)
     asked: dict[str, Any] | None = given.get("Notification")
     if asked is None and "Active" not in given:
         raise invalid("Notification", "expected it or Active, got neither")
     own = notifications.c.hit_type_id == kind.hit_type_id
     if asked is None:
-        changed = call.moment.connection.execute(update(notifications).where(own).values(active=given["Active"]))
+        changed = call.tx.connection.execute(update(notifications).where(own).values(active=given["Active"]))
         if not changed.rowcount:
             raise invalid("Active", f"HITType {kind.hit_type_id} has no notification yet; send one with it")
         return {}
     if "Ping" in asked["EventTypes"]:
         raise invalid("Notification.EventTypes", "Ping is an event of SendTestEventNotification alone")
-    before = call.moment.connection.scalar(select(notifications.c.active).where(own))
-    call.moment.connection.execute(delete(notifications).where(own))
-    call.moment.connection.execute(
+    before = call.tx.connection.scalar(select(notifications.c.active).where(own))
+    call.tx.connection.execute(delete(notifications).where(own))
+    call.tx.connection.execute(
         insert(notifications).values(
             hit_type_id=kind.hit_type_id,
             destination=asked["Destination"],
@@ -48,7 +48,7 @@ def update_settings(call: OperationCall) -> Answer:
 def send_test_event(call: OperationCall) -> Answer:
     """Send one event as if it had happened, whether or not the specification names it."""
     asked = call.given["Notification"]
-    send(call.moment, call.requester_id, asked["Destination"], {"EventType": call.given["TestEventType"]})
+    queue_event(call.tx, call.requester_id, asked["Destination"], {"EventType": call.given["TestEventType"]})
     return {}
 
 

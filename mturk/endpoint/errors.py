@@ -48,7 +48,7 @@ def not_supported(what: str, instead: str) -> MTurkRequestError:
     return MTurkRequestError("RequestError", NOT_SUPPORTED, f"{what} is not supported by this endpoint; {instead}")
 
 
-def absent(kind: str, name: str) -> MTurkRequestError:
+def does_not_exist(kind: str, name: str) -> MTurkRequestError:
     """Return the error of a thing that is not there, or is another requester's, which is told alike."""
     words = {"HIT": "HIT", "HITType": "HITType", "Assignment": "Assignment", "Worker": "Worker"}
     return refused(f"{kind}DoesNotExist", f"{words.get(kind, kind)} {name} does not exist.")

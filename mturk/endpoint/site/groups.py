@@ -10,13 +10,13 @@ from typing import Any
 from sqlalchemy import func, select
 
 from mturk.endpoint.hits import ASSIGNABLE, HitType, HostedHit
-from mturk.endpoint.moment import Moment
+from mturk.endpoint.repository import HIT_COLUMNS, hit_from
 from mturk.endpoint.requirements import meets
-from mturk.endpoint.rows import HIT_COLUMNS, hit_from
 from mturk.endpoint.schema import assignments, hit_types, hits, qualification_types, requesters
 from mturk.endpoint.site.records import PER_PAGE
 from mturk.endpoint.system_types import ADULT, ALL_MASTERS, LOCALE, NUMBER_APPROVED, PERCENT_APPROVED
-from mturk.endpoint.work import OpenHitGroup, next_hit, offers
+from mturk.endpoint.transaction import Transaction
+from mturk.endpoint.worker_actions import OpenHitGroup, next_hit, offers
 from mturk.endpoint.worker_standing import Worker, find_worker, may
 
 KNOWN_NAMES: Mapping[str, str] = {
@@ -66,14 +66,16 @@ class HitGroupPage:
     pages: int
 
 
-def find_groups(moment: Moment, worker_id: str, *, query: str, order: str, everything: bool, page: int) -> HitGroupPage:
+def find_groups(
+    tx: Transaction, worker_id: str, *, query: str, order: str, everything: bool, page: int
+) -> HitGroupPage:
     """Return the groups that match, qualified for or (``everything``) merely visible."""
     words = query.casefold().split()
     matching = [
-        offer for offer in offers(moment, worker_id) if (everything or not offer.to_accept) and _matches(offer, words)
+        offer for offer in offers(tx, worker_id) if (everything or not offer.to_accept) and _matches(offer, words)
     ]
     matching.sort(key=ORDERS[order])
-    worker = find_worker(moment, worker_id)
+    worker = find_worker(tx, worker_id)
     shown = matching[(page - 1) * PER_PAGE : page * PER_PAGE]
     groups = tuple(
         HitGroup(
@@ -82,7 +84,7 @@ def find_groups(moment: Moment, worker_id: str, *, query: str, order: str, every
             available=offer.count,
             expires_at=offer.last_expiry,
             qualified=not offer.to_accept,
-            requirements=asked_of(moment, worker, offer.kind.requirements),
+            requirements=check_each_requirement(tx, worker, offer.kind.requirements),
         )
         for offer in shown
     )
@@ -90,7 +92,7 @@ def find_groups(moment: Moment, worker_id: str, *, query: str, order: str, every
 
 
 def find_group(
-    moment: Moment, worker_id: str, group_id: str, *, after: int
+    tx: Transaction, worker_id: str, group_id: str, *, after: int
 ) -> tuple[HitGroup, HostedHit | None] | None:
     """Return a group and the HIT of it to show next; None where the worker may not know of it.
 
@@ -99,44 +101,44 @@ def find_group(
     after : int
         The number of the HIT that was shown before; 0 begins.
     """
-    worker = find_worker(moment, worker_id)
-    row = moment.connection.execute(
+    worker = find_worker(tx, worker_id)
+    row = tx.connection.execute(
         select(hit_types.c.hit_type_id, requesters.c.name)
         .join(requesters, requesters.c.requester_id == hit_types.c.requester_id)
         .where(hit_types.c.group_id == group_id)
     ).first()
     if row is None:
         return None
-    kind = find_kind(moment, row.hit_type_id)
+    kind = find_kind(tx, row.hit_type_id)
     if not may(worker, kind.requester_id, kind.requirements, "Discover"):
         return None
     open_hits = (hits.c.hit_type_id == kind.hit_type_id, hits.c.status == ASSIGNABLE, not_taken(worker_id))
-    count, expiry = moment.connection.execute(select(func.count(), func.max(hits.c.expires_at)).where(*open_hits)).one()
+    count, expiry = tx.connection.execute(select(func.count(), func.max(hits.c.expires_at)).where(*open_hits)).one()
     group = HitGroup(
         kind=kind,
         requester=row.name,
         available=count,
         expires_at=expiry,
         qualified=may(worker, kind.requester_id, kind.requirements, "Accept"),
-        requirements=asked_of(moment, worker, kind.requirements),
+        requirements=check_each_requirement(tx, worker, kind.requirements),
     )
-    found = moment.connection.execute(
+    found = tx.connection.execute(
         select(*HIT_COLUMNS).where(*open_hits, hits.c.number > after).order_by(hits.c.number).limit(1)
     ).first()
-    return group, hit_from(found) if found is not None else next_hit(moment, worker_id, group_id)
+    return group, hit_from(found) if found is not None else next_hit(tx, worker_id, group_id)
 
 
-def find_kind(moment: Moment, hit_type_id: str) -> HitType:
+def find_kind(tx: Transaction, hit_type_id: str) -> HitType:
     """Return a HIT type, whoever's it is."""
-    from mturk.endpoint.rows import find_type
+    from mturk.endpoint.repository import find_type
 
-    return find_type(moment, hit_type_id)
+    return find_type(tx, hit_type_id)
 
 
-def asked_of(moment: Moment, worker: Worker, requirements: str) -> tuple[RequirementCheck, ...]:
+def check_each_requirement(tx: Transaction, worker: Worker, requirements: str) -> tuple[RequirementCheck, ...]:
     """Return the requirements of a HIT type, each with whether this worker meets it."""
     asked: list[Mapping[str, Any]] = json.loads(requirements)
-    names = type_names(moment, {one["QualificationTypeId"] for one in asked} - KNOWN_NAMES.keys())
+    names = type_names(tx, {one["QualificationTypeId"] for one in asked} - KNOWN_NAMES.keys())
     return tuple(
         RequirementCheck(
             known=KNOWN_NAMES.get(one["QualificationTypeId"]),
@@ -149,12 +151,12 @@ def asked_of(moment: Moment, worker: Worker, requirements: str) -> tuple[Require
     )
 
 
-def type_names(moment: Moment, type_ids: Iterable[str]) -> dict[str, str]:
+def type_names(tx: Transaction, type_ids: Iterable[str]) -> dict[str, str]:
     """Return the names of qualification types."""
     wanted = list(type_ids)
     if not wanted:
         return {}
-    found = moment.connection.execute(
+    found = tx.connection.execute(
         select(qualification_types.c.qualification_type_id, qualification_types.c.name).where(
             qualification_types.c.qualification_type_id.in_(wanted)
         )

@@ -7,8 +7,8 @@ from typing import Any
 from sqlalchemy import Row, delete, func, insert, select, update
 
 from mturk.endpoint.assignments import APPROVED, REJECTED
+from mturk.endpoint.errors import invalid, refused
 from mturk.endpoint.operations.call import Answer, OperationCall, one_page
-from mturk.endpoint.refusals import invalid, refused
 from mturk.endpoint.schema import assignments, blocks, messages, workers
 
 MOST_BLOCKS = 100_000
@@ -23,7 +23,7 @@ def check_worker(call: OperationCall, worker_id: str) -> None:
     Refusal
         If not.
     """
-    if call.moment.connection.scalar(select(workers.c.number).where(workers.c.worker_id == worker_id)) is None:
+    if call.tx.connection.scalar(select(workers.c.number).where(workers.c.worker_id == worker_id)) is None:
         raise invalid("WorkerId", f'The value "{worker_id}" is not valid for the parameter WorkerId: no such worker.')
 
 
@@ -32,15 +32,15 @@ def create_block(call: OperationCall) -> Answer:
     worker_id, reason = call.given["WorkerId"], call.given["Reason"]
     check_worker(call, worker_id)
     own = blocks.c.requester_id == call.requester_id
-    changed = call.moment.connection.execute(
+    changed = call.tx.connection.execute(
         update(blocks).where(own, blocks.c.worker_id == worker_id).values(reason=reason)
     )
     if changed.rowcount:
         return {}
-    count = call.moment.connection.scalar(select(func.count()).select_from(blocks).where(own))
+    count = call.tx.connection.scalar(select(func.count()).select_from(blocks).where(own))
     if (count or 0) >= MOST_BLOCKS:
         raise refused("TooManyBlocks", f"At most {MOST_BLOCKS} workers can be blocked.")
-    call.moment.connection.execute(
+    call.tx.connection.execute(
         insert(blocks).values(requester_id=call.requester_id, worker_id=worker_id, reason=reason, at=call.now)
     )
     return {}
@@ -49,7 +49,7 @@ def create_block(call: OperationCall) -> Answer:
 def delete_block(call: OperationCall) -> Answer:
     """Let a worker do this requester's HITs again; one who is not blocked stays so."""
     check_worker(call, call.given["WorkerId"])
-    call.moment.connection.execute(
+    call.tx.connection.execute(
         delete(blocks).where(blocks.c.requester_id == call.requester_id, blocks.c.worker_id == call.given["WorkerId"])
     )
     return {}
@@ -68,7 +68,7 @@ def notify_workers(call: OperationCall) -> Answer:
     if not 1 <= len(wanted) <= MOST_TOLD:
         raise invalid("WorkerIds", f"expected 1 to {MOST_TOLD} workers, got {len(wanted)}")
     known = set(
-        call.moment.connection.scalars(
+        call.tx.connection.scalars(
             select(assignments.c.worker_id)
             .where(
                 assignments.c.requester_id == call.requester_id,
@@ -95,7 +95,7 @@ def notify_workers(call: OperationCall) -> Answer:
 
 def leave_message(call: OperationCall, worker_id: str, subject: str, body: str) -> None:
     """Leave a message on a worker's site."""
-    call.moment.connection.execute(
+    call.tx.connection.execute(
         insert(messages).values(
             requester_id=call.requester_id, worker_id=worker_id, subject=subject, body=body, sent_at=call.now
         )

@@ -6,21 +6,21 @@ from typing import Any
 
 from sqlalchemy import Row, select, update
 
+from mturk.endpoint.errors import refused
 from mturk.endpoint.operations.call import Answer, OperationCall, one_page
-from mturk.endpoint.operations.people import check_worker, leave_message
-from mturk.endpoint.operations.qualifying import find_qualification_type
+from mturk.endpoint.operations.qualification_types import find_qualification_type
+from mturk.endpoint.operations.workers import check_worker, leave_message
 from mturk.endpoint.qualification import grant_qualification
-from mturk.endpoint.refusals import refused
 from mturk.endpoint.schema import qualification_requests, qualification_types, qualifications
 
 
 def associate(call: OperationCall) -> Answer:
     """Give a worker a qualification, or another value of it."""
     given = call.given
-    kind = find_qualification_type(call.moment, given["QualificationTypeId"], call.requester_id)
+    kind = find_qualification_type(call.tx, given["QualificationTypeId"], call.requester_id)
     check_worker(call, given["WorkerId"])
     value = given.get("IntegerValue", 1)
-    grant_qualification(call.moment, kind.qualification_type_id, given["WorkerId"], value)
+    grant_qualification(call.tx, kind.qualification_type_id, given["WorkerId"], value)
     if given.get("SendNotification", True):
         leave_message(call, given["WorkerId"], kind.name, "You were given this qualification.")
     return {}
@@ -29,13 +29,13 @@ def associate(call: OperationCall) -> Answer:
 def disassociate(call: OperationCall) -> Answer:
     """Revoke a worker's qualification."""
     given = call.given
-    kind = find_qualification_type(call.moment, given["QualificationTypeId"], call.requester_id)
+    kind = find_qualification_type(call.tx, given["QualificationTypeId"], call.requester_id)
     row = _find(call, kind.qualification_type_id, given["WorkerId"])
     if row.status != "Granted":
         raise refused(
             "InvalidQualificationState", f"The qualification of worker {given['WorkerId']} was revoked before."
         )
-    call.moment.connection.execute(
+    call.tx.connection.execute(
         update(qualifications)
         .where(qualifications.c.number == row.number)
         .values(status="Revoked", reason=given.get("Reason"))
@@ -45,13 +45,13 @@ def disassociate(call: OperationCall) -> Answer:
 
 def get_score(call: OperationCall) -> Answer:
     """Return what a worker has of a qualification type."""
-    kind = find_qualification_type(call.moment, call.given["QualificationTypeId"], call.requester_id)
+    kind = find_qualification_type(call.tx, call.given["QualificationTypeId"], call.requester_id)
     return {"Qualification": _write(_find(call, kind.qualification_type_id, call.given["WorkerId"]))}
 
 
 def list_workers(call: OperationCall) -> Answer:
     """List workers who have a qualification or, where that is asked for, had it."""
-    kind = find_qualification_type(call.moment, call.given["QualificationTypeId"], call.requester_id)
+    kind = find_qualification_type(call.tx, call.given["QualificationTypeId"], call.requester_id)
     query = select(qualifications.c.number.label("place"), qualifications).where(
         qualifications.c.qualification_type_id == kind.qualification_type_id,
         qualifications.c.status == call.given.get("Status", "Granted"),
@@ -70,7 +70,7 @@ def list_requests(call: OperationCall) -> Answer:
         .where(qualification_types.c.requester_id == call.requester_id, qualification_requests.c.status == "Pending")
     )
     if "QualificationTypeId" in call.given:
-        kind = find_qualification_type(call.moment, call.given["QualificationTypeId"], call.requester_id)
+        kind = find_qualification_type(call.tx, call.given["QualificationTypeId"], call.requester_id)
         query = query.where(qualification_requests.c.qualification_type_id == kind.qualification_type_id)
     return one_page(call, query, qualification_requests.c.number, _write_request, "QualificationRequests")
 
@@ -79,7 +79,7 @@ def accept_request(call: OperationCall) -> Answer:
     """Grant what a worker requested."""
     row = _find_request(call)
     value = call.given.get("IntegerValue", 1)
-    grant_qualification(call.moment, row.qualification_type_id, row.worker_id, value)
+    grant_qualification(call.tx, row.qualification_type_id, row.worker_id, value)
     _answer(call, row, "Granted", None)
     return {}
 
@@ -91,7 +91,7 @@ def reject_request(call: OperationCall) -> Answer:
 
 
 def _find(call: OperationCall, type_id: str, worker_id: str) -> Row[Any]:
-    row = call.moment.connection.execute(
+    row = call.tx.connection.execute(
         select(qualifications).where(
             qualifications.c.qualification_type_id == type_id, qualifications.c.worker_id == worker_id
         )
@@ -106,7 +106,7 @@ def _find(call: OperationCall, type_id: str, worker_id: str) -> Row[Any]:
 
 def _find_request(call: OperationCall) -> Row[Any]:
     request_id = call.given["QualificationRequestId"]
-    row = call.moment.connection.execute(
+    row = call.tx.connection.execute(
         select(qualification_requests)
         .join(
             qualification_types,
@@ -129,7 +129,7 @@ def _find_request(call: OperationCall) -> Row[Any]:
 
 
 def _answer(call: OperationCall, row: Row[Any], status: str, reason: str | None) -> None:
-    call.moment.connection.execute(
+    call.tx.connection.execute(
         update(qualification_requests)
         .where(qualification_requests.c.number == row.number)
         .values(status=status, reason=reason, answered_at=call.now)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from mturk.endpoint.errors import not_supported
 from mturk.endpoint.operations.call import Answer, OperationCall
-from mturk.endpoint.refusals import not_supported
 
-LEFT_OUT: Mapping[str, tuple[str, str]] = {  # parameter: what it is, what to do instead
+UNSUPPORTED: Mapping[str, tuple[str, str]] = {  # parameter: what it is, what to do instead
     "AssignmentReviewPolicy": ("AssignmentReviewPolicy", "list the assignments and approve or reject them yourself"),
     "HITReviewPolicy": ("HITReviewPolicy", "list the assignments, compare them and extend the HIT yourself"),
     "HITLayoutId": ("HITLayoutId", "send the whole page as Question, an HTMLQuestion"),
@@ -22,7 +22,7 @@ LEFT_OUT: Mapping[str, tuple[str, str]] = {  # parameter: what it is, what to do
 }
 
 
-def refuse_left_out(given: Mapping[str, Any]) -> None:
+def refuse_unsupported(given: Mapping[str, Any]) -> None:
     """Refuse parameters that are left out.
 
     Raises
@@ -30,7 +30,7 @@ def refuse_left_out(given: Mapping[str, Any]) -> None:
     Refusal
         Naming the first of them.
     """
-    for name, (what, instead) in LEFT_OUT.items():
+    for name, (what, instead) in UNSUPPORTED.items():
         if name in given:
             raise not_supported(what, instead)
 

@@ -9,8 +9,7 @@ from http import HTTPStatus
 from starlette.requests import Request
 from starlette.responses import Response
 
-from mturk.endpoint.moment import Moment
-from mturk.endpoint.site.room import LANGUAGE_COOKIE, Answer, Room, SitePage, to
+from mturk.endpoint.site.handlers import LANGUAGE_COOKIE, Answer, SiteHandlers, SitePage, to
 from mturk.endpoint.site.sessions import (
     DAY,
     DEVICE_LIFE,
@@ -19,32 +18,33 @@ from mturk.endpoint.site.sessions import (
     end_all,
     end_session,
     invite,
+    is_redeemable,
     known_sessions,
-    opens,
     redeem,
 )
 from mturk.endpoint.site.texts import LANGUAGES
+from mturk.endpoint.transaction import Transaction
 
 YEAR = 365 * 86_400
 MARK = re.compile(r"[A-Za-z0-9_-]{43}", re.ASCII)
 
 
-class Entrance:
+class SignInPages:
     """The routes of signing in and of the account."""
 
-    def __init__(self, room: Room) -> None:
+    def __init__(self, room: SiteHandlers) -> None:
         self.room = room
 
     async def start(self, request: Request) -> Response:
         """Lead to the list, or show how to sign in."""
-        return await self.room.signed_in(request, lambda moment, visitor: to("/hits"))
+        return await self.room.signed_in(request, lambda tx, visitor: to("/hits"))
 
     async def show_invitation(self, request: Request) -> Response:
         """Ask for a press of the button: programs that look at links in mail must not use an invitation up."""
         room, token, mark = self.room, request.path_params["token"], self._mark_of(request)
         if room.patience.is_over(address_of(request)):
             return self._slow(request)
-        if not await room.endpoint.run(lambda moment: opens(moment, token, mark)):
+        if not await room.endpoint.run(lambda tx: is_redeemable(tx, token, mark)):
             return self._used(request)
         return self._invited(request, "sign_in.invited_text")
 
@@ -59,9 +59,9 @@ class Entrance:
         if room.patience.is_over(address_of(request)):
             return self._slow(request)
         if mark is None:
-            unused = await room.endpoint.run(lambda moment: opens(moment, token, None))
+            unused = await room.endpoint.run(lambda tx: is_redeemable(tx, token, None))
             return self._invited(request, "sign_in.cookie_text") if unused else self._used(request)
-        session = await room.endpoint.run(lambda moment: redeem(moment, token, mark))
+        session = await room.endpoint.run(lambda tx: redeem(tx, token, mark))
         if session is None:
             return self._used(request)
         response = to("/hits")
@@ -80,8 +80,8 @@ class Entrance:
         """End this session."""
         await self.room.fields(request)
 
-        def work(moment: Moment, visitor: Visitor) -> Answer:
-            end_session(moment, visitor.session)
+        def work(tx: Transaction, visitor: Visitor) -> Answer:
+            end_session(tx, visitor.session)
             return to("/")
 
         return self._forget(await self.room.signed_in(request, work))
@@ -90,23 +90,23 @@ class Entrance:
         """End all sessions of this worker."""
         await self.room.fields(request)
 
-        def work(moment: Moment, visitor: Visitor) -> Answer:
-            end_all(moment, visitor.worker_id)
+        def work(tx: Transaction, visitor: Visitor) -> Answer:
+            end_all(tx, visitor.worker_id)
             return to("/")
 
         return self._forget(await self.room.signed_in(request, work))
 
     async def show_account(self, request: Request) -> Response:
         """Show the account."""
-        return await self.room.signed_in(request, lambda moment, visitor: self._account(moment, visitor, link=None))
+        return await self.room.signed_in(request, lambda tx, visitor: self._account(tx, visitor, link=None))
 
     async def make_link(self, request: Request) -> Response:
         """Show a link for another device; it is in no address, so it stays in no history."""
         await self.room.fields(request)
 
-        def work(moment: Moment, visitor: Visitor) -> Answer:
-            token = invite(moment, visitor.worker_id, life=DEVICE_LIFE)
-            return self._account(moment, visitor, link=f"{self.room.settings.site_url}/invite/{token}")
+        def work(tx: Transaction, visitor: Visitor) -> Answer:
+            token = invite(tx, visitor.worker_id, life=DEVICE_LIFE)
+            return self._account(tx, visitor, link=f"{self.room.settings.site_url}/invite/{token}")
 
         return await self.room.signed_in(request, work)
 
@@ -126,8 +126,8 @@ class Entrance:
             )
         return response
 
-    def _account(self, moment: Moment, visitor: Visitor, *, link: str | None) -> Answer:
-        sessions = known_sessions(moment, visitor.worker_id)
+    def _account(self, tx: Transaction, visitor: Visitor, *, link: str | None) -> Answer:
+        sessions = known_sessions(tx, visitor.worker_id)
         return SitePage(template="account.html", here="/account", context={"sessions": sessions, "link": link})
 
     def _invited(self, request: Request, text: str) -> Response:
@@ -142,7 +142,7 @@ class Entrance:
             "sign_in.invited",
             text=text,
             action=f"/invite/{request.path_params['token']}",
-            button=room.speech(request).say("sign_in.button"),
+            button=room.texts(request).say("sign_in.button"),
         )
         response.set_cookie(
             room.settings.mark_cookie,

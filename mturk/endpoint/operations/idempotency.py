@@ -10,17 +10,17 @@ from mturk.endpoint.schema import request_tokens
 REMEMBERED = 86_400.0  # seconds
 
 
-def made_before(call: OperationCall, purpose: str) -> str | None:
+def earlier_result(call: OperationCall, purpose: str) -> str | None:
     """Return the id of what the first call with this token made; None where there was none, or long ago."""
     token = call.given.get("UniqueRequestToken")
     if token is None:
         return None
-    row = call.moment.connection.execute(select(request_tokens).where(*_same(call, purpose))).first()
+    row = call.tx.connection.execute(select(request_tokens).where(*_same(call, purpose))).first()
     if row is None:
         return None
     if call.now - row.at < REMEMBERED:
         return str(row.made)
-    call.moment.connection.execute(delete(request_tokens).where(*_same(call, purpose)))
+    call.tx.connection.execute(delete(request_tokens).where(*_same(call, purpose)))
     return None
 
 
@@ -28,7 +28,7 @@ def remember(call: OperationCall, purpose: str, made: str) -> None:
     """Remember what this call made."""
     token = call.given.get("UniqueRequestToken")
     if token is not None:
-        call.moment.connection.execute(
+        call.tx.connection.execute(
             insert(request_tokens).values(
                 requester_id=call.requester_id, purpose=purpose, token=token, made=made, at=call.now
             )

@@ -9,14 +9,11 @@ from sqlalchemy import bindparam, func, select
 
 from mturk.endpoint import assignments as life
 from mturk.endpoint.assignments import ACCEPTED, HitAssignment
-from mturk.endpoint.events import tell
-from mturk.endpoint.hits import ASSIGNABLE, HitType, HostedHit, accepted, given_up
+from mturk.endpoint.errors import does_not_exist, refused
+from mturk.endpoint.events import record_event
+from mturk.endpoint.hits import ASSIGNABLE, HitType, HostedHit, accepted, released
 from mturk.endpoint.hits import submitted as with_submission
-from mturk.endpoint.moment import Moment, new_id
-from mturk.endpoint.refusals import absent, refused
-from mturk.endpoint.requirements import Requirement
-from mturk.endpoint.review import approve_by_time
-from mturk.endpoint.rows import (
+from mturk.endpoint.repository import (
     HIT_COLUMNS,
     add_assignment,
     find_assignment,
@@ -26,10 +23,13 @@ from mturk.endpoint.rows import (
     save_assignment,
     save_hit,
 )
+from mturk.endpoint.requirements import Requirement
+from mturk.endpoint.review import approve_by_time
 from mturk.endpoint.schema import assignments, hit_types, hits, requesters
+from mturk.endpoint.transaction import Transaction, new_id
 from mturk.endpoint.worker_standing import Worker, find_worker, may, unmet
 
-MOST_HELD = 25  # assignments that a worker may hold at once
+MAX_HELD = 25  # assignments that a worker may hold at once
 LAST_TURN = select(func.max(assignments.c.turn)).where(assignments.c.hit_id == bindparam("name"))
 TAKEN = select(assignments.c.hit_id).where(
     assignments.c.hit_id == bindparam("hit"),
@@ -52,11 +52,11 @@ class OpenHitGroup:
     to_accept: tuple[Requirement, ...]
 
 
-def offers(moment: Moment, worker_id: str) -> Iterator[OpenHitGroup]:
+def offers(tx: Transaction, worker_id: str) -> Iterator[OpenHitGroup]:
     """Yield the groups that a worker can see, the newest first."""
-    worker = find_worker(moment, worker_id)
-    names = dict(moment.connection.execute(select(requesters.c.requester_id, requesters.c.name)).all())
-    groups = moment.connection.execute(
+    worker = find_worker(tx, worker_id)
+    names = dict(tx.connection.execute(select(requesters.c.requester_id, requesters.c.name)).all())
+    groups = tx.connection.execute(
         select(
             hits.c.hit_type_id,
             func.count().label("open"),
@@ -68,10 +68,10 @@ def offers(moment: Moment, worker_id: str) -> Iterator[OpenHitGroup]:
         .order_by(func.max(hits.c.number).desc())
     ).all()
     for group in groups:
-        kind = find_type(moment, group.hit_type_id)
+        kind = find_type(tx, group.hit_type_id)
         if not may(worker, kind.requester_id, kind.requirements, "Discover"):
             continue
-        first = moment.connection.scalar(select(hits.c.hit_id).where(hits.c.number == group.first))
+        first = tx.connection.scalar(select(hits.c.hit_id).where(hits.c.number == group.first))
         yield OpenHitGroup(
             kind=kind,
             requester=names[kind.requester_id],
@@ -83,9 +83,9 @@ def offers(moment: Moment, worker_id: str) -> Iterator[OpenHitGroup]:
         )
 
 
-def next_hit(moment: Moment, worker_id: str, group_id: str) -> HostedHit | None:
+def next_hit(tx: Transaction, worker_id: str, group_id: str) -> HostedHit | None:
     """Return the first HIT of a group that a worker may still accept or preview, or None."""
-    row = moment.connection.execute(
+    row = tx.connection.execute(
         select(*HIT_COLUMNS)
         .join(hit_types, hit_types.c.hit_type_id == hits.c.hit_type_id)
         .where(hit_types.c.group_id == group_id, hits.c.status == ASSIGNABLE, _not_taken(worker_id))
@@ -95,7 +95,7 @@ def next_hit(moment: Moment, worker_id: str, group_id: str) -> HostedHit | None:
     return None if row is None else hit_from(row)
 
 
-def preview(moment: Moment, worker_id: str, hit_id: str) -> tuple[HostedHit, HitType]:
+def preview(tx: Transaction, worker_id: str, hit_id: str) -> tuple[HostedHit, HitType]:
     """Return a HIT to be looked at; nothing is held for the worker.
 
     Raises
@@ -103,16 +103,16 @@ def preview(moment: Moment, worker_id: str, hit_id: str) -> tuple[HostedHit, Hit
     Refusal
         If there is none, or a requirement or block keeps the worker from seeing it.
     """
-    hit = find_hit(moment, hit_id)
-    kind = find_type(moment, hit.hit_type_id)
-    worker = find_worker(moment, worker_id, requirements=kind.requirements)
+    hit = find_hit(tx, hit_id)
+    kind = find_type(tx, hit.hit_type_id)
+    worker = find_worker(tx, worker_id, requirements=kind.requirements)
     if hit.status != ASSIGNABLE or not may(worker, hit.requester_id, kind.requirements, "Discover"):
-        raise absent("HIT", hit_id)
+        raise does_not_exist("HIT", hit_id)
     _demand(worker, kind, unmet(worker, kind.requirements, "Preview"), "previewed")
     return hit, kind
 
 
-def accept(moment: Moment, worker_id: str, hit_id: str) -> HitAssignment:
+def accept(tx: Transaction, worker_id: str, hit_id: str) -> HitAssignment:
     """Give a worker an assignment of a HIT.
 
     Raises
@@ -120,29 +120,29 @@ def accept(moment: Moment, worker_id: str, hit_id: str) -> HitAssignment:
     Refusal
         If the HIT is not open, the worker had an assignment of it, holds too many, or does not qualify.
     """
-    hit = find_hit(moment, hit_id)
-    kind = find_type(moment, hit.hit_type_id)
-    worker = find_worker(moment, worker_id, requirements=kind.requirements)
+    hit = find_hit(tx, hit_id)
+    kind = find_type(tx, hit.hit_type_id)
+    worker = find_worker(tx, worker_id, requirements=kind.requirements)
     if not may(worker, hit.requester_id, kind.requirements, "Discover"):
-        raise absent("HIT", hit_id)
+        raise does_not_exist("HIT", hit_id)
     _demand(worker, kind, unmet(worker, kind.requirements, "Accept"), "accepted")
-    _check_own(moment, worker_id, hit)
-    taken = accepted(hit, moment.now)
+    _check_own(tx, worker_id, hit)
+    taken = accepted(hit, tx.now)
     work = HitAssignment(
         assignment_id=new_id(),
         hit_id=hit_id,
         requester_id=hit.requester_id,
         worker_id=worker_id,
-        accepted_at=moment.now,
-        deadline=moment.now + kind.duration,
+        accepted_at=tx.now,
+        deadline=tx.now + kind.duration,
     )
-    add_assignment(moment, work)
-    save_hit(moment, hit, taken, kind=kind)
-    tell(moment, "AssignmentAccepted", hit, work)
+    add_assignment(tx, work)
+    save_hit(tx, hit, taken, kind=kind)
+    record_event(tx, "AssignmentAccepted", hit, work)
     return work
 
 
-def hand_back(moment: Moment, worker_id: str, assignment_id: str) -> HitAssignment:
+def return_assignment(tx: Transaction, worker_id: str, assignment_id: str) -> HitAssignment:
     """Return an assignment, so that others may take its place.
 
     Raises
@@ -150,16 +150,16 @@ def hand_back(moment: Moment, worker_id: str, assignment_id: str) -> HitAssignme
     Refusal
         If the worker does not hold it.
     """
-    held = find_held(moment, worker_id, assignment_id)
-    hit = find_hit(moment, held.hit_id)
-    given = life.returned(held, moment.now)
-    save_assignment(moment, held, given)
-    save_hit(moment, hit, given_up(hit, moment.now), kind=find_type(moment, hit.hit_type_id))
-    tell(moment, "AssignmentReturned", hit, given)
+    held = find_held(tx, worker_id, assignment_id)
+    hit = find_hit(tx, held.hit_id)
+    given = life.returned(held, tx.now)
+    save_assignment(tx, held, given)
+    save_hit(tx, hit, released(hit, tx.now), kind=find_type(tx, hit.hit_type_id))
+    record_event(tx, "AssignmentReturned", hit, given)
     return given
 
 
-def submit(moment: Moment, worker_id: str, assignment_id: str, answer: str) -> HitAssignment:
+def submit(tx: Transaction, worker_id: str, assignment_id: str, answer: str) -> HitAssignment:
     """Take a worker's answer, XML; it is kept as it is.
 
     Raises
@@ -167,21 +167,21 @@ def submit(moment: Moment, worker_id: str, assignment_id: str, answer: str) -> H
     Refusal
         If the worker does not hold the assignment, or its time is over.
     """
-    held = find_held(moment, worker_id, assignment_id)
-    hit = find_hit(moment, held.hit_id)
-    kind = find_type(moment, hit.hit_type_id)
-    last = moment.connection.scalar(LAST_TURN, {"name": hit.hit_id})
-    done = life.submitted(held, answer, turn=(last or 0) + 1, delay=kind.auto_approval_delay, now=moment.now)
-    save_assignment(moment, held, done)
-    hit = save_hit(moment, hit, with_submission(hit, moment.now), kind=kind)
-    tell(moment, "AssignmentSubmitted", hit, done)
+    held = find_held(tx, worker_id, assignment_id)
+    hit = find_hit(tx, held.hit_id)
+    kind = find_type(tx, hit.hit_type_id)
+    last = tx.connection.scalar(LAST_TURN, {"name": hit.hit_id})
+    done = life.submitted(held, answer, turn=(last or 0) + 1, delay=kind.auto_approval_delay, now=tx.now)
+    save_assignment(tx, held, done)
+    hit = save_hit(tx, hit, with_submission(hit, tx.now), kind=kind)
+    record_event(tx, "AssignmentSubmitted", hit, done)
     if kind.auto_approval_delay == 0:
-        approve_by_time(moment, done, hit, kind)
-        return find_assignment(moment, assignment_id)
+        approve_by_time(tx, done, hit, kind)
+        return find_assignment(tx, assignment_id)
     return done
 
 
-def find_held(moment: Moment, worker_id: str, assignment_id: str) -> HitAssignment:
+def find_held(tx: Transaction, worker_id: str, assignment_id: str) -> HitAssignment:
     """Return an assignment of this worker, whatever its state.
 
     Raises
@@ -189,9 +189,9 @@ def find_held(moment: Moment, worker_id: str, assignment_id: str) -> HitAssignme
     Refusal
         If there is none, or it is somebody else's.
     """
-    work = find_assignment(moment, assignment_id)
+    work = find_assignment(tx, assignment_id)
     if work.worker_id != worker_id:
-        raise absent("Assignment", assignment_id)
+        raise does_not_exist("Assignment", assignment_id)
     return work
 
 
@@ -204,11 +204,11 @@ def _not_taken(worker_id: str):  # type: ignore[no-untyped-def]
     return ~taken.exists()
 
 
-def _check_own(moment: Moment, worker_id: str, hit: HostedHit) -> None:
-    if moment.connection.execute(TAKEN, {"worker": worker_id, "hit": hit.hit_id}).first() is not None:
+def _check_own(tx: Transaction, worker_id: str, hit: HostedHit) -> None:
+    if tx.connection.execute(TAKEN, {"worker": worker_id, "hit": hit.hit_id}).first() is not None:
         raise refused("AssignmentAlreadyExists", f"Worker {worker_id} has an assignment of HIT {hit.hit_id} already.")
-    holding = moment.connection.scalar(HOLDING, {"worker": worker_id})
-    if (holding or 0) >= MOST_HELD:
+    holding = tx.connection.scalar(HOLDING, {"worker": worker_id})
+    if (holding or 0) >= MAX_HELD:
         raise refused(
             "ExceedsMaxAssignmentsPerWorker",
             f"Worker {worker_id} holds {holding} assignments; submit or return one before accepting another.",

@@ -9,21 +9,21 @@ from typing import Any
 
 from sqlalchemy import bindparam, insert, select
 
-from mturk.endpoint.events import tell
+from mturk.endpoint.errors import NOT_SUPPORTED, PREFIX, MTurkRequestError, does_not_exist, invalid, refused
+from mturk.endpoint.events import record_event
 from mturk.endpoint.hits import HitType, HostedHit, expiring, extended, retyped
 from mturk.endpoint.limits import AUTO_APPROVAL_DELAY
-from mturk.endpoint.moment import new_id
 from mturk.endpoint.money import parse_money
 from mturk.endpoint.operations.call import Answer, OperationCall
-from mturk.endpoint.operations.left_out import refuse_left_out
-from mturk.endpoint.operations.tokens import made_before, remember
-from mturk.endpoint.operations.written import write_hit
-from mturk.endpoint.refusals import NOT_SUPPORTED, PREFIX, MTurkRequestError, absent, invalid, refused
+from mturk.endpoint.operations.idempotency import earlier_result, remember
+from mturk.endpoint.operations.output import write_hit
+from mturk.endpoint.operations.unsupported import refuse_unsupported
+from mturk.endpoint.repository import TYPE_FIELDS, add_hit, find_hit, find_type, held, hold, save_hit
 from mturk.endpoint.requirements import check_requirements
-from mturk.endpoint.review import budget_of, short_of_money
-from mturk.endpoint.rows import TYPE_FIELDS, add_hit, find_hit, find_type, held, hold, save_hit
+from mturk.endpoint.review import budget_of, insufficient_funds
 from mturk.endpoint.schema import hit_types, qualification_types, requirement_types
 from mturk.endpoint.system_types import SYSTEM_TYPES
+from mturk.endpoint.transaction import new_id
 from mturk.questions import QuestionNotSupported, QuestionRefused, XMLRefused, read_question
 
 SAME_TYPE = select(hit_types.c.hit_type_id).where(
@@ -39,55 +39,55 @@ def create_hit_type(call: OperationCall) -> Answer:
 
 def create_hit(call: OperationCall) -> Answer:
     """Create a HIT, and its HIT type where that is new."""
-    refuse_left_out(call.given)
+    refuse_unsupported(call.given)
     _refuse_repeated(call)
     return _create(call, _type_of(call))
 
 
 def create_hit_with_type(call: OperationCall) -> Answer:
     """Create a HIT of a HIT type that is there."""
-    refuse_left_out(call.given)
+    refuse_unsupported(call.given)
     _refuse_repeated(call)
     return _create(call, _own_type(call, call.given["HITTypeId"]))
 
 
 def create_additional_assignments(call: OperationCall) -> Answer:
     """Let more workers do a HIT."""
-    made = made_before(call, "extension")
+    made = earlier_result(call, "extension")
     if made is not None:
         raise _processed(call)
-    hit = find_hit(call.moment, call.given["HITId"], requester_id=call.requester_id)
-    _refuse_too_new(call, hit)
-    kind = find_type(call.moment, hit.hit_type_id)
+    hit = find_hit(call.tx, call.given["HITId"], requester_id=call.requester_id)
+    _require_visible(call, hit)
+    kind = find_type(call.tx, hit.hit_type_id)
     after = extended(hit, call.given["NumberOfAdditionalAssignments"], call.now)
-    _check_funds(call, held(call.moment, after, kind) - held(call.moment, hit, kind), "extending the HIT")
-    save_hit(call.moment, hit, after, kind=kind)
+    _check_funds(call, held(call.tx, after, kind) - held(call.tx, hit, kind), "extending the HIT")
+    save_hit(call.tx, hit, after, kind=kind)
     remember(call, "extension", hit.hit_id)
     return {}
 
 
 def update_expiration(call: OperationCall) -> Answer:
     """Move a HIT's date of expiry; one that has passed expires it at once."""
-    hit = find_hit(call.moment, call.given["HITId"], requester_id=call.requester_id)
+    hit = find_hit(call.tx, call.given["HITId"], requester_id=call.requester_id)
     at = float(call.given["ExpireAt"])
     if at > call.now:
-        _refuse_too_new(call, hit)
-    kind = find_type(call.moment, hit.hit_type_id)
+        _require_visible(call, hit)
+    kind = find_type(call.tx, hit.hit_type_id)
     after = expiring(hit, at, call.now)
-    _check_funds(call, held(call.moment, after, kind) - held(call.moment, hit, kind), "opening the HIT again")
-    save_hit(call.moment, hit, after, kind=kind)
+    _check_funds(call, held(call.tx, after, kind) - held(call.tx, hit, kind), "opening the HIT again")
+    save_hit(call.tx, hit, after, kind=kind)
     return {}
 
 
 def update_hit_type(call: OperationCall) -> Answer:
     """Give a HIT the properties of another HIT type."""
-    hit = find_hit(call.moment, call.given["HITId"], requester_id=call.requester_id)
-    _refuse_too_new(call, hit)
-    before = find_type(call.moment, hit.hit_type_id)
+    hit = find_hit(call.tx, call.given["HITId"], requester_id=call.requester_id)
+    _require_visible(call, hit)
+    before = find_type(call.tx, hit.hit_type_id)
     kind = _own_type(call, call.given["HITTypeId"])
     after = retyped(hit, kind.hit_type_id, call.now)
-    _check_funds(call, held(call.moment, after, kind) - held(call.moment, hit, before), "changing the HIT's type")
-    save_hit(call.moment, hit, after, kind=before, kind_after=kind)
+    _check_funds(call, held(call.tx, after, kind) - held(call.tx, hit, before), "changing the HIT's type")
+    save_hit(call.tx, hit, after, kind=before, kind_after=kind)
     return {}
 
 
@@ -108,12 +108,12 @@ def _create(call: OperationCall, kind: HitType) -> Answer:
         maximum=given.get("MaxAssignments", 1),
         active_at=call.now,
     )
-    cost = held(call.moment, hit, kind)
+    cost = held(call.tx, hit, kind)
     _check_funds(call, cost, "this HIT")
-    hit = add_hit(call.moment, hit)
-    hold(call.moment, call.requester_id, cost)
+    hit = add_hit(call.tx, hit)
+    hold(call.tx, call.requester_id, cost)
     remember(call, "hit", hit.hit_id)
-    tell(call.moment, "HITCreated", hit)
+    record_event(call.tx, "HITCreated", hit)
     return {"HIT": write_hit(hit, kind)}
 
 
@@ -146,16 +146,16 @@ def _type_of(call: OperationCall) -> HitType:
         requirements=json.dumps(requirements, sort_keys=True),
     )
     digest = _digest(wanted)
-    known = call.moment.connection.scalar(SAME_TYPE, {"requester": call.requester_id, "sum": digest})
+    known = call.tx.connection.scalar(SAME_TYPE, {"requester": call.requester_id, "sum": digest})
     if known is not None:
         return _own_type(call, known)
     _check_types_exist(call, requirements)
     wanted = replace(wanted, hit_type_id=new_id(), group_id=new_id())
     values = {name: getattr(wanted, name) for name in TYPE_FIELDS}
-    call.moment.connection.execute(insert(hit_types).values(**values, digest=digest, created_at=call.now))
+    call.tx.connection.execute(insert(hit_types).values(**values, digest=digest, created_at=call.now))
     asked = sorted({one["QualificationTypeId"] for one in requirements})
     if asked:
-        call.moment.connection.execute(
+        call.tx.connection.execute(
             insert(requirement_types),
             [{"hit_type_id": wanted.hit_type_id, "qualification_type_id": type_id} for type_id in asked],
         )
@@ -180,7 +180,7 @@ def _check_types_exist(call: OperationCall, requirements: list[dict[str, Any]]) 
         type_id = asked["QualificationTypeId"]
         if type_id in SYSTEM_TYPES:
             continue
-        row = call.moment.connection.execute(
+        row = call.tx.connection.execute(
             select(qualification_types.c.status, qualification_types.c.deleted_at).where(
                 qualification_types.c.qualification_type_id == type_id,
                 qualification_types.c.requester_id == call.requester_id,
@@ -188,28 +188,28 @@ def _check_types_exist(call: OperationCall, requirements: list[dict[str, Any]]) 
         ).first()
         where = f"QualificationRequirements[{number}]"
         if row is None or row.deleted_at is not None:
-            raise absent("QualificationType", type_id)
+            raise does_not_exist("QualificationType", type_id)
         if row.status != "Active":
             raise refused("InvalidQualificationTypeState", f"{where}: QualificationType {type_id} is Inactive.")
 
 
 def _own_type(call: OperationCall, hit_type_id: str) -> HitType:
-    kind = find_type(call.moment, hit_type_id, requester_id=call.requester_id)
-    if call.moment.connection.scalar(DELETED_AT, {"name": kind.hit_type_id}) is not None:
-        raise absent("HITType", hit_type_id)
+    kind = find_type(call.tx, hit_type_id, requester_id=call.requester_id)
+    if call.tx.connection.scalar(DELETED_AT, {"name": kind.hit_type_id}) is not None:
+        raise does_not_exist("HITType", hit_type_id)
     return kind
 
 
 def _check_funds(call: OperationCall, cost: int, what: str) -> None:
     if cost <= 0:
         return
-    granted, spent, bound = budget_of(call.moment, call.requester_id)
+    granted, spent, bound = budget_of(call.tx, call.requester_id)
     if spent + bound + cost > granted:
-        raise short_of_money(what, cost, granted - spent - bound)
+        raise insufficient_funds(what, cost, granted - spent - bound)
 
 
 def _refuse_repeated(call: OperationCall) -> None:
-    made = made_before(call, "hit")
+    made = earlier_result(call, "hit")
     if made is not None:
         raise refused(
             "HitAlreadyExists",
@@ -222,7 +222,7 @@ def _processed(call: OperationCall) -> MTurkRequestError:
     return refused("DuplicateRequest", f'The idempotency token "{token}" has already been processed.')
 
 
-def _refuse_too_new(call: OperationCall, hit: HostedHit) -> None:
+def _require_visible(call: OperationCall, hit: HostedHit) -> None:
     if hit.created_at > call.visible_until:
         raise refused(
             "InvalidHITState", f"HIT {hit.hit_id} was created just now and cannot be changed yet; try again shortly."

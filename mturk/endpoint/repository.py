@@ -10,13 +10,13 @@ from typing import Any
 from sqlalchemy import bindparam, insert, select, update
 
 from mturk.endpoint.assignments import HitAssignment
-from mturk.endpoint.events import tell
+from mturk.endpoint.errors import does_not_exist
+from mturk.endpoint.events import record_event
 from mturk.endpoint.hits import ASSIGNABLE, REVIEWABLE, HitType, HostedHit
-from mturk.endpoint.moment import Moment
 from mturk.endpoint.money import reward_fee
-from mturk.endpoint.refusals import absent
 from mturk.endpoint.schema import assignments, hit_types, hits, requesters
 from mturk.endpoint.system_types import asks_for_masters
+from mturk.endpoint.transaction import Transaction
 
 HIT_FIELDS = tuple(field.name for field in fields(HostedHit))
 ASSIGNMENT_FIELDS = tuple(field.name for field in fields(HitAssignment))
@@ -58,7 +58,7 @@ def assignment_from(row: Sequence[Any]) -> HitAssignment:
     return HitAssignment(**dict(zip(ASSIGNMENT_FIELDS, row, strict=True)))
 
 
-def find_hit(moment: Moment, hit_id: str, *, requester_id: str | None = None) -> HostedHit:
+def find_hit(tx: Transaction, hit_id: str, *, requester_id: str | None = None) -> HostedHit:
     """Return a HIT, of this requester where one is given.
 
     Raises
@@ -66,13 +66,13 @@ def find_hit(moment: Moment, hit_id: str, *, requester_id: str | None = None) ->
     Refusal
         If there is none, or it is another requester's.
     """
-    row = moment.connection.execute(ONE_HIT, {"name": hit_id}).first()
+    row = tx.connection.execute(ONE_HIT, {"name": hit_id}).first()
     if row is None or requester_id not in (None, row.requester_id):
-        raise absent("HIT", hit_id)
+        raise does_not_exist("HIT", hit_id)
     return hit_from(row)
 
 
-def find_type(moment: Moment, hit_type_id: str, *, requester_id: str | None = None) -> HitType:
+def find_type(tx: Transaction, hit_type_id: str, *, requester_id: str | None = None) -> HitType:
     """Return a HIT type, of this requester where one is given.
 
     Raises
@@ -80,13 +80,13 @@ def find_type(moment: Moment, hit_type_id: str, *, requester_id: str | None = No
     Refusal
         If there is none, or it is another requester's.
     """
-    row = moment.connection.execute(ONE_TYPE, {"name": hit_type_id}).first()
+    row = tx.connection.execute(ONE_TYPE, {"name": hit_type_id}).first()
     if row is None or requester_id not in (None, row.requester_id):
-        raise absent("HITType", hit_type_id)
+        raise does_not_exist("HITType", hit_type_id)
     return HitType(**dict(zip(TYPE_FIELDS, row, strict=True)))
 
 
-def find_assignment(moment: Moment, assignment_id: str, *, requester_id: str | None = None) -> HitAssignment:
+def find_assignment(tx: Transaction, assignment_id: str, *, requester_id: str | None = None) -> HitAssignment:
     """Return an assignment, of this requester's HITs where one is given.
 
     Raises
@@ -94,64 +94,64 @@ def find_assignment(moment: Moment, assignment_id: str, *, requester_id: str | N
     Refusal
         If there is none, or it is another requester's.
     """
-    row = moment.connection.execute(ONE_ASSIGNMENT, {"name": assignment_id}).first()
+    row = tx.connection.execute(ONE_ASSIGNMENT, {"name": assignment_id}).first()
     if row is None or requester_id not in (None, row.requester_id):
-        raise absent("Assignment", assignment_id)
+        raise does_not_exist("Assignment", assignment_id)
     return assignment_from(row)
 
 
-def price(moment: Moment, kind: HitType, maximum: int) -> int:
+def price(tx: Transaction, kind: HitType, maximum: int) -> int:
     """Return what one assignment costs its requester, reward and fee, cents."""
     masters = asks_for_masters(json.loads(kind.requirements))
-    return kind.reward + reward_fee(kind.reward, maximum=maximum, masters=masters, rules=moment.rules.fees)
+    return kind.reward + reward_fee(kind.reward, maximum=maximum, masters=masters, rules=tx.rules.fees)
 
 
-def held(moment: Moment, hit: HostedHit, kind: HitType) -> int:
+def held(tx: Transaction, hit: HostedHit, kind: HitType) -> int:
     """Return what a HIT may yet cost, cents."""
-    return hit.payable * price(moment, kind, hit.maximum)
+    return hit.payable * price(tx, kind, hit.maximum)
 
 
-def add_hit(moment: Moment, hit: HostedHit) -> HostedHit:
+def add_hit(tx: Transaction, hit: HostedHit) -> HostedHit:
     """Write a new HIT and return it with its number."""
     values = {name: getattr(hit, name) for name in HIT_FIELDS if name != "number"}
-    made = moment.connection.execute(NEW_HIT, values | {"status": hit.status, "due_at": hit.due_at})
+    made = tx.connection.execute(NEW_HIT, values | {"status": hit.status, "due_at": hit.due_at})
     return replace(hit, number=int((made.inserted_primary_key or (0,))[0]))
 
 
 def save_hit(
-    moment: Moment, before: HostedHit, after: HostedHit, *, kind: HitType, kind_after: HitType | None = None
+    tx: Transaction, before: HostedHit, after: HostedHit, *, kind: HitType, kind_after: HitType | None = None
 ) -> HostedHit:
     """Write a HIT's next state, hold or free the money that it binds, and tell of what happened."""
     kind_after = kind_after or kind
-    difference = held(moment, after, kind_after) - held(moment, before, kind)
+    difference = held(tx, after, kind_after) - held(tx, before, kind)
     values = {name: getattr(after, name) for name in HIT_FIELDS if name not in ("number", "question")}
     values |= {"row_number": before.number, "status": after.status, "due_at": after.due_at}
-    moment.connection.execute(NEXT_HIT, values)
-    hold(moment, before.requester_id, difference)
+    tx.connection.execute(NEXT_HIT, values)
+    hold(tx, before.requester_id, difference)
     if before.status != after.status == REVIEWABLE:
-        tell(moment, "HITReviewable", after)
+        record_event(tx, "HITReviewable", after)
     if before.status != after.status and after.disposed_at is not None:
-        tell(moment, "HITDisposed", after)
+        record_event(tx, "HITDisposed", after)
     if after.expired and not before.expired and after.disposed_at is None:
-        tell(moment, "HITExpired", after)
+        record_event(tx, "HITExpired", after)
     if after.maximum > before.maximum or (before.status == REVIEWABLE and after.status == ASSIGNABLE):
-        tell(moment, "HITExtended", after)
+        record_event(tx, "HITExtended", after)
     return after
 
 
-def add_assignment(moment: Moment, work: HitAssignment) -> None:
+def add_assignment(tx: Transaction, work: HitAssignment) -> None:
     """Write a new assignment."""
     values = {name: getattr(work, name) for name in ASSIGNMENT_FIELDS}
-    moment.connection.execute(NEW_ASSIGNMENT, values | {"due_at": work.due_at})
+    tx.connection.execute(NEW_ASSIGNMENT, values | {"due_at": work.due_at})
 
 
-def save_assignment(moment: Moment, before: HitAssignment, after: HitAssignment) -> None:
+def save_assignment(tx: Transaction, before: HitAssignment, after: HitAssignment) -> None:
     """Write an assignment's next state."""
     values = {name: getattr(after, name) for name in ASSIGNMENT_FIELDS if name != "assignment_id"}
-    moment.connection.execute(NEXT_ASSIGNMENT, values | {"row_name": before.assignment_id, "due_at": after.due_at})
+    tx.connection.execute(NEXT_ASSIGNMENT, values | {"row_name": before.assignment_id, "due_at": after.due_at})
 
 
-def hold(moment: Moment, requester_id: str, cents: int) -> None:
+def hold(tx: Transaction, requester_id: str, cents: int) -> None:
     """Hold more of a requester's budget, or free some."""
     if cents:
-        moment.connection.execute(HOLD, {"whose": requester_id, "cents": cents})
+        tx.connection.execute(HOLD, {"whose": requester_id, "cents": cents})

@@ -16,10 +16,10 @@ from sqlalchemy import select
 
 from mturk.commands import mturk
 from mturk.endpoint.schema import worker_tokens
-from mturk.endpoint.site.guards import TRIES
+from mturk.endpoint.site.security import TRIES
 from mturk.endpoint.site.sessions import DAY, INVITATION_LIFE, SESSION_LIFE, digest_of
 from mturk.endpoint.site.settings import SiteSettings
-from mturk.endpoint.site.texts import LANGUAGES, TextsIncomplete, load_speech
+from mturk.endpoint.site.texts import LANGUAGES, TextsIncomplete, load_texts
 from spa.errors import PlatformError
 from tests.mturk.lab import Lab, open_lab, title_of
 
@@ -91,7 +91,7 @@ def test_the_store_knows_no_token(lab: Lab) -> None:
     with lab.visitor() as visitor:
         visitor.press(path_of(lab, link))
         cookies = dict(visitor.client.cookies)
-        kept = lab.endpoint.call(lambda moment: moment.connection.execute(select(worker_tokens)).all())
+        kept = lab.endpoint.call(lambda tx: tx.connection.execute(select(worker_tokens)).all())
     tokens = [link.rpartition("/")[2], cookies.pop(lab.settings.cookie)]
     assert {digest_of(token) for token in tokens} == {row.digest for row in kept}
     assert list(cookies) == [lab.settings.mark_cookie]
@@ -175,17 +175,17 @@ def test_a_closed_account_stays_out(lab: Lab) -> None:
     worker = lab.worker()
     with lab.visitor(worker) as visitor:
         link = path_of(lab, lab.invitation(worker))
-        lab.endpoint.call(lambda moment: change(moment, worker))
+        lab.endpoint.call(lambda tx: change(tx, worker))
         assert title_of(visitor.get("/hits")) == "Sign in"
         assert visitor.post(link).status_code == 404
 
 
-def change(moment: object, worker_id: str) -> None:
-    from mturk.endpoint.moment import Moment
+def change(tx: object, worker_id: str) -> None:
+    from mturk.endpoint.transaction import Transaction
     from mturk.endpoint.workers import change_worker
 
-    assert isinstance(moment, Moment)
-    change_worker(moment, worker_id, closed_at=moment.now)
+    assert isinstance(tx, Transaction)
+    change_worker(tx, worker_id, closed_at=tx.now)
 
 
 def test_guessing_is_slowed_down(lab: Lab) -> None:
@@ -243,13 +243,13 @@ def test_hostile_words_of_requesters_stay_words(lab: Lab) -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_language_says_everything_in_its_direction(lab: Lab, language: str) -> None:
-    speech = load_speech(language)
+    texts = load_texts(language)
     with lab.visitor(lab.worker()) as visitor:
         visitor.post("/account/language", language=language)
         for path in PAGES:
             page = visitor.get(path).text
             assert f'<html lang="{language}" dir="{"rtl" if language == "ar" else "ltr"}">' in page
-            assert f"<h1>{speech.say(path[1:].replace('hits', 'list') + '.title')}</h1>" in page
+            assert f"<h1>{texts.say(path[1:].replace('hits', 'list') + '.title')}</h1>" in page
         visitor.post("/account/language", language="../../etc")
         assert f'lang="{language}"' in visitor.get("/hits").text
 
@@ -262,7 +262,7 @@ def test_a_missing_text_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     whole["unit.money"] = "$"
     monkeypatch.setattr(texts, "_read", {"en": texts._read("en"), "zh": whole}.__getitem__)
     with pytest.raises(TextsIncomplete, match=r"list.title is missing; unit.money wants the placeholders \['amount'\]"):
-        load_speech.__wrapped__("zh")
+        load_texts.__wrapped__("zh")
 
 
 @pytest.mark.parametrize(

@@ -12,14 +12,14 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from mturk.endpoint.endpoint import MTurkService
-from mturk.endpoint.moment import Moment
-from mturk.endpoint.refusals import PREFIX, MTurkRequestError
-from mturk.endpoint.site.guards import FailureLimit, is_own, origin_of, site_policy
-from mturk.endpoint.site.pages import render
+from mturk.endpoint.errors import PREFIX, MTurkRequestError
+from mturk.endpoint.service import MTurkService
+from mturk.endpoint.site.rendering import render
+from mturk.endpoint.site.security import FailureLimit, is_same_origin, origin_of, site_policy
 from mturk.endpoint.site.sessions import Visitor, find_visitor
 from mturk.endpoint.site.settings import SiteSettings
-from mturk.endpoint.site.texts import Speech, choose_language, load_speech
+from mturk.endpoint.site.texts import SiteTexts, choose_language, load_texts
+from mturk.endpoint.transaction import Transaction
 from spa.errors import ResponseError
 from spa.server.posts import read_fields
 
@@ -49,7 +49,7 @@ class SitePage:
 Answer = SitePage | Response
 
 
-class Room:
+class SiteHandlers:
     """The endpoint, the settings and what routes do with them."""
 
     def __init__(self, endpoint: MTurkService, settings: SiteSettings) -> None:
@@ -57,20 +57,20 @@ class Room:
         self.settings = settings
         self.patience = FailureLimit(settings.clock)
 
-    async def signed_in(self, request: Request, work: Callable[[Moment, Visitor], Answer]) -> Response:
+    async def signed_in(self, request: Request, work: Callable[[Transaction, Visitor], Answer]) -> Response:
         """Carry out ``work`` for whoever is signed in; lead others to where they sign in."""
         token = request.cookies.get(self.settings.cookie)
 
-        def with_visitor(moment: Moment) -> tuple[Visitor | None, Answer | None]:
-            visitor = find_visitor(moment, token)
-            return visitor, None if visitor is None else work(moment, visitor)
+        def with_visitor(tx: Transaction) -> tuple[Visitor | None, Answer | None]:
+            visitor = find_visitor(tx, token)
+            return visitor, None if visitor is None else work(tx, visitor)
 
         visitor, answer = await self.endpoint.run(with_visitor)
         if visitor is None or answer is None:
-            return self.closed_door(request)
+            return self.sign_in_page(request)
         return self.answer(request, answer, visitor=visitor)
 
-    def closed_door(self, request: Request) -> Response:
+    def sign_in_page(self, request: Request) -> Response:
         """Show how to sign in.
 
         A browser that comes from a page elsewhere, such as mail, leaves the session at home; loading the page once
@@ -88,7 +88,7 @@ class Room:
             return answer
         page = render(
             answer.template,
-            self.speech(request),
+            self.texts(request),
             place=self.settings.place,
             visitor=visitor,
             here=answer.here,
@@ -109,16 +109,16 @@ class Room:
         **context: Any,
     ) -> Response:
         """Show a page with a title and a line, both keys of texts."""
-        say = self.speech(request).say
+        say = self.texts(request).say
         shown = {"action": None, "link": None, "text": None if text is None else say(text), **context}
         return self.answer(
             request, SitePage(template="notice.html", status=status, context={"title": say(title), **shown})
         )
 
-    def speech(self, request: Request) -> Speech:
+    def texts(self, request: Request) -> SiteTexts:
         """Return the language of a visitor."""
         chosen = request.cookies.get(LANGUAGE_COOKIE)
-        return load_speech(choose_language(chosen, request.headers.get("accept-language", "")))
+        return load_texts(choose_language(chosen, request.headers.get("accept-language", "")))
 
     async def fields(self, request: Request) -> dict[str, str]:
         """Return the fields of a form of ours.
@@ -129,7 +129,7 @@ class Room:
             403 if a page elsewhere sent it; what :func:`read_fields` refuses.
         """
         own = {origin_of(request, None), self.settings.site_url}
-        if not any(is_own(request.headers, origin) for origin in own):
+        if not any(is_same_origin(request.headers, origin) for origin in own):
             raise HTTPException(HTTPStatus.FORBIDDEN)
         return await read_fields(request)
 
@@ -144,7 +144,7 @@ class Room:
         elif isinstance(error, ResponseError):
             log.error("%s", error)
             status, reason = HTTPStatus.SERVICE_UNAVAILABLE, "unavailable"
-        say = self.speech(request).say
+        say = self.texts(request).say
         return self.notice(
             request, "error.title", text=f"error.{reason}", status=status, link="/hits", link_text=say("error.back")
         )

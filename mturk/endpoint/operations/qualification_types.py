@@ -6,13 +6,13 @@ from typing import Any
 
 from sqlalchemy import Row, func, insert, or_, select, update
 
+from mturk.endpoint.errors import does_not_exist, invalid, refused
 from mturk.endpoint.hits import DISPOSED
-from mturk.endpoint.moment import Moment, new_id
 from mturk.endpoint.operations.call import Answer, OperationCall, one_page
-from mturk.endpoint.operations.left_out import refuse_left_out
-from mturk.endpoint.refusals import absent, invalid, refused
+from mturk.endpoint.operations.unsupported import refuse_unsupported
 from mturk.endpoint.schema import hit_types, hits, qualification_requests, qualification_types, requirement_types
 from mturk.endpoint.system_types import SYSTEM_TYPES
+from mturk.endpoint.transaction import Transaction, new_id
 
 FOUNDED = 1_120_000_000.0  # seconds since 1970: a date for types that nobody created
 
@@ -20,23 +20,23 @@ FOUNDED = 1_120_000_000.0  # seconds since 1970: a date for types that nobody cr
 def create_type(call: OperationCall) -> Answer:
     """Create a qualification type; its name is unique among its requester's."""
     given = call.given
-    refuse_left_out(given)
+    refuse_unsupported(given)
     name = given["Name"]
     if not given["Description"]:
         raise invalid("Description", "expected at least 1 character, got none")
-    known = call.moment.connection.execute(
+    known = call.tx.connection.execute(
         select(qualification_types.c.qualification_type_id, qualification_types.c.deleted_at).where(
             qualification_types.c.requester_id == call.requester_id, qualification_types.c.name == name
         )
     ).all()
     for row in known:
-        if row.deleted_at is None or in_use(call.moment, row.qualification_type_id):
+        if row.deleted_at is None or in_use(call.tx, row.qualification_type_id):
             raise refused(
                 "QualificationTypeAlreadyExists",
                 f"You have already created a QualificationType with this name: {row.qualification_type_id}.",
             )
     type_id = new_id()
-    call.moment.connection.execute(
+    call.tx.connection.execute(
         insert(qualification_types).values(
             qualification_type_id=type_id,
             requester_id=call.requester_id,
@@ -50,7 +50,7 @@ def create_type(call: OperationCall) -> Answer:
             created_at=call.now,
         )
     )
-    return {"QualificationType": _write(find_qualification_type(call.moment, type_id, call.requester_id))}
+    return {"QualificationType": _write(find_qualification_type(call.tx, type_id, call.requester_id))}
 
 
 def get_type(call: OperationCall) -> Answer:
@@ -58,14 +58,14 @@ def get_type(call: OperationCall) -> Answer:
     type_id = call.given["QualificationTypeId"]
     if type_id in SYSTEM_TYPES:
         return {"QualificationType": _write_system(type_id)}
-    return {"QualificationType": _write(find_qualification_type(call.moment, type_id, call.requester_id))}
+    return {"QualificationType": _write(find_qualification_type(call.tx, type_id, call.requester_id))}
 
 
 def update_type(call: OperationCall) -> Answer:
     """Change a qualification type; its name and keywords stay."""
     given = call.given
-    refuse_left_out(given)
-    row = find_qualification_type(call.moment, given["QualificationTypeId"], call.requester_id)
+    refuse_unsupported(given)
+    row = find_qualification_type(call.tx, given["QualificationTypeId"], call.requester_id)
     names = {
         "Description": "description",
         "QualificationTypeStatus": "status",
@@ -75,12 +75,10 @@ def update_type(call: OperationCall) -> Answer:
     }
     changes = {column: given[name] for name, column in names.items() if name in given}
     if changes:
-        call.moment.connection.execute(
+        call.tx.connection.execute(
             update(qualification_types).where(qualification_types.c.number == row.number).values(**changes)
         )
-    return {
-        "QualificationType": _write(find_qualification_type(call.moment, row.qualification_type_id, call.requester_id))
-    }
+    return {"QualificationType": _write(find_qualification_type(call.tx, row.qualification_type_id, call.requester_id))}
 
 
 def delete_type(call: OperationCall) -> Answer:
@@ -88,8 +86,8 @@ def delete_type(call: OperationCall) -> Answer:
 
     Qualifications that were granted stay for HITs that are out; the name is free when no such HIT is left.
     """
-    row = find_qualification_type(call.moment, call.given["QualificationTypeId"], call.requester_id)
-    connection = call.moment.connection
+    row = find_qualification_type(call.tx, call.given["QualificationTypeId"], call.requester_id)
+    connection = call.tx.connection
     type_id = row.qualification_type_id
     connection.execute(
         update(qualification_types).where(qualification_types.c.number == row.number).values(deleted_at=call.now)
@@ -133,7 +131,7 @@ def list_types(call: OperationCall) -> Answer:
     return answer
 
 
-def find_qualification_type(moment: Moment, type_id: str, requester_id: str) -> Row[Any]:
+def find_qualification_type(tx: Transaction, type_id: str, requester_id: str) -> Row[Any]:
     """Return a requester's own qualification type.
 
     Raises
@@ -141,7 +139,7 @@ def find_qualification_type(moment: Moment, type_id: str, requester_id: str) -> 
     Refusal
         If there is none, it was deleted, or it is somebody else's.
     """
-    row = moment.connection.execute(
+    row = tx.connection.execute(
         select(qualification_types).where(
             qualification_types.c.qualification_type_id == type_id,
             qualification_types.c.requester_id == requester_id,
@@ -149,18 +147,18 @@ def find_qualification_type(moment: Moment, type_id: str, requester_id: str) -> 
         )
     ).first()
     if row is None:
-        raise absent("QualificationType", type_id)
+        raise does_not_exist("QualificationType", type_id)
     return row
 
 
-def in_use(moment: Moment, type_id: str) -> bool:
+def in_use(tx: Transaction, type_id: str) -> bool:
     """Whether a HIT that is not disposed of asks for a qualification type."""
     query = (
         select(hits.c.number)
         .join(requirement_types, requirement_types.c.hit_type_id == hits.c.hit_type_id)
         .where(requirement_types.c.qualification_type_id == type_id, hits.c.status != DISPOSED)
     )
-    return moment.connection.execute(query.limit(1)).first() is not None
+    return tx.connection.execute(query.limit(1)).first() is not None
 
 
 def _write(row: Row[Any]) -> Answer:

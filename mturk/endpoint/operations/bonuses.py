@@ -6,12 +6,12 @@ from typing import Any
 
 from sqlalchemy import Row, select
 
+from mturk.endpoint.errors import does_not_exist, invalid, refused
 from mturk.endpoint.money import bonus_fee, format_money, parse_money
 from mturk.endpoint.operations.call import Answer, OperationCall, one_page
-from mturk.endpoint.operations.tokens import made_before, remember
-from mturk.endpoint.refusals import absent, invalid, refused
-from mturk.endpoint.review import budget_of, owe, short_of_money
-from mturk.endpoint.rows import find_assignment, find_hit
+from mturk.endpoint.operations.idempotency import earlier_result, remember
+from mturk.endpoint.repository import find_assignment, find_hit
+from mturk.endpoint.review import budget_of, insufficient_funds, record_debt
 from mturk.endpoint.schema import ledger
 
 ACQUAINTED = 183 * 86_400.0  # seconds; whoever did nothing for a requester in six months gets no bonus
@@ -19,32 +19,32 @@ ACQUAINTED = 183 * 86_400.0  # seconds; whoever did nothing for a requester in s
 
 def get_balance(call: OperationCall) -> Answer:
     """Return what may be spent yet, and what HITs that are not finished bind."""
-    granted, spent, held = budget_of(call.moment, call.requester_id)
+    granted, spent, held = budget_of(call.tx, call.requester_id)
     available = granted - spent - held
     return {"AvailableBalance": format_money(max(0, available)), "OnHoldBalance": format_money(held)}
 
 
 def send_bonus(call: OperationCall) -> Answer:
     """Owe a worker something beyond the reward."""
-    given, moment = call.given, call.moment
-    if made_before(call, "bonus") is not None:
+    given, tx = call.given, call.tx
+    if earlier_result(call, "bonus") is not None:
         token = given["UniqueRequestToken"]
         raise refused("DuplicateRequest", f'The idempotency token "{token}" has already been processed.')
     cents = parse_money(given["BonusAmount"], "BonusAmount")
     if cents == 0:
         raise invalid("BonusAmount", "expected more than nothing")
-    work = find_assignment(moment, given["AssignmentId"], requester_id=call.requester_id)
+    work = find_assignment(tx, given["AssignmentId"], requester_id=call.requester_id)
     if work.submitted_at is None:
-        raise absent("Assignment", work.assignment_id)
+        raise does_not_exist("Assignment", work.assignment_id)
     if work.worker_id != given["WorkerId"]:
         raise invalid("WorkerId", f"Assignment {work.assignment_id} is not of worker {given['WorkerId']}")
     if work.submitted_at < call.now - ACQUAINTED:
         raise refused("InvalidAssignmentState", f"Assignment {work.assignment_id} was submitted over six months ago.")
-    fee = bonus_fee(cents, rules=moment.rules.fees)
-    granted, spent, held = budget_of(moment, call.requester_id)
+    fee = bonus_fee(cents, rules=tx.rules.fees)
+    granted, spent, held = budget_of(tx, call.requester_id)
     if spent + held + cents + fee > granted:
-        raise short_of_money("this bonus", cents + fee, granted - spent - held)
-    owe(moment, "bonus", work, cents=cents, fee=fee, reason=given["Reason"])
+        raise insufficient_funds("this bonus", cents + fee, granted - spent - held)
+    record_debt(tx, "bonus", work, cents=cents, fee=fee, reason=given["Reason"])
     remember(call, "bonus", work.assignment_id)
     return {}
 
@@ -56,10 +56,10 @@ def list_bonuses(call: OperationCall) -> Answer:
         ledger.c.requester_id == call.requester_id, ledger.c.kind == "bonus"
     )
     if "AssignmentId" in given:
-        find_assignment(call.moment, given["AssignmentId"], requester_id=call.requester_id)
+        find_assignment(call.tx, given["AssignmentId"], requester_id=call.requester_id)
         query = query.where(ledger.c.assignment_id == given["AssignmentId"])
     if "HITId" in given:
-        find_hit(call.moment, given["HITId"], requester_id=call.requester_id)
+        find_hit(call.tx, given["HITId"], requester_id=call.requester_id)
         query = query.where(ledger.c.hit_id == given["HITId"])
     if "AssignmentId" not in given and "HITId" not in given:
         raise invalid("HITId", "expected it or AssignmentId, got neither")

@@ -1,4 +1,4 @@
-"""An endpoint: its store, its clock and its rules, and every piece of work as one moment of it."""
+"""An endpoint: its store, its clock and its rules, and each unit of work as one transaction."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import TypeVar
 
 from sqlalchemy import Connection
 
-from mturk.endpoint.lapse import let_time_pass
-from mturk.endpoint.moment import HostRules, Moment
+from mturk.endpoint.expiry import apply_due_changes
 from mturk.endpoint.store import EndpointStore
+from mturk.endpoint.transaction import HostRules, Transaction
 
 T = TypeVar("T")
 Clock = Callable[[], float]  # seconds since 1970
@@ -31,20 +31,20 @@ class MTurkService:
         """Put other rules in force."""
         self.rules = replace(self.rules, **changes)  # type: ignore[arg-type]
 
-    def submit(self, work: Callable[[Moment], T]) -> Future[T]:
+    def submit(self, work: Callable[[Transaction], T]) -> Future[T]:
         """Put ``work`` in line."""
-        return self.store.submit(partial(self._at_this_moment, work))
+        return self.store.submit(partial(self._in_transaction, work))
 
-    def call(self, work: Callable[[Moment], T]) -> T:
+    def call(self, work: Callable[[Transaction], T]) -> T:
         """Carry out ``work`` and return its result when it is on disk."""
-        return self.store.call(partial(self._at_this_moment, work))
+        return self.store.call(partial(self._in_transaction, work))
 
-    async def run(self, work: Callable[[Moment], T]) -> T:
+    async def run(self, work: Callable[[Transaction], T]) -> T:
         """Carry out ``work`` without blocking the event loop."""
-        return await self.store.run(partial(self._at_this_moment, work))
+        return await self.store.run(partial(self._in_transaction, work))
 
-    def _at_this_moment(self, work: Callable[[Moment], T], connection: Connection) -> T:
-        moment = Moment(connection=connection, now=self.clock(), rules=self.rules)
+    def _in_transaction(self, work: Callable[[Transaction], T], connection: Connection) -> T:
+        tx = Transaction(connection=connection, now=self.clock(), rules=self.rules)
         if self.alone:  # a command beside a server leaves to it what time does
-            let_time_pass(moment)
-        return work(moment)
+            apply_due_changes(tx)
+        return work(tx)

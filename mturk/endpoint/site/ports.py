@@ -10,7 +10,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from spa.server.listening import Listener, server_config
 
 
-class TwoDoors:
+class PortDispatcher:
     """Leads a request to the application of the port on which it came in, whatever it says of itself."""
 
     def __init__(self, main: ASGIApp, frames: ASGIApp, *, frame_port: int) -> None:
@@ -25,9 +25,9 @@ class TwoDoors:
         await behind(scope, receive, send)
 
 
-def run_both(main: ASGIApp, frames: ASGIApp, listener: Listener, frame_listener: Listener) -> None:
+def serve_both_ports(main: ASGIApp, frames: ASGIApp, listener: Listener, frame_listener: Listener) -> None:
     """Serve both until interrupted."""
-    app = TwoDoors(main, frames, frame_port=frame_listener.socket.getsockname()[1])
+    app = PortDispatcher(main, frames, frame_port=frame_listener.socket.getsockname()[1])
     with suppress(KeyboardInterrupt):
         uvicorn.Server(server_config(app, log_level="warning", lifespan="off")).run(
             sockets=[listener.socket, frame_listener.socket]

@@ -5,26 +5,26 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import Response
 
-from mturk.endpoint.moment import Moment
 from mturk.endpoint.qualification import request_qualification
+from mturk.endpoint.site.handlers import Answer, SiteHandlers, SitePage, missing, page_number, to
 from mturk.endpoint.site.qualifications import held_by, offered_to
 from mturk.endpoint.site.records import entries, history, read_messages, record, sums
-from mturk.endpoint.site.room import Answer, Room, SitePage, missing, page_number, to
 from mturk.endpoint.site.sessions import Visitor
+from mturk.endpoint.transaction import Transaction
 
 
-class Archive:
+class HistoryPages:
     """The routes of what is past."""
 
-    def __init__(self, room: Room) -> None:
+    def __init__(self, room: SiteHandlers) -> None:
         self.room = room
 
     async def show_history(self, request: Request) -> Response:
         """Show submitted work."""
         page = page_number(request)
 
-        def work(moment: Moment, visitor: Visitor) -> Answer:
-            shown, pages = history(moment, visitor.worker_id, page)
+        def work(tx: Transaction, visitor: Visitor) -> Answer:
+            shown, pages = history(tx, visitor.worker_id, page)
             return _listed("history.html", "/history", shown, page, pages)
 
         return await self.room.signed_in(request, work)
@@ -33,9 +33,9 @@ class Archive:
         """Show what the ledger owes."""
         page = page_number(request)
 
-        def work(moment: Moment, visitor: Visitor) -> Answer:
-            shown, pages = entries(moment, visitor.worker_id, page)
-            return _listed("earnings.html", "/earnings", shown, page, pages, sums=sums(moment, visitor.worker_id))
+        def work(tx: Transaction, visitor: Visitor) -> Answer:
+            shown, pages = entries(tx, visitor.worker_id, page)
+            return _listed("earnings.html", "/earnings", shown, page, pages, sums=sums(tx, visitor.worker_id))
 
         return await self.room.signed_in(request, work)
 
@@ -43,8 +43,8 @@ class Archive:
         """Show messages; they count as read afterwards."""
         page = page_number(request)
 
-        def work(moment: Moment, visitor: Visitor) -> Answer:
-            shown, pages = read_messages(moment, visitor.worker_id, page)
+        def work(tx: Transaction, visitor: Visitor) -> Answer:
+            shown, pages = read_messages(tx, visitor.worker_id, page)
             return _listed("messages.html", "/messages", shown, page, pages)
 
         return await self.room.signed_in(request, work)
@@ -52,14 +52,14 @@ class Archive:
     async def show_qualifications(self, request: Request) -> Response:
         """Show qualifications held and offered."""
 
-        def work(moment: Moment, visitor: Visitor) -> Answer:
+        def work(tx: Transaction, visitor: Visitor) -> Answer:
             return SitePage(
                 template="qualifications.html",
                 here="/qualifications",
                 context={
-                    "record": record(moment, visitor.worker_id),
-                    "held": held_by(moment, visitor.worker_id),
-                    "offered": offered_to(moment, visitor.worker_id),
+                    "record": record(tx, visitor.worker_id),
+                    "held": held_by(tx, visitor.worker_id),
+                    "offered": offered_to(tx, visitor.worker_id),
                 },
             )
 
@@ -70,10 +70,10 @@ class Archive:
         await self.room.fields(request)
         type_id = request.path_params["type"]
 
-        def work(moment: Moment, visitor: Visitor) -> Answer:
-            if type_id not in {one.qualification_type_id for one in offered_to(moment, visitor.worker_id)}:
+        def work(tx: Transaction, visitor: Visitor) -> Answer:
+            if type_id not in {one.qualification_type_id for one in offered_to(tx, visitor.worker_id)}:
                 raise missing()
-            request_qualification(moment, visitor.worker_id, type_id)
+            request_qualification(tx, visitor.worker_id, type_id)
             return to("/qualifications")
 
         return await self.room.signed_in(request, work)

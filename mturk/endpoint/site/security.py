@@ -57,7 +57,7 @@ def site_policy(frame_source: str) -> str:
     return SITE_HEADERS["content-security-policy"] + f"; frame-src {frame_source}"
 
 
-def is_own(headers: Headers, origin: str) -> bool:
+def is_same_origin(headers: Headers, origin: str) -> bool:
     """Say whether a request comes from a page of this very origin, as the browser tells it.
 
     A frame without an origin sends ``null``, a page on another port of the same host sends its own address and

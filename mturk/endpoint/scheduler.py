@@ -8,8 +8,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from mturk.endpoint.endpoint import MTurkService
-from mturk.endpoint.hooks import deliver_due, new_client
+from mturk.endpoint.service import MTurkService
+from mturk.endpoint.webhooks import deliver_due, new_client
 from spa.errors import SpaError
 
 SECONDS = 1.0
@@ -33,7 +33,7 @@ def _tick(endpoint: MTurkService, host_key: bytes, seconds: float, stop: threadi
     with new_client() as client:
         while not stop.wait(seconds):
             try:
-                endpoint.call(lambda moment: None)
+                endpoint.call(lambda tx: None)
                 while not stop.is_set() and deliver_due(endpoint, host_key, client, wall=time.time):
                     pass
             except SpaError as error:  # a full disk, a lock: told, and tried again at the next tick

@@ -7,11 +7,11 @@ from typing import Any
 from sqlalchemy import Row, Select, select
 
 from mturk.endpoint.assignments import KNOWN_TO_REQUESTERS
+from mturk.endpoint.errors import does_not_exist
 from mturk.endpoint.hits import DISPOSED, REVIEWABLE, HitType
 from mturk.endpoint.operations.call import Answer, OperationCall, one_page
-from mturk.endpoint.operations.written import write_assignment, write_hit
-from mturk.endpoint.refusals import absent
-from mturk.endpoint.rows import (
+from mturk.endpoint.operations.output import write_assignment, write_hit
+from mturk.endpoint.repository import (
     ASSIGNMENT_COLUMNS,
     HIT_COLUMNS,
     assignment_from,
@@ -25,17 +25,17 @@ from mturk.endpoint.schema import assignments, hits, requirement_types
 
 def get_hit(call: OperationCall) -> Answer:
     """Return a HIT, also one that is disposed of."""
-    hit = find_hit(call.moment, call.given["HITId"], requester_id=call.requester_id)
-    return {"HIT": write_hit(hit, find_type(call.moment, hit.hit_type_id))}
+    hit = find_hit(call.tx, call.given["HITId"], requester_id=call.requester_id)
+    return {"HIT": write_hit(hit, find_type(call.tx, hit.hit_type_id))}
 
 
 def get_assignment(call: OperationCall) -> Answer:
     """Return a submitted assignment with its HIT."""
-    work = find_assignment(call.moment, call.given["AssignmentId"], requester_id=call.requester_id)
-    hit = find_hit(call.moment, work.hit_id)
+    work = find_assignment(call.tx, call.given["AssignmentId"], requester_id=call.requester_id)
+    hit = find_hit(call.tx, work.hit_id)
     if work.status not in KNOWN_TO_REQUESTERS or hit.status == DISPOSED:
-        raise absent("Assignment", work.assignment_id)
-    return {"Assignment": write_assignment(work), "HIT": write_hit(hit, find_type(call.moment, hit.hit_type_id))}
+        raise does_not_exist("Assignment", work.assignment_id)
+    return {"Assignment": write_assignment(work), "HIT": write_hit(hit, find_type(call.tx, hit.hit_type_id))}
 
 
 def list_hits(call: OperationCall) -> Answer:
@@ -47,7 +47,7 @@ def list_reviewable_hits(call: OperationCall) -> Answer:
     """List HITs that wait for their requester."""
     query = _own(call).where(hits.c.status == call.given.get("Status", REVIEWABLE))
     if "HITTypeId" in call.given:
-        find_type(call.moment, call.given["HITTypeId"], requester_id=call.requester_id)
+        find_type(call.tx, call.given["HITTypeId"], requester_id=call.requester_id)
         query = query.where(hits.c.hit_type_id == call.given["HITTypeId"])
     return _list(call, query)
 
@@ -60,9 +60,9 @@ def list_hits_for_qualification_type(call: OperationCall) -> Answer:
 
 def list_assignments(call: OperationCall) -> Answer:
     """List what workers submitted of a HIT, in the order of submission."""
-    hit = find_hit(call.moment, call.given["HITId"], requester_id=call.requester_id)
+    hit = find_hit(call.tx, call.given["HITId"], requester_id=call.requester_id)
     if hit.status == DISPOSED:
-        raise absent("HIT", hit.hit_id)
+        raise does_not_exist("HIT", hit.hit_id)
     query = select(assignments.c.turn.label("place"), *ASSIGNMENT_COLUMNS).where(
         assignments.c.hit_id == hit.hit_id,
         assignments.c.turn.is_not(None),
@@ -92,7 +92,7 @@ def _list(call: OperationCall, query: Select[Any]) -> Answer:
     def write(row: Row[Any]) -> Answer:
         hit = hit_from(row[1:])
         if hit.hit_type_id not in kinds:
-            kinds[hit.hit_type_id] = find_type(call.moment, hit.hit_type_id)
+            kinds[hit.hit_type_id] = find_type(call.tx, hit.hit_type_id)
         return write_hit(hit, kinds[hit.hit_type_id])
 
     return one_page(call, query, hits.c.number, write, "HITs", descending=True)
