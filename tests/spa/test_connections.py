@@ -148,7 +148,7 @@ def test_all_servers_limit_their_connections(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("uvicorn.Server.run", lambda self, sockets: seen.append(self.config.http))
     with listening.listen("127.0.0.1", 0) as one, listening.listen("127.0.0.1", 0) as other:
         listening.run(FastAPI(), one)
-        ports.run_both(FastAPI(), FastAPI(), one, other)
+        ports.serve_both_ports(FastAPI(), FastAPI(), one, other)
     assert seen == [connections.LimitedConnection] * 2
 
 
