@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from analysis.results.records import Results
     from analysis.results.words import Names
     from spa.commands.workspace import Workspace
-    from spa.raters.calls import CallIndex
+    from spa.raters.request_log import CallIndex
     from streamlit_app.options import DashboardOptions
 
 
@@ -70,7 +70,7 @@ def analyse_answers(found: StudyAnswers) -> Analysed:
 
 def count_calls(workspace: Workspace | None) -> CallIndex:
     """Return how the calls to LLMs ended and where they are, by rater; tables hold none."""
-    from spa.raters.calls import CallIndex, index_calls
+    from spa.raters.request_log import CallIndex, index_calls
 
     return CallIndex(counts=(), numbers={}) if workspace is None else index_calls(workspace.store)
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from analysis.monitoring.annotator_profiles import AnnotatorProfile
     from analysis.preference_checks.filtering import SweepRow
     from analysis.report.document import Section
-    from spa.raters.calls import CallIndex
+    from spa.raters.request_log import CallIndex
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from spa.commands.workspace import Workspace
+    from spa.raters.budget import PriceTable, RaterBudget
     from spa.raters.endpoints.endpoint import LLMEndpoint
-    from spa.raters.prices import PriceTable, RaterBudget
     from spa.raters.summary import Progress, RatingSummary
     from spa.raters.visits import RaterVisit
     from spa.simulation.simulated import Temperament
@@ -80,12 +80,12 @@ def rate(**given: Any) -> None:
     The key is read from the environment variable that the rater names. --truth, --utility,
     --likert-reversal and --seed are for --simulate.
     """
-    from spa.commands.rating import choose_rater, choose_ways, tell, tell_estimate, tell_injection
+    from spa.commands.rating import choose_rater, choose_variants, tell, tell_estimate, tell_injection
     from spa.commands.workspace import open_workspace
-    from spa.raters.prices import load_prices
+    from spa.raters.budget import load_prices
+    from spa.raters.prompt_messages import PromptWriter
     from spa.raters.summary import stop_if_unfinished
     from spa.raters.visits import visits_of
-    from spa.raters.wording import StudyWording
     from spa.responses.one_run import one_run
 
     options = RateOptions(**given)
@@ -96,9 +96,9 @@ def rate(**given: Any) -> None:
             raise click.UsageError('--wait is for raters with provider = "batch"')
         prices = load_prices(options.prices, options.study)
         if options.dry_run:
-            ways = choose_ways(rater, options.variants)
+            ways = choose_variants(rater, options.variants)
             visits = visits_of(workspace.store, ways, limit=options.limit, only=options.only)
-            tell_estimate(workspace, visits, StudyWording(workspace.texts), prices, as_json=options.as_json)
+            tell_estimate(workspace, visits, PromptWriter(workspace.texts), prices, as_json=options.as_json)
             return
         with one_run(workspace.store.name, rater.id, workspace.store.reading):
             visits, summary = ask(workspace, rater, prices, options)
@@ -149,11 +149,11 @@ def ask(
     workspace: Workspace, rater: Rater, prices: PriceTable, options: RateOptions
 ) -> tuple[Sequence[RaterVisit], RatingSummary]:
     """Let the rater answer what is open, and return which visits were meant and what they came to."""
-    from spa.commands.rating import choose_ways, probed, probes_of, progress_of, purse_of
+    from spa.commands.rating import choose_variants, probed, probes_of, progress_of, purse_of
     from spa.raters.visits import visits_of
 
     with made_ready(workspace, rater, options) as changed:
-        ways = choose_ways(changed, options.variants)
+        ways = choose_variants(changed, options.variants)
         visits = visits_of(workspace.store, ways, limit=options.limit, only=options.only)
         if options.probe_injection is not None:
             visits = probes_of(workspace.store, ways, options.probe_injection)
@@ -173,7 +173,7 @@ def ask(
 def made_ready(workspace: Workspace, rater: Rater, options: RateOptions) -> Iterator[Rater]:
     """Yield the rater as the command line changes it; a simulated endpoint is served meanwhile."""
     from spa.simulation.simulated_endpoint import STEADY
-    from spa.study.raters import asked_ways
+    from spa.study.raters import rater_variants
 
     base_url = options.base_url
     with ExitStack() as stack:
@@ -188,7 +188,7 @@ def made_ready(workspace: Workspace, rater: Rater, options: RateOptions) -> Iter
             served = simulated_endpoint(workspace, rater, known, temperament, options.seed, options.limit)
             base_url = stack.enter_context(served) + "/v1"
             rater = rater.model_copy(update={"api_key_env": "none"})
-            if rater.seed is None and any(asked.way.repeats > 1 for asked in asked_ways(rater)):
+            if rater.seed is None and any(asked.protocol.repeats > 1 for asked in rater_variants(rater)):
                 rater = rater.model_copy(update={"seed": options.seed})  # each repeat then has one of its own
         if base_url is not None:
             rater = rater.model_copy(update={"base_url": check_url("--base-url", base_url)})
@@ -210,10 +210,10 @@ def carry_out(
     """Make the visits, request by request or through batch files."""
     from spa.raters.batch import rate_in_batches
     from spa.raters.endpoints.chat import ChatEndpoint
+    from spa.raters.prompt_messages import PromptWriter
     from spa.raters.run import rate_visits
-    from spa.raters.wording import StudyWording
 
-    wording = StudyWording(workspace.texts)
+    wording = PromptWriter(workspace.texts)
     if isinstance(endpoint, ChatEndpoint) and endpoint.rater.provider == "batch":
         return rate_in_batches(
             workspace, visits, wording, endpoint=endpoint, rater_budget=rater_budget, wait=wait, progress=progress
@@ -242,17 +242,19 @@ def simulated_endpoint(
     workspace: Workspace, rater: Rater, truth: Truth, temperament: Temperament, seed: int, limit: int | None
 ) -> AbstractContextManager[str]:
     """Serve an endpoint that knows the forms of the study's first assignments."""
-    from spa.raters.wording import put_in_all_ways
+    from spa.raters.prompt_messages import all_prompts
     from spa.server.loopback import served
     from spa.simulation.simulated_endpoint import SimulatedModel, create_endpoint
-    from spa.study.raters import asked_ways
+    from spa.study.raters import rater_variants
 
     store = workspace.store
-    ways = asked_ways(rater)
+    ways = rater_variants(rater)
     made = {asked.form_key: asked for asked in ways}.values()
     forms = (
-        (workspace.form(name, asked.way), store.key(name)) for name in store.assignment_ids()[:limit] for asked in made
+        (workspace.form(name, asked.protocol), store.key(name))
+        for name in store.assignment_ids()[:limit]
+        for asked in made
     )
-    put = put_in_all_ways(workspace.texts, ways)
+    put = all_prompts(workspace.texts, ways)
     model = SimulatedModel(forms, put, truth, temperament=temperament, seed=seed, rater_id=rater.id)
     return served(create_endpoint(model))

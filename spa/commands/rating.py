@@ -16,10 +16,10 @@ from spa.errors import StudyError
 
 if TYPE_CHECKING:
     from spa.commands.workspace import Workspace
-    from spa.raters.prices import PriceTable, RaterBudget
+    from spa.raters.budget import PriceTable, RaterBudget
+    from spa.raters.prompt_messages import Wording
     from spa.raters.summary import RatingSummary
     from spa.raters.visits import RaterVisit
-    from spa.raters.wording import Wording
     from spa.responses.store import Store
     from spa.study.raters import Rater, RaterVariant
     from spa.study.study import Study
@@ -90,11 +90,11 @@ def rater_of_file(path: Path, study: Study) -> Rater:
     return rater
 
 
-def choose_ways(rater: Rater, names: Sequence[str]) -> tuple[RaterVariant, ...]:
+def choose_variants(rater: Rater, names: Sequence[str]) -> tuple[RaterVariant, ...]:
     """Return the rater's ways of asking, or only the variants named."""
-    from spa.study.raters import asked_ways
+    from spa.study.raters import rater_variants
 
-    ways = asked_ways(rater)
+    ways = rater_variants(rater)
     known = [asked.variant for asked in ways if asked.variant is not None]
     unknown = [name for name in names if name not in known]
     if unknown:
@@ -106,8 +106,8 @@ def choose_ways(rater: Rater, names: Sequence[str]) -> tuple[RaterVariant, ...]:
 def purse_of(store: Store, rater: Rater, prices: PriceTable) -> RaterBudget:
     """Return what the rater may spend, with what its earlier runs have spent."""
     from spa.journal import Journal
+    from spa.raters.budget import RaterBudget
     from spa.raters.estimate import spent_before
-    from spa.raters.prices import RaterBudget
 
     price = prices.of(rater.model)
     spent = 0.0 if price is None else spent_before(Journal(store), rater.id)
@@ -134,7 +134,7 @@ def probed(
     """
     from spa.errors import PlatformError
     from spa.journal import Journal
-    from spa.raters import probe
+    from spa.raters import capabilities
     from spa.raters.endpoints.chat import ChatEndpoint
     from spa.raters.endpoints.responses import ResponsesEndpoint
     from spa.simulation.simulated_endpoint import MODEL
@@ -145,13 +145,13 @@ def probed(
     endpoint = kind(rater, timeout=timeout)
     journal = Journal(workspace.store)
     if wanted is False:
-        probe.skip(endpoint, journal)
-        return probe.as_record(None), ["the endpoint was not probed (--no-probe)"]
-    found = probe.probe(endpoint, ways, journal, rater_budget, again=wanted is True)
-    errors, warnings = probe.problems(found, rater, ways, endpoint.shown)
+        capabilities.skip(endpoint, journal)
+        return capabilities.as_record(None), ["the endpoint was not probed (--no-probe)"]
+    found = capabilities.probe(endpoint, ways, journal, rater_budget, again=wanted is True)
+    errors, warnings = capabilities.problems(found, rater, ways, endpoint.shown)
     if errors:
         raise PlatformError(*errors)
-    return probe.as_record(found), warnings
+    return capabilities.as_record(found), warnings
 
 
 @contextmanager
@@ -273,11 +273,11 @@ def tell_injection(
 
     from spa.raters.injection import injection
 
-    way = visits[0].asked.way
+    protocol = visits[0].asked.protocol
     questions = {
         visit.assignment_id: {
             question.question_id: question
-            for question in workspace.form(visit.assignment_id, way).questions("everybody")
+            for question in workspace.form(visit.assignment_id, protocol).questions("everybody")
         }
         for visit in visits
     }

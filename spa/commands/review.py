@@ -68,7 +68,7 @@ def review_explanations(
     misstated. Several raters or variants are read side by side on what all of them explained. The new
     study is built, served and reported like any other.
     """
-    from spa.commands.rating import choose_rater, choose_ways
+    from spa.commands.rating import choose_rater, choose_variants
     from spa.commands.workspace import open_workspace
     from spa.responses.rating_explanations import explained_ratings
 
@@ -76,7 +76,7 @@ def review_explanations(
         if workspace.study.outputs.kind == "image":
             raise StudyError(f"{study}: expected outputs that are texts, got images, which a review cannot show yet")
         raters = [choose_rater(workspace.study, study, name, simulate=False) for name in names]
-        ways = {asked.name: asked for rater in raters for asked in choose_ways(rater, variants)}
+        ways = {asked.name: asked for rater in raters for asked in choose_variants(rater, variants)}
         found = explained_ratings(workspace.store, [rater.id for rater in raters], variants)
         drawn = draw(found, number, workspace.study.seed if seed is None else seed)
         words = words_of(workspace.study.language)
@@ -144,7 +144,7 @@ def outputs_of(
 
 def guidelines_for(criterion: str, study: Study, asked: RaterVariant | None) -> str | None:
     """Return the guidelines that a rating had: those of its way of asking, and those of its criterion."""
-    added = None if asked is None else asked.way.guidelines
+    added = None if asked is None else asked.protocol.guidelines
     own = {one.id: one.guidelines for one in study.criteria}
     if isinstance(added, tuple):
         own |= dict(added)

@@ -47,9 +47,9 @@ class Workspace:
         object.__setattr__(self, "_forms", StudyForms(self.study, self.outputs, self.texts))
         object.__setattr__(self, "_built", lru_cache(maxsize=FORMS_KEPT)(self._build))
 
-    def form(self, assignment_id: str, way: RaterProtocol | None = None) -> Form:
+    def form(self, assignment_id: str, protocol: RaterProtocol | None = None) -> Form:
         """Return the form of an assignment, with what a way of asking adds; those used last are kept."""
-        return self._built(assignment_id, way)
+        return self._built(assignment_id, protocol)
 
     def expect(self, assignment_ids: Sequence[str]) -> None:
         """Read at once what the forms of these assignments are built from, in the place of those read before."""
@@ -57,13 +57,13 @@ class Workspace:
         self._drawn.clear()
         self._drawn.update(drawn)
 
-    def _build(self, assignment_id: str, way: RaterProtocol | None) -> Form:
+    def _build(self, assignment_id: str, protocol: RaterProtocol | None) -> Form:
         from spa.forms.additions import NOTHING, Additions
 
         added = (
             NOTHING
-            if way is None
-            else Additions(explain=way.explain, guidelines=way.guidelines, reference=way.reference)
+            if protocol is None
+            else Additions(explain=protocol.explain, guidelines=protocol.guidelines, reference=protocol.reference)
         )
         assignment, key = self._drawn.get(assignment_id) or self.store.draw(assignment_id)
         return self._forms.build(assignment, key, added)

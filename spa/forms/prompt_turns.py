@@ -32,19 +32,19 @@ WHOLE = "form"
 class PromptTurn:
     """One thing put to an LLM: the pages (or parts of them) that it reads, and the questions that it answers.
 
-    ``ask_id`` is "form", the id of a page or the id of a question. ``alone`` says that the ask
+    ``turn_id`` is "form", the id of a page or the id of a question. ``alone`` says that the ask
     opens a conversation of its own; else it goes on with that of the ask before. ``sent`` holds the
     exhibits that the conversation has shown already.
     """
 
-    ask_id: str
+    turn_id: str
     pages: tuple[Page, ...]
     questions: tuple[Question, ...]
     alone: bool
     sent: frozenset[str] = frozenset()
 
 
-def asks_of(form: Form, conversation: Conversation) -> tuple[PromptTurn, ...]:
+def turns_of(form: Form, conversation: Conversation) -> tuple[PromptTurn, ...]:
     """Cut a form into what is asked at once.
 
     Parameters
@@ -65,7 +65,7 @@ def asks_of(form: Form, conversation: Conversation) -> tuple[PromptTurn, ...]:
     match conversation:
         case "form":
             questions = tuple(question for page in pages for question in page.questions)
-            return (PromptTurn(ask_id=WHOLE, pages=pages, questions=questions, alone=True),) if questions else ()
+            return (PromptTurn(turn_id=WHOLE, pages=pages, questions=questions, alone=True),) if questions else ()
         case "page":
             return tuple(_by_page(pages))
         case "question":
@@ -81,7 +81,7 @@ def _by_page(pages: Sequence[Page]) -> Iterator[PromptTurn]:
         if not page.questions:
             continue
         shown = frozenset(sent)
-        yield PromptTurn(ask_id=page.page_id, pages=tuple(waiting), questions=page.questions, alone=first, sent=shown)
+        yield PromptTurn(turn_id=page.page_id, pages=tuple(waiting), questions=page.questions, alone=first, sent=shown)
         sent |= {exhibit.exhibit_id for each in waiting for exhibit in _exhibits(each.blocks)}
         waiting, first = [], False
 
@@ -94,7 +94,7 @@ def _by_question(pages: Sequence[Page]) -> Iterator[PromptTurn]:
                 continue
             own = tuple(one for one in page.questions if one == question or _explains(one, question))
             shown = (*(other for other in before if pages.index(other) < place), _cut(page, question, own))
-            yield PromptTurn(ask_id=question.question_id, pages=shown, questions=own, alone=True)
+            yield PromptTurn(turn_id=question.question_id, pages=shown, questions=own, alone=True)
 
 
 def _explains(explanation: Question, question: Question) -> bool:

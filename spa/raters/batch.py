@@ -16,22 +16,22 @@ from typing import Any
 
 from spa import journal
 from spa.errors import StudyError
-from spa.forms.prompt_turns import PromptTurn, asks_of
+from spa.forms.prompt_turns import PromptTurn, turns_of
 from spa.journal import STARTED, Journal, JournalEntry, calls_of
+from spa.raters.budget import RaterBudget, budget_reached
+from spa.raters.conversation import RaterConversation
 from spa.raters.endpoints.batch_files import ENDED, KIND, BatchFile, BatchFiles, files_of, jsonl
 from spa.raters.endpoints.chat import ChatEndpoint
 from spa.raters.endpoints.endpoint import LLMReply, LLMRequest, mapping, read_body
-from spa.raters.prices import RaterBudget, budget_reached
-from spa.raters.rater_conversation import RaterConversation
+from spa.raters.prompt_messages import Wording
 from spa.raters.run import Forms
 from spa.raters.summary import Progress, RatingSummary
 from spa.raters.tokens import expected_tokens
 from spa.raters.visit_state import visit_state_of, visit_states
 from spa.raters.visits import KIND as REQUEST
 from spa.raters.visits import RaterVisit, visits_of
-from spa.raters.wording import Wording
 from spa.responses.leases import Lease, leases_named
-from spa.study.raters import asked_ways
+from spa.study.raters import rater_variants
 
 MOST_LINES = 20_000  # in a file; the API takes 50,000
 MOST_BYTES = 40_000_000  # the API takes 200 MB
@@ -97,7 +97,7 @@ class BatchRun:
         rater_budget: RaterBudget,
         progress: Progress | None,
     ) -> None:
-        if any(visit.asked.way.conversation == "page" for visit in visits):
+        if any(visit.asked.protocol.conversation == "page" for visit in visits):
             raise StudyError(
                 f'rater {endpoint.rater.id!r}: expected conversation = "form" or "question" with batch files, got '
                 '"page", which needs several turns; set one of them'
@@ -209,7 +209,7 @@ class BatchRun:
     def _visits_of(self, file: BatchFile) -> Iterator[RaterVisit]:
         """Yield the visits of a file, also those that this run is not to make: they are paid."""
         wanted = {name.rsplit("|", 2)[0] for name in file.custom_ids}
-        every = visits_of(self._forms.store, asked_ways(self._endpoint.rater))
+        every = visits_of(self._forms.store, rater_variants(self._endpoint.rater))
         return (visit for visit in (*self._visits, *every) if visit.submission_id in wanted)
 
     def _settle_visit(
@@ -220,8 +220,8 @@ class BatchRun:
         finished = lease.completed
         with self._forms.store.transaction() as connection:
             for name in names:
-                _, ask_id, attempt = name.rsplit("|", 2)
-                begun = calls.get((ask_id, int(attempt)))
+                _, turn_id, attempt = name.rsplit("|", 2)
+                begun = calls.get((turn_id, int(attempt)))
                 if begun is None or begun.outcome != STARTED:
                     continue  # read by a run that was broken off
                 reply = replies.get(name, LLMReply(outcome=left))
@@ -244,9 +244,9 @@ class BatchRun:
             visit_state = visit_state_of(visit, lease, calls_of(connection, REQUEST, [name]).get(name, ()))
             if visit_state.write is not None:
                 visit_state.write(connection, visit_state.lease)
-        form = visit.shown(self._forms.form(visit.assignment_id, visit.asked.way))
+        form = visit.shown(self._forms.form(visit.assignment_id, visit.asked.protocol))
         return visit_state.lease, RaterConversation(
-            asks_of(form, visit.asked.way.conversation), visit_state.calls, visit
+            turns_of(form, visit.asked.protocol.conversation), visit_state.calls, visit
         )
 
     async def _submit(self) -> None:
@@ -277,7 +277,7 @@ class BatchRun:
                 self.summary.count(conversation.answers)
                 continue
             for ask in conversation.open_asks:
-                if f"{lease.submission_id}|{ask.ask_id}" in under_way:
+                if f"{lease.submission_id}|{ask.turn_id}" in under_way:
                     continue
                 request = conversation.request(self._wording, ask)
                 aside = self._rater_budget.set_aside(*expected_tokens(request))
@@ -292,7 +292,7 @@ class BatchRun:
             bodies = []
             for line in lines:
                 record = self._endpoint.record(line.request)
-                begun = journal.begin(connection, REQUEST, line.lease.submission_id, line.ask.ask_id, record)
+                begun = journal.begin(connection, REQUEST, line.lease.submission_id, line.ask.turn_id, record)
                 name = f"{begun.scope}|{begun.key}|{begun.attempt}"
                 bodies.append((name, self._endpoint.body(line.request)))
             content = jsonl(bodies)

@@ -6,15 +6,15 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from spa.forms.prompt_turns import PromptTurn, asks_of
+from spa.forms.prompt_turns import PromptTurn, turns_of
 from spa.journal import Journal
-from spa.raters import probe
-from spa.raters.prices import Price
+from spa.raters import capabilities
+from spa.raters.budget import Price
+from spa.raters.prompt_messages import Wording, conversation
 from spa.raters.run import Forms
 from spa.raters.tokens import CHARACTERS_A_TOKEN, answer_tokens, tokens_of
 from spa.raters.visit_state import visit_states
 from spa.raters.visits import KIND, RaterVisit
-from spa.raters.wording import Wording, conversation
 
 SAMPLE = 200  # visits that are looked at; the rest are reckoned from these
 
@@ -89,21 +89,21 @@ def _asked_of(
     forms: Forms, visit: RaterVisit, answered: Collection[str], wording: Wording
 ) -> Iterable[tuple[int, int, int]]:
     """Yield requests, tokens read and tokens written for each ask of a visit that is open."""
-    way = visit.asked.way
-    form = forms.form(visit.assignment_id, way)
+    protocol = visit.asked.protocol
+    form = forms.form(visit.assignment_id, protocol)
     turns: list[tuple[PromptTurn, tuple[Any, ...]]] = []
-    for ask in asks_of(form, way.conversation):
+    for ask in turns_of(form, protocol.conversation):
         turns = [(ask, ())] if ask.alone else [*turns, (ask, ())]
-        if ask.ask_id in answered:
+        if ask.turn_id in answered:
             continue
-        said = answer_tokens(ask.questions, explained=way.explain != "no")
-        before = sum(answer_tokens(one.questions, explained=way.explain != "no") for one, _ in turns[:-1])
-        yield 1, tokens_of(conversation(wording, turns, way)) + before, said
+        said = answer_tokens(ask.questions, explained=protocol.explain != "no")
+        before = sum(answer_tokens(one.questions, explained=protocol.explain != "no") for one, _ in turns[:-1])
+        yield 1, tokens_of(conversation(wording, turns, protocol)) + before, said
 
 
 def spent_before(journal: Journal, rater_id: str) -> float:
     """Add up what a rater's calls on record have cost."""
-    kinds = (KIND, probe.KIND)
+    kinds = (KIND, capabilities.KIND)
     calls = (call for kind in kinds for call in journal.facts(kind))
     return sum(_cost(facts) for scope, _, facts in calls if scope.startswith(f"{rater_id}/"))
 

@@ -21,18 +21,18 @@ from sqlalchemy import Connection
 
 from spa import journal
 from spa.forms.form import Form
-from spa.forms.prompt_turns import asks_of
+from spa.forms.prompt_turns import turns_of
 from spa.journal import JournalEntry
-from spa.raters.endpoints.allowance import Allowance
+from spa.raters.budget import RaterBudget, budget_reached
+from spa.raters.conversation import RaterConversation
 from spa.raters.endpoints.endpoint import LLMEndpoint, LLMReply, LLMRequest, samples_of
-from spa.raters.endpoints.problems import LONGEST_WAIT, backoff, is_hopeless, is_refusal, is_transient, told
-from spa.raters.prices import RaterBudget, budget_reached
-from spa.raters.rater_conversation import RaterConversation
+from spa.raters.endpoints.failures import LONGEST_WAIT, backoff, is_hopeless, is_refusal, is_transient, told
+from spa.raters.endpoints.rate_limiter import RateLimiter
+from spa.raters.prompt_messages import Wording
 from spa.raters.summary import Progress, RatingSummary
 from spa.raters.tokens import expected_tokens, is_cut
 from spa.raters.visit_state import RaterVisitState, grouped, visit_states
 from spa.raters.visits import KIND, RaterVisit, visits_of
-from spa.raters.wording import Wording
 from spa.responses.batches import BatchedWriter, LoopWriter, Writer
 from spa.responses.leases import Lease
 from spa.responses.store import Store
@@ -57,7 +57,7 @@ class Forms(Protocol):
     def store(self) -> Store:
         """Where assignments come from and answers go."""
 
-    def form(self, assignment_id: str, way: RaterProtocol | None = None) -> Form:
+    def form(self, assignment_id: str, protocol: RaterProtocol | None = None) -> Form:
         """Return the form of an assignment, with what a way of asking adds to it."""
 
     def expect(self, assignment_ids: Sequence[str]) -> None:
@@ -194,7 +194,7 @@ class RatingRun:
     async def everything(self, visits: Sequence[RaterVisit], most: int, progress: Progress | None) -> RatingSummary:
         """Work through the visits, as many at once as the endpoint lets us and ``most`` at the most."""
         self.summary.visits = len(visits)
-        self._allowance = Allowance(most, sleep=self._waiting.sleep)
+        self._allowance = RateLimiter(most, sleep=self._waiting.sleep)
         self._writer = writer_of(self._store, most)
         self._progress, self._began = progress, time.monotonic()
         waiting = grouped(visit_states(self._store, visits, self._forms.expect), self._samples)
@@ -265,8 +265,10 @@ class RatingRun:
                 continue
             if visit_state.write is not None:
                 self._to_write[lease.submission_id] = visit_state.write
-            form = visit.shown(self._forms.form(visit.assignment_id, visit.asked.way))
-            conversation = RaterConversation(asks_of(form, visit.asked.way.conversation), visit_state.calls, visit)
+            form = visit.shown(self._forms.form(visit.assignment_id, visit.asked.protocol))
+            conversation = RaterConversation(
+                turns_of(form, visit.asked.protocol.conversation), visit_state.calls, visit
+            )
             if (
                 conversation.is_over
             ):  # and not completed, which the last call does as a rule; nothing holds up the next visit
@@ -337,7 +339,7 @@ class RatingRun:
             begun = []
             for conversation, lease in conversations:
                 self._write_lease(connection, lease)
-                scope, key, attempt = lease.submission_id, conversation.ask.ask_id, conversation.next_attempt
+                scope, key, attempt = lease.submission_id, conversation.ask.turn_id, conversation.next_attempt
                 begun.append(journal.begin(connection, KIND, scope, key, record, attempt=attempt))
             return begun
 
@@ -407,7 +409,7 @@ class RatingRun:
 def next_asked(conversations: Sequence[OpenConversation]) -> tuple[list[OpenConversation], list[OpenConversation]]:
     """Return what is asked next, the visit that is furthest behind and those that share its request, and the others."""
     behind = min(conversations, key=lambda one: one[0].place)
-    alike = [one for one in conversations if one[0].may_share and one[0].ask.ask_id == behind[0].ask.ask_id]
+    alike = [one for one in conversations if one[0].may_share and one[0].ask.turn_id == behind[0].ask.turn_id]
     asked = alike if behind in alike else [behind]
     return asked, [one for one in conversations if one not in asked]
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from spa.errors import PlatformError
+from spa.raters.budget import RaterBudget
 from spa.raters.endpoints.endpoint import LLMReply
-from spa.raters.prices import RaterBudget
 from spa.responses.submission import Missing, Response
 
 Progress = Callable[["RatingSummary"], None]

@@ -65,5 +65,5 @@ def is_cut(request: LLMRequest, reply: LLMReply) -> bool:
 
 def expected_tokens(request: LLMRequest) -> tuple[int, int]:
     """Estimate the tokens that a request reads and that its reply writes."""
-    explained = request.way.explain != "no"
+    explained = request.protocol.explain != "no"
     return tokens_of(request.messages), request.samples * answer_tokens(request.questions, explained=explained)

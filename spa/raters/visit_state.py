@@ -83,7 +83,9 @@ def grouped(visit_states: Iterator[RaterVisitState], most: int) -> Iterator[list
     for visit_state in visit_states:
         visit = visit_state.visit
         alike = group and (visit.assignment_id, visit.asked) == (group[0].visit.assignment_id, group[0].visit.asked)
-        if group and (len(group) >= most or not alike or visit.way.seed is not None):  # a seed is each repeat's own
+        if group and (
+            len(group) >= most or not alike or visit.protocol.seed is not None
+        ):  # a seed is each repeat's own
             yield group
             group = []
         group.append(visit_state)
@@ -106,7 +108,7 @@ def visit_state_of(visit: RaterVisit, lease: Lease | None, calls: Sequence[Journ
     label = visit.label
     changed = lease.asked != label and lease.asked not in [
         replace(label, fingerprint=visit.asked.fingerprint_with(limit))
-        for limit in {visit.way.limit, *map(_limit, cut)}
+        for limit in {visit.protocol.limit, *map(_limit, cut)}
     ]
     binding = (*BINDING, STARTED) if visit.asked.rater.provider == "batch" else BINDING
     if changed and (any(call.outcome in binding for call in calls) or (lease.completed and not cut)):
@@ -142,6 +144,8 @@ def _limit(call: JournalEntry) -> int | None:
 def _has_more_room(visit: RaterVisit, call: JournalEntry) -> bool:
     """Tell whether a visit allows a longer answer than a call whose answer broke off."""
     limit = _limit(call)
-    if visit.way.limit is None or limit is None:  # without a limit of ours an answer ends where the endpoint ends it
-        return limit is not None or (visit.way.limit or 0) > call.facts.get("completion_tokens", 0)
-    return visit.way.limit > limit
+    if (
+        visit.protocol.limit is None or limit is None
+    ):  # without a limit of ours an answer ends where the endpoint ends it
+        return limit is not None or (visit.protocol.limit or 0) > call.facts.get("completion_tokens", 0)
+    return visit.protocol.limit > limit

@@ -27,10 +27,12 @@ class RaterVisit:
     probe: str | None = None  # see spa.raters.injection
 
     @property
-    def way(self) -> RaterProtocol:
+    def protocol(self) -> RaterProtocol:
         """How this visit is asked: where the way has a seed, each repeat has one of its own, counted on from it."""
-        way = self.asked.way
-        return way if way.seed is None else way.model_copy(update={"seed": way.seed + self.repeat - 1})
+        protocol = self.asked.protocol
+        return (
+            protocol if protocol.seed is None else protocol.model_copy(update={"seed": protocol.seed + self.repeat - 1})
+        )
 
     @property
     def label(self) -> RaterCondition:
@@ -38,7 +40,7 @@ class RaterVisit:
         return RaterCondition(
             variant=self.asked.variant,
             repeat=self.repeat,
-            readout=self.asked.way.readout,
+            readout=self.asked.protocol.readout,
             form="identical" if self.asked.identical else "variant",
             fingerprint=self.asked.fingerprint,
             probe=self.probe,
@@ -79,7 +81,7 @@ class _Visits(Sequence[RaterVisit]):
 
     def __init__(self, assignment_ids: Sequence[str], ways: Sequence[RaterVariant]) -> None:
         self._names = assignment_ids
-        self._ways = [(way, repeat) for way in ways for repeat in range(1, way.way.repeats + 1)]
+        self._ways = [(protocol, repeat) for protocol in ways for repeat in range(1, protocol.protocol.repeats + 1)]
 
     def __len__(self) -> int:
         return len(self._names) * len(self._ways)
@@ -89,6 +91,6 @@ class _Visits(Sequence[RaterVisit]):
             return [self[number] for number in range(*place.indices(len(self)))]
         if not 0 <= place < len(self):
             raise IndexError(place)
-        number, way = divmod(place, len(self._ways))
-        asked, repeat = self._ways[way]
+        number, protocol = divmod(place, len(self._ways))
+        asked, repeat = self._ways[protocol]
         return RaterVisit(assignment_id=self._names[number], asked=asked, repeat=repeat)

@@ -20,7 +20,7 @@ import numpy as np
 from spa.forms.form import Form, NumberAnswer, OptionsAnswer, Question, TextAnswer
 from spa.forms.prompt_turns import PromptTurn
 from spa.raters.endpoints.endpoint import mapping
-from spa.raters.wording import Message
+from spa.raters.prompt_messages import Message
 from spa.simulation.simulated import SimulatedAnnotator, Temperament
 from spa.simulation.truth import Truth
 from spa.study.assignment import BlindingKey

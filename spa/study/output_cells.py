@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from spa.study.mistakes import nearest, shown
 from spa.study.outputs_reading import Number, OutputFileRow, cleaned, shown_files
-from spa.study.raters import asked_ways
+from spa.study.raters import rater_variants
 from spa.study.section import NOTHING
 from spa.study.study import Study
 
@@ -103,7 +103,7 @@ def answering_all(study: Study) -> list[str]:
     """Return the systems that must answer every item; where single outputs are dealt, those shown beside others."""
     if not study.single_outputs or study.outputs.match_length_of is not None:
         return [one.id for one in study.systems]
-    beside = {asked.way.reference for rater in study.raters for asked in asked_ways(rater)}
+    beside = {asked.protocol.reference for rater in study.raters for asked in rater_variants(rater)}
     return [one.id for one in study.systems if one.role == "reference" or one.id in beside]
 
 

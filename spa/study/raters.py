@@ -1,6 +1,6 @@
 """LLM raters as data: who answers, how they are asked, and the variants of asking.
 
-A *way* is everything that may change an answer. A variant is the rater's way with some keys
+A *protocol* is everything that may change an answer. A variant is the protocol of its rater with some keys
 set anew; a grid is every combination of the values that it lists.
 """
 
@@ -30,7 +30,7 @@ FROM_ENVIRONMENT = re.compile(r"env:([A-Za-z_][A-Za-z0-9_]*)")
 
 
 class HashableTable(dict[str, Any]):
-    """A table that can be hashed, as the rest of a way can; nobody changes it."""
+    """A table that can be hashed, as the rest of a protocol can; nobody changes it."""
 
     def __hash__(self) -> int:  # type: ignore[override]
         """Hash what it holds."""
@@ -44,7 +44,7 @@ def _as_body(table: dict[str, Any]) -> HashableTable:
         raise ValueError("expected values that JSON has") from error
 
 
-# For all criteria, or a table by criterion, kept as pairs so that a way can be hashed.
+# For all criteria, or a table by criterion, kept as pairs so that a protocol can be hashed.
 Guidelines = Text | tuple[tuple[Ident, Text], ...]
 Temperature = Annotated[float, Field(ge=0, le=2)]
 Tokens = Annotated[int, Field(ge=1)]
@@ -111,12 +111,12 @@ class RaterVariant:
 
     rater: Rater
     variant: str | None  # None: the rater has no variants
-    way: RaterProtocol
+    protocol: RaterProtocol
 
     @property
     def identical(self) -> bool:
         """Whether the rater reads and is asked what people read and are asked, and nothing else."""
-        return all(getattr(self.way, key) in (None, "no") for key in ADDED)
+        return all(getattr(self.protocol, key) in (None, "no") for key in ADDED)
 
     @property
     def name(self) -> str:
@@ -125,8 +125,8 @@ class RaterVariant:
 
     @property
     def form_key(self) -> tuple[object, ...]:
-        """What of the way decides about the form."""
-        return self.way.explain, self.way.guidelines, self.way.reference
+        """What of the protocol decides about the form."""
+        return self.protocol.explain, self.protocol.guidelines, self.protocol.reference
 
     @property
     def fingerprint(self) -> str:
@@ -135,22 +135,22 @@ class RaterVariant:
 
     def fingerprint_with(self, max_tokens: int | None) -> str:
         """Hash the same with a limit, as visits were marked when the limit still counted."""
-        return _fingerprint(self.rater.model, self.way, max_tokens)
+        return _fingerprint(self.rater.model, self.protocol, max_tokens)
 
 
 LATER = ("reasoning_effort", "extra_body", "min_mass")  # keys that count in a fingerprint where they are set
 
 
 @lru_cache(maxsize=1024)  # it is asked for with every visit
-def _fingerprint(model: str, way: RaterProtocol, max_tokens: int | None) -> str:
-    later = {key for key in LATER if getattr(way, key) == getattr(RaterProtocol(), key)}  # unknown to old stores
+def _fingerprint(model: str, protocol: RaterProtocol, max_tokens: int | None) -> str:
+    later = {key for key in LATER if getattr(protocol, key) == getattr(RaterProtocol(), key)}  # unknown to old stores
     left_out = {"repeats", "attempts", "max_completion_tokens", *later}
-    kept = way.model_copy(update={"max_tokens": max_tokens}).model_dump_json(exclude=left_out)
+    kept = protocol.model_copy(update={"max_tokens": max_tokens}).model_dump_json(exclude=left_out)
     return sha256(f"{model}\n{kept}".encode()).hexdigest()[:16]
 
 
-def asked_ways(rater: Rater) -> tuple[RaterVariant, ...]:
-    """Return every way in which a rater is asked: its variants, its grid, or its own where it has neither.
+def rater_variants(rater: Rater) -> tuple[RaterVariant, ...]:
+    """Return every protocol by which a rater is asked: its variants, its grid, or its own where it has neither.
 
     Raises
     ------
@@ -160,10 +160,10 @@ def asked_ways(rater: Rater) -> tuple[RaterVariant, ...]:
     variants = [*rater.variants, *_of_grid(rater)]
     own = RaterProtocol().model_copy(update={key: getattr(rater, key) for key in RaterProtocol.model_fields})
     if not variants:
-        return (RaterVariant(rater=rater, variant=None, way=own),)
+        return (RaterVariant(rater=rater, variant=None, protocol=own),)
     changed = ({key: getattr(one, key) for key in one.model_fields_set - {"id"}} for one in variants)
     return tuple(
-        RaterVariant(rater=rater, variant=one.id, way=own.model_copy(update=keys))
+        RaterVariant(rater=rater, variant=one.id, protocol=own.model_copy(update=keys))
         for one, keys in zip(variants, changed, strict=True)
     )
 

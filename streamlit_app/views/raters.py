@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import streamlit as st
 
-from spa.raters.calls import CallCount, CallIndex, RaterCall, read_calls
+from spa.raters.request_log import CallCount, CallIndex, RaterCall, read_calls
 from streamlit_app import loading
 from streamlit_app.rendering import plain, show_sections, without_empty
 

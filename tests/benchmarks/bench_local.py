@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from spa.forms.form import Answer, Exhibit, ExhibitsBlock, Form, Page, Question, RatingTarget, Segment, TextBlock
-from spa.forms.prompt_turns import PromptTurn, asks_of
+from spa.forms.prompt_turns import PromptTurn, turns_of
 from spa.forms.texts import load_texts
 from spa.raters.endpoints.endpoint import LLMRequest
 from spa.raters.local.endpoint import LocalEndpoint
-from spa.raters.reading.turn_outcome import LLMReplyTurn
-from spa.raters.wording import StudyWording, conversation
-from spa.study.raters import Rater, asked_ways
+from spa.raters.prompt_messages import PromptWriter, conversation
+from spa.raters.reading.reply_reader import ReplyTurn
+from spa.study.raters import Rater, rater_variants
 from tests.benchmarks.measure import Figure
 from tests.spa.hand_made import FIVE, HUNDRED
 from tests.spa.tiny_models import TEMPLATE, llama_config
@@ -79,12 +79,12 @@ def saved_model(folder: Path, texts: Sequence[str]) -> int:
     return sum(parameter.numel() for parameter in model.parameters())
 
 
-def requests(form: Form, way: Any) -> list[LLMRequest]:
+def requests(form: Form, protocol: Any) -> list[LLMRequest]:
     """Return the requests for every question of a form."""
-    wording = StudyWording(load_texts("en", {}))
+    wording = PromptWriter(load_texts("en", {}))
     return [
-        LLMRequest(messages=tuple(wording.opening(ask, way)), questions=ask.questions, way=way)
-        for ask in asks_of(form, way.conversation)
+        LLMRequest(messages=tuple(wording.opening(ask, protocol)), questions=ask.questions, protocol=protocol)
+        for ask in turns_of(form, protocol.conversation)
     ]
 
 
@@ -93,7 +93,7 @@ async def ratio(rater: Rater, form: Form) -> tuple[float, float, int]:
 
     Alone, too, a prompt is read once for all its answers.
     """
-    wanted = requests(form, asked_ways(rater)[0].way)
+    wanted = requests(form, rater_variants(rater)[0].protocol)
     best = {"copied": float("inf"), "packed": float("inf")}
     async with LocalEndpoint(rater) as endpoint:
         model: Any = endpoint.running.model
@@ -131,8 +131,8 @@ def pages_of_stories(words: int, pages: int = 4) -> Form:
 
 async def pages_ratio(rater: Rater, form: Form) -> tuple[float, float, int]:
     """Return seconds a conversation page by page, every page read anew and only what is new, and tokens at the end."""
-    way = asked_ways(rater)[0].way
-    wording = StudyWording(load_texts("en", {}))
+    protocol = rater_variants(rater)[0].protocol
+    wording = PromptWriter(load_texts("en", {}))
     best = {"copied": float("inf"), "packed": float("inf")}
     async with LocalEndpoint(rater) as endpoint:
         model: Any = endpoint.running.model
@@ -141,12 +141,14 @@ async def pages_ratio(rater: Rater, form: Form) -> tuple[float, float, int]:
             for manner in best:
                 model.manner = manner
                 model._forget()
-                before: list[tuple[PromptTurn, tuple[LLMReplyTurn, ...]]] = []
+                before: list[tuple[PromptTurn, tuple[ReplyTurn, ...]]] = []
                 start = time.perf_counter()
-                for page in asks_of(form, "page"):
-                    messages = tuple(conversation(wording, [*before, (page, ())], way))
-                    reply = await endpoint.ask(LLMRequest(messages=messages, questions=page.questions, way=way))
-                    before.append((page, (LLMReplyTurn(text=reply.text, missing=()),)))
+                for page in turns_of(form, "page"):
+                    messages = tuple(conversation(wording, [*before, (page, ())], protocol))
+                    reply = await endpoint.ask(
+                        LLMRequest(messages=messages, questions=page.questions, protocol=protocol)
+                    )
+                    before.append((page, (ReplyTurn(text=reply.text, missing=()),)))
                     tokens = reply.prompt_tokens or 0
                 best[manner] = min(best[manner], time.perf_counter() - start)
     return best["copied"], best["packed"], tokens
@@ -162,9 +164,9 @@ def figures() -> Iterator[Figure]:
             for words in (150, 600)
             for scale, answer in (("1 to 5", FIVE), ("0 to 100", HUNDRED))
         }
-        way = {"readout": "logit", "conversation": "question", "answer_format": "text"}
-        rater = Rater(id="bench", model=held, provider="local", **way)
-        asked = asked_ways(rater)[0].way
+        protocol = {"readout": "logit", "conversation": "question", "answer_format": "text"}
+        rater = Rater(id="bench", model=held, provider="local", **protocol)
+        asked = rater_variants(rater)[0].protocol
         read = [str(one.messages[0]["content"]) for form in forms.values() for one in requests(form, asked)]
         parameters = saved_model(Path(held), read)
         for shown, form in forms.items():

@@ -24,14 +24,14 @@ import httpx2
 import openai
 
 from spa.commands.workspace import Workspace, open_workspace
-from spa.forms.prompt_turns import asks_of
+from spa.forms.prompt_turns import turns_of
 from spa.raters.endpoints.chat import ChatEndpoint
 from spa.raters.endpoints.endpoint import LLMRequest
+from spa.raters.prompt_messages import PromptWriter
 from spa.raters.run import rate_visits
 from spa.raters.summary import RatingSummary
 from spa.raters.visits import visits_of
-from spa.raters.wording import StudyWording
-from spa.study.raters import Rater, asked_ways
+from spa.study.raters import Rater, rater_variants
 from tests.benchmarks.measure import Figure
 from tests.spa.rehearsed import built_example
 
@@ -159,8 +159,8 @@ def our_run(study: Path, rater: Rater) -> Run:
     with open_workspace(study) as workspace:  # opened anew, so that no form is built already
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         began = time.process_time()
-        visits = visits_of(workspace.store, asked_ways(rater))
-        wording = StudyWording(workspace.texts)
+        visits = visits_of(workspace.store, rater_variants(rater))
+        wording = PromptWriter(workspace.texts)
         summary = rate_visits(workspace, visits, wording, endpoint=endpoint)
         seconds = time.process_time() - began
         grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
@@ -174,13 +174,13 @@ def judge(url: str, conversation: Conversation) -> Rater:
 
 def bodies_of(workspace: Workspace, rater: Rater) -> list[dict[str, Any]]:
     """Return what the rater would send, where each ask is answered at once and stands alone."""
-    (asked,) = asked_ways(rater)
-    endpoint, wording = ChatEndpoint(rater, environment={}), StudyWording(workspace.texts)
+    (asked,) = rater_variants(rater)
+    endpoint, wording = ChatEndpoint(rater, environment={}), PromptWriter(workspace.texts)
     found = []
     for name in workspace.store.assignment_ids():
-        for ask in asks_of(workspace.form(name, asked.way), asked.way.conversation):
+        for ask in turns_of(workspace.form(name, asked.protocol), asked.protocol.conversation):
             request = LLMRequest(
-                messages=tuple(wording.opening(ask, asked.way)), questions=ask.questions, way=asked.way
+                messages=tuple(wording.opening(ask, asked.protocol)), questions=ask.questions, protocol=asked.protocol
             )
             found.append(json.loads(json.dumps(endpoint.body(request))))
     return found

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from spa.forms.form import Form, NumberAnswer, OptionsAnswer, Question
-from spa.forms.prompt_turns import asks_of
+from spa.forms.prompt_turns import turns_of
 from spa.forms.texts import load_texts
-from spa.raters.wording import StudyWording
+from spa.raters.prompt_messages import PromptWriter
 from spa.study.raters import RaterProtocol
 from tests.spa.tiny_models import MARKS, TEMPLATE, llama_config
 
@@ -36,9 +36,9 @@ def lessons(form: Form, truth: Mapping[str, int | str]) -> list[tuple[str, str]]
     """Return prompts with their right replies: as JSON and as bare text."""
     found = []
     for answer_format in ("json", "text"):
-        way = RaterProtocol(conversation="question", answer_format=answer_format)  # type: ignore[arg-type]
-        for ask in asks_of(form, "question"):
-            (message,) = StudyWording(load_texts("en", {})).opening(ask, way)
+        protocol = RaterProtocol(conversation="question", answer_format=answer_format)  # type: ignore[arg-type]
+        for ask in turns_of(form, "question"):
+            (message,) = PromptWriter(load_texts("en", {})).opening(ask, protocol)
             found.append((str(message["content"]), reply_to(ask.questions[0], truth, answer_format)))
     return found
 

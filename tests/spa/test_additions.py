@@ -22,7 +22,7 @@ from spa.forms.form import (
     TextAnswer,
     TextBlock,
 )
-from spa.forms.prompt_turns import asks_of
+from spa.forms.prompt_turns import turns_of
 from spa.forms.texts import load_texts
 from spa.responses.answer_rows import target_from_json, target_to_json
 from spa.responses.answers import answer_schema, parse_answers
@@ -67,13 +67,13 @@ def test_every_answer_is_explained_once_beside_it(place: str, case: tuple[Study,
 @settings(max_examples=20, deadline=None)
 def test_a_question_put_alone_brings_its_explanation(case: tuple[Study, Outputs]) -> None:
     (form,) = forms(case, Additions(explain="before"))
-    for ask in asks_of(form, "question"):
+    for ask in turns_of(form, "question"):
         targets = [question.target for question in ask.questions]
         if len(targets) == 2:
             assert targets[0] == ExplanationTarget(of=targets[1])  # type: ignore[arg-type]
         else:
             assert not isinstance(targets[0], EXPLAINED)
-    assert [q for ask in asks_of(form, "question") for q in ask.questions] == list(form.questions("everybody"))
+    assert [q for ask in turns_of(form, "question") for q in ask.questions] == list(form.questions("everybody"))
 
 
 @given(studies())
@@ -147,7 +147,7 @@ def test_guidelines_of_a_criterion_stand_above_its_first_question_on_a_page(of_r
             isinstance([b for b in page.blocks if not isinstance(b, ExhibitsBlock)][at], TextBlock)
             for at in first.values()
         )
-    for ask in asks_of(form, "question"):
+    for ask in turns_of(form, "question"):
         seen = {block.criterion for page in ask.pages for block in page.blocks if isinstance(block, TextBlock)}
         assert seen - {None} == {question.criterion for question in ask.questions} & set(words)
     check_one_form(form)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 
 from spa.forms.form import ChoiceTarget, ExhibitsBlock, RatingTarget
 from spa.forms.prompt import TextPart, render_ask, render_prompt
-from spa.forms.prompt_turns import PromptTurn, asks_of
+from spa.forms.prompt_turns import PromptTurn, turns_of
 from spa.forms.spoken_text import spoken
 from spa.study.outputs import Outputs
 from spa.study.study import Study
@@ -33,7 +33,7 @@ def is_within(part: Sequence[str], whole: Sequence[str]) -> bool:
 @settings(max_examples=30, deadline=None)
 def test_every_question_is_asked_once_in_the_order_of_the_form(way: str, case: tuple[Study, Outputs]) -> None:
     for form in forms_of(*case, 2):
-        asks = asks_of(form, way)  # type: ignore[arg-type]
+        asks = turns_of(form, way)  # type: ignore[arg-type]
         asked = [question for ask in asks for question in ask.questions]
         assert asked == list(form.questions("everybody"))
         assert asks[0].alone
@@ -47,7 +47,7 @@ def test_page_by_page_says_what_the_whole_form_says(case: tuple[Study, Outputs])
         whole = [part for part in render_prompt(form).parts if not (isinstance(part, TextPart) and part.text == "\n")]
         cut = [
             part
-            for ask in asks_of(form, "page")
+            for ask in turns_of(form, "page")
             for part in render_ask(ask).parts
             if not (isinstance(part, TextPart) and part.text == "\n")
         ]
@@ -62,7 +62,7 @@ def test_page_by_page_says_what_the_whole_form_says(case: tuple[Study, Outputs])
 def test_a_question_alone_comes_last_after_what_it_is_about_and_no_other_output(case: tuple[Study, Outputs]) -> None:
     for form in forms_of(*case, 2):
         said = list(spoken(form, "everybody"))
-        for ask in asks_of(form, "question"):
+        for ask in turns_of(form, "question"):
             (question,) = ask.questions
             assert ask.alone
             assert ask.pages[-1].blocks[-1] == question

@@ -20,17 +20,17 @@ from sqlalchemy import update
 
 from spa.errors import PlatformError, ResponseError
 from spa.forms.form import ExhibitsBlock, Form
-from spa.forms.prompt_turns import PromptTurn, asks_of
+from spa.forms.prompt_turns import PromptTurn, turns_of
 from spa.journal import Journal, JournalEntry
 from spa.raters.endpoints.chat import ChatEndpoint
 from spa.raters.endpoints.endpoint import LLMReply, LLMRequest, read_body
 from spa.raters.endpoints.keys import find_key
+from spa.raters.prompt_messages import Message
 from spa.raters.reading.json_replies import UnreadableReply, find_payload
-from spa.raters.reading.turn_outcome import LLMReplyTurn, settle
+from spa.raters.reading.reply_reader import ReplyTurn, settle
 from spa.raters.run import rate_assignments
 from spa.raters.summary import RatingSummary, stop_if_unfinished
 from spa.raters.visits import KIND, RaterVisit
-from spa.raters.wording import Message
 from spa.responses.leases import asked_to_json
 from spa.responses.store import Store
 from spa.responses.store_schema import submissions
@@ -39,7 +39,7 @@ from spa.server.loopback import served
 from spa.simulation.simulated_endpoint import EndpointTraffic, SimulatedFaults, SimulatedModel, create_endpoint
 from spa.simulation.truth import Truth
 from spa.study.assignment import Assignment, BlindingKey
-from spa.study.raters import Rater, RaterProtocol, asked_ways
+from spa.study.raters import Rater, RaterProtocol, rater_variants
 from tests.spa.hand_made import hand_made
 from tests.spa.scripted_server import Asked, Said, chat, http, middle, scripted
 
@@ -50,7 +50,7 @@ KEY = "sk-very-secret-1234"
 class PlainWording:
     """The form as one message, the least that a rater can be given."""
 
-    def opening(self, ask: PromptTurn, way: RaterProtocol) -> list[Message]:
+    def opening(self, ask: PromptTurn, protocol: RaterProtocol) -> list[Message]:
         """Open the conversation."""
         shown = [
             exhibit.text
@@ -62,7 +62,7 @@ class PlainWording:
         asked = [f"[{question.question_id}] {question.text}" for question in ask.questions]
         return [{"role": "user", "content": "\n".join(shown + asked)}]
 
-    def again(self, ask: PromptTurn, turn: LLMReplyTurn, way: RaterProtocol) -> str:
+    def again(self, ask: PromptTurn, turn: ReplyTurn, protocol: RaterProtocol) -> str:
         """Say what was wrong."""
         return "Once more: " + "; ".join(f"{answer.question_id}: {answer.reason}" for answer in turn.missing)
 
@@ -76,7 +76,7 @@ class Bench:
     stack: ExitStack
     waits: list[float]
 
-    def form(self, assignment_id: str, way: RaterProtocol | None = None) -> Form:
+    def form(self, assignment_id: str, protocol: RaterProtocol | None = None) -> Form:
         """Return the form of an assignment."""
         return self.made[assignment_id][0]
 
@@ -98,7 +98,9 @@ class Bench:
             self.waits.append(seconds)
             await asyncio.sleep(0)
 
-        return rate_assignments(self, asked_ways(rater), PlainWording(), endpoint=endpoint, limit=limit, sleep=sleep)
+        return rate_assignments(
+            self, rater_variants(rater), PlainWording(), endpoint=endpoint, limit=limit, sleep=sleep
+        )
 
     def calls(self, visit: str = "judge/1/a00001") -> tuple[JournalEntry, ...]:
         """Return the rater's calls on record."""
@@ -107,7 +109,7 @@ class Bench:
 
 def put(form: Form) -> Iterator[tuple[PromptTurn, list[Message]]]:
     for conversation in ("form", "page", "question"):
-        for ask in asks_of(form, conversation):
+        for ask in turns_of(form, conversation):
             yield ask, PlainWording().opening(ask, RaterProtocol())
 
 
@@ -213,7 +215,7 @@ def test_only_what_is_missing_is_asked_a_second_time(bench: Bench, fault: str) -
 def test_a_form_is_asked_in_parts_each_once(bench: Bench, conversation: Any, faults: SimulatedFaults) -> None:
     url, seen = bench.endpoint(faults)
     summary = bench.rate(url, limit=1, conversation=conversation)
-    asks = asks_of(bench.form("a00001"), conversation)
+    asks = turns_of(bench.form("a00001"), conversation)
     assert (summary.finished, summary.missing) == (1, {})
     assert summary.requests == seen.requests == len(asks) + faults.unreadable_first
     assert bench.rate(url, limit=1, conversation=conversation).requests == 0
@@ -307,7 +309,7 @@ def test_what_broke_off_is_asked_again_and_what_was_answered_is_not(bench: Bench
 def test_answers_from_before_the_limit_was_free_are_still_those_of_the_rater(bench: Bench) -> None:
     url, seen = bench.endpoint()
     bench.rate(url, limit=1, max_tokens=500)
-    asked = asked_ways(Rater(id="judge", model="some-model", max_tokens=500))[0]
+    asked = rater_variants(Rater(id="judge", model="some-model", max_tokens=500))[0]
     with bench.store.transaction() as connection:
         marked = replace(
             RaterVisit(assignment_id="a00001", asked=asked, repeat=1).label, fingerprint="7afdc244cf75cac5"
@@ -413,7 +415,7 @@ def test_a_run_killed_after_the_answer_came_asks_nothing_again(bench: Bench) -> 
     bench.rate(url, limit=1)
     paid = bench.calls()[0]
     rater = Rater(id="judge", model="some-model", base_url=url)
-    visit = RaterVisit(assignment_id="a00001", asked=asked_ways(rater)[0], repeat=1)
+    visit = RaterVisit(assignment_id="a00001", asked=rater_variants(rater)[0], repeat=1)
     with Store.create(Path(bench.store.name).with_name("killed.sqlite")) as store:
         draws = [(Assignment(assignment_id="a00001", number=0, blocks=()), bench.made["a00001"][1])]
         store.save_build("f", draws)

@@ -140,7 +140,7 @@ def test_every_call_can_be_exported_whole(answered: Path, tmp_path: Path) -> Non
 
 
 def test_a_rater_that_is_not_there_ends_with_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("spa.raters.endpoints.problems.FIRST_WAIT", 0.01)
+    monkeypatch.setattr("spa.raters.endpoints.failures.FIRST_WAIT", 0.01)
     study = built_example(tmp_path, annotators=2)
     shown = spa("rate", study, "--base-url", "http://127.0.0.1:9/v1", code=1)
     last = shown.output.strip().splitlines()[-1]

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 
 from spa.forms.form import Answer, AnswerOption, OptionsAnswer, Question
 from spa.journal import JournalEntry
-from spa.raters.local.options import OptionTree, Path, SameTokens, option_tree
+from spa.raters.local.option_tree import OptionTree, Path, SameTokens, option_tree
 from spa.raters.reading.distribution import (
     Distribution,
     distribution_from_top_logprobs,
     offered,
     value_of,
 )
-from spa.raters.reading.turn_outcome import settle
+from spa.raters.reading.reply_reader import settle
 from spa.responses.submission import Missing, Response
 from spa.study.raters import RaterProtocol
 from tests.spa.hand_made import FIVE, HUNDRED, PERCENT, WINNER, hand_made
@@ -120,8 +120,8 @@ def test_one_floor_holds_over_http_and_on_this_machine(min_mass: float, is_read:
     local = {"distribution": {"probabilities": shares, "mass": 0.008}, "choices": [{"message": {"content": None}}]}
     http = completion({"The": 0.99, "3": 0.0008, "4": 0.0064, "5": 0.0008})
     for body in (local, http):
-        way = LOGIT.model_copy(update={"min_mass": min_mass})
-        (found,) = settle([question(FIVE)], [call(body)], way).answers
+        protocol = LOGIT.model_copy(update={"min_mass": min_mass})
+        (found,) = settle([question(FIVE)], [call(body)], protocol).answers
         assert isinstance(found, Response) == is_read
         assert json.loads(found.raw or "")["mass"] == pytest.approx(0.008)  # is on record either way
 

@@ -14,7 +14,7 @@ from spa.commands.workspace import open_workspace
 from spa.responses.export import export_tables
 from spa.responses.tidy_tables import Tables
 from spa.study.load import load_study
-from spa.study.raters import RaterVariant, asked_ways
+from spa.study.raters import RaterVariant, rater_variants
 from tests.spa.rehearsed import built_example, spa
 
 FOLDER = Path(str(files("spa.examples"))) / "raters"
@@ -23,38 +23,43 @@ STORIES = FOLDER.parent / "stories" / "study.toml"
 
 def ways_of(name: str) -> dict[str | None, RaterVariant]:
     rater = rater_of_file(FOLDER / f"{name}.toml", load_study(STORIES))
-    return {asked.variant: asked for asked in asked_ways(rater)}
+    return {asked.variant: asked for asked in rater_variants(rater)}
 
 
 def test_chiang_and_lee_asked_each_question_alone_three_times() -> None:
     """Section 3.2: three samples at p = 0.9; 3.3.2: persona, explanation; Table 3: T = 1, 0.7, 0.3 and 0."""
     ways = ways_of("chiang-lee")
-    assert sorted(one.way.temperature for one in ways.values()) == [0, 0.3, 0.7, 1, 1, 1]
+    assert sorted(one.protocol.temperature for one in ways.values()) == [0, 0.3, 0.7, 1, 1, 1]
     for asked in ways.values():
-        way = asked.way
-        assert (way.top_p, way.repeats, way.conversation) == (0.9, 3, "question")
-        assert (way.answer_format, way.reading, way.readout) == ("text", "paper", "verbalised")
+        protocol = asked.protocol
+        assert (protocol.top_p, protocol.repeats, protocol.conversation) == (0.9, 3, "question")
+        assert (protocol.answer_format, protocol.reading, protocol.readout) == ("text", "paper", "verbalised")
     changed = {name for name, asked in ways.items() if not asked.identical}
     assert changed == {"persona", "explain"}
 
 
 def test_chhun_et_al_used_four_prompts_three_times() -> None:
     """Section 3.1: rating; with explanation; with guidelines too; with a reference story instead."""
-    ways = {name: asked.way for name, asked in ways_of("chhun").items()}
-    added = {name: (way.explain, way.guidelines is not None, way.reference is not None) for name, way in ways.items()}
+    ways = {name: asked.protocol for name, asked in ways_of("chhun").items()}
+    added = {
+        name: (protocol.explain, protocol.guidelines is not None, protocol.reference is not None)
+        for name, protocol in ways.items()
+    }
     assert added == {
         "rating": ("no", False, False),
         "explanation": ("after", False, False),
         "guidelines": ("after", True, False),
         "reference": ("after", False, True),
     }
-    assert {way.repeats for way in ways.values()} == {3}
+    assert {protocol.repeats for protocol in ways.values()} == {3}
 
 
 def test_sottana_et_al_repeated_until_the_json_was_valid() -> None:
     """Appendix B.1; the paper names no limit, ten is ours."""
     ways = ways_of("sottana")
-    assert [(one.way.answer_format, one.way.attempts, one.identical) for one in ways.values()] == [("json", 10, True)]
+    assert [(one.protocol.answer_format, one.protocol.attempts, one.identical) for one in ways.values()] == [
+        ("json", 10, True)
+    ]
 
 
 @pytest.mark.parametrize(("name", "ways"), [("chiang-lee", 6), ("chhun", 4), ("sottana", 1)])
@@ -87,11 +92,11 @@ def test_free_text_and_json_say_the_same(tmp_path: Path) -> None:
         "schema": 'conversation = "page"\n',
     }
     plain = []
-    for name, way in ways.items():
+    for name, protocol in ways.items():
         (tmp_path / name).mkdir()
         study = built_example(tmp_path / name, annotators=1)
         file = tmp_path / f"{name}.toml"
-        file.write_text(f'id = "one"\nmodel = "simulated-rater"\nrepeats = 2\n{way}', encoding="utf-8")
+        file.write_text(f'id = "one"\nmodel = "simulated-rater"\nrepeats = 2\n{protocol}', encoding="utf-8")
         spa("rate", study, "--rater", file, "--simulate", "--json")
         rows = tables_of(study).ratings.to_dicts()
         plain.append(sorted((row["repeat"], row["item_id"], row["system"], row["score"]) for row in rows))

@@ -15,8 +15,8 @@ import pytest
 
 from spa.errors import PlatformError
 from spa.raters.endpoints.chat import ChatEndpoint
-from spa.raters.endpoints.problems import LONGEST_WAIT, backoff
-from spa.raters.endpoints.remote import waiting_time
+from spa.raters.endpoints.failures import LONGEST_WAIT, backoff
+from spa.raters.endpoints.http_endpoint import waiting_time
 from spa.raters.summary import RatingSummary
 from spa.study.raters import Rater
 from tests.spa.rater_bench import rater_bench

@@ -27,7 +27,7 @@ from spa.forms.form import (
     TextAnswer,
 )
 from spa.raters.endpoints.endpoint import LLMReply
-from spa.raters.reading.turn_outcome import read_answers
+from spa.raters.reading.reply_reader import read_answers
 from spa.responses.submission import Missing, Response
 from spa.study.raters import RaterProtocol
 
@@ -103,8 +103,8 @@ QUESTIONS: dict[str, tuple[Answer, Target, str]] = {
 def read(asked: str, said: str, reading: str) -> Response | Missing:
     answer, target, text = QUESTIONS[asked]
     question = Question(question_id="q1", text=text, answer=answer, target=target)
-    way = RaterProtocol(conversation="question", answer_format="text", reading=reading)  # type: ignore[arg-type]
-    (found,) = read_answers([question], LLMReply(outcome="answered", text=said), way)
+    protocol = RaterProtocol(conversation="question", answer_format="text", reading=reading)  # type: ignore[arg-type]
+    (found,) = read_answers([question], LLMReply(outcome="answered", text=said), protocol)
     return found
 
 
@@ -158,9 +158,9 @@ def test_an_explanation_is_the_whole_reply_and_the_rating_the_number_in_it() -> 
     answer, target, text = QUESTIONS["five"]
     rating = Question(question_id="q2", text=text, answer=answer, target=target)
     why = Question(question_id="q1", text="Why?", answer=TextAnswer(), target=ExplanationTarget(of=RATED))
-    way = RaterProtocol(conversation="question", answer_format="text", explain="before")
+    protocol = RaterProtocol(conversation="question", answer_format="text", explain="before")
     said = "The plot is thin.\nRating: 2"
-    explained, rated = read_answers([why, rating], LLMReply(outcome="answered", text=said), way)
+    explained, rated = read_answers([why, rating], LLMReply(outcome="answered", text=said), protocol)
     assert isinstance(explained, Response)
     assert isinstance(rated, Response)
     assert (explained.value, rated.value) == (said, 2.0)

@@ -16,11 +16,11 @@ from spa.forms.texts import load_texts
 from spa.raters.endpoints.endpoint import LLMReply, LLMRequest, read_body
 from spa.raters.hostile import LINE, with_line
 from spa.raters.injection import Injection, injection, probes
+from spa.raters.prompt_messages import PromptWriter
 from spa.raters.run import rate_visits
-from spa.raters.wording import StudyWording
 from spa.responses.store import Store
 from spa.study.assignment import Assignment, Block, ShownOutput
-from spa.study.raters import Rater, RaterProtocol, asked_ways
+from spa.study.raters import Rater, RaterProtocol, rater_variants
 from tests.spa.hand_made import hand_made
 
 
@@ -75,7 +75,7 @@ class Made:
     def __init__(self, store: Store) -> None:
         self.store = store
 
-    def form(self, assignment_id: str, way: RaterProtocol | None = None) -> Form:
+    def form(self, assignment_id: str, protocol: RaterProtocol | None = None) -> Form:
         """Return the form."""
         return hand_made(assignment_id)[0]
 
@@ -100,10 +100,10 @@ def made(tmp_path: Path) -> Iterator[Made]:
 
 
 def probe(made: Made, *, gullible: bool) -> tuple[Injection, int]:
-    (asked,) = asked_ways(Rater(id=f"rater-{gullible}", model="m", base_url="http://127.0.0.1:1/v1"))
+    (asked,) = rater_variants(Rater(id=f"rater-{gullible}", model="m", base_url="http://127.0.0.1:1/v1"))
     visits = probes(list(made.store.assignments()), asked)
     endpoint = Scripted(gullible=gullible)
-    rate_visits(made, visits, StudyWording(load_texts("en", {})), endpoint=endpoint)
+    rate_visits(made, visits, PromptWriter(load_texts("en", {})), endpoint=endpoint)
     questions = {name: {q.question_id: q for q in made.form(name).questions("people")} for name in ("a00001", "a00002")}
     return injection(made.store, visits, questions), endpoint.requests
 

@@ -16,16 +16,16 @@ import pytest
 
 from spa.errors import PlatformError, StudyError
 from spa.forms.form import Form, Question
-from spa.forms.prompt_turns import PromptTurn, asks_of
+from spa.forms.prompt_turns import PromptTurn, turns_of
 from spa.forms.texts import load_texts
 from spa.journal import JournalEntry
 from spa.raters.endpoints.endpoint import LLMReply, LLMRequest
 from spa.raters.local.endpoint import LocalEndpoint
+from spa.raters.prompt_messages import PromptWriter, conversation
 from spa.raters.reading.distribution import offered
-from spa.raters.reading.turn_outcome import LLMReplyTurn, settle
-from spa.raters.wording import StudyWording, conversation
+from spa.raters.reading.reply_reader import ReplyTurn, settle
 from spa.responses.submission import Response
-from spa.study.raters import Rater, RaterProtocol, asked_ways
+from spa.study.raters import Rater, RaterProtocol, rater_variants
 from tests.spa import tiny_models
 from tests.spa.hand_made import hand_made
 from tests.spa.tiny_models import models as models
@@ -53,11 +53,11 @@ def rater(folder: Path, **fields: Any) -> Rater:
     return Rater(id="local", model=str(folder), provider="local", **{"answer_format": "json", **fields})
 
 
-def requests(form: Form, way: RaterProtocol) -> list[LLMRequest]:
-    wording = StudyWording(load_texts("en", {}))
+def requests(form: Form, protocol: RaterProtocol) -> list[LLMRequest]:
+    wording = PromptWriter(load_texts("en", {}))
     return [
-        LLMRequest(messages=tuple(wording.opening(ask, way)), questions=ask.questions, way=way)
-        for ask in asks_of(form, way.conversation)
+        LLMRequest(messages=tuple(wording.opening(ask, protocol)), questions=ask.questions, protocol=protocol)
+        for ask in turns_of(form, protocol.conversation)
     ]
 
 
@@ -127,7 +127,7 @@ def prompt_text(folder: Path, request: LLMRequest) -> str:
 def test_probabilities_are_those_of_asking_alone(models: Path, kind: str) -> None:
     folder = made(models, kind)
     one = rater(folder, **LOGIT)
-    every = requests(hand_made()[0], asked_ways(one)[0].way)
+    every = requests(hand_made()[0], rater_variants(one)[0].protocol)
     wanted = [every[place] for place in (0, 2, 3, 6)]  # a chance, two kinds of rating, a choice
     replies = ask(one, wanted)
     reused = [reply.cached_tokens or 0 for reply in replies]
@@ -145,7 +145,7 @@ def test_probabilities_are_those_of_asking_alone(models: Path, kind: str) -> Non
 
 def test_the_order_of_questions_and_a_reload_change_nothing(models: Path) -> None:
     one = rater(made(models, "chat"), **LOGIT)
-    wanted = requests(hand_made()[0], asked_ways(one)[0].way)
+    wanted = requests(hand_made()[0], rater_variants(one)[0].protocol)
     there = [json.loads(reply.body or "")["distribution"] for reply in ask(one, wanted)]
     back = [json.loads(reply.body or "")["distribution"] for reply in ask(one, reversed(wanted))]
     for first, second in zip(there, reversed(back), strict=True):
@@ -160,7 +160,7 @@ def test_texts_are_those_of_generate(models: Path, kind: str, temperature: float
 
     folder = made(models, kind)
     one = rater(folder, temperature=temperature, seed=5, max_tokens=12, conversation="question", answer_format="text")
-    wanted = requests(hand_made()[0], asked_ways(one)[0].way)[:3]
+    wanted = requests(hand_made()[0], rater_variants(one)[0].protocol)[:3]
     loader = AutoModelForSeq2SeqLM if kind == "encoder" else AutoModelForCausalLM
     model = loader.from_pretrained(folder, dtype=torch.float32).eval()
     tokenizer = AutoTokenizer.from_pretrained(folder)
@@ -185,19 +185,19 @@ def test_texts_are_those_of_generate(models: Path, kind: str, temperature: float
 def test_earlier_pages_of_a_conversation_are_not_read_again(models: Path, kind: str) -> None:
     """Page by page: what is said is what a model says that reads everything anew, and only the new page is read."""
     one = rater(made(models, kind), max_tokens=12, conversation="page")
-    way = asked_ways(one)[0].way
-    wording = StudyWording(load_texts("en", {}))
+    protocol = rater_variants(one)[0].protocol
+    wording = PromptWriter(load_texts("en", {}))
 
     async def talk() -> list[tuple[LLMRequest, LLMReply]]:
         said: list[tuple[LLMRequest, LLMReply]] = []
-        before: list[tuple[PromptTurn, tuple[LLMReplyTurn, ...]]] = []
+        before: list[tuple[PromptTurn, tuple[ReplyTurn, ...]]] = []
         async with LocalEndpoint(one) as endpoint:
-            for page in asks_of(hand_made()[0], "page"):
-                messages = tuple(conversation(wording, [*before, (page, ())], way))
-                request = LLMRequest(messages=messages, questions=page.questions, way=way)
+            for page in turns_of(hand_made()[0], "page"):
+                messages = tuple(conversation(wording, [*before, (page, ())], protocol))
+                request = LLMRequest(messages=messages, questions=page.questions, protocol=protocol)
                 reply = await endpoint.ask(request)
                 said.append((request, reply))
-                before.append((page, (LLMReplyTurn(text=reply.text, missing=()),)))
+                before.append((page, (ReplyTurn(text=reply.text, missing=()),)))
         return said
 
     said = asyncio.run(talk())
@@ -211,13 +211,13 @@ def test_earlier_pages_of_a_conversation_are_not_read_again(models: Path, kind: 
 def test_a_seed_that_is_not_given_is_drawn_and_recorded(models: Path) -> None:
     folder = made(models, "chat")
     one = rater(folder, temperature=1.0, max_tokens=12)
-    (request,) = requests(hand_made()[0], asked_ways(one)[0].way)
+    (request,) = requests(hand_made()[0], rater_variants(one)[0].protocol)
     first, second = ask(one, [request, request])
     seeds = [json.loads(reply.body or "")["generation"]["seed"] for reply in (first, second)]
     assert seeds[0] != seeds[1]
     assert first.outcome == "truncated"
     again = one.model_copy(update={"seed": seeds[0]})
-    (request,) = requests(hand_made()[0], asked_ways(again)[0].way)
+    (request,) = requests(hand_made()[0], rater_variants(again)[0].protocol)
     assert ask(again, [request])[0].text == first.text
 
 
@@ -232,12 +232,14 @@ def with_image(request: LLMRequest, colour: str) -> LLMRequest:
     url = f"data:image/png;base64,{base64.b64encode(held.getvalue()).decode()}"
     content = [{"type": "image_url", "image_url": {"url": url}}, {"type": "text", "text": "Text. "}]
     content.append({"type": "text", "text": request.messages[0]["content"]})
-    return LLMRequest(messages=({"role": "user", "content": content},), questions=request.questions, way=request.way)
+    return LLMRequest(
+        messages=({"role": "user", "content": content},), questions=request.questions, protocol=request.protocol
+    )
 
 
 def test_a_vision_model_sees_the_images_and_reuses_what_it_saw(models: Path) -> None:
     one = rater(made(models, "vision"), **LOGIT)
-    wanted = requests(hand_made()[0], asked_ways(one)[0].way)[:3]
+    wanted = requests(hand_made()[0], rater_variants(one)[0].protocol)[:3]
     red, blue = ([with_image(request, colour) for request in wanted] for colour in ("red", "blue"))
     replies = ask(one, [*red, *blue])
     told = [json.loads(reply.body or "")["distribution"]["probabilities"] for reply in replies]
@@ -250,7 +252,7 @@ def test_a_vision_model_sees_the_images_and_reuses_what_it_saw(models: Path) -> 
 
 def test_a_model_of_text_refuses_images_in_one_line(models: Path) -> None:
     one = rater(made(models, "chat"), **LOGIT)
-    (first, *_) = requests(hand_made()[0], asked_ways(one)[0].way)
+    (first, *_) = requests(hand_made()[0], rater_variants(one)[0].protocol)
     with pytest.raises(PlatformError, match=r"rater 'local'.*reads text only; name another model"):
         ask(one, [with_image(first, "red")])
 
@@ -317,8 +319,8 @@ def test_a_model_that_is_not_whole_rates_nothing(models: Path, tmp_path: Path, h
 def test_a_prompt_that_is_too_long_is_told(models: Path) -> None:
     folder = made(models, "chat")
     one = rater(folder)
-    way = asked_ways(one)[0].way
-    long = LLMRequest(messages=({"role": "user", "content": "a" * 17_000},), questions=(), way=way)
+    protocol = rater_variants(one)[0].protocol
+    long = LLMRequest(messages=({"role": "user", "content": "a" * 17_000},), questions=(), protocol=protocol)
     with pytest.raises(PlatformError, match="the model reads 16384 at most"):
         ask(one, [long])
 
@@ -346,11 +348,11 @@ def replied(question: Question, reply: LLMReply) -> JournalEntry:
 
 def test_what_is_stored_is_read_as_the_mean_or_the_most_probable(models: Path) -> None:
     one = rater(made(models, "chat"), **LOGIT)
-    way = asked_ways(one)[0].way
-    wanted = requests(hand_made()[0], way)
+    protocol = rater_variants(one)[0].protocol
+    wanted = requests(hand_made()[0], protocol)
     for request, reply in zip(wanted, ask(one, wanted), strict=True):
         (question,) = request.questions
-        settled = settle([question], [replied(question, reply)], way)
+        settled = settle([question], [replied(question, reply)], protocol)
         (answer,) = settled.answers
         told = json.loads(reply.body or "")["distribution"]["probabilities"]
         assert isinstance(answer, Response)
@@ -366,14 +368,14 @@ def test_what_is_stored_is_read_as_the_mean_or_the_most_probable(models: Path) -
 def test_every_manner_of_looking_gives_the_same(models: Path) -> None:
     from spa.raters.local.causal import CausalModel
     from spa.raters.local.loading import load_model
-    from spa.raters.local.options import option_tree
-    from spa.raters.local.prompts import local_prompt
+    from spa.raters.local.local_prompt import local_prompt
+    from spa.raters.local.option_tree import option_tree
 
     one = rater(made(models, "chat"), **LOGIT)
     loaded = load_model(one, Path())
     causal = CausalModel(loaded)
     assert causal.manner == "packed"
-    wanted = requests(hand_made()[0], asked_ways(one)[0].way)
+    wanted = requests(hand_made()[0], rater_variants(one)[0].protocol)
     found: dict[str, list[dict[str, float]]] = {}
     for manner, request in itertools.product(("packed", "in steps", "copied", "alone"), wanted):
         causal.manner = manner  # type: ignore[assignment]
@@ -398,12 +400,12 @@ def test_a_gguf_file_of_a_real_llm_answers() -> None:
     asked = LLMRequest(
         messages=({"role": "user", "content": "What is the capital of France?"},),
         questions=(),
-        way=RaterProtocol(answer_format="text", max_tokens=16),
+        protocol=RaterProtocol(answer_format="text", max_tokens=16),
     )
     (said,) = ask(rater(file), [asked])
     assert "Paris" in said.text
     one = rater(file, **LOGIT)
-    replies = ask(one, requests(hand_made()[0], asked_ways(one)[0].way))
+    replies = ask(one, requests(hand_made()[0], rater_variants(one)[0].protocol))
     told = [json.loads(reply.body or "")["distribution"]["mass"] for reply in replies]
     assert all(0.001 < mass < 1 for mass in told)
     assert all((reply.cached_tokens or 0) > 100 for reply in replies[1:])

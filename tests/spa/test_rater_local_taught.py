@@ -20,12 +20,12 @@ from spa.forms.texts import load_texts
 from spa.raters.endpoints.chat import ChatEndpoint
 from spa.raters.endpoints.endpoint import LLMEndpoint
 from spa.raters.local.endpoint import LocalEndpoint
+from spa.raters.prompt_messages import PromptWriter
 from spa.raters.run import rate_assignments
-from spa.raters.wording import StudyWording
 from spa.responses.store import Store
 from spa.responses.submission import Missing, Response
 from spa.study.assignment import Assignment
-from spa.study.raters import Rater, RaterProtocol, asked_ways
+from spa.study.raters import Rater, RaterProtocol, rater_variants
 from tests.spa.hand_made import hand_made
 from tests.spa.taught_model import taught_llama, truth_of
 from tests.spa.tiny_models import models as models
@@ -45,7 +45,7 @@ class OneForm:
     def __init__(self, store: Store) -> None:
         self.store = store
 
-    def form(self, assignment_id: str, way: RaterProtocol | None = None) -> Form:
+    def form(self, assignment_id: str, protocol: RaterProtocol | None = None) -> Form:
         """Return the form."""
         return FORM
 
@@ -58,7 +58,7 @@ def answers(rater: Rater, endpoint: LLMEndpoint, folder: Path) -> tuple[Response
     with Store.create(folder / "s.sqlite") as store:
         store.save_build("f", [(Assignment(assignment_id="a00001", number=0, blocks=()), KEY)])
         summary = rate_assignments(
-            OneForm(store), asked_ways(rater), StudyWording(load_texts("en", {})), endpoint=endpoint
+            OneForm(store), rater_variants(rater), PromptWriter(load_texts("en", {})), endpoint=endpoint
         )
         assert (summary.finished, summary.problem) == (1, None)
         (visit,) = store.submissions()

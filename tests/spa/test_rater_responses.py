@@ -18,7 +18,7 @@ from spa.raters.reading.distribution import distribution_of
 from spa.raters.run import rate_assignments
 from spa.raters.summary import RatingSummary
 from spa.study.load import load_study
-from spa.study.raters import Rater, asked_ways
+from spa.study.raters import Rater, rater_variants
 from tests.spa.hand_made import FIVE
 from tests.spa.rater_bench import rater_bench
 from tests.spa.scripted_server import Asked, Said, http, middle, scripted
@@ -35,7 +35,7 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
 def rate(bench: Bench, url: str, **fields: Any) -> RatingSummary:
     rater = Rater(id="judge", model="m", base_url=url, provider="responses", **fields)
     endpoint = ResponsesEndpoint(rater, environment={})
-    return rate_assignments(bench, asked_ways(rater), PlainWording(), endpoint=endpoint, limit=1)
+    return rate_assignments(bench, rater_variants(rater), PlainWording(), endpoint=endpoint, limit=1)
 
 
 def response(*parts: dict[str, Any], status: str = "completed", **more: Any) -> dict[str, Any]:

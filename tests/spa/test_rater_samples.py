@@ -10,19 +10,19 @@ from typing import Any
 
 import pytest
 
+from spa.raters.budget import Price, RaterBudget
 from spa.raters.endpoints.chat import ChatEndpoint
 from spa.raters.endpoints.endpoint import LLMReply, LLMRequest
-from spa.raters.prices import Price, RaterBudget
 from spa.raters.run import rate_visits
 from spa.raters.summary import RatingSummary
 from spa.raters.visits import visits_of
 from spa.responses.submission import Response
-from spa.study.raters import Rater, asked_ways
+from spa.study.raters import Rater, rater_variants
 from tests.spa.rater_bench import rater_bench
 from tests.spa.rehearsed import built_example, spa
 from tests.spa.scripted_server import Asked, Said, Served, chat, http, middle, scripted
 from tests.spa.test_llm import Bench, PlainWording
-from tests.spa.test_rater_probe import EVERYTHING, Server
+from tests.spa.test_rater_capabilities import EVERYTHING, Server
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def rate(
     async def sleep(seconds: float) -> None:
         await asyncio.sleep(0)
 
-    visits = visits_of(bench.store, asked_ways(rater))
+    visits = visits_of(bench.store, rater_variants(rater))
     endpoint = ChatEndpoint(rater, environment={})
     return rate_visits(
         bench, visits, PlainWording(), endpoint=endpoint, rater_budget=rater_budget, several=True, sleep=sleep

@@ -13,14 +13,14 @@ import pytest
 from spa.errors import PlatformError, StudyError
 from spa.forms.form import AnswerOption
 from spa.journal import Journal
-from spa.raters import probe
+from spa.raters import capabilities
+from spa.raters.budget import RaterBudget
 from spa.raters.endpoints.chat import ChatEndpoint
 from spa.raters.endpoints.keys import find_key, named_values
 from spa.raters.endpoints.responses import ResponsesEndpoint
-from spa.raters.prices import RaterBudget
 from spa.raters.run import rate_assignments
 from spa.study.load import load_study
-from spa.study.raters import Rater, asked_ways
+from spa.study.raters import Rater, rater_variants
 from tests.spa.rater_bench import rater_bench
 from tests.spa.rehearsed import built_example, spa
 from tests.spa.scripted_server import Asked, Said, Served, http, middle, scripted
@@ -123,13 +123,13 @@ def test_each_kind_of_server_is_asked_as_it_says(bench: Bench, tmp_path: Path, n
     answers = {one.question_id: getattr(one.answer, "options", FIFTY)[0].value for one in questions}
     with scripted(lambda asked: kind.answer(asked, answers)) as server:
         rater = rater_for(kind, server)
-        found = probe.probe(
-            ChatEndpoint(rater, environment=ENVIRONMENT), asked_ways(rater), Journal(bench.store), RaterBudget(None)
+        found = capabilities.probe(
+            ChatEndpoint(rater, environment=ENVIRONMENT), rater_variants(rater), Journal(bench.store), RaterBudget(None)
         )
-        assert probe.problems(found, rater, asked_ways(rater), "it")[0] == []
+        assert capabilities.problems(found, rater, rater_variants(rater), "it")[0] == []
         tried = len(server.asked)
         endpoint = ChatEndpoint(rater, environment=ENVIRONMENT)
-        summary = rate_assignments(bench, asked_ways(rater), PlainWording(), endpoint=endpoint)
+        summary = rate_assignments(bench, rater_variants(rater), PlainWording(), endpoint=endpoint)
     assert (summary.finished, summary.missing, summary.problem) == (1, {}, None)
     sent, headers = server.asked[tried], server.headers[tried]
     assert kind.sends.items() <= sent.body.items()
@@ -150,8 +150,8 @@ def test_what_a_kind_ignores_is_told_with_the_way_out(bench: Bench, name: str) -
     with scripted(lambda asked: KINDS[name].answer(asked, {})) as server:
         rater = rater_for(KINDS[name], server, model="m")
         endpoint = ChatEndpoint(rater, environment=ENVIRONMENT)
-        found = probe.probe(endpoint, asked_ways(rater), Journal(bench.store), RaterBudget(None))
-    (line,) = probe.problems(found, rater, asked_ways(rater), endpoint.shown)[0]
+        found = capabilities.probe(endpoint, rater_variants(rater), Journal(bench.store), RaterBudget(None))
+    (line,) = capabilities.problems(found, rater, rater_variants(rater), endpoint.shown)[0]
     assert KINDS[name].refused in line
 
 
@@ -169,7 +169,7 @@ def test_a_prompt_that_the_server_cut_in_silence_is_noticed(
     with scripted(lambda asked: http({**middle(asked), "usage": {"prompt_tokens": read}})) as server:
         rater = rater_for(Kind(), server, model="m")
         endpoint = ChatEndpoint(rater, environment=ENVIRONMENT)
-        summary = rate_assignments(bench, asked_ways(rater), PlainWording(), endpoint=endpoint)
+        summary = rate_assignments(bench, rater_variants(rater), PlainWording(), endpoint=endpoint)
     assert (summary.cut_prompts, summary.finished) == (cut, 1)
 
 
@@ -186,7 +186,7 @@ def test_the_responses_api_takes_effort_and_other_words(bench: Bench) -> None:
     with scripted(lambda asked: http(middle(asked))) as server:
         rater = rater_for(Kind(), server, reasoning_effort="high", extra_body={"truncation": "disabled"}, max_tokens=99)
         endpoint = ResponsesEndpoint(rater, environment=ENVIRONMENT)
-        assert rate_assignments(bench, asked_ways(rater), PlainWording(), endpoint=endpoint).finished == 1
+        assert rate_assignments(bench, rater_variants(rater), PlainWording(), endpoint=endpoint).finished == 1
     sent = server.asked[0].body
     assert (sent["reasoning"], sent["truncation"], sent["max_output_tokens"]) == ({"effort": "high"}, "disabled", 99)
 
@@ -196,7 +196,7 @@ def test_a_secret_header_that_the_server_repeats_is_blotted_out(bench: Bench, tm
     with scripted(lambda asked: http({"error": {"message": f"not {SECRET}"}}, status=status)) as server:
         rater = rater_for(KINDS["Azure OpenAI"], server)
         endpoint = ChatEndpoint(rater, environment=ENVIRONMENT)
-        summary = rate_assignments(bench, asked_ways(rater), PlainWording(), endpoint=endpoint, sleep=quick)
+        summary = rate_assignments(bench, rater_variants(rater), PlainWording(), endpoint=endpoint, sleep=quick)
     assert "[key]" in str(summary.problem)
     assert "[key]" in str(bench.calls()[0].response)
     bench.store.close()
@@ -251,9 +251,9 @@ def test_a_mistake_in_the_keys_for_servers_is_one_line(tmp_path: Path, lines: st
 def test_raters_of_old_stores_keep_their_mark() -> None:
     """As the first stores have it: keys that came later count where they are set only."""
     plain = {"id": "judge", "model": "some-model"}
-    assert asked_ways(Rater.model_validate(plain))[0].fingerprint == "0bcfd0ae776f5de5"
+    assert rater_variants(Rater.model_validate(plain))[0].fingerprint == "0bcfd0ae776f5de5"
     marks = {
-        asked_ways(Rater.model_validate({**plain, **more}))[0].fingerprint
+        rater_variants(Rater.model_validate({**plain, **more}))[0].fingerprint
         for more in ({}, {"max_completion_tokens": 9}, {"reasoning_effort": "low"}, {"extra_body": {"top_k": 1}})
     }
     assert len(marks) == 3

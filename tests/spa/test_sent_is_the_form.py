@@ -12,15 +12,15 @@ import pytest
 
 from spa.commands.workspace import Workspace, open_workspace
 from spa.forms.prompt import TextPart, answer_format, render_ask
-from spa.forms.prompt_turns import Conversation, asks_of
+from spa.forms.prompt_turns import Conversation, turns_of
 from spa.raters.endpoints.chat import ChatEndpoint
+from spa.raters.prompt_messages import PromptWriter, all_prompts
 from spa.raters.run import rate_visits
 from spa.raters.visits import visits_of
-from spa.raters.wording import StudyWording, put_in_all_ways
 from spa.server.loopback import served
 from spa.simulation.simulated_endpoint import EndpointTraffic, SimulatedModel, create_endpoint
 from spa.simulation.truth import Truth
-from spa.study.raters import Rater, asked_ways
+from spa.study.raters import Rater, rater_variants
 from tests.spa.rehearsed import built_example
 from tests.spa.test_form_equality import check_one_form
 
@@ -34,17 +34,17 @@ def rated(folder: Path, example: str, conversation: str) -> Iterator[tuple[Works
     study = built_example(folder, annotators=2, example=example)
     rater = Rater(id="judge", model="m", conversation=conversation, api_key_env="none")  # type: ignore[arg-type]
     with closing(open_workspace(study)) as workspace:
-        ways = asked_ways(rater)
+        ways = rater_variants(rater)
         seen = EndpointTraffic()
         names = workspace.store.assignment_ids()
         forms = [(workspace.form(name), workspace.store.key(name)) for name in names]
         truth = Truth(utilities={system.id: 0.0 for system in workspace.study.systems})
-        model = SimulatedModel(forms, put_in_all_ways(workspace.texts, ways), truth)
+        model = SimulatedModel(forms, all_prompts(workspace.texts, ways), truth)
         with served(create_endpoint(model, seen=seen)) as url:
-            ways = asked_ways(rater.model_copy(update={"base_url": f"{url}/v1"}))
+            ways = rater_variants(rater.model_copy(update={"base_url": f"{url}/v1"}))
             endpoint = ChatEndpoint(ways[0].rater)
             summary = rate_visits(
-                workspace, visits_of(workspace.store, ways), StudyWording(workspace.texts), endpoint=endpoint
+                workspace, visits_of(workspace.store, ways), PromptWriter(workspace.texts), endpoint=endpoint
             )
         assert (summary.finished, summary.missing) == (2, {})
         yield workspace, seen
@@ -67,7 +67,7 @@ def test_what_is_sent_is_the_form_and_its_declared_wrappers(tmp_path: Path, exam
         for name in workspace.store.assignment_ids():
             form = workspace.form(name)
             check_one_form(form)  # the page says what the prompt says
-            for ask in asks_of(form, conversation):
+            for ask in turns_of(form, conversation):
                 parts = render_ask(ask).parts
                 own = "".join(part.text if isinstance(part, TextPart) else "\n(image)\n" for part in parts)
                 expected.append(f"{own}\n{answer_format(ask.questions, workspace.texts)}\n")

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from spa.forms.form import Form
-from spa.forms.prompt_turns import PromptTurn, asks_of
+from spa.forms.prompt_turns import PromptTurn, turns_of
 from spa.responses.answers import answer_schema, parse_answers
 from spa.responses.submission import Response
 from spa.server.loopback import served
@@ -38,7 +38,7 @@ def opening(form: Form) -> list[dict[str, Any]]:
 
 
 def put(form: Form) -> Iterator[tuple[PromptTurn, list[dict[str, Any]]]]:
-    for ask in asks_of(form, "form"):
+    for ask in turns_of(form, "form"):
         yield ask, opening(form)
 
 

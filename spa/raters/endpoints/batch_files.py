@@ -17,8 +17,8 @@ from spa.errors import PlatformError
 from spa.journal import STARTED, Journal, JournalEntry
 from spa.raters.endpoints.chat import ChatEndpoint
 from spa.raters.endpoints.endpoint import LLMReply, mapping
-from spa.raters.endpoints.problems import told
-from spa.raters.endpoints.remote import outcome_of
+from spa.raters.endpoints.failures import told
+from spa.raters.endpoints.http_endpoint import outcome_of
 
 KIND = "llm-batch"
 OF_KEY = "spa_key"  # of a batch's metadata

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from spa.raters.endpoints.endpoint import LLMRequest
-from spa.raters.endpoints.remote import OPENAI_URL, TOP_LOGPROBS, RemoteEndpoint
+from spa.raters.endpoints.http_endpoint import OPENAI_URL, TOP_LOGPROBS, HTTPEndpoint
 from spa.responses.answers import answer_schema
 
 OPENAI_HOST = urlsplit(OPENAI_URL).hostname
@@ -17,31 +17,31 @@ AZURE = (".openai.azure.com", ".services.ai.azure.com", ".cognitiveservices.azur
 REASONING = re.compile(r"(^|/)(o[1-9]|gpt-[5-9])")  # OpenAI's reasoning models, which refuse the older name
 
 
-class ChatEndpoint(RemoteEndpoint):
+class ChatEndpoint(HTTPEndpoint):
     """``POST /chat/completions``."""
 
     path = "/chat/completions"
 
     def parameters(self, request: LLMRequest) -> dict[str, Any]:
         """Return what is sent beside the messages."""
-        way = request.way
+        protocol = request.protocol
         sent: dict[str, Any] = {"model": self.rater.model}
-        if way.answer_format == "schema":
+        if protocol.answer_format == "schema":
             form = {"name": "form", "strict": True, "schema": answer_schema(request.questions)}
             sent["response_format"] = {"type": "json_schema", "json_schema": form}
         for name in ("temperature", "top_p", "seed", "reasoning_effort"):
-            if (value := getattr(way, name)) is not None:
+            if (value := getattr(protocol, name)) is not None:
                 sent[name] = value
         if request.samples > 1:
             sent["n"] = request.samples
-        most = way.limit
-        if way.readout == "logit":
+        most = protocol.limit
+        if protocol.readout == "logit":
             sent.update(logprobs=True, top_logprobs=TOP_LOGPROBS)
             most = most or 1  # the first token is all that is read
         if most is not None:
-            newer = way.max_completion_tokens is not None or knows_newer_name(self.base_url, self.rater.model)
+            newer = protocol.max_completion_tokens is not None or knows_newer_name(self.base_url, self.rater.model)
             sent["max_completion_tokens" if newer else "max_tokens"] = most
-        return {**sent, **(way.extra_body or {})}
+        return {**sent, **(protocol.extra_body or {})}
 
     def spoken(self, request: LLMRequest) -> tuple[str, Sequence[Mapping[str, Any]]]:
         """Return the messages, and what they are called."""

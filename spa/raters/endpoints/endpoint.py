@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any, Protocol, Self
 
 from spa.forms.form import Question
-from spa.raters.endpoints.hints import Hint
+from spa.raters.endpoints.rate_limit_headers import RateLimitHint
 from spa.raters.endpoints.said import said_in, without_thought
 from spa.study.raters import RaterProtocol
 
@@ -26,7 +26,7 @@ class LLMRequest:
 
     messages: tuple[Mapping[str, Any], ...]  # role and content, as chat endpoints take them
     questions: tuple[Question, ...]
-    way: RaterProtocol
+    protocol: RaterProtocol
     samples: int = 1  # answers asked for in one response, each for a visit of its own
 
 
@@ -50,14 +50,14 @@ class LLMReply:
     model: str | None = None  # as the endpoint names it
     fingerprint: str | None = None  # of the system behind it
     retry_after: float | None = None  # seconds that the server wants us to wait
-    hint: Hint | None = None  # what the server says of its allowance
+    hint: RateLimitHint | None = None  # what the server says of its allowance
 
     @property
     def spoke(self) -> bool:
         """Whether a reply arrived that counts as an attempt."""
         return self.outcome in SPOKE
 
-    def with_hint(self, hint: Hint | None) -> LLMReply:
+    def with_hint(self, hint: RateLimitHint | None) -> LLMReply:
         """Return the same with what the server says of its allowance."""
         return self if hint is None else replace(self, hint=hint)
 

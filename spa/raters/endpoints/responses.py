@@ -9,36 +9,36 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from spa.raters.endpoints.endpoint import LLMRequest
-from spa.raters.endpoints.remote import TOP_LOGPROBS, RemoteEndpoint
+from spa.raters.endpoints.http_endpoint import TOP_LOGPROBS, HTTPEndpoint
 from spa.responses.answers import answer_schema
 
 FEWEST_TOKENS = 16  # the least that the API takes for max_output_tokens
 
 
-class ResponsesEndpoint(RemoteEndpoint):
+class ResponsesEndpoint(HTTPEndpoint):
     """``POST /responses``; nothing is kept at the endpoint."""
 
     path = "/responses"
 
     def parameters(self, request: LLMRequest) -> dict[str, Any]:
         """Return what is sent beside the messages."""
-        way = request.way
+        protocol = request.protocol
         sent: dict[str, Any] = {"model": self.rater.model, "store": False, "stream": False}
-        if way.answer_format == "schema":
+        if protocol.answer_format == "schema":
             schema = answer_schema(request.questions)
             sent["text"] = {"format": {"type": "json_schema", "name": "form", "strict": True, "schema": schema}}
         for name in ("temperature", "top_p"):
-            if (value := getattr(way, name)) is not None:
+            if (value := getattr(protocol, name)) is not None:
                 sent[name] = value
-        most = way.limit
-        if way.readout == "logit":
+        most = protocol.limit
+        if protocol.readout == "logit":
             sent.update(include=["message.output_text.logprobs"], top_logprobs=TOP_LOGPROBS)
             most = most or FEWEST_TOKENS
         if most is not None:
             sent["max_output_tokens"] = most
-        if way.reasoning_effort is not None:
-            sent["reasoning"] = {"effort": way.reasoning_effort}
-        return {**sent, **(way.extra_body or {})}
+        if protocol.reasoning_effort is not None:
+            sent["reasoning"] = {"effort": protocol.reasoning_effort}
+        return {**sent, **(protocol.extra_body or {})}
 
     def spoken(self, request: LLMRequest) -> tuple[str, Sequence[Mapping[str, Any]]]:
         """Return the messages as this API takes them, and what they are called."""

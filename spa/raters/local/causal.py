@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from spa.raters.local.loading import LoadedModel
-from spa.raters.local.options import OptionTree, Path
-from spa.raters.local.prompts import LocalPrompt
+from spa.raters.local.local_prompt import LocalPrompt
+from spa.raters.local.option_tree import OptionTree, Path
 
 Manner = Literal["packed", "in steps", "copied", "alone"]
 REUSING: tuple[Manner, ...] = ("packed", "in steps")

@@ -19,7 +19,7 @@ from typing import Any, Self
 
 from spa.errors import PlatformError
 from spa.raters.endpoints.endpoint import LLMReply, LLMRequest, read_body
-from spa.raters.endpoints.remote import without_images
+from spa.raters.endpoints.http_endpoint import without_images
 from spa.raters.local.causal import CausalModel
 from spa.raters.local.loading import (
     LoadedModel,
@@ -29,11 +29,11 @@ from spa.raters.local.loading import (
     refuse_schema,
     versions,
 )
-from spa.raters.local.options import SameTokens, option_tree
-from spa.raters.local.prompts import LocalPrompt, image_urls, local_prompt
+from spa.raters.local.local_prompt import LocalPrompt, image_urls, local_prompt
+from spa.raters.local.option_tree import SameTokens, option_tree
 from spa.raters.local.seq2seq import EncoderDecoderModel
 from spa.raters.reading.distribution import offered
-from spa.study.raters import Rater, RaterProtocol, asked_ways
+from spa.study.raters import Rater, RaterProtocol, rater_variants
 
 MOST_TOKENS = 1024  # in an answer, where the rater sets no max_tokens
 SEEDS = 2**31
@@ -70,8 +70,8 @@ class LocalEndpoint:
 
     def __init__(self, rater: Rater, *, base: Path | None = None) -> None:
         check_extra(rater)
-        for asked in asked_ways(rater):
-            if asked.way.answer_format == "schema":
+        for asked in rater_variants(rater):
+            if asked.protocol.answer_format == "schema":
                 refuse_schema(rater, asked.variant)
         self.rater = rater
         self._base = Path() if base is None else base
@@ -122,7 +122,7 @@ class LocalEndpoint:
             )
         record = {
             "messages": [without_images(message) for message in request.messages],
-            "parameters": {"model": self.rater.model, **asked_for(request.way)},
+            "parameters": {"model": self.rater.model, **asked_for(request.protocol)},
             "versions": versions(),
         }
         return json.dumps(record, ensure_ascii=True, sort_keys=True)
@@ -142,11 +142,11 @@ class LocalEndpoint:
         return RunningModel(loaded=loaded, model=made, threads=threads)
 
     def _answer(self, request: LLMRequest) -> LLMReply:
-        way = request.way
-        template = unthinking(self.running.loaded) if way.readout == "logit" else {}
+        protocol = request.protocol
+        template = unthinking(self.running.loaded) if protocol.readout == "logit" else {}
         try:
             prompt = local_prompt(self.running.loaded, request.messages, template)
-            told = self._distribution(request, prompt) if way.readout == "logit" else self._text(prompt, way)
+            told = self._distribution(request, prompt) if protocol.readout == "logit" else self._text(prompt, protocol)
         except PlatformError as error:
             raise PlatformError(f"rater {self.rater.id!r}, model {self.rater.model!r}: {error}") from error
         body = json.dumps({**self._facts(), **told}, ensure_ascii=True)
@@ -199,11 +199,11 @@ class LocalEndpoint:
             },
         }
 
-    def _text(self, prompt: LocalPrompt, way: RaterProtocol) -> dict[str, Any]:
+    def _text(self, prompt: LocalPrompt, protocol: RaterProtocol) -> dict[str, Any]:
         """Return what the model says."""
         import torch
 
-        settings = generation_settings(way)
+        settings = generation_settings(protocol)
         seed = settings.pop("seed", None)
         loaded = self.running.loaded
         with torch.random.fork_rng(devices=[] if loaded.device == "cpu" else None):
@@ -226,13 +226,13 @@ def unthinking(loaded: LoadedModel) -> dict[str, Any]:
     return {"enable_thinking": False} if isinstance(template, str) and "enable_thinking" in template else {}
 
 
-def asked_for(way: RaterProtocol) -> dict[str, Any]:
+def asked_for(protocol: RaterProtocol) -> dict[str, Any]:
     """Return what of a way decides about what is computed."""
     names = ("readout", "temperature", "top_p", "seed", "max_tokens")
-    return {name: value for name in names if (value := getattr(way, name)) is not None}
+    return {name: value for name in names if (value := getattr(protocol, name)) is not None}
 
 
-def generation_settings(way: RaterProtocol) -> dict[str, Any]:
+def generation_settings(protocol: RaterProtocol) -> dict[str, Any]:
     """Return how a text is generated: the most probable words, or drawn at the way's temperature.
 
     Nothing is left to a folder's own defaults. Where the way gives no seed, one is drawn, to be recorded.
@@ -240,13 +240,13 @@ def generation_settings(way: RaterProtocol) -> dict[str, Any]:
     >>> generation_settings(RaterProtocol(temperature=0.0, max_tokens=8))
     {'do_sample': False, 'max_new_tokens': 8}
     """
-    settings: dict[str, Any] = {"do_sample": False, "max_new_tokens": way.max_tokens or MOST_TOKENS}
-    if way.temperature:
+    settings: dict[str, Any] = {"do_sample": False, "max_new_tokens": protocol.max_tokens or MOST_TOKENS}
+    if protocol.temperature:
         settings |= {
             "do_sample": True,
-            "temperature": way.temperature,
-            "top_p": 1.0 if way.top_p is None else way.top_p,
-            "seed": randbelow(SEEDS) if way.seed is None else way.seed,
+            "temperature": protocol.temperature,
+            "top_p": 1.0 if protocol.top_p is None else protocol.top_p,
+            "seed": randbelow(SEEDS) if protocol.seed is None else protocol.seed,
         }
     return settings
 

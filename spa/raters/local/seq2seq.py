@@ -6,8 +6,8 @@ from typing import Any
 
 from spa.raters.local.causal import GeneratedText, TokenScores
 from spa.raters.local.loading import LoadedModel
-from spa.raters.local.options import OptionTree
-from spa.raters.local.prompts import LocalPrompt
+from spa.raters.local.local_prompt import LocalPrompt
+from spa.raters.local.option_tree import OptionTree
 
 
 class EncoderDecoderModel:

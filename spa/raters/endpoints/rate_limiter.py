@@ -38,7 +38,7 @@ class RequestSlot:
     reply: LLMReply | None = None
 
 
-class Allowance:
+class RateLimiter:
     """What may be sent, shared by all tasks of a run.
 
     Parameters

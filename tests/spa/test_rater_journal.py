@@ -15,7 +15,7 @@ from spa.raters.endpoints.chat import ChatEndpoint
 from spa.raters.run import rate_assignments
 from spa.raters.summary import RatingSummary
 from spa.raters.visits import KIND
-from spa.study.raters import Rater, asked_ways
+from spa.study.raters import Rater, rater_variants
 from tests.spa.rater_bench import rater_bench
 from tests.spa.scripted_server import http, middle, scripted
 from tests.spa.test_llm import Bench, PlainWording
@@ -68,7 +68,7 @@ def test_nothing_is_counted_before_it_is_on_disk(bench: Bench) -> None:
     with scripted(lambda asked: http(middle(asked))) as served:
         rater = Rater(id="judge", model="m", base_url=served.url, concurrency=3)
         endpoint = ChatEndpoint(rater, environment={})
-        rate_assignments(bench, asked_ways(rater), PlainWording(), endpoint=endpoint, progress=progress)
+        rate_assignments(bench, rater_variants(rater), PlainWording(), endpoint=endpoint, progress=progress)
     assert seen
     assert all(told <= kept for told, kept in seen)
     assert seen[-1] == (VISITS, VISITS)

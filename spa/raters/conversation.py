@@ -8,9 +8,9 @@ from dataclasses import replace
 from spa.forms.prompt_turns import PromptTurn
 from spa.journal import JournalEntry
 from spa.raters.endpoints.endpoint import LLMReply, LLMRequest
-from spa.raters.reading.turn_outcome import SPOKEN, TurnOutcome, settle
+from spa.raters.prompt_messages import Wording, conversation
+from spa.raters.reading.reply_reader import SPOKEN, TurnOutcome, settle
 from spa.raters.visits import RaterVisit
-from spa.raters.wording import Wording, conversation
 from spa.responses.leases import Lease
 from spa.responses.submission import Missing, Response, Submission
 
@@ -23,9 +23,9 @@ class RaterConversation:
         self._read: tuple[str, str | None, TurnOutcome] | None = None  # of the last call that was tried
         self._asks = tuple(asks)
         self._calls: dict[str, tuple[JournalEntry, ...]] = {
-            ask.ask_id: tuple(call for call in calls if call.key == ask.ask_id) for ask in asks
+            ask.turn_id: tuple(call for call in calls if call.key == ask.turn_id) for ask in asks
         }
-        self._settled: dict[str, TurnOutcome] = {ask.ask_id: self._settle(ask) for ask in asks}
+        self._settled: dict[str, TurnOutcome] = {ask.turn_id: self._settle(ask) for ask in asks}
 
     @property
     def is_over(self) -> bool:
@@ -45,18 +45,18 @@ class RaterConversation:
     @property
     def may_share(self) -> bool:
         """Whether the first ask that is open would be put in the same words to every repeat of the visit."""
-        return self.ask.alone and not self._calls[self.ask.ask_id]
+        return self.ask.alone and not self._calls[self.ask.turn_id]
 
     @property
     def next_attempt(self) -> int:
         """The number of the next call for the first ask that is open."""
-        calls = self._calls[self.ask.ask_id]
+        calls = self._calls[self.ask.turn_id]
         return calls[-1].attempt + 1 if calls else 1
 
     @property
     def answers(self) -> tuple[Response | Missing, ...]:
         """One answer a question, in the order of the form."""
-        return tuple(answer for ask in self._asks for answer in self._settled[ask.ask_id].answers)
+        return tuple(answer for ask in self._asks for answer in self._settled[ask.turn_id].answers)
 
     @property
     def seconds(self) -> float:
@@ -70,7 +70,7 @@ class RaterConversation:
 
     def calls(self, ask: PromptTurn) -> tuple[JournalEntry, ...]:
         """Return the calls made for an ask."""
-        return self._calls[ask.ask_id]
+        return self._calls[ask.turn_id]
 
     def request(self, wording: Wording, ask: PromptTurn | None = None) -> LLMRequest:
         """Return the request for an ask, the first that is open: for what it lacks, after what was said before."""
@@ -78,11 +78,13 @@ class RaterConversation:
         place = self._asks.index(ask)
         while not self._asks[place].alone:
             place -= 1
-        history = [(each, self._settled[each.ask_id].turns) for each in self._asks[place : self._asks.index(ask) + 1]]
-        missing = {answer.question_id for answer in self._settled[ask.ask_id].missing}
+        history = [(each, self._settled[each.turn_id].turns) for each in self._asks[place : self._asks.index(ask) + 1]]
+        missing = {answer.question_id for answer in self._settled[ask.turn_id].missing}
         questions = tuple(question for question in ask.questions if question.question_id in missing)
-        way = self.visit.way
-        return LLMRequest(messages=tuple(conversation(wording, history, way)), questions=questions, way=way)
+        protocol = self.visit.protocol
+        return LLMRequest(
+            messages=tuple(conversation(wording, history, protocol)), questions=questions, protocol=protocol
+        )
 
     def submission(self, lease: Lease) -> Submission:
         """Return the visit with its answers."""
@@ -103,7 +105,7 @@ class RaterConversation:
             return reply.outcome
         settled = self._settled_after(replace(call, outcome="ok", response=reply.body))
         cut = (
-            reply.outcome == "truncated" and self.visit.asked.way.readout != "logit"
+            reply.outcome == "truncated" and self.visit.asked.protocol.readout != "logit"
         )  # else one token was all we asked for
         return ("truncated" if cut else "unreadable") if settled.missing else "ok"
 
@@ -120,14 +122,14 @@ class RaterConversation:
         spoken = call.outcome in SPOKEN
         if self._read is not None and spoken and self._read[:2] == (call.key, call.response):
             return self._read[2]
-        ask = next(ask for ask in self._asks if ask.ask_id == call.key)
-        settled = settle(ask.questions, (*self._calls[call.key], call), self.visit.asked.way)
+        ask = next(ask for ask in self._asks if ask.turn_id == call.key)
+        settled = settle(ask.questions, (*self._calls[call.key], call), self.visit.asked.protocol)
         if spoken:
             self._read = (call.key, call.response, settled)
         return settled
 
     def _is_final(self, ask: PromptTurn) -> bool:
-        return self._settled[ask.ask_id].is_final(self.visit.asked.way.attempts)
+        return self._settled[ask.turn_id].is_final(self.visit.asked.protocol.attempts)
 
     def _settle(self, ask: PromptTurn) -> TurnOutcome:
-        return settle(ask.questions, self._calls[ask.ask_id], self.visit.asked.way)
+        return settle(ask.questions, self._calls[ask.turn_id], self.visit.asked.protocol)

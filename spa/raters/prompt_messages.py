@@ -7,9 +7,9 @@ from typing import Any, Protocol
 
 from spa.forms.form import Form
 from spa.forms.prompt import answer_format, ask_again, render_ask
-from spa.forms.prompt_turns import PromptTurn, asks_of
+from spa.forms.prompt_turns import PromptTurn, turns_of
 from spa.forms.texts import Texts
-from spa.raters.reading.turn_outcome import LLMReplyTurn
+from spa.raters.reading.reply_reader import ReplyTurn
 from spa.study.raters import RaterProtocol, RaterVariant
 
 Message = Mapping[str, Any]
@@ -18,26 +18,26 @@ Message = Mapping[str, Any]
 class Wording(Protocol):
     """How a form is put to an LLM; the same for every rater of a study."""
 
-    def opening(self, ask: PromptTurn, way: RaterProtocol) -> list[Message]:
+    def opening(self, ask: PromptTurn, protocol: RaterProtocol) -> list[Message]:
         """Return the messages that put an ask: those that open a conversation where it stands alone."""
 
-    def again(self, ask: PromptTurn, turn: LLMReplyTurn, way: RaterProtocol) -> str:
+    def again(self, ask: PromptTurn, turn: ReplyTurn, protocol: RaterProtocol) -> str:
         """Return what is said after a reply that could not be used for some questions."""
 
 
-class StudyWording:
+class PromptWriter:
     """The form's own prompt, in the language of the study."""
 
     def __init__(self, texts: Texts) -> None:
         self._texts = texts
 
-    def opening(self, ask: PromptTurn, way: RaterProtocol) -> list[Message]:
+    def opening(self, ask: PromptTurn, protocol: RaterProtocol) -> list[Message]:
         """Return what is read and asked, and how to answer it."""
-        wanted = "" if way.answer_format == "text" else answer_format(ask.questions, self._texts)
-        persona = [{"role": "system", "content": way.persona}] if way.persona and ask.alone else []
+        wanted = "" if protocol.answer_format == "text" else answer_format(ask.questions, self._texts)
+        persona = [{"role": "system", "content": protocol.persona}] if protocol.persona and ask.alone else []
         return [*persona, *render_ask(ask).chat_messages(wanted)]
 
-    def again(self, ask: PromptTurn, turn: LLMReplyTurn, way: RaterProtocol) -> str:
+    def again(self, ask: PromptTurn, turn: ReplyTurn, protocol: RaterProtocol) -> str:
         """Return which questions are open still, and what arrived for them."""
         arrived = {
             answer.question_id: None if answer.raw is None or answer.raw == turn.text else writable(answer.raw)
@@ -56,7 +56,7 @@ def writable(text: str) -> str:
 
 
 def conversation(
-    wording: Wording, asks: list[tuple[PromptTurn, tuple[LLMReplyTurn, ...]]], way: RaterProtocol
+    wording: Wording, asks: list[tuple[PromptTurn, tuple[ReplyTurn, ...]]], protocol: RaterProtocol
 ) -> list[Message]:
     """Return the messages of a conversation up to now: each ask, what was said, and what was asked again.
 
@@ -64,25 +64,25 @@ def conversation(
     """
     messages: list[Message] = []
     for place, (ask, turns) in enumerate(asks):
-        messages += wording.opening(ask, way)
+        messages += wording.opening(ask, protocol)
         for number, turn in enumerate(turns):
             if not turn.text.strip():  # an empty turn is refused by some endpoints
                 continue
             messages.append({"role": "assistant", "content": writable(turn.text)})
             if number < len(turns) - 1 or place == len(asks) - 1:
-                messages.append({"role": "user", "content": wording.again(ask, turn, way)})
+                messages.append({"role": "user", "content": wording.again(ask, turn, protocol)})
     return messages
 
 
-def put_in_all_ways(
+def all_prompts(
     texts: Texts, ways: Sequence[RaterVariant]
 ) -> Callable[[Form], Iterator[tuple[PromptTurn, Sequence[Message]]]]:
     """Return what lists every ask of a form with the messages that put it, for all the ways given."""
-    wording = StudyWording(texts)
+    wording = PromptWriter(texts)
 
     def put(form: Form) -> Iterator[tuple[PromptTurn, Sequence[Message]]]:
         for asked in ways:
-            for ask in asks_of(form, asked.way.conversation):
-                yield ask, wording.opening(ask, asked.way)
+            for ask in turns_of(form, asked.protocol.conversation):
+                yield ask, wording.opening(ask, asked.protocol)
 
     return put

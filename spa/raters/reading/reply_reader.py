@@ -24,7 +24,7 @@ SPOKEN = ("ok", "unreadable", "refused", "truncated")  # outcomes of a call to w
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LLMReplyTurn:
+class ReplyTurn:
     """One thing that the LLM said, and the questions that it left without a usable answer."""
 
     text: str
@@ -37,7 +37,7 @@ class TurnOutcome:
 
     answers: tuple[Response | Missing, ...]  # one a question, in the order of the form
     missing: tuple[Missing, ...]  # those of them that are no usable answer so far
-    turns: tuple[LLMReplyTurn, ...]
+    turns: tuple[ReplyTurn, ...]
     closed: bool  # the last turn was a refusal or broke off: asking again would only cost
 
     def is_final(self, attempts: int) -> bool:
@@ -45,27 +45,27 @@ class TurnOutcome:
         return not self.missing or self.closed or len(self.turns) >= attempts
 
 
-def settle(questions: Sequence[Question], calls: Iterable[JournalEntry], way: RaterProtocol) -> TurnOutcome:
+def settle(questions: Sequence[Question], calls: Iterable[JournalEntry], protocol: RaterProtocol) -> TurnOutcome:
     """Read all calls of one ask, oldest first.
 
     A question keeps its first usable answer; what a later reply says about it is not read.
     """
     settled: dict[str, Response | Missing] = {}
-    turns: list[LLMReplyTurn] = []
+    turns: list[ReplyTurn] = []
     closed = False
     open_questions = questions
     for call in calls:
         if call.outcome not in SPOKEN or call.response is None:
             continue
         reply = read_body(call.response)
-        answers = read_answers(open_questions, reply, way)
+        answers = read_answers(open_questions, reply, protocol)
         settled.update({answer.question_id: answer for answer in answers})
         missing = missing_of(answers)
         left = {answer.question_id for answer in missing}
         open_questions = [question for question in open_questions if question.question_id in left]
-        turns.append(LLMReplyTurn(text=reply.text, missing=missing))
+        turns.append(ReplyTurn(text=reply.text, missing=missing))
         closed = reply.outcome in ("refused", "truncated")
-        if way.readout == "logit" and reply.outcome == "answered":
+        if protocol.readout == "logit" and reply.outcome == "answered":
             closed = True  # the probabilities would be the same again
     answers = tuple([settled.get(question.question_id) or not_asked(question) for question in questions])
     return TurnOutcome(answers=answers, missing=missing_of(answers), turns=tuple(turns), closed=closed)
@@ -81,21 +81,23 @@ def not_asked(question: Question) -> Missing:
     return Missing(question_id=question.question_id, target=question.target, reason="not asked", raw=None)
 
 
-def read_answers(questions: Sequence[Question], reply: LLMReply, way: RaterProtocol) -> tuple[Response | Missing, ...]:
+def read_answers(
+    questions: Sequence[Question], reply: LLMReply, protocol: RaterProtocol
+) -> tuple[Response | Missing, ...]:
     """Read one reply as answers to the questions that it was asked."""
-    if way.readout == "logit":
-        return read_distributions(questions, reply, min_mass=way.min_mass)
+    if protocol.readout == "logit":
+        return read_distributions(questions, reply, min_mass=protocol.min_mass)
     if reply.outcome == "refused":
         return all_missing(questions, "the model refused to answer", reply.detail)
     if reply.outcome == "unreadable":
         return all_missing(questions, reply.detail, reply.text or None)
     try:
-        payload = find_payload(reply.text) if way.answer_format != "text" else None
+        payload = find_payload(reply.text) if protocol.answer_format != "text" else None
     except UnreadableReply as problem:
         return all_missing(questions, BROKE_OFF if reply.outcome == "truncated" else str(problem), reply.text or None)
     if payload is not None:
         return parse_answers(questions, payload)
-    return tuple(read_alone(question, reply, reading=way.reading) for question in questions)
+    return tuple(read_alone(question, reply, reading=protocol.reading) for question in questions)
 
 
 def read_alone(question: Question, reply: LLMReply, *, reading: Reading) -> Response | Missing:

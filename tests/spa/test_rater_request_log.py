@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from spa.cli import main
 from spa.commands.workspace import open_workspace
-from spa.raters.calls import index_calls, read_calls
+from spa.raters.request_log import index_calls, read_calls
 from tests.spa.rehearsed import built_example
 from tests.spa.scripted_server import Asked, Said, chat, http, middle, scripted
 

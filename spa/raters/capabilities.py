@@ -16,10 +16,10 @@ from typing import Any
 from spa.errors import PlatformError
 from spa.forms.form import AnswerOption, OptionsAnswer, Question, RatingTarget
 from spa.journal import Journal, JournalEntry
+from spa.raters.budget import RaterBudget
 from spa.raters.endpoints.endpoint import LLMReply, LLMRequest, listed, mapping, parts_of, read_body
-from spa.raters.endpoints.problems import is_hopeless, told
-from spa.raters.endpoints.remote import RemoteEndpoint
-from spa.raters.prices import RaterBudget
+from spa.raters.endpoints.failures import is_hopeless, told
+from spa.raters.endpoints.http_endpoint import HTTPEndpoint
 from spa.study.raters import Rater, RaterProtocol, RaterVariant
 
 KIND = "llm-capability"
@@ -68,16 +68,16 @@ class Trial:
 def trials(rater: Rater, ways: Sequence[RaterVariant]) -> Iterator[Trial]:
     """Yield the requests that show what the ways rely on, at most six."""
     chat = rater.provider != "responses"
-    used = [asked.way for asked in ways]
+    used = [asked.protocol for asked in ways]
     put = partial(_put, used[0])
-    if any(way.answer_format == "schema" for way in used):
+    if any(protocol.answer_format == "schema" for protocol in used):
         yield Trial(key="schema", request=put(GREET, answer_format="schema", tokens=4 * TOKENS, held=True))
-    if any(way.readout == "logit" for way in used):
+    if any(protocol.readout == "logit" for protocol in used):
         yield Trial(key="logprobs", request=put(GREET, readout="logit"))
-    if chat and any(way.seed is not None for way in used):
+    if chat and any(protocol.seed is not None for protocol in used):
         yield Trial(key="seed", request=put(RANDOM, temperature=1.0, seed=SEED))
         yield Trial(key="seed again", request=put(RANDOM, temperature=1.0, seed=SEED))
-    if any(way.top_p is not None for way in used):
+    if any(protocol.top_p is not None for protocol in used):
         yield Trial(key="top_p", request=put(RANDOM, temperature=1.0, top_p=1e-6))
         yield Trial(key="top_p again", request=put(RANDOM, temperature=1.0, top_p=1e-6))
     yield Trial(key="sample", request=put(RANDOM, temperature=1.0), more=(("n", 2),) if chat else ())
@@ -90,12 +90,12 @@ def _put(
     """Return a request with the rater's own words to the endpoint beside what is tried."""
     limit = "max_tokens" if own.max_completion_tokens is None else "max_completion_tokens"
     kept = {"reasoning_effort": own.reasoning_effort, "extra_body": own.extra_body}
-    way = RaterProtocol().model_copy(update={**FREE, **kept, limit: tokens, **keys})
-    return LLMRequest(messages=tuple(messages), questions=(HELD,) if held else (), way=way)
+    protocol = RaterProtocol().model_copy(update={**FREE, **kept, limit: tokens, **keys})
+    return LLMRequest(messages=tuple(messages), questions=(HELD,) if held else (), protocol=protocol)
 
 
 def probe(
-    endpoint: RemoteEndpoint,
+    endpoint: HTTPEndpoint,
     ways: Sequence[RaterVariant],
     journal: Journal,
     rater_budget: RaterBudget,
@@ -126,7 +126,7 @@ def probe(
 
 
 async def _probe(
-    endpoint: RemoteEndpoint, ways: Sequence[RaterVariant], journal: Journal, rater_budget: RaterBudget, *, again: bool
+    endpoint: HTTPEndpoint, ways: Sequence[RaterVariant], journal: Journal, rater_budget: RaterBudget, *, again: bool
 ) -> Capabilities:
     scope = scope_of(endpoint)
     made = 0
@@ -141,7 +141,7 @@ async def _probe(
     return read_capabilities(calls, requests=made)
 
 
-async def _try(endpoint: RemoteEndpoint, trial: Trial, journal: Journal, rater_budget: RaterBudget) -> None:
+async def _try(endpoint: HTTPEndpoint, trial: Trial, journal: Journal, rater_budget: RaterBudget) -> None:
     aside = rater_budget.set_aside(50, TOKENS)
     if aside is None:
         raise PlatformError(f"rater {endpoint.rater.id!r}: the budget does not hold a request of the probe")
@@ -155,12 +155,12 @@ async def _try(endpoint: RemoteEndpoint, trial: Trial, journal: Journal, rater_b
         raise PlatformError(told(reply, endpoint.rater, endpoint.shown))
 
 
-def scope_of(endpoint: RemoteEndpoint) -> str:
+def scope_of(endpoint: HTTPEndpoint) -> str:
     """Return what a probe holds for: this rater, model and address."""
     return f"{endpoint.rater.id}/{endpoint.rater.provider} {endpoint.rater.model} {endpoint.shown}"
 
 
-def skip(endpoint: RemoteEndpoint, journal: Journal) -> None:
+def skip(endpoint: HTTPEndpoint, journal: Journal) -> None:
     """Write down that the endpoint was not probed."""
     journal.finish(journal.begin(KIND, scope_of(endpoint), SKIPPED, "{}"), SKIPPED)
 
@@ -241,22 +241,22 @@ def problems(
     found: Capabilities, rater: Rater, ways: Iterable[RaterVariant], shown: str
 ) -> tuple[list[str], list[str]]:
     """Return what the rater cannot do without (errors) and what is to be known (warnings), a line each."""
-    used = [asked.way for asked in ways]
+    used = [asked.protocol for asked in ways]
     place = f"rater {rater.id!r}: {shown}"
     again = "; if the server has changed since, run the command with --probe"
     errors, warnings = [], []
-    if any(way.answer_format == "schema" for way in used) and found.schema in ("ignored", "refused"):
+    if any(protocol.answer_format == "schema" for protocol in used) and found.schema in ("ignored", "refused"):
         does = "refuses a JSON schema" if found.schema == "refused" else "accepts a JSON schema and ignores it"
         errors.append(f'{place} {does} (response_format); set answer_format = "json" in the rater{again}')
-    if any(way.readout == "logit" for way in used) and found.logprobs == "ignored":
+    if any(protocol.readout == "logit" for protocol in used) and found.logprobs == "ignored":
         instead = 'set readout = "verbalised" (with answer_format = "json"), or run the model here'
         errors.append(f'{place} accepts logprobs and tells none; {instead} (provider = "local"){again}')
-    if found.temperature == "ignored" and any(way.temperature or way.repeats > 1 for way in used):
+    if found.temperature == "ignored" and any(protocol.temperature or protocol.repeats > 1 for protocol in used):
         warnings.append(
             f"{place} ignores temperature: samples at temperature 1 are identical, so that repeats tell nothing new"
         )
     for name in ("seed", "top_p"):
-        if any(getattr(way, name) is not None for way in used) and getattr(found, name) == "ignored":
+        if any(getattr(protocol, name) is not None for protocol in used) and getattr(found, name) == "ignored":
             warnings.append(f"{place} accepts {name} and ignores it")
     if found.usage == "ignored":
         warnings.append(f"{place} does not say how many tokens it counts; costs are estimates")

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from spa.raters.endpoints.allowance import Allowance
 from spa.raters.endpoints.endpoint import LLMReply
-from spa.raters.endpoints.hints import Hint, hint_of, seconds_of
+from spa.raters.endpoints.rate_limit_headers import RateLimitHint, rate_limit_hint, seconds_of
+from spa.raters.endpoints.rate_limiter import RateLimiter
 from tests.spa.virtual_time import run_in_no_time
 
 OK = LLMReply(outcome="answered")
@@ -68,7 +68,7 @@ def window(rate: float, seconds: float, wait: bool) -> Callable[[float], LLMRepl
 async def drive(answer: Callable[[float], LLMReply], *, most: int, latency: float, until: float) -> Counted:
     """Send as much as the allowance lets through; a request that is refused comes back after a second."""
     clock = asyncio.get_running_loop().time
-    allowance = Allowance(most, clock=clock)
+    allowance = RateLimiter(most, clock=clock)
     counted = Counted()
 
     async def work() -> None:
@@ -116,7 +116,7 @@ def test_without_a_bound_every_place_is_used() -> None:
 @pytest.mark.parametrize("outcome", ["timeout", "http_503", "dropped"])
 def test_overload_halves_the_places_once_and_answers_give_them_back(outcome: str) -> None:
     async def scenario() -> list[int]:
-        allowance = Allowance(32, clock=asyncio.get_running_loop().time)
+        allowance = RateLimiter(32, clock=asyncio.get_running_loop().time)
         seen = []
 
         async def one(reply: LLMReply) -> None:
@@ -138,7 +138,7 @@ def test_overload_halves_the_places_once_and_answers_give_them_back(outcome: str
 def test_a_wait_holds_for_everybody() -> None:
     async def scenario() -> list[float]:
         clock = asyncio.get_running_loop().time
-        allowance = Allowance(8, clock=clock)
+        allowance = RateLimiter(8, clock=clock)
         began = []
 
         async def one(number: int) -> None:
@@ -158,9 +158,9 @@ def test_a_wait_holds_for_everybody() -> None:
 def test_an_announced_end_of_the_allowance_is_heeded() -> None:
     async def scenario() -> float:
         clock = asyncio.get_running_loop().time
-        allowance = Allowance(1, clock=clock)
+        allowance = RateLimiter(1, clock=clock)
         async with allowance.place() as place:
-            place.reply = OK.with_hint(Hint(share_left=0.0, reset=0.4))
+            place.reply = OK.with_hint(RateLimitHint(share_left=0.0, reset=0.4))
         async with allowance.place():
             return float(clock())
 
@@ -173,7 +173,7 @@ def test_headers_tell_the_scarcer_of_requests_and_tokens() -> None:
         for kind, values in {"requests": ("100", "50", "1s"), "tokens": ("1000", "0", "1m0.5s")}.items()
         for what, value in zip(("limit", "remaining", "reset"), values, strict=True)
     }
-    assert hint_of(headers) == Hint(share_left=0.0, reset=60.5)
-    assert hint_of({}) is None
-    assert hint_of({**headers, "x-ratelimit-limit-tokens": "nan"}) == Hint(share_left=0.5, reset=1.0)
+    assert rate_limit_hint(headers) == RateLimitHint(share_left=0.0, reset=60.5)
+    assert rate_limit_hint({}) is None
+    assert rate_limit_hint({**headers, "x-ratelimit-limit-tokens": "nan"}) == RateLimitHint(share_left=0.5, reset=1.0)
     assert [seconds_of(text) for text in ("", "1x", "1h2m3s", "5")] == [None, None, 3723.0, 5.0]

@@ -12,14 +12,14 @@ KINDS = ("requests", "tokens")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hint:
+class RateLimitHint:
     """What is left of an allowance: the share of it, and the seconds until it is whole again."""
 
     share_left: float  # 0 to 1, the least of requests and tokens
     reset: float  # seconds
 
 
-def hint_of(headers: Mapping[str, str]) -> Hint | None:
+def rate_limit_hint(headers: Mapping[str, str]) -> RateLimitHint | None:
     """Read ``x-ratelimit-limit-*``, ``-remaining-*`` and ``-reset-*``; ``None`` where they are absent or odd.
 
     >>> hint_of({"x-ratelimit-limit-requests": "60", "x-ratelimit-remaining-requests": "15",
@@ -35,7 +35,7 @@ def hint_of(headers: Mapping[str, str]) -> Hint | None:
             continue
         reset = seconds_of(headers.get(f"x-ratelimit-reset-{kind}", ""))
         if reset is not None and 0 < limit < float("inf") and 0 <= left <= limit:
-            found.append(Hint(share_left=left / limit, reset=reset))
+            found.append(RateLimitHint(share_left=left / limit, reset=reset))
     return min(found, key=lambda hint: hint.share_left, default=None)
 
 

@@ -21,8 +21,8 @@ import httpx2
 import openai
 
 from spa.raters.endpoints.endpoint import LLMReply, LLMRequest, mapping, read_body
-from spa.raters.endpoints.hints import hint_of
 from spa.raters.endpoints.keys import NO_KEY, find_key, is_loopback, named_values, without_password
+from spa.raters.endpoints.rate_limit_headers import rate_limit_hint
 from spa.study.raters import Rater
 
 OPENAI_URL = "https://api.openai.com/v1"
@@ -45,7 +45,7 @@ class SerializedRequest:
     record: str
 
 
-class RemoteEndpoint(ABC):
+class HTTPEndpoint(ABC):
     """A connection to the endpoint of one rater; an asynchronous context manager.
 
     Parameters
@@ -156,7 +156,7 @@ class RemoteEndpoint(ABC):
             return self.refused_by_server(error)
         except openai.APIConnectionError as error:
             return LLMReply(outcome=outcome_of(error), detail=self.redacted(str(error.__cause__ or error)))
-        return read_body(self.redacted(text, cut=None)).with_hint(hint_of(response.headers))
+        return read_body(self.redacted(text, cut=None)).with_hint(rate_limit_hint(response.headers))
 
     def refused_by_server(self, error: openai.APIStatusError) -> LLMReply:
         """Return what a status other than success means."""
@@ -174,7 +174,7 @@ class RemoteEndpoint(ABC):
             body=body,
             detail=self.redacted(message),
             retry_after=waiting_time(error.response.headers),
-            hint=hint_of(error.response.headers),
+            hint=rate_limit_hint(error.response.headers),
         )
 
     def redacted(self, text: str, cut: int | None = DETAIL) -> str:

@@ -12,12 +12,12 @@ import pytest
 from spa.commands.workspace import open_workspace
 from spa.errors import PlatformError
 from spa.journal import Journal
-from spa.raters import probe
+from spa.raters import capabilities
+from spa.raters.budget import Price, RaterBudget
 from spa.raters.endpoints.chat import ChatEndpoint
 from spa.raters.endpoints.responses import ResponsesEndpoint
-from spa.raters.prices import Price, RaterBudget
 from spa.responses.store import Store
-from spa.study.raters import Rater, asked_ways
+from spa.study.raters import Rater, rater_variants
 from tests.spa.rehearsed import built_example, spa
 from tests.spa.scripted_server import Asked, Said, Served, chat, http, middle, scripted
 
@@ -71,8 +71,8 @@ def look(store: Store, server: Served, *, price: RaterBudget | None = None, agai
     rater = Rater(id="judge", model="m", base_url=server.url, **fields)
     kind = ResponsesEndpoint if rater.provider == "responses" else ChatEndpoint
     endpoint = kind(rater, environment={})
-    found = probe.probe(endpoint, asked_ways(rater), Journal(store), price or RaterBudget(None), again=again)
-    return found, *probe.problems(found, rater, asked_ways(rater), endpoint.shown)
+    found = capabilities.probe(endpoint, rater_variants(rater), Journal(store), price or RaterBudget(None), again=again)
+    return found, *capabilities.problems(found, rater, rater_variants(rater), endpoint.shown)
 
 
 LOGIT = {"readout": "logit", "conversation": "question", "answer_format": "text"}
@@ -95,7 +95,7 @@ def test_what_is_ignored_is_seen_and_told(
     with scripted(Server(*EVERYTHING)) as server:
         found, errors, warnings = look(store, server, **fields)
         assert (getattr(found, key), errors, warnings) == ("yes", [], [])
-        assert found.requests == len(server.asked) <= probe.MOST
+        assert found.requests == len(server.asked) <= capabilities.MOST
     with scripted(Server(*(one for one in EVERYTHING if one != missing))) as server:
         found, errors, warnings = look(store, server, **fields)
     assert getattr(found, key) == "ignored"
@@ -204,4 +204,4 @@ def test_the_command_asks_nothing_of_an_endpoint_that_ignores_the_schema(tmp_pat
         skipped = spa("rate", study, "--rater", tmp_path / "judge.toml", "--no-probe").output
         assert "note: the endpoint was not probed" in skipped
     with open_workspace(study) as workspace:
-        assert [call.key for call in Journal(workspace.store).every(probe.KIND)][-1] == probe.SKIPPED
+        assert [call.key for call in Journal(workspace.store).every(capabilities.KIND)][-1] == capabilities.SKIPPED
