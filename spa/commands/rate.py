@@ -80,12 +80,12 @@ def rate(**given: Any) -> None:
     The key is read from the environment variable that the rater names. --truth, --utility,
     --likert-reversal and --seed are for --simulate.
     """
-    from spa.commands.rating import choose_rater, choose_variants, tell, tell_estimate, tell_injection
+    from spa.commands.rating import choose_rater, choose_variants, print_estimate, print_injection, print_summary
     from spa.commands.workspace import open_workspace
     from spa.raters.budget import load_prices
     from spa.raters.prompt_messages import PromptWriter
     from spa.raters.summary import stop_if_unfinished
-    from spa.raters.visits import visits_of
+    from spa.raters.visits import rater_visits
     from spa.responses.one_run import one_run
 
     options = RateOptions(**given)
@@ -97,15 +97,15 @@ def rate(**given: Any) -> None:
         prices = load_prices(options.prices, options.study)
         if options.dry_run:
             ways = choose_variants(rater, options.variants)
-            visits = visits_of(workspace.store, ways, limit=options.limit, only=options.only)
-            tell_estimate(workspace, visits, PromptWriter(workspace.texts), prices, as_json=options.as_json)
+            visits = rater_visits(workspace.store, ways, limit=options.limit, only=options.only)
+            print_estimate(workspace, visits, PromptWriter(workspace.texts), prices, as_json=options.as_json)
             return
         with one_run(workspace.store.name, rater.id, workspace.store.reading):
             visits, summary = ask(workspace, rater, prices, options)
         if options.probe_injection is not None:
-            tell_injection(workspace, visits, summary, as_json=options.as_json)
+            print_injection(workspace, visits, summary, as_json=options.as_json)
         else:
-            tell(summary, prices.currency, as_json=options.as_json)
+            print_summary(summary, prices.currency, as_json=options.as_json)
     stop_if_unfinished(summary)
     if options.probe_injection is None and not options.as_json:
         click.echo("Next: " + with_store(f"spa report {options.study} --out report", options.store))
@@ -149,28 +149,30 @@ def ask(
     workspace: Workspace, rater: Rater, prices: PriceTable, options: RateOptions
 ) -> tuple[Sequence[RaterVisit], RatingSummary]:
     """Let the rater answer what is open, and return which visits were meant and what they came to."""
-    from spa.commands.rating import choose_variants, probed, probes_of, progress_of, purse_of
-    from spa.raters.visits import visits_of
+    from spa.commands.rating import budget_of, check_capabilities, choose_variants, probes_of, progress_of
+    from spa.raters.visits import rater_visits
 
-    with made_ready(workspace, rater, options) as changed:
+    with configured_rater(workspace, rater, options) as changed:
         ways = choose_variants(changed, options.variants)
-        visits = visits_of(workspace.store, ways, limit=options.limit, only=options.only)
+        visits = rater_visits(workspace.store, ways, limit=options.limit, only=options.only)
         if options.probe_injection is not None:
             visits = probes_of(workspace.store, ways, options.probe_injection)
-        rater_budget = purse_of(workspace.store, changed, prices)
-        capabilities, notes = probed(
+        rater_budget = budget_of(workspace.store, changed, prices)
+        capabilities, notes = check_capabilities(
             workspace, changed, ways, rater_budget, timeout=options.timeout, wanted=options.probe
         )
         endpoint = open_endpoint(changed, options.timeout, options.study.parent)
         with progress_of(changed, len(visits), prices.currency, hidden=options.as_json) as progress:
             several = capabilities.get("several") == "yes"
-            summary = carry_out(workspace, visits, endpoint, rater_budget, progress, wait=options.wait, several=several)
+            summary = run_visits(
+                workspace, visits, endpoint, rater_budget, progress, wait=options.wait, several=several
+            )
     summary.endpoint, summary.notes = capabilities, notes + summary.notes
     return visits, summary
 
 
 @contextmanager
-def made_ready(workspace: Workspace, rater: Rater, options: RateOptions) -> Iterator[Rater]:
+def configured_rater(workspace: Workspace, rater: Rater, options: RateOptions) -> Iterator[Rater]:
     """Yield the rater as the command line changes it; a simulated endpoint is served meanwhile."""
     from spa.simulation.simulated_endpoint import STEADY
     from spa.study.raters import rater_variants
@@ -197,7 +199,7 @@ def made_ready(workspace: Workspace, rater: Rater, options: RateOptions) -> Iter
         yield rater
 
 
-def carry_out(
+def run_visits(
     workspace: Workspace,
     visits: Sequence[RaterVisit],
     endpoint: LLMEndpoint,

@@ -103,7 +103,7 @@ def choose_variants(rater: Rater, names: Sequence[str]) -> tuple[RaterVariant, .
     return tuple(asked for asked in ways if not names or asked.variant in names)
 
 
-def purse_of(store: Store, rater: Rater, prices: PriceTable) -> RaterBudget:
+def budget_of(store: Store, rater: Rater, prices: PriceTable) -> RaterBudget:
     """Return what the rater may spend, with what its earlier runs have spent."""
     from spa.journal import Journal
     from spa.raters.budget import RaterBudget
@@ -114,7 +114,7 @@ def purse_of(store: Store, rater: Rater, prices: PriceTable) -> RaterBudget:
     return RaterBudget(price, budget=rater.budget, spent=spent, batch=rater.provider == "batch")
 
 
-def probed(
+def check_capabilities(
     workspace: Workspace,
     rater: Rater,
     ways: Sequence[RaterVariant],
@@ -193,7 +193,7 @@ def pace(summary: RatingSummary, currency: str) -> str:
     return ", ".join(parts)
 
 
-def tell_estimate(
+def print_estimate(
     workspace: Workspace, visits: Sequence[RaterVisit], wording: Wording, prices: PriceTable, *, as_json: bool
 ) -> None:
     """Print what a run would come to."""
@@ -223,7 +223,7 @@ def tell_estimate(
         click.echo(f"  cost unknown: no price of {rater.model!r}; add it to prices.toml beside the study file")
 
 
-def tell(summary: RatingSummary, currency: str, *, as_json: bool) -> None:
+def print_summary(summary: RatingSummary, currency: str, *, as_json: bool) -> None:
     """Print what the run came to."""
     import json
 
@@ -265,7 +265,7 @@ def probes_of(store: Store, ways: Sequence[RaterVariant], forms: int) -> Sequenc
     return probes(list(islice(store.assignments(), forms)), ways[0])
 
 
-def tell_injection(
+def print_injection(
     workspace: Workspace, visits: Sequence[RaterVisit], summary: RatingSummary, *, as_json: bool
 ) -> None:
     """Print what a hostile line did to the answers."""

@@ -18,7 +18,7 @@ from spa import journal
 from spa.errors import StudyError
 from spa.forms.prompt_turns import PromptTurn, turns_of
 from spa.journal import STARTED, Journal, JournalEntry, calls_of
-from spa.raters.budget import RaterBudget, budget_reached
+from spa.raters.budget import RaterBudget, budget_message
 from spa.raters.conversation import RaterConversation
 from spa.raters.endpoints.batch_files import ENDED, KIND, BatchFile, BatchFiles, files_of, jsonl
 from spa.raters.endpoints.chat import ChatEndpoint
@@ -29,12 +29,12 @@ from spa.raters.summary import Progress, RatingSummary
 from spa.raters.tokens import expected_tokens
 from spa.raters.visit_state import visit_state_of, visit_states
 from spa.raters.visits import KIND as REQUEST
-from spa.raters.visits import RaterVisit, visits_of
+from spa.raters.visits import RaterVisit, rater_visits
 from spa.responses.leases import Lease, leases_named
 from spa.study.raters import rater_variants
 
-MOST_LINES = 20_000  # in a file; the API takes 50,000
-MOST_BYTES = 40_000_000  # the API takes 200 MB
+MAX_LINES = 20_000  # in a file; the API takes 50,000
+MAX_BYTES = 40_000_000  # the API takes 200 MB
 POLL = 20.0  # seconds between two looks
 NOT_SENT = "not_sent"  # outcome of a request whose file never arrived
 
@@ -82,7 +82,7 @@ def rate_in_batches(
         If the endpoint refuses a file or a batch, or cannot be reached; what is known is on record.
     """
     run = BatchRun(forms, visits, wording, endpoint, rater_budget or RaterBudget(None), progress)
-    return asyncio.run(run.everything(wait=wait, sleep=sleep))
+    return asyncio.run(run.run(wait=wait, sleep=sleep))
 
 
 class BatchRun:
@@ -112,10 +112,10 @@ class BatchRun:
         self._files = BatchFiles(endpoint, self._journal)
         self.summary = RatingSummary(rater=endpoint.rater.id, visits=len(visits))
 
-    async def everything(self, *, wait: bool, sleep: Callable[[float], Awaitable[None]]) -> RatingSummary:
+    async def run(self, *, wait: bool, sleep: Callable[[float], Awaitable[None]]) -> RatingSummary:
         """Recover, collect and submit, again and again where the user waits."""
         for file in self._under_way():
-            self._rater_budget.hold(file.expected)
+            self._rater_budget.add_reserved(file.expected)
         known = visit_states(self._forms.store, self._visits, lambda assignment_ids: None)
         self.summary.finished_before = sum(not visit_state.open for visit_state in known)
         async with self._endpoint:
@@ -124,12 +124,12 @@ class BatchRun:
                     await self._go_on(file)
                 if self.summary.problem is None:
                     await self._submit()
-                self._tell()
+                self._report()
                 if not wait or not files_of(self._journal, self._files.rater_id):
                     return self.summary
                 await sleep(POLL)
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         under_way = {name.rsplit("|", 2)[0] for file in self._under_way() for name in file.custom_ids}
         self.summary.waiting = sum(visit.submission_id in under_way for visit in self._visits)
         if self._progress is not None:
@@ -209,7 +209,7 @@ class BatchRun:
     def _visits_of(self, file: BatchFile) -> Iterator[RaterVisit]:
         """Yield the visits of a file, also those that this run is not to make: they are paid."""
         wanted = {name.rsplit("|", 2)[0] for name in file.custom_ids}
-        every = visits_of(self._forms.store, rater_variants(self._endpoint.rater))
+        every = rater_visits(self._forms.store, rater_variants(self._endpoint.rater))
         return (visit for visit in (*self._visits, *every) if visit.submission_id in wanted)
 
     def _settle_visit(
@@ -231,11 +231,11 @@ class BatchRun:
                 conversation = conversation.after(
                     journal.finish(connection, begun, outcome, response=reply.body, facts=facts)
                 )
-                self.summary.paid(outcome, reply, self._rater_budget)
+                self.summary.count_request(outcome, reply, self._rater_budget)
             if conversation.is_over and not finished:
                 self._forms.store.complete_within(connection, conversation.submission(lease), completion_code="rater")
         if conversation.is_over and not finished:
-            self.summary.count(conversation.answers)
+            self.summary.count_visit(conversation.answers)
 
     def _open(self, visit: RaterVisit) -> tuple[Lease, RaterConversation]:
         name = visit.submission_id
@@ -256,7 +256,7 @@ class BatchRun:
         for line in self._open_lines():
             waiting.append(line)
             size += sum(len(str(message["content"])) for message in line.request.messages) + 4000
-            if len(waiting) >= MOST_LINES or size >= MOST_BYTES:
+            if len(waiting) >= MAX_LINES or size >= MAX_BYTES:
                 await self._send(waiting)
                 waiting, size = [], 0
         if waiting:
@@ -274,17 +274,17 @@ class BatchRun:
                     self._forms.store.complete_within(
                         connection, conversation.submission(lease), completion_code="rater"
                     )
-                self.summary.count(conversation.answers)
+                self.summary.count_visit(conversation.answers)
                 continue
-            for ask in conversation.open_asks:
+            for ask in conversation.open_turns:
                 if f"{lease.submission_id}|{ask.turn_id}" in under_way:
                     continue
                 request = conversation.request(self._wording, ask)
-                aside = self._rater_budget.set_aside(*expected_tokens(request))
-                if aside is None:
-                    self.summary.problem = budget_reached(visit.asked.rater, self._rater_budget)
+                reserved = self._rater_budget.reserve(*expected_tokens(request))
+                if reserved is None:
+                    self.summary.problem = budget_message(visit.asked.rater, self._rater_budget)
                     return
-                yield BatchRequest(lease=lease, ask=ask, request=request, expected=aside)
+                yield BatchRequest(lease=lease, ask=ask, request=request, expected=reserved)
 
     async def _send(self, lines: Sequence[BatchRequest]) -> None:
         """Write every request down, then upload the file and have it worked on."""

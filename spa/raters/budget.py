@@ -99,7 +99,7 @@ class RaterBudget:
         self._price = price
         self._budget = budget
         self._batch = batch
-        self._set_aside = 0.0
+        self._reserved = 0.0
         self.spent = spent  # in all
         self.spent_now = 0.0  # by this run
 
@@ -116,29 +116,29 @@ class RaterBudget:
     @property
     def promised(self) -> str:
         """Say what is set aside for requests that are not answered yet, if anything is."""
-        return f", and {self._set_aside:.6g} set aside for requests under way" if self._set_aside > 1e-12 else ""
+        return f", and {self._reserved:.6g} set aside for requests under way" if self._reserved > 1e-12 else ""
 
-    def set_aside(self, prompt_tokens: int, completion_tokens: int) -> float | None:
+    def reserve(self, prompt_tokens: int, completion_tokens: int) -> float | None:
         """Set aside what a request is expected to cost; ``None`` where the budget does not hold it."""
         if self._price is None:
             return 0.0
         expected = self._price.cost(prompt_tokens, completion_tokens, batch=self._batch)
-        if self._budget is not None and self.spent + self._set_aside + expected > self._budget:
+        if self._budget is not None and self.spent + self._reserved + expected > self._budget:
             return None
-        self._set_aside += expected
+        self._reserved += expected
         return expected
 
-    def hold(self, amount: float) -> None:
+    def add_reserved(self, amount: float) -> None:
         """Set aside what an earlier run has asked for and nobody has paid yet."""
-        self._set_aside += amount
+        self._reserved += amount
 
     def pay(self, expected: float, reply: LLMReply) -> float | None:
         """Take what a request cost in place of what was set aside; ``None`` where no price is known or nothing is due.
 
         Where the endpoint does not say what it counts, what was set aside counts as the cost.
         """
-        self._set_aside = max(0.0, self._set_aside - expected)
-        if self._price is None or not reply.spoke:
+        self._reserved = max(0.0, self._reserved - expected)
+        if self._price is None or not reply.model_replied:
             return None
         if reply.prompt_tokens is None or reply.completion_tokens is None:
             self.spent += expected
@@ -151,7 +151,7 @@ class RaterBudget:
         return cost
 
 
-def budget_reached(rater: Rater, rater_budget: RaterBudget) -> str:
+def budget_message(rater: Rater, rater_budget: RaterBudget) -> str:
     """Return one line: what is spent, and what to do."""
     return (
         f"rater {rater.id!r}: the next request could pass the budget of {rater_budget.budget:g} "

@@ -18,24 +18,24 @@ from spa.forms.form import AnswerOption, OptionsAnswer, Question, RatingTarget
 from spa.journal import Journal, JournalEntry
 from spa.raters.budget import RaterBudget
 from spa.raters.endpoints.endpoint import LLMReply, LLMRequest, listed, mapping, parts_of, read_body
-from spa.raters.endpoints.failures import is_hopeless, told
+from spa.raters.endpoints.failures import failure_message, is_hopeless
 from spa.raters.endpoints.http_endpoint import HTTPEndpoint
 from spa.study.raters import Rater, RaterProtocol, RaterVariant
 
 KIND = "llm-capability"
-MOST = 6  # requests
+MAX_REQUESTS = 6  # requests
 SKIPPED = "skipped"
-TELLING = ("answered", "truncated", "refused", "no_schema", "http_400", "http_422")  # of an outcome
+INFORMATIVE = ("answered", "truncated", "refused", "no_schema", "http_400", "http_422")  # of an outcome
 TOKENS = 16  # of an answer: the least that every API takes
 SEED = 11
-NEVER_SAID = "K7-mauve"  # what nobody answers who is not held to the schema
+IMPROBABLE = "K7-mauve"  # what nobody answers who is not held to the schema
 NUMBER = "Write one random number of twelve digits and nothing else."
 GREET = [{"role": "user", "content": "Greet me in one word, in plain text."}]
 RANDOM = [{"role": "user", "content": NUMBER}]
-HELD = Question(
+SCHEMA_QUESTION = Question(
     question_id="answer",
     text="",
-    answer=OptionsAnswer(options=(AnswerOption(value=NEVER_SAID, text=NEVER_SAID),)),
+    answer=OptionsAnswer(options=(AnswerOption(value=IMPROBABLE, text=IMPROBABLE),)),
     target=RatingTarget(label="A", item_id="probe", sample=0, criterion="probe", elicitation="category"),
 )
 FREE: dict[str, Any] = {"answer_format": "text", "conversation": "question"}
@@ -57,7 +57,7 @@ class Capabilities:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trial:
+class Probe:
     """One tiny request."""
 
     key: str
@@ -65,23 +65,23 @@ class Trial:
     more: tuple[tuple[str, Any], ...] = ()
 
 
-def trials(rater: Rater, ways: Sequence[RaterVariant]) -> Iterator[Trial]:
+def probes_for(rater: Rater, ways: Sequence[RaterVariant]) -> Iterator[Probe]:
     """Yield the requests that show what the ways rely on, at most six."""
     chat = rater.provider != "responses"
     used = [asked.protocol for asked in ways]
     put = partial(_put, used[0])
     if any(protocol.answer_format == "schema" for protocol in used):
-        yield Trial(key="schema", request=put(GREET, answer_format="schema", tokens=4 * TOKENS, held=True))
+        yield Probe(key="schema", request=put(GREET, answer_format="schema", tokens=4 * TOKENS, held=True))
     if any(protocol.readout == "logit" for protocol in used):
-        yield Trial(key="logprobs", request=put(GREET, readout="logit"))
+        yield Probe(key="logprobs", request=put(GREET, readout="logit"))
     if chat and any(protocol.seed is not None for protocol in used):
-        yield Trial(key="seed", request=put(RANDOM, temperature=1.0, seed=SEED))
-        yield Trial(key="seed again", request=put(RANDOM, temperature=1.0, seed=SEED))
+        yield Probe(key="seed", request=put(RANDOM, temperature=1.0, seed=SEED))
+        yield Probe(key="seed again", request=put(RANDOM, temperature=1.0, seed=SEED))
     if any(protocol.top_p is not None for protocol in used):
-        yield Trial(key="top_p", request=put(RANDOM, temperature=1.0, top_p=1e-6))
-        yield Trial(key="top_p again", request=put(RANDOM, temperature=1.0, top_p=1e-6))
-    yield Trial(key="sample", request=put(RANDOM, temperature=1.0), more=(("n", 2),) if chat else ())
-    yield Trial(key="sample again", request=put(RANDOM, temperature=1.0))
+        yield Probe(key="top_p", request=put(RANDOM, temperature=1.0, top_p=1e-6))
+        yield Probe(key="top_p again", request=put(RANDOM, temperature=1.0, top_p=1e-6))
+    yield Probe(key="sample", request=put(RANDOM, temperature=1.0), more=(("n", 2),) if chat else ())
+    yield Probe(key="sample again", request=put(RANDOM, temperature=1.0))
 
 
 def _put(
@@ -91,7 +91,7 @@ def _put(
     limit = "max_tokens" if own.max_completion_tokens is None else "max_completion_tokens"
     kept = {"reasoning_effort": own.reasoning_effort, "extra_body": own.extra_body}
     protocol = RaterProtocol().model_copy(update={**FREE, **kept, limit: tokens, **keys})
-    return LLMRequest(messages=tuple(messages), questions=(HELD,) if held else (), protocol=protocol)
+    return LLMRequest(messages=tuple(messages), questions=(SCHEMA_QUESTION,) if held else (), protocol=protocol)
 
 
 def probe(
@@ -131,28 +131,28 @@ async def _probe(
     scope = scope_of(endpoint)
     made = 0
     async with endpoint:
-        for trial in list(trials(endpoint.rater, ways))[:MOST]:
+        for trial in list(probes_for(endpoint.rater, ways))[:MAX_REQUESTS]:
             known = _last(journal.calls(KIND, scope, trial.key))
             if known is not None and not again:
                 continue
             made += 1
             await _try(endpoint, trial, journal, rater_budget)
-    calls = {call.key: call for call in journal.calls(KIND, scope) if _tells(call)}
+    calls = {call.key: call for call in journal.calls(KIND, scope) if _is_informative(call)}
     return read_capabilities(calls, requests=made)
 
 
-async def _try(endpoint: HTTPEndpoint, trial: Trial, journal: Journal, rater_budget: RaterBudget) -> None:
-    aside = rater_budget.set_aside(50, TOKENS)
-    if aside is None:
+async def _try(endpoint: HTTPEndpoint, trial: Probe, journal: Journal, rater_budget: RaterBudget) -> None:
+    reserved = rater_budget.reserve(50, TOKENS)
+    if reserved is None:
         raise PlatformError(f"rater {endpoint.rater.id!r}: the budget does not hold a request of the probe")
     body = {**endpoint.body(trial.request), **dict(trial.more)}
     begun = journal.begin(KIND, scope_of(endpoint), trial.key, json.dumps(body, sort_keys=True))
     reply = await endpoint.send(body)
-    cost = rater_budget.pay(aside, reply)
+    cost = rater_budget.pay(reserved, reply)
     facts = reply.facts if cost is None else {**reply.facts, "cost": cost}
     journal.finish(begun, reply.outcome, response=reply.body, **facts)
     if is_hopeless(reply.outcome) and reply.outcome != "no_schema":
-        raise PlatformError(told(reply, endpoint.rater, endpoint.shown))
+        raise PlatformError(failure_message(reply, endpoint.rater, endpoint.shown))
 
 
 def scope_of(endpoint: HTTPEndpoint) -> str:
@@ -166,16 +166,16 @@ def skip(endpoint: HTTPEndpoint, journal: Journal) -> None:
 
 
 def _last(calls: Sequence[JournalEntry]) -> JournalEntry | None:
-    seen = [call for call in calls if _tells(call)]
+    seen = [call for call in calls if _is_informative(call)]
     return seen[-1] if seen else None
 
 
-def _tells(call: JournalEntry) -> bool:
+def _is_informative(call: JournalEntry) -> bool:
     """Tell whether a call shows anything: an answer of no words does not, and is asked for again by the next run."""
     if call.outcome == "answered" and call.response is not None:
         reply = read_body(call.response)
-        return bool(reply.text.strip()) or _tells_probabilities(reply)
-    return call.outcome in TELLING
+        return bool(reply.text.strip()) or _has_probabilities(reply)
+    return call.outcome in INFORMATIVE
 
 
 def read_capabilities(calls: dict[str, JournalEntry], *, requests: int = 0) -> Capabilities:
@@ -190,7 +190,7 @@ def read_capabilities(calls: dict[str, JournalEntry], *, requests: int = 0) -> C
         temperature="unknown" if varies is None else _yes(varies),
         seed=_equal(said, "seed", "seed again", varies),
         top_p=_equal(said, "top_p", "top_p again", varies),
-        logprobs="unknown" if "logprobs" not in replies else _yes(_tells_probabilities(replies["logprobs"])),
+        logprobs="unknown" if "logprobs" not in replies else _yes(_has_probabilities(replies["logprobs"])),
         several="unknown" if "sample" not in said else _yes(len(said["sample"]) > 1),
         usage="unknown" if not replies else _yes(all(one.prompt_tokens is not None for one in replies.values())),
         model=next((reply.model for reply in replies.values() if reply.model), None),
@@ -216,7 +216,7 @@ def _of_schema(call: JournalEntry | None, reply: LLMReply | None) -> str:
     if reply is None:
         return "unknown"
     try:
-        return _yes(json.loads(reply.text) == {HELD.question_id: NEVER_SAID})
+        return _yes(json.loads(reply.text) == {SCHEMA_QUESTION.question_id: IMPROBABLE})
     except ValueError:  # a thinking model may have had no room to answer
         broken_off = reply.outcome == "truncated" and (not reply.text.strip() or reply.text.lstrip().startswith("{"))
         return "unknown" if broken_off else "ignored"
@@ -230,7 +230,7 @@ def _equal(said: dict[str, tuple[str, ...]], first: str, second: str, varies: bo
     return _yes(one[0] == other[0])
 
 
-def _tells_probabilities(reply: LLMReply) -> bool:
+def _has_probabilities(reply: LLMReply) -> bool:
     body = mapping(json.loads(reply.body or "{}"))
     told_by_chat = [mapping(mapping(choice).get("logprobs")) for choice in listed(body.get("choices"))]
     lists = [one.get("content") for one in told_by_chat] + [part.get("logprobs") for part in parts_of(body)]

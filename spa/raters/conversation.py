@@ -8,8 +8,8 @@ from dataclasses import replace
 from spa.forms.prompt_turns import PromptTurn
 from spa.journal import JournalEntry
 from spa.raters.endpoints.endpoint import LLMReply, LLMRequest
-from spa.raters.prompt_messages import Wording, conversation
-from spa.raters.reading.reply_reader import SPOKEN, TurnOutcome, settle
+from spa.raters.prompt_messages import Wording, conversation_messages
+from spa.raters.reading.reply_reader import READ_OUTCOMES, TurnOutcome, read_turn
 from spa.raters.visits import RaterVisit
 from spa.responses.leases import Lease
 from spa.responses.submission import Missing, Response, Submission
@@ -64,7 +64,7 @@ class RaterConversation:
         return sum(call.seconds or 0.0 for calls in self._calls.values() for call in calls)
 
     @property
-    def open_asks(self) -> tuple[PromptTurn, ...]:
+    def open_turns(self) -> tuple[PromptTurn, ...]:
         """Every ask that is open."""
         return tuple(ask for ask in self._asks if not self._is_final(ask))
 
@@ -83,7 +83,7 @@ class RaterConversation:
         questions = tuple(question for question in ask.questions if question.question_id in missing)
         protocol = self.visit.protocol
         return LLMRequest(
-            messages=tuple(conversation(wording, history, protocol)), questions=questions, protocol=protocol
+            messages=tuple(conversation_messages(wording, history, protocol)), questions=questions, protocol=protocol
         )
 
     def submission(self, lease: Lease) -> Submission:
@@ -119,11 +119,11 @@ class RaterConversation:
 
     def _settled_after(self, call: JournalEntry) -> TurnOutcome:
         """Read one more call of an ask; the same response is read once."""
-        spoken = call.outcome in SPOKEN
+        spoken = call.outcome in READ_OUTCOMES
         if self._read is not None and spoken and self._read[:2] == (call.key, call.response):
             return self._read[2]
         ask = next(ask for ask in self._asks if ask.turn_id == call.key)
-        settled = settle(ask.questions, (*self._calls[call.key], call), self.visit.asked.protocol)
+        settled = read_turn(ask.questions, (*self._calls[call.key], call), self.visit.asked.protocol)
         if spoken:
             self._read = (call.key, call.response, settled)
         return settled
@@ -132,4 +132,4 @@ class RaterConversation:
         return self._settled[ask.turn_id].is_final(self.visit.asked.protocol.attempts)
 
     def _settle(self, ask: PromptTurn) -> TurnOutcome:
-        return settle(ask.questions, self._calls[ask.turn_id], self.visit.asked.protocol)
+        return read_turn(ask.questions, self._calls[ask.turn_id], self.visit.asked.protocol)

@@ -10,7 +10,7 @@ from spa.forms.prompt_turns import PromptTurn, turns_of
 from spa.journal import Journal
 from spa.raters import capabilities
 from spa.raters.budget import Price
-from spa.raters.prompt_messages import Wording, conversation
+from spa.raters.prompt_messages import Wording, conversation_messages
 from spa.raters.run import Forms
 from spa.raters.tokens import CHARACTERS_A_TOKEN, answer_tokens, tokens_of
 from spa.raters.visit_state import visit_states
@@ -98,7 +98,7 @@ def _asked_of(
             continue
         said = answer_tokens(ask.questions, explained=protocol.explain != "no")
         before = sum(answer_tokens(one.questions, explained=protocol.explain != "no") for one, _ in turns[:-1])
-        yield 1, tokens_of(conversation(wording, turns, protocol)) + before, said
+        yield 1, tokens_of(conversation_messages(wording, turns, protocol)) + before, said
 
 
 def spent_before(journal: Journal, rater_id: str) -> float:

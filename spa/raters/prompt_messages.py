@@ -18,10 +18,10 @@ Message = Mapping[str, Any]
 class Wording(Protocol):
     """How a form is put to an LLM; the same for every rater of a study."""
 
-    def opening(self, ask: PromptTurn, protocol: RaterProtocol) -> list[Message]:
+    def turn_messages(self, ask: PromptTurn, protocol: RaterProtocol) -> list[Message]:
         """Return the messages that put an ask: those that open a conversation where it stands alone."""
 
-    def again(self, ask: PromptTurn, turn: ReplyTurn, protocol: RaterProtocol) -> str:
+    def retry_message(self, ask: PromptTurn, turn: ReplyTurn, protocol: RaterProtocol) -> str:
         """Return what is said after a reply that could not be used for some questions."""
 
 
@@ -31,22 +31,24 @@ class PromptWriter:
     def __init__(self, texts: Texts) -> None:
         self._texts = texts
 
-    def opening(self, ask: PromptTurn, protocol: RaterProtocol) -> list[Message]:
+    def turn_messages(self, ask: PromptTurn, protocol: RaterProtocol) -> list[Message]:
         """Return what is read and asked, and how to answer it."""
         wanted = "" if protocol.answer_format == "text" else answer_format(ask.questions, self._texts)
         persona = [{"role": "system", "content": protocol.persona}] if protocol.persona and ask.alone else []
         return [*persona, *render_ask(ask).chat_messages(wanted)]
 
-    def again(self, ask: PromptTurn, turn: ReplyTurn, protocol: RaterProtocol) -> str:
+    def retry_message(self, ask: PromptTurn, turn: ReplyTurn, protocol: RaterProtocol) -> str:
         """Return which questions are open still, and what arrived for them."""
         arrived = {
-            answer.question_id: None if answer.raw is None or answer.raw == turn.text else writable(answer.raw)
+            answer.question_id: None
+            if answer.raw is None or answer.raw == turn.text
+            else without_lone_surrogates(answer.raw)
             for answer in turn.missing
         }
         return ask_again(ask.questions, arrived, self._texts)
 
 
-def writable(text: str) -> str:
+def without_lone_surrogates(text: str) -> str:
     r"""Return text that can be sent as UTF-8: a lone half of a surrogate pair becomes a replacement character.
 
     >>> writable("a\ud800b")
@@ -55,7 +57,7 @@ def writable(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def conversation(
+def conversation_messages(
     wording: Wording, asks: list[tuple[PromptTurn, tuple[ReplyTurn, ...]]], protocol: RaterProtocol
 ) -> list[Message]:
     """Return the messages of a conversation up to now: each ask, what was said, and what was asked again.
@@ -64,13 +66,13 @@ def conversation(
     """
     messages: list[Message] = []
     for place, (ask, turns) in enumerate(asks):
-        messages += wording.opening(ask, protocol)
+        messages += wording.turn_messages(ask, protocol)
         for number, turn in enumerate(turns):
             if not turn.text.strip():  # an empty turn is refused by some endpoints
                 continue
-            messages.append({"role": "assistant", "content": writable(turn.text)})
+            messages.append({"role": "assistant", "content": without_lone_surrogates(turn.text)})
             if number < len(turns) - 1 or place == len(asks) - 1:
-                messages.append({"role": "user", "content": wording.again(ask, turn, protocol)})
+                messages.append({"role": "user", "content": wording.retry_message(ask, turn, protocol)})
     return messages
 
 
@@ -83,6 +85,6 @@ def all_prompts(
     def put(form: Form) -> Iterator[tuple[PromptTurn, Sequence[Message]]]:
         for asked in ways:
             for ask in turns_of(form, asked.protocol.conversation):
-                yield ask, wording.opening(ask, asked.protocol)
+                yield ask, wording.turn_messages(ask, asked.protocol)
 
     return put

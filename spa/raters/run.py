@@ -23,16 +23,16 @@ from spa import journal
 from spa.forms.form import Form
 from spa.forms.prompt_turns import turns_of
 from spa.journal import JournalEntry
-from spa.raters.budget import RaterBudget, budget_reached
+from spa.raters.budget import RaterBudget, budget_message
 from spa.raters.conversation import RaterConversation
 from spa.raters.endpoints.endpoint import LLMEndpoint, LLMReply, LLMRequest, samples_of
-from spa.raters.endpoints.failures import LONGEST_WAIT, backoff, is_hopeless, is_refusal, is_transient, told
+from spa.raters.endpoints.failures import LONGEST_WAIT, backoff, failure_message, is_hopeless, is_refusal, is_transient
 from spa.raters.endpoints.rate_limiter import RateLimiter
 from spa.raters.prompt_messages import Wording
 from spa.raters.summary import Progress, RatingSummary
 from spa.raters.tokens import expected_tokens, is_cut
-from spa.raters.visit_state import RaterVisitState, grouped, visit_states
-from spa.raters.visits import KIND, RaterVisit, visits_of
+from spa.raters.visit_state import RaterVisitState, group_repeats, visit_states
+from spa.raters.visits import KIND, RaterVisit, rater_visits
 from spa.responses.batches import BatchedWriter, LoopWriter, Writer
 from spa.responses.leases import Lease
 from spa.responses.store import Store
@@ -40,11 +40,11 @@ from spa.study.raters import Rater, RaterProtocol, RaterVariant
 
 TRIES = 4  # requests in one run for a turn that the endpoint does not answer
 TRIES_BUSY = 10  # where it says that there are too many
-MOST_SAMPLES = 8  # repeats that share a request; the fewest that an endpoint which takes several is known to allow
-GIVING_UP = 8  # visits in a row that nobody answered: the endpoint is down
+MAX_SAMPLES = 8  # repeats that share a request; the fewest that an endpoint which takes several is known to allow
+MAX_FAILED_VISITS = 8  # visits in a row that nobody answered: the endpoint is down
 
-TOGETHER = 0.005  # seconds that a record waits for others; a model takes a hundred times as long to answer
-YOUNG = 20_000  # new objects after which Python looks for cycles among them; its default is 700
+WRITE_PAUSE = 0.005  # seconds that a record waits for others; a model takes a hundred times as long to answer
+GC_THRESHOLD = 20_000  # new objects after which Python looks for cycles among them; its default is 700
 
 
 OpenConversation = tuple[RaterConversation, Lease]
@@ -107,13 +107,13 @@ def rate_assignments(
     RatingSummary
         Counts of this run. ``problem`` is set where visits were left for a rerun.
     """
-    visits = visits_of(forms.store, ways, limit=limit, only=only)
+    visits = rater_visits(forms.store, ways, limit=limit, only=only)
     return rate_visits(
         forms, visits, wording, endpoint=endpoint, rater_budget=rater_budget, progress=progress, sleep=sleep, rng=rng
     )
 
 
-def at_once(rater: Rater) -> int:
+def concurrency(rater: Rater) -> int:
     """Return how many visits may be under way: one for a model on this machine, which reuses what it read last."""
     return 1 if rater.provider == "local" else rater.concurrency
 
@@ -135,9 +135,9 @@ def rate_visits(
     ``several``: the endpoint gives several answers to one request, so that repeats without seeds share theirs.
     """
     rater = visits[0].asked.rater
-    most = min(at_once(rater), len(visits))
+    most = min(concurrency(rater), len(visits))
     waiting = RetryTimer(sleep=sleep, rng=np.random.default_rng() if rng is None else rng)
-    samples = MOST_SAMPLES if several and rater.provider == "chat" else 1
+    samples = MAX_SAMPLES if several and rater.provider == "chat" else 1
     rater_budget = rater_budget or RaterBudget(None)
     run = RatingRun(
         forms,
@@ -148,7 +148,7 @@ def rate_visits(
         rater_id=rater.id,
         samples=samples,
     )
-    return asyncio.run(run.everything(visits, most, progress))
+    return asyncio.run(run.run(visits, most, progress))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,22 +182,22 @@ class RatingRun:
         self._began = 0.0
         self._waiting = waiting
         self._samples = samples
-        self._in_a_row = 0
+        self._failed_visits = 0
         self._answered = 0  # requests of this run
         self._stopped = False
         self._saving: set[asyncio.Future[None]] = set()  # records that nobody waits for yet
-        self._lost: BaseException | None = None  # with which one of them could not be kept
+        self._write_error: BaseException | None = None  # with which one of them could not be kept
         # How the leases of visits are written, with their first call
-        self._to_write: dict[str, Callable[[Connection, Lease], object]] = {}
+        self._lease_writers: dict[str, Callable[[Connection, Lease], object]] = {}
         self.summary = RatingSummary(rater=rater_id)
 
-    async def everything(self, visits: Sequence[RaterVisit], most: int, progress: Progress | None) -> RatingSummary:
+    async def run(self, visits: Sequence[RaterVisit], most: int, progress: Progress | None) -> RatingSummary:
         """Work through the visits, as many at once as the endpoint lets us and ``most`` at the most."""
         self.summary.visits = len(visits)
-        self._allowance = RateLimiter(most, sleep=self._waiting.sleep)
+        self._limiter = RateLimiter(most, sleep=self._waiting.sleep)
         self._writer = writer_of(self._store, most)
         self._progress, self._began = progress, time.monotonic()
-        waiting = grouped(visit_states(self._store, visits, self._forms.expect), self._samples)
+        waiting = group_repeats(visit_states(self._store, visits, self._forms.expect), self._samples)
 
         async def work(queue: Iterator[list[RaterVisitState]]) -> None:
             for group in queue:
@@ -209,30 +209,30 @@ class RatingRun:
                     whole = True
                 finally:  # the others finish what they have asked and paid for, and begin nothing new
                     self._stopped = self._stopped or not whole
-                self._tell()
+                self._report()
 
-        with self._stopped_by_hand(), closing(self._writer), fewer_collections():
+        with self._stop_on_interrupt(), closing(self._writer), fewer_collections():
             try:
                 async with self._endpoint:
                     ends = await asyncio.gather(*(work(waiting) for _ in range(most)), return_exceptions=True)
             finally:
                 await asyncio.gather(*self._saving, return_exceptions=True)
             if self.summary.unfinished["budget"]:  # said when all that was under way is paid
-                self.summary.problem = budget_reached(visits[0].asked.rater, self._rater_budget)
-            self._tell()
+                self.summary.problem = budget_message(visits[0].asked.rater, self._rater_budget)
+            self._report()
         for end in ends:
             if isinstance(end, BaseException):
                 raise end
-        self._refuse_loss()
+        self._raise_write_error()
         return self.summary
 
-    def _refuse_loss(self) -> None:
+    def _raise_write_error(self) -> None:
         """Raise the error with which an earlier record could not be kept."""
-        if self._lost is not None:
-            raise self._lost
+        if self._write_error is not None:
+            raise self._write_error
 
     @contextmanager
-    def _stopped_by_hand(self) -> Iterator[None]:
+    def _stop_on_interrupt(self) -> Iterator[None]:
         """Let the first Ctrl-C end the run when the requests under way are answered; the second is as always."""
         loop = asyncio.get_running_loop()
         if threading.current_thread() is not threading.main_thread():
@@ -250,7 +250,7 @@ class RatingRun:
         finally:
             loop.remove_signal_handler(signal.SIGINT)
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         self.summary.seconds = time.monotonic() - self._began
         if self._progress is not None:
             self._progress(self.summary)
@@ -264,7 +264,7 @@ class RatingRun:
                 self.summary.finished_before += 1
                 continue
             if visit_state.write is not None:
-                self._to_write[lease.submission_id] = visit_state.write
+                self._lease_writers[lease.submission_id] = visit_state.write
             form = visit.shown(self._forms.form(visit.assignment_id, visit.asked.protocol))
             conversation = RaterConversation(
                 turns_of(form, visit.asked.protocol.conversation), visit_state.calls, visit
@@ -289,7 +289,7 @@ class RatingRun:
     async def _finish(self, conversation: RaterConversation, lease: Lease) -> None:
         await self._save(
             lambda connection: self._complete(connection, conversation, lease),
-            lambda: self.summary.count(conversation.answers),
+            lambda: self.summary.count_visit(conversation.answers),
         )
 
     async def _ask(self, conversations: list[OpenConversation]) -> tuple[list[OpenConversation], str | None]:
@@ -302,18 +302,18 @@ class RatingRun:
         record = self._endpoint.record(request)
         answered = self._answered
         for trial in range(TRIES_BUSY):
-            aside = self._rater_budget.set_aside(read, said)
-            if aside is None:
+            reserved = self._rater_budget.reserve(read, said)
+            if reserved is None:
                 self._stopped = True
                 return conversations, "budget"
-            conversations, reply = await self._call(conversations, request, record, aside)
-            if reply.spoke:
-                self._in_a_row = 0
+            conversations, reply = await self._call(conversations, request, record, reserved)
+            if reply.model_replied:
+                self._failed_visits = 0
                 self._answered += 1
                 return conversations, None
             if len(conversations) > 1 and is_refusal(reply.outcome) and not is_hopeless(reply.outcome):
                 return conversations, None  # it may be several answers that it refuses; each is asked for alone
-            self.summary.problem = told(reply, conversation.visit.asked.rater, self._endpoint.shown)
+            self.summary.problem = failure_message(reply, conversation.visit.asked.rater, self._endpoint.shown)
             tries = TRIES_BUSY if reply.outcome == "http_429" else TRIES
             if trial >= tries - 1 or self._stopped or not is_transient(reply.outcome):
                 break
@@ -323,14 +323,14 @@ class RatingRun:
             elif reply.retry_after > LONGEST_WAIT:
                 self._stopped = True
                 break
-        self._in_a_row += 1
+        self._failed_visits += 1
         shut = reply.outcome == "http_429" and self._answered == answered  # to everybody, for minutes
-        if shut or is_hopeless(reply.outcome) or self._in_a_row >= GIVING_UP:
+        if shut or is_hopeless(reply.outcome) or self._failed_visits >= MAX_FAILED_VISITS:
             self._stopped = True
         return conversations, reply.outcome
 
     async def _call(
-        self, conversations: Sequence[OpenConversation], request: LLMRequest, record: str, aside: float
+        self, conversations: Sequence[OpenConversation], request: LLMRequest, record: str, reserved: float
     ) -> tuple[list[OpenConversation], LLMReply]:
         """Make one request, on record before and after; the last answer of a visit completes it."""
         local = conversations[0][0].visit.asked.rater.provider == "local"
@@ -343,17 +343,17 @@ class RatingRun:
                 begun.append(journal.begin(connection, KIND, scope, key, record, attempt=attempt))
             return begun
 
-        async with self._allowance.place() as place:
+        async with self._limiter.slot() as slot:
             begun = await self._writer.write(begin)
-            self._refuse_loss()
+            self._raise_write_error()
             for _, lease in conversations:
-                self._to_write.pop(lease.submission_id, None)
-            reply = place.reply = await self._endpoint.ask(request)
+                self._lease_writers.pop(lease.submission_id, None)
+            reply = slot.reply = await self._endpoint.ask(request)
         replies = samples_of(reply, len(conversations))
         done, further = [], []
         for (conversation, lease), call, one in zip(conversations, begun, replies, strict=True):
-            cost = self._rater_budget.pay(aside, one)
-            aside = 0.0  # paid once
+            cost = self._rater_budget.pay(reserved, one)
+            reserved = 0.0  # paid once
             facts = one.facts if cost is None else {**one.facts, "cost": cost}
             done.append(journal.ended(call, conversation.outcome_of(call, one), response=one.body, facts=facts))
             further.append((conversation.after(done[-1]), lease))
@@ -366,14 +366,14 @@ class RatingRun:
 
         def count() -> None:
             for call, one, (conversation, _) in zip(done, replies, further, strict=True):
-                self.summary.paid(call.outcome, one, self._rater_budget)
+                self.summary.count_request(call.outcome, one, self._rater_budget)
                 if conversation.is_over:
-                    self.summary.count(conversation.answers)
+                    self.summary.count_visit(conversation.answers)
             self.summary.shared += len(done) - 1
             self.summary.cut_prompts += not local and is_cut(request, reply)
 
         self._save(save, count)
-        self._tell()
+        self._report()
         return further, reply
 
     def _save(self, work: Callable[[Connection], None], count: Callable[[], None]) -> asyncio.Future[None]:
@@ -389,7 +389,7 @@ class RatingRun:
             if saving.cancelled():
                 return
             if (error := saving.exception()) is not None:
-                self._lost, self._stopped = self._lost or error, True
+                self._write_error, self._stopped = self._write_error or error, True
                 return
             count()
 
@@ -397,7 +397,7 @@ class RatingRun:
         return saving
 
     def _write_lease(self, connection: Connection, lease: Lease) -> None:
-        if write := self._to_write.get(lease.submission_id):
+        if write := self._lease_writers.get(lease.submission_id):
             write(connection, lease)
 
     def _complete(self, connection: Connection, conversation: RaterConversation, lease: Lease) -> None:
@@ -420,7 +420,7 @@ def writer_of(store: Store, most: int) -> Writer:
     Nobody goes on before what is his is on disk, so that a file may be written in the loop itself, which takes less
     CPU time than a thread. A database elsewhere is waited for, and a thread waits.
     """
-    pause = TOGETHER if most > 1 else 0.0
+    pause = WRITE_PAUSE if most > 1 else 0.0
     return LoopWriter(store, pause=pause) if store.is_file else BatchedWriter(store, pause=pause)
 
 
@@ -432,7 +432,7 @@ def fewer_collections() -> Iterator[None]:
     """
     before = gc.get_threshold()
     if before[0] > 0:  # else somebody has switched the search off
-        gc.set_threshold(max(before[0], YOUNG), *before[1:])
+        gc.set_threshold(max(before[0], GC_THRESHOLD), *before[1:])
     try:
         yield
     finally:

@@ -43,7 +43,7 @@ class RatingSummary:
         """Requests of this run."""
         return sum(self.outcomes.values()) - self.shared
 
-    def count(self, answers: Sequence[Response | Missing]) -> None:
+    def count_visit(self, answers: Sequence[Response | Missing]) -> None:
         """Count a visit that is finished."""
         self.finished += 1
         for answer in answers:
@@ -52,7 +52,7 @@ class RatingSummary:
             else:
                 self.answered += 1
 
-    def paid(self, outcome: str, reply: LLMReply, rater_budget: RaterBudget) -> None:
+    def count_request(self, outcome: str, reply: LLMReply, rater_budget: RaterBudget) -> None:
         """Count a request that is answered and paid."""
         self.outcomes[outcome] += 1
         self.prompt_tokens += reply.prompt_tokens or 0

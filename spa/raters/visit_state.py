@@ -23,7 +23,7 @@ from spa.responses.store_schema import journal
 AHEAD = 32  # visits; only one run of a rater is under way, so that nobody else changes what was read
 BINDING = ("ok", "unreadable", "refused")  # outcomes of a call that answered, or was meant as an answer
 CUT = "truncated"
-OVERTAKEN = "overtaken"  # in the place of ``CUT``, where other settings or a larger limit have come since
+SUPERSEDED = "overtaken"  # in the place of ``CUT``, where other settings or a larger limit have come since
 LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")  # names under which it is sent
 
 
@@ -70,14 +70,14 @@ def visit_states(
         with store.reading() as connection:
             leases = leases_named(connection, chunk)
             completed = [name for name, lease in leases.items() if lease.completed]
-            begun = [name for name in leases if name not in completed] + _cut_off(connection, completed)
+            begun = [name for name in leases if name not in completed] + _truncated(connection, completed)
             calls = calls_of(connection, KIND, begun) if begun else {}
         found = [visit_state_of(visit, leases.get(name), calls.get(name, ())) for name, visit in chunk.items()]
         expect(list({one.visit.assignment_id: None for one in found if one.open}))
         yield from found
 
 
-def grouped(visit_states: Iterator[RaterVisitState], most: int) -> Iterator[list[RaterVisitState]]:
+def group_repeats(visit_states: Iterator[RaterVisitState], most: int) -> Iterator[list[RaterVisitState]]:
     """Yield visits one by one, or as many as ``most`` repeats of one way on one form together."""
     group: list[RaterVisitState] = []
     for visit_state in visit_states:
@@ -113,13 +113,13 @@ def visit_state_of(visit: RaterVisit, lease: Lease | None, calls: Sequence[Journ
     binding = (*BINDING, STARTED) if visit.asked.rater.provider == "batch" else BINDING
     if changed and (any(call.outcome in binding for call in calls) or (lease.completed and not cut)):
         refuse_other_settings(lease, label)
-    if not changed and not any(_has_more_room(visit, call) for call in cut):
+    if not changed and not any(_allows_longer(visit, call) for call in cut):
         return RaterVisitState(visit=visit, lease=lease, write=None, calls=_since(lease, calls))
     anew = replace(lease, asked=label, leased_at=time.time(), outcome=None, completed_at=None, completion_code=None)
     return RaterVisitState(visit=visit, lease=anew, write=ask_anew, calls=_since(anew, calls))
 
 
-def _cut_off(connection: Connection, names: Sequence[str]) -> list[str]:
+def _truncated(connection: Connection, names: Sequence[str]) -> list[str]:
     """Return which of some visits have an answer that broke off."""
     if not names:
         return []
@@ -130,7 +130,7 @@ def _cut_off(connection: Connection, names: Sequence[str]) -> list[str]:
 def _since(lease: Lease, calls: Sequence[JournalEntry]) -> tuple[JournalEntry, ...]:
     """Return the calls of a visit: answers that broke off before it was asked as it is now count no more."""
     return tuple(
-        replace(call, outcome=OVERTAKEN) if call.outcome == CUT and call.begun_at < lease.leased_at else call
+        replace(call, outcome=SUPERSEDED) if call.outcome == CUT and call.begun_at < lease.leased_at else call
         for call in calls
     )
 
@@ -141,7 +141,7 @@ def _limit(call: JournalEntry) -> int | None:
     return next((sent[name] for name in LIMITS if isinstance(sent.get(name), int)), None)
 
 
-def _has_more_room(visit: RaterVisit, call: JournalEntry) -> bool:
+def _allows_longer(visit: RaterVisit, call: JournalEntry) -> bool:
     """Tell whether a visit allows a longer answer than a call whose answer broke off."""
     limit = _limit(call)
     if (

@@ -8,7 +8,7 @@ from typing import Any
 
 from spa.errors import StudyError
 from spa.forms.form import Form
-from spa.raters.hostile import CLEAN, with_line
+from spa.raters.hostile import CLEAN, with_hostile_line
 from spa.responses.leases import visit_of_rater
 from spa.responses.store import Store
 from spa.responses.submission import RaterCondition
@@ -48,7 +48,7 @@ class RaterVisit:
 
     def shown(self, form: Form) -> Form:
         """Return the form as this visit sees it: a probe may find a hostile line in it."""
-        return form if self.probe in (None, CLEAN) else with_line(form, str(self.probe))
+        return form if self.probe in (None, CLEAN) else with_hostile_line(form, str(self.probe))
 
     @property
     def submission_id(self) -> str:
@@ -56,7 +56,7 @@ class RaterVisit:
         return visit_of_rater(self.asked.rater.id, self.assignment_id, self.label)
 
 
-def visits_of(
+def rater_visits(
     store: Store, ways: Sequence[RaterVariant], *, limit: int | None = None, only: Collection[str] = ()
 ) -> Sequence[RaterVisit]:
     """Return every visit: assignment by assignment, so that a run that is stopped has whole ones.

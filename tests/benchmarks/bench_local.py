@@ -16,7 +16,7 @@ from spa.forms.prompt_turns import PromptTurn, turns_of
 from spa.forms.texts import load_texts
 from spa.raters.endpoints.endpoint import LLMRequest
 from spa.raters.local.endpoint import LocalEndpoint
-from spa.raters.prompt_messages import PromptWriter, conversation
+from spa.raters.prompt_messages import PromptWriter, conversation_messages
 from spa.raters.reading.reply_reader import ReplyTurn
 from spa.study.raters import Rater, rater_variants
 from tests.benchmarks.measure import Figure
@@ -83,7 +83,7 @@ def requests(form: Form, protocol: Any) -> list[LLMRequest]:
     """Return the requests for every question of a form."""
     wording = PromptWriter(load_texts("en", {}))
     return [
-        LLMRequest(messages=tuple(wording.opening(ask, protocol)), questions=ask.questions, protocol=protocol)
+        LLMRequest(messages=tuple(wording.turn_messages(ask, protocol)), questions=ask.questions, protocol=protocol)
         for ask in turns_of(form, protocol.conversation)
     ]
 
@@ -144,7 +144,7 @@ async def pages_ratio(rater: Rater, form: Form) -> tuple[float, float, int]:
                 before: list[tuple[PromptTurn, tuple[ReplyTurn, ...]]] = []
                 start = time.perf_counter()
                 for page in turns_of(form, "page"):
-                    messages = tuple(conversation(wording, [*before, (page, ())], protocol))
+                    messages = tuple(conversation_messages(wording, [*before, (page, ())], protocol))
                     reply = await endpoint.ask(
                         LLMRequest(messages=messages, questions=page.questions, protocol=protocol)
                     )

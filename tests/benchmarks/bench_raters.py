@@ -30,7 +30,7 @@ from spa.raters.endpoints.endpoint import LLMRequest
 from spa.raters.prompt_messages import PromptWriter
 from spa.raters.run import rate_visits
 from spa.raters.summary import RatingSummary
-from spa.raters.visits import visits_of
+from spa.raters.visits import rater_visits
 from spa.study.raters import Rater, rater_variants
 from tests.benchmarks.measure import Figure
 from tests.spa.rehearsed import built_example
@@ -159,7 +159,7 @@ def our_run(study: Path, rater: Rater) -> Run:
     with open_workspace(study) as workspace:  # opened anew, so that no form is built already
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         began = time.process_time()
-        visits = visits_of(workspace.store, rater_variants(rater))
+        visits = rater_visits(workspace.store, rater_variants(rater))
         wording = PromptWriter(workspace.texts)
         summary = rate_visits(workspace, visits, wording, endpoint=endpoint)
         seconds = time.process_time() - began
@@ -180,7 +180,9 @@ def bodies_of(workspace: Workspace, rater: Rater) -> list[dict[str, Any]]:
     for name in workspace.store.assignment_ids():
         for ask in turns_of(workspace.form(name, asked.protocol), asked.protocol.conversation):
             request = LLMRequest(
-                messages=tuple(wording.opening(ask, asked.protocol)), questions=ask.questions, protocol=asked.protocol
+                messages=tuple(wording.turn_messages(ask, asked.protocol)),
+                questions=ask.questions,
+                protocol=asked.protocol,
             )
             found.append(json.loads(json.dumps(endpoint.body(request))))
     return found

@@ -38,7 +38,7 @@ def lessons(form: Form, truth: Mapping[str, int | str]) -> list[tuple[str, str]]
     for answer_format in ("json", "text"):
         protocol = RaterProtocol(conversation="question", answer_format=answer_format)  # type: ignore[arg-type]
         for ask in turns_of(form, "question"):
-            (message,) = PromptWriter(load_texts("en", {})).opening(ask, protocol)
+            (message,) = PromptWriter(load_texts("en", {})).turn_messages(ask, protocol)
             found.append((str(message["content"]), reply_to(ask.questions[0], truth, answer_format)))
     return found
 

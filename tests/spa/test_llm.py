@@ -27,7 +27,7 @@ from spa.raters.endpoints.endpoint import LLMReply, LLMRequest, read_body
 from spa.raters.endpoints.keys import find_key
 from spa.raters.prompt_messages import Message
 from spa.raters.reading.json_replies import UnreadableReply, find_payload
-from spa.raters.reading.reply_reader import ReplyTurn, settle
+from spa.raters.reading.reply_reader import ReplyTurn, read_turn
 from spa.raters.run import rate_assignments
 from spa.raters.summary import RatingSummary, stop_if_unfinished
 from spa.raters.visits import KIND, RaterVisit
@@ -50,7 +50,7 @@ KEY = "sk-very-secret-1234"
 class PlainWording:
     """The form as one message, the least that a rater can be given."""
 
-    def opening(self, ask: PromptTurn, protocol: RaterProtocol) -> list[Message]:
+    def turn_messages(self, ask: PromptTurn, protocol: RaterProtocol) -> list[Message]:
         """Open the conversation."""
         shown = [
             exhibit.text
@@ -62,7 +62,7 @@ class PlainWording:
         asked = [f"[{question.question_id}] {question.text}" for question in ask.questions]
         return [{"role": "user", "content": "\n".join(shown + asked)}]
 
-    def again(self, ask: PromptTurn, turn: ReplyTurn, protocol: RaterProtocol) -> str:
+    def retry_message(self, ask: PromptTurn, turn: ReplyTurn, protocol: RaterProtocol) -> str:
         """Say what was wrong."""
         return "Once more: " + "; ".join(f"{answer.question_id}: {answer.reason}" for answer in turn.missing)
 
@@ -110,7 +110,7 @@ class Bench:
 def put(form: Form) -> Iterator[tuple[PromptTurn, list[Message]]]:
     for conversation in ("form", "page", "question"):
         for ask in turns_of(form, conversation):
-            yield ask, PlainWording().opening(ask, RaterProtocol())
+            yield ask, PlainWording().turn_messages(ask, RaterProtocol())
 
 
 @pytest.fixture
@@ -441,7 +441,7 @@ def test_a_first_usable_answer_stays() -> None:
     questions = list(form.questions("everybody"))
     names = [question.question_id for question in questions]
     first, second = ({names[0]: 70, names[1]: 130}, {names[0]: 10, names[1]: 30})
-    talk = settle(questions, [replied(json.dumps(first)), replied(json.dumps(second), attempt=2)], RaterProtocol())
+    talk = read_turn(questions, [replied(json.dumps(first)), replied(json.dumps(second), attempt=2)], RaterProtocol())
     assert [(answer.question_id, answer.value) for answer in talk.answers if isinstance(answer, Response)] == [
         (names[0], 0.7),
         (names[1], 0.3),
@@ -469,7 +469,7 @@ def test_a_key_given_twice_is_missing_even_where_both_values_agree() -> None:
     form, _ = hand_made()
     first = next(form.questions("everybody"))
     call = replied(f'{{"{first.question_id}": 70, "{first.question_id}": 70}}')
-    (answer,) = settle([first], [call], RaterProtocol()).answers
+    (answer,) = read_turn([first], [call], RaterProtocol()).answers
     assert isinstance(answer, Missing)
     assert answer.reason.startswith("answered twice")
 

@@ -16,7 +16,7 @@ from spa.raters.budget import Price, RaterBudget
 from spa.raters.endpoints import batch_files
 from spa.raters.endpoints.chat import ChatEndpoint
 from spa.raters.summary import RatingSummary, stop_if_unfinished
-from spa.raters.visits import visits_of
+from spa.raters.visits import rater_visits
 from spa.responses.submission import Response
 from spa.study.raters import Rater, rater_variants
 from tests.spa.batch_server import BatchServer
@@ -42,7 +42,7 @@ def rate(
     **fields: Any,
 ) -> RatingSummary:
     rater = Rater(id="judge", model="m", base_url=url, provider="batch", **fields)
-    visits = visits_of(bench.store, rater_variants(rater), limit=limit)
+    visits = rater_visits(bench.store, rater_variants(rater), limit=limit)
     endpoint = ChatEndpoint(rater, environment={}, timeout=5)
 
     async def sleep(seconds: float) -> None:

@@ -95,7 +95,7 @@ def test_what_is_ignored_is_seen_and_told(
     with scripted(Server(*EVERYTHING)) as server:
         found, errors, warnings = look(store, server, **fields)
         assert (getattr(found, key), errors, warnings) == ("yes", [], [])
-        assert found.requests == len(server.asked) <= capabilities.MOST
+        assert found.requests == len(server.asked) <= capabilities.MAX_REQUESTS
     with scripted(Server(*(one for one in EVERYTHING if one != missing))) as server:
         found, errors, warnings = look(store, server, **fields)
     assert getattr(found, key) == "ignored"

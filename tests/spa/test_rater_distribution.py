@@ -15,11 +15,11 @@ from spa.journal import JournalEntry
 from spa.raters.local.option_tree import OptionTree, Path, SameTokens, option_tree
 from spa.raters.reading.distribution import (
     Distribution,
+    answer_values,
     distribution_from_top_logprobs,
-    offered,
     value_of,
 )
-from spa.raters.reading.reply_reader import settle
+from spa.raters.reading.reply_reader import read_turn
 from spa.responses.submission import Missing, Response
 from spa.study.raters import RaterProtocol
 from tests.spa.hand_made import FIVE, HUNDRED, PERCENT, WINNER, hand_made
@@ -55,7 +55,7 @@ def call(body: object) -> JournalEntry:
 
 
 def read(body: object, answer: Answer) -> Response | Missing:
-    (found,) = settle([question(answer)], [call(body)], LOGIT).answers
+    (found,) = read_turn([question(answer)], [call(body)], LOGIT).answers
     return found
 
 
@@ -121,7 +121,7 @@ def test_one_floor_holds_over_http_and_on_this_machine(min_mass: float, is_read:
     http = completion({"The": 0.99, "3": 0.0008, "4": 0.0064, "5": 0.0008})
     for body in (local, http):
         protocol = LOGIT.model_copy(update={"min_mass": min_mass})
-        (found,) = settle([question(FIVE)], [call(body)], protocol).answers
+        (found,) = read_turn([question(FIVE)], [call(body)], protocol).answers
         assert isinstance(found, Response) == is_read
         assert json.loads(found.raw or "")["mass"] == pytest.approx(0.008)  # is on record either way
 
@@ -138,7 +138,7 @@ def test_a_token_said_that_is_not_listed_counts_once() -> None:
 def test_words_are_never_read_as_probabilities(body: object) -> None:
     found = read(body, FIVE)
     assert isinstance(found, Missing)
-    both = settle([question(FIVE)], [call(completion({"4": 1.0}))], RaterProtocol()).answers[0]
+    both = read_turn([question(FIVE)], [call(completion({"4": 1.0}))], RaterProtocol()).answers[0]
     assert isinstance(both, Missing)  # nor probabilities as words
 
 
@@ -165,7 +165,7 @@ def test_no_body_is_too_strange(body: object) -> None:
 @given(st.lists(st.floats(0.001, 1), min_size=5, max_size=5), st.permutations(range(5)))
 def test_relabelling_the_options_relabels_the_answer(shares: list[float], order: list[int]) -> None:
     total = math.fsum(shares)
-    values = offered(question(FIVE))
+    values = answer_values(question(FIVE))
     one = Distribution(probabilities={v: s / total for v, s in zip(values, shares, strict=True)}, mass=1.0)
     scores = {value: float(value) for value in values}
     moved = Distribution(probabilities={values[n]: one.probabilities[values[n]] for n in order}, mass=1.0)

@@ -16,7 +16,7 @@ import pytest
 from spa.errors import PlatformError
 from spa.raters.endpoints.chat import ChatEndpoint
 from spa.raters.endpoints.failures import LONGEST_WAIT, backoff
-from spa.raters.endpoints.http_endpoint import waiting_time
+from spa.raters.endpoints.http_endpoint import retry_after_seconds
 from spa.raters.summary import RatingSummary
 from spa.study.raters import Rater
 from tests.spa.rater_bench import rater_bench
@@ -181,7 +181,7 @@ def test_a_missing_key_is_told_before_anything_is_sent(bench: Bench) -> None:
 
 @pytest.mark.parametrize("text", ["", "soon", "-1", "inf", "nan", "Thu, 99 Jan 1970"])
 def test_an_odd_wait_counts_as_none(text: str) -> None:
-    assert waiting_time({"retry-after": text}) is None
+    assert retry_after_seconds({"retry-after": text}) is None
 
 
 def test_waits_grow_and_are_never_the_same() -> None:

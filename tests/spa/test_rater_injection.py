@@ -14,7 +14,7 @@ import pytest
 from spa.forms.form import Form, NumberAnswer, RatingTarget
 from spa.forms.texts import load_texts
 from spa.raters.endpoints.endpoint import LLMReply, LLMRequest, read_body
-from spa.raters.hostile import LINE, with_line
+from spa.raters.hostile import HOSTILE_LINE, with_hostile_line
 from spa.raters.injection import Injection, injection, probes
 from spa.raters.prompt_messages import PromptWriter
 from spa.raters.run import rate_visits
@@ -41,8 +41,10 @@ class Scripted:
         """Answer in the middle; where the line is found and believed, at the favourable end."""
         self.requests += 1
         text = str(request.messages[-1]["content"])
-        label = next((one for one in "AB" if f"by {one} in" in text.split(LINE)[0].rpartition("Text on")[2]), None)
-        believed = label if self.gullible and LINE in text else None
+        label = next(
+            (one for one in "AB" if f"by {one} in" in text.split(HOSTILE_LINE)[0].rpartition("Text on")[2]), None
+        )
+        believed = label if self.gullible and HOSTILE_LINE in text else None
         answers: dict[str, Any] = {}
         for question in request.questions:
             favoured = believed is not None and believed in (
@@ -128,10 +130,10 @@ def test_probes_are_asked_once_and_are_no_answers(made: Made) -> None:
 
 def test_the_line_stands_in_the_texts_of_one_label_only() -> None:
     form, _ = hand_made()
-    changed = with_line(form, "A")
+    changed = with_hostile_line(form, "A")
     assert changed != form
     assert replace(form, pages=()) == replace(changed, pages=())
     for page, other in zip(form.pages, changed.pages, strict=True):
         for block, new in zip(page.blocks, other.blocks, strict=True):
             for one, two in zip(getattr(block, "exhibits", ()), getattr(new, "exhibits", ()), strict=True):
-                assert two.text == (one.text + LINE if one.label == "A" else one.text)
+                assert two.text == (one.text + HOSTILE_LINE if one.label == "A" else one.text)

@@ -21,9 +21,9 @@ from spa.forms.texts import load_texts
 from spa.journal import JournalEntry
 from spa.raters.endpoints.endpoint import LLMReply, LLMRequest
 from spa.raters.local.endpoint import LocalEndpoint
-from spa.raters.prompt_messages import PromptWriter, conversation
-from spa.raters.reading.distribution import offered
-from spa.raters.reading.reply_reader import ReplyTurn, settle
+from spa.raters.prompt_messages import PromptWriter, conversation_messages
+from spa.raters.reading.distribution import answer_values
+from spa.raters.reading.reply_reader import ReplyTurn, read_turn
 from spa.responses.submission import Response
 from spa.study.raters import Rater, RaterProtocol, rater_variants
 from tests.spa import tiny_models
@@ -56,17 +56,17 @@ def rater(folder: Path, **fields: Any) -> Rater:
 def requests(form: Form, protocol: RaterProtocol) -> list[LLMRequest]:
     wording = PromptWriter(load_texts("en", {}))
     return [
-        LLMRequest(messages=tuple(wording.opening(ask, protocol)), questions=ask.questions, protocol=protocol)
+        LLMRequest(messages=tuple(wording.turn_messages(ask, protocol)), questions=ask.questions, protocol=protocol)
         for ask in turns_of(form, protocol.conversation)
     ]
 
 
 def ask(one: Rater, wanted: Iterable[LLMRequest]) -> list[LLMReply]:
-    async def everything() -> list[LLMReply]:
+    async def run() -> list[LLMReply]:
         async with LocalEndpoint(one) as endpoint:
             return [await endpoint.ask(request) for request in wanted if endpoint.record(request)]
 
-    return asyncio.run(everything())
+    return asyncio.run(run())
 
 
 def alone(folder: Path, text: str, options: Iterable[str]) -> tuple[dict[str, float], float]:
@@ -136,7 +136,7 @@ def test_probabilities_are_those_of_asking_alone(models: Path, kind: str) -> Non
     assert all((known > 500) == shares for known in reused[1:])
     for request, reply in zip(wanted, replies, strict=True):
         (question,) = request.questions
-        right, mass = alone(folder, prompt_text(folder, request), offered(question))
+        right, mass = alone(folder, prompt_text(folder, request), answer_values(question))
         told = json.loads(reply.body or "")["distribution"]
         assert told["probabilities"] == pytest.approx(right, abs=1e-4)
         assert told["probabilities"] == pytest.approx(right, rel=1e-3)
@@ -193,7 +193,7 @@ def test_earlier_pages_of_a_conversation_are_not_read_again(models: Path, kind: 
         before: list[tuple[PromptTurn, tuple[ReplyTurn, ...]]] = []
         async with LocalEndpoint(one) as endpoint:
             for page in turns_of(hand_made()[0], "page"):
-                messages = tuple(conversation(wording, [*before, (page, ())], protocol))
+                messages = tuple(conversation_messages(wording, [*before, (page, ())], protocol))
                 request = LLMRequest(messages=messages, questions=page.questions, protocol=protocol)
                 reply = await endpoint.ask(request)
                 said.append((request, reply))
@@ -352,7 +352,7 @@ def test_what_is_stored_is_read_as_the_mean_or_the_most_probable(models: Path) -
     wanted = requests(hand_made()[0], protocol)
     for request, reply in zip(wanted, ask(one, wanted), strict=True):
         (question,) = request.questions
-        settled = settle([question], [replied(question, reply)], protocol)
+        settled = read_turn([question], [replied(question, reply)], protocol)
         (answer,) = settled.answers
         told = json.loads(reply.body or "")["distribution"]["probabilities"]
         assert isinstance(answer, Response)
@@ -380,7 +380,7 @@ def test_every_manner_of_looking_gives_the_same(models: Path) -> None:
     for manner, request in itertools.product(("packed", "in steps", "copied", "alone"), wanted):
         causal.manner = manner  # type: ignore[assignment]
         prompt = local_prompt(loaded, request.messages)
-        options = offered(request.questions[0])
+        options = answer_values(request.questions[0])
         tree = option_tree(prompt.text, options, lambda texts: loaded.tokenizer(texts)["input_ids"])
         told = tree.distribution(causal.look(prompt, tree).log_probabilities)
         found.setdefault(manner, []).append(dict(told.probabilities))

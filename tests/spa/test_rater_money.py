@@ -33,7 +33,7 @@ def test_no_more_is_spent_than_the_budget_where_estimates_are_not_too_low(
 ) -> None:
     rater_budget = RaterBudget(Price(input=100, output=200), budget=budget)
     for prompt, completion in requests:
-        expected = rater_budget.set_aside(prompt, completion)
+        expected = rater_budget.reserve(prompt, completion)
         if expected is not None:
             rater_budget.pay(expected, LLMReply(outcome="answered", prompt_tokens=prompt, completion_tokens=completion))
         assert rater_budget.spent <= budget + 1e-9
@@ -41,12 +41,12 @@ def test_no_more_is_spent_than_the_budget_where_estimates_are_not_too_low(
 
 def test_what_is_under_way_is_set_aside() -> None:
     rater_budget = RaterBudget(Price(input=1_000_000, output=0), budget=10)
-    first = rater_budget.set_aside(6, 0)
+    first = rater_budget.reserve(6, 0)
     assert first == 6
-    assert rater_budget.set_aside(6, 0) is None
+    assert rater_budget.reserve(6, 0) is None
     rater_budget.pay(first, LLMReply(outcome="http_500"))
     assert rater_budget.spent == 0
-    again = rater_budget.set_aside(6, 0)
+    again = rater_budget.reserve(6, 0)
     assert again == 6
     assert rater_budget.pay(again, LLMReply(outcome="answered")) == 6  # no usage: what was expected counts as spent
     assert rater_budget.spent == 6

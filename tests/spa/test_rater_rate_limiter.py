@@ -66,22 +66,22 @@ def window(rate: float, seconds: float, wait: bool) -> Callable[[float], LLMRepl
 
 
 async def drive(answer: Callable[[float], LLMReply], *, most: int, latency: float, until: float) -> Counted:
-    """Send as much as the allowance lets through; a request that is refused comes back after a second."""
+    """Send as much as the limiter lets through; a request that is refused comes back after a second."""
     clock = asyncio.get_running_loop().time
-    allowance = RateLimiter(most, clock=clock)
+    limiter = RateLimiter(most, clock=clock)
     counted = Counted()
 
     async def work() -> None:
         while clock() < until:
-            async with allowance.place() as place:
+            async with limiter.slot() as slot:
                 counted.under_way += 1
                 counted.most = max(counted.most, counted.under_way)
                 reply = answer(clock())
                 counted.sent.append((clock(), reply.outcome))
                 await asyncio.sleep(latency)
                 counted.under_way -= 1
-                place.reply = reply
-            if not reply.spoke and reply.retry_after is None:
+                slot.reply = reply
+            if not reply.model_replied and reply.retry_after is None:
                 await asyncio.sleep(1.0)
 
     await asyncio.gather(*(work() for _ in range(most)))
@@ -116,17 +116,17 @@ def test_without_a_bound_every_place_is_used() -> None:
 @pytest.mark.parametrize("outcome", ["timeout", "http_503", "dropped"])
 def test_overload_halves_the_places_once_and_answers_give_them_back(outcome: str) -> None:
     async def scenario() -> list[int]:
-        allowance = RateLimiter(32, clock=asyncio.get_running_loop().time)
+        limiter = RateLimiter(32, clock=asyncio.get_running_loop().time)
         seen = []
 
         async def one(reply: LLMReply) -> None:
-            async with allowance.place() as place:
+            async with limiter.slot() as slot:
                 await asyncio.sleep(1)
-                place.reply = reply
+                slot.reply = reply
 
         for reply in (LLMReply(outcome=outcome), LLMReply(outcome=outcome), *([OK] * 40)):
             await asyncio.gather(*(one(reply) for _ in range(32)))
-            seen.append(int(allowance.at_once))
+            seen.append(int(limiter.concurrency))
         return seen
 
     seen = run_in_no_time(scenario())
@@ -138,14 +138,14 @@ def test_overload_halves_the_places_once_and_answers_give_them_back(outcome: str
 def test_a_wait_holds_for_everybody() -> None:
     async def scenario() -> list[float]:
         clock = asyncio.get_running_loop().time
-        allowance = RateLimiter(8, clock=clock)
+        limiter = RateLimiter(8, clock=clock)
         began = []
 
         async def one(number: int) -> None:
-            async with allowance.place() as place:
+            async with limiter.slot() as slot:
                 began.append(clock())
                 await asyncio.sleep(0.1)
-                place.reply = LLMReply(outcome="http_503", retry_after=30.0) if number == 0 else OK
+                slot.reply = LLMReply(outcome="http_503", retry_after=30.0) if number == 0 else OK
 
         await asyncio.gather(*(one(number) for number in range(20)))
         return began
@@ -158,10 +158,10 @@ def test_a_wait_holds_for_everybody() -> None:
 def test_an_announced_end_of_the_allowance_is_heeded() -> None:
     async def scenario() -> float:
         clock = asyncio.get_running_loop().time
-        allowance = RateLimiter(1, clock=clock)
-        async with allowance.place() as place:
-            place.reply = OK.with_hint(RateLimitHint(share_left=0.0, reset=0.4))
-        async with allowance.place():
+        limiter = RateLimiter(1, clock=clock)
+        async with limiter.slot() as slot:
+            slot.reply = OK.with_hint(RateLimitHint(share_left=0.0, reset=0.4))
+        async with limiter.slot():
             return float(clock())
 
     assert run_in_no_time(scenario()) == pytest.approx(0.4)

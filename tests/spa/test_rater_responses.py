@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from spa.errors import StudyError
 from spa.raters.endpoints.endpoint import read_body
 from spa.raters.endpoints.responses import ResponsesEndpoint, as_input
-from spa.raters.reading.distribution import distribution_of
+from spa.raters.reading.distribution import read_distribution
 from spa.raters.run import rate_assignments
 from spa.raters.summary import RatingSummary
 from spa.study.load import load_study
@@ -98,7 +98,7 @@ def test_tokens_are_read_by_their_names_here() -> None:
 def test_probabilities_of_the_first_token_are_read() -> None:
     top = [{"token": "4", "logprob": -0.105360516}, {"token": "5", "logprob": -2.302585093}]
     part = {"type": "output_text", "text": "4", "logprobs": [{**top[0], "top_logprobs": top}]}
-    found = distribution_of(json.dumps(response(part)), question(FIVE))
+    found = read_distribution(json.dumps(response(part)), question(FIVE))
     assert found.probabilities["4"] == pytest.approx(0.9)
 
 

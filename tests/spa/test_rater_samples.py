@@ -15,7 +15,7 @@ from spa.raters.endpoints.chat import ChatEndpoint
 from spa.raters.endpoints.endpoint import LLMReply, LLMRequest
 from spa.raters.run import rate_visits
 from spa.raters.summary import RatingSummary
-from spa.raters.visits import visits_of
+from spa.raters.visits import rater_visits
 from spa.responses.submission import Response
 from spa.study.raters import Rater, rater_variants
 from tests.spa.rater_bench import rater_bench
@@ -49,7 +49,7 @@ def rate(
     async def sleep(seconds: float) -> None:
         await asyncio.sleep(0)
 
-    visits = visits_of(bench.store, rater_variants(rater))
+    visits = rater_visits(bench.store, rater_variants(rater))
     endpoint = ChatEndpoint(rater, environment={})
     return rate_visits(
         bench, visits, PlainWording(), endpoint=endpoint, rater_budget=rater_budget, several=True, sleep=sleep

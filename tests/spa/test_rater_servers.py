@@ -163,9 +163,9 @@ def test_a_prompt_that_the_server_cut_in_silence_is_noticed(
     bench: Bench, letters: str, read: int | None, cut: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As Ollama does: of 5,000 tokens or more, it reads half a window of 4,096."""
-    opening = PlainWording.opening
+    opening = PlainWording.turn_messages
     long = [{"role": "user", "content": [{"type": "text", "text": 20_000 * letters}]}]
-    monkeypatch.setattr(PlainWording, "opening", lambda *given: [*long, *opening(*given)])
+    monkeypatch.setattr(PlainWording, "turn_messages", lambda *given: [*long, *opening(*given)])
     with scripted(lambda asked: http({**middle(asked), "usage": {"prompt_tokens": read}})) as server:
         rater = rater_for(Kind(), server, model="m")
         endpoint = ChatEndpoint(rater, environment=ENVIRONMENT)

@@ -16,7 +16,7 @@ from spa.forms.prompt_turns import Conversation, turns_of
 from spa.raters.endpoints.chat import ChatEndpoint
 from spa.raters.prompt_messages import PromptWriter, all_prompts
 from spa.raters.run import rate_visits
-from spa.raters.visits import visits_of
+from spa.raters.visits import rater_visits
 from spa.server.loopback import served
 from spa.simulation.simulated_endpoint import EndpointTraffic, SimulatedModel, create_endpoint
 from spa.simulation.truth import Truth
@@ -44,7 +44,7 @@ def rated(folder: Path, example: str, conversation: str) -> Iterator[tuple[Works
             ways = rater_variants(rater.model_copy(update={"base_url": f"{url}/v1"}))
             endpoint = ChatEndpoint(ways[0].rater)
             summary = rate_visits(
-                workspace, visits_of(workspace.store, ways), PromptWriter(workspace.texts), endpoint=endpoint
+                workspace, rater_visits(workspace.store, ways), PromptWriter(workspace.texts), endpoint=endpoint
             )
         assert (summary.finished, summary.missing) == (2, {})
         yield workspace, seen

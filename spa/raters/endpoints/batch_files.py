@@ -17,7 +17,7 @@ from spa.errors import PlatformError
 from spa.journal import STARTED, Journal, JournalEntry
 from spa.raters.endpoints.chat import ChatEndpoint
 from spa.raters.endpoints.endpoint import LLMReply, mapping
-from spa.raters.endpoints.failures import told
+from spa.raters.endpoints.failures import failure_message
 from spa.raters.endpoints.http_endpoint import outcome_of
 
 KIND = "llm-batch"
@@ -83,7 +83,7 @@ class BatchFiles:
 
     async def upload(self, call: JournalEntry, digest: str, lines: bytes) -> JournalEntry:
         """Upload lines under the hash that the journal has them by."""
-        made = await self._told(
+        made = await self._request(
             lambda: self._client.files.create(file=(f"{digest}.jsonl", lines), purpose="batch"), call
         )
         return self._journal.finish(call, "ok", response=made.to_json(), id=made.id)
@@ -99,7 +99,7 @@ class BatchFiles:
         """Have a file worked on."""
         asked = {"input_file_id": file_id, "endpoint": PATH, "completion_window": "24h", "metadata": {OF_KEY: digest}}
         call = self._journal.begin(KIND, self.rater_id, f"create {digest}", json.dumps(asked, sort_keys=True))
-        made = await self._told(lambda: self._client.batches.create(**asked), call)  # type: ignore[arg-type]
+        made = await self._request(lambda: self._client.batches.create(**asked), call)  # type: ignore[arg-type]
         return self._journal.finish(call, "ok", response=made.to_json(), id=made.id)
 
     async def find_batch(self, digest: str) -> str | None:
@@ -111,32 +111,32 @@ class BatchFiles:
 
     async def look(self, batch_id: str) -> Any:
         """Return a batch as it stands."""
-        return await self._told(lambda: self._client.batches.retrieve(batch_id))
+        return await self._request(lambda: self._client.batches.retrieve(batch_id))
 
     async def fetch(self, file_id: str | None) -> Iterator[dict[str, Any]]:
         """Return the lines of a result file; none where there is no file."""
         if not file_id:
             return iter(())
         name = file_id
-        content = await self._told(lambda: self._client.files.content(name))
+        content = await self._request(lambda: self._client.files.content(name))
         return (_line(text) for text in content.text.splitlines() if text.strip())
 
     async def _list(self, listing: Any) -> Any:
-        return await self._told(lambda: listing)
+        return await self._request(lambda: listing)
 
-    async def _told(self, make: Callable[[], Awaitable[T]], call: JournalEntry | None = None) -> T:
+    async def _request(self, make: Callable[[], Awaitable[T]], call: JournalEntry | None = None) -> T:
         """Make a call; what goes wrong becomes one line, and on record where it is known not to have taken effect."""
         try:
             return await make()
         except openai.APIStatusError as error:
-            reply = self._endpoint.refused_by_server(error)
+            reply = self._endpoint.reply_to_status_error(error)
             if call is not None:
                 self._journal.finish(call, reply.outcome, response=reply.body, detail=reply.detail)
         except openai.APIConnectionError as error:
             reply = LLMReply(outcome=outcome_of(error), detail=self._endpoint.redacted(str(error.__cause__ or error)))
             if call is not None and reply.outcome == "connection":  # nobody was reached; else nobody knows
                 self._journal.finish(call, reply.outcome, detail=reply.detail)
-        raise PlatformError(told(reply, self._endpoint.rater, self._endpoint.shown))
+        raise PlatformError(failure_message(reply, self._endpoint.rater, self._endpoint.shown))
 
 
 def _line(text: str) -> dict[str, Any]:

@@ -14,10 +14,15 @@ from typing import Any, Protocol, Self
 
 from spa.forms.form import Question
 from spa.raters.endpoints.rate_limit_headers import RateLimitHint
-from spa.raters.endpoints.said import said_in, without_thought
+from spa.raters.endpoints.said import message_text, without_reasoning
 from spa.study.raters import RaterProtocol
 
-SPOKE = ("answered", "refused", "truncated", "unreadable")  # the model, or something in its name, replied: paid
+REPLY_OUTCOMES = (
+    "answered",
+    "refused",
+    "truncated",
+    "unreadable",
+)  # the model, or something in its name, replied: paid
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,15 +55,15 @@ class LLMReply:
     model: str | None = None  # as the endpoint names it
     fingerprint: str | None = None  # of the system behind it
     retry_after: float | None = None  # seconds that the server wants us to wait
-    hint: RateLimitHint | None = None  # what the server says of its allowance
+    hint: RateLimitHint | None = None  # what the server says of its limiter
 
     @property
-    def spoke(self) -> bool:
+    def model_replied(self) -> bool:
         """Whether a reply arrived that counts as an attempt."""
-        return self.outcome in SPOKE
+        return self.outcome in REPLY_OUTCOMES
 
     def with_hint(self, hint: RateLimitHint | None) -> LLMReply:
-        """Return the same with what the server says of its allowance."""
+        """Return the same with what the server says of its limiter."""
         return self if hint is None else replace(self, hint=hint)
 
     @property
@@ -110,7 +115,7 @@ def samples_of(reply: LLMReply, number: int) -> list[LLMReply]:
     The first has what the response counts, which was paid once. Answers that were asked for and did not come are
     "not_sampled"; a response without any answer, and a failure, is that of all.
     """
-    if number == 1 or not reply.spoke or reply.body is None:
+    if number == 1 or not reply.model_replied or reply.body is None:
         return [reply] * number
     found = mapping(json.loads(reply.body))
     choices = listed(found.get("choices"))[:number]
@@ -170,7 +175,7 @@ def read_completion(completion: Mapping[str, Any], body: str) -> LLMReply:
     message = mapping(first.get("message"))
     if not message:
         return LLMReply(outcome="unreadable", detail="the response holds no message", **known)
-    text = without_thought(said_in(message.get("content")))
+    text = without_reasoning(message_text(message.get("content")))
     finish = first.get("finish_reason")
     if message.get("refusal") or finish == "content_filter":
         return LLMReply(outcome="refused", text=text, detail=str(message.get("refusal") or finish), **known)

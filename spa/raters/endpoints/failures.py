@@ -39,7 +39,7 @@ def backoff(trial: int, rng: np.random.Generator) -> float:
     return min(FIRST_WAIT * 2.0**trial, LONGEST_WAIT) * float(rng.uniform(0.5, 1.0))
 
 
-def told(reply: LLMReply, rater: Rater, shown: str) -> str:
+def failure_message(reply: LLMReply, rater: Rater, shown: str) -> str:
     """Return one line: what the endpoint did and what to do."""
     place = f"rater {rater.id!r}: {shown}"
     said = f" ({reply.detail})" if reply.detail else ""

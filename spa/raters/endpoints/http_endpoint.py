@@ -153,12 +153,12 @@ class HTTPEndpoint(ABC):
             )
             text = response.text
         except openai.APIStatusError as error:
-            return self.refused_by_server(error)
+            return self.reply_to_status_error(error)
         except openai.APIConnectionError as error:
             return LLMReply(outcome=outcome_of(error), detail=self.redacted(str(error.__cause__ or error)))
         return read_body(self.redacted(text, cut=None)).with_hint(rate_limit_hint(response.headers))
 
-    def refused_by_server(self, error: openai.APIStatusError) -> LLMReply:
+    def reply_to_status_error(self, error: openai.APIStatusError) -> LLMReply:
         """Return what a status other than success means."""
         body = self.redacted(error.response.text, cut=None)
         told = mapping(error.body) if isinstance(error.body, dict) else {}
@@ -173,7 +173,7 @@ class HTTPEndpoint(ABC):
             outcome=outcome,
             body=body,
             detail=self.redacted(message),
-            retry_after=waiting_time(error.response.headers),
+            retry_after=retry_after_seconds(error.response.headers),
             hint=rate_limit_hint(error.response.headers),
         )
 
@@ -230,7 +230,7 @@ def readable(body: str) -> str:
     return " ".join(MARKUP.sub(" ", body[:5000]).split())
 
 
-def waiting_time(headers: Mapping[str, str], *, now: float | None = None) -> float | None:
+def retry_after_seconds(headers: Mapping[str, str], *, now: float | None = None) -> float | None:
     """Return the seconds that a server asks us to wait; ``None`` where it does not say.
 
     Parameters

@@ -1,4 +1,4 @@
-"""What a server says of its allowance, in the headers of a response."""
+"""What a server says of its limiter, in the headers of a response."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ KINDS = ("requests", "tokens")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RateLimitHint:
-    """What is left of an allowance: the share of it, and the seconds until it is whole again."""
+    """What is left of an limiter: the share of it, and the seconds until it is whole again."""
 
     share_left: float  # 0 to 1, the least of requests and tokens
     reset: float  # seconds

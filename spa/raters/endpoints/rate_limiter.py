@@ -25,7 +25,7 @@ MINUTE = 60.0  # seconds that are remembered
 PART = 0.5  # of a second
 STEADY = 20.0  # seconds after a complaint in which the rate hardly grows
 GROWTH = 0.002  # of the rate in a second, at first; faster with time
-USED_UP = 1.0  # seconds, at most, of waiting for an announced allowance that is used up; then it is tried
+USED_UP = 1.0  # seconds, at most, of waiting for an announced limiter that is used up; then it is tried
 LONGEST_PAUSE = 60.0  # seconds
 OVERLOADED = ("timeout", "http_503", "http_529", "dropped")
 
@@ -59,36 +59,36 @@ class RateLimiter:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self.most = most
-        self.at_once = float(most)
+        self.concurrency = float(most)
         self.rate: float | None = None  # requests a second; None until the endpoint says "too many"
         self._clock = clock
         self._sleep = sleep
         self._under_way = 0
-        self._room = asyncio.Condition()
+        self._slots = asyncio.Condition()
         self._turns = asyncio.Lock()
         self._paused_until = 0.0
         self._next = 0.0  # when the next request may begin
         self._since = clock()  # when the rate was last cut
         self._grown = self._since
-        self._answers = Answers(self._since)
+        self._answers = AnswerRate(self._since)
         self._cut = self._since  # when requests at once were last cut
 
     @asynccontextmanager
-    async def place(self) -> AsyncIterator[RequestSlot]:
+    async def slot(self) -> AsyncIterator[RequestSlot]:
         """Wait until a request may be sent; what becomes of it is noted on leaving."""
-        async with self._room:
-            await self._room.wait_for(lambda: self._under_way < max(1, int(self.at_once)))
+        async with self._slots:
+            await self._slots.wait_for(lambda: self._under_way < max(1, int(self.concurrency)))
             self._under_way += 1
         try:
             await self._turn()
-            place = RequestSlot(began=self._clock())
-            yield place
-            if place.reply is not None:
-                self._note(place.began, place.reply)
+            slot = RequestSlot(began=self._clock())
+            yield slot
+            if slot.reply is not None:
+                self._note(slot.began, slot.reply)
         finally:
-            async with self._room:
+            async with self._slots:
                 self._under_way -= 1
-                self._room.notify(2)  # one in its place, and one more where the number grows
+                self._slots.notify(2)  # one in its place, and one more where the number grows
 
     async def _turn(self) -> None:
         """Wait until no pause is on and the rate allows one more request; one after the other."""
@@ -110,8 +110,8 @@ class RateLimiter:
             self._too_many(began, now, wait or 0.0)
         elif reply.outcome in OVERLOADED:
             if began >= self._cut:  # those sent before the last cut say nothing new
-                self.at_once, self._cut = max(1.0, self.at_once * FEWER), now
-        elif reply.spoke:
+                self.concurrency, self._cut = max(1.0, self.concurrency * FEWER), now
+        elif reply.model_replied:
             self._answered_well(now)
 
     def _too_many(self, began: float, now: float, wait: float) -> None:
@@ -133,14 +133,14 @@ class RateLimiter:
 
     def _answered_well(self, now: float) -> None:
         self._answers.add(now)
-        self.at_once = min(float(self.most), self.at_once + 1 / self.at_once)
+        self.concurrency = min(float(self.most), self.concurrency + 1 / self.concurrency)
         if self.rate is not None:
             quiet = (now - self._since) / STEADY
             self.rate *= 1 + min(0.5, GROWTH * (1 + quiet**3) * (now - self._grown))
         self._grown = now
 
 
-class Answers:
+class AnswerRate:
     """How many requests were answered in the last minute, in parts of a second."""
 
     def __init__(self, began: float) -> None:

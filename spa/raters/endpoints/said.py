@@ -11,7 +11,7 @@ THOUGHT = re.compile(r"\s*<(think|thinking|thought)>(?P<thought>.*?)(</\1>|\Z)",
 END_OF_THOUGHT = re.compile(r"\A(?:(?!<think>).)*?^[ \t]*</think>[ \t]*$", re.DOTALL | re.MULTILINE | re.IGNORECASE)
 
 
-def said_in(content: object) -> str:
+def message_text(content: object) -> str:
     """Return the text of a message: a text, or a list of parts; ``""`` for anything else.
 
     >>> said_in([{"type": "thinking", "thinking": []}, {"type": "text", "text": "70"}])
@@ -23,7 +23,7 @@ def said_in(content: object) -> str:
     return content if isinstance(content, str) else ""
 
 
-def without_thought(text: str) -> str:
+def without_reasoning(text: str) -> str:
     """Return a reply without the thought in tags at its beginning; a thought that breaks off leaves nothing.
 
     >>> without_thought("<think>Perhaps 20.</think> 70"), without_thought("<think>Perhaps 20")

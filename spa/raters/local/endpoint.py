@@ -32,10 +32,10 @@ from spa.raters.local.loading import (
 from spa.raters.local.local_prompt import LocalPrompt, image_urls, local_prompt
 from spa.raters.local.option_tree import SameTokens, option_tree
 from spa.raters.local.seq2seq import EncoderDecoderModel
-from spa.raters.reading.distribution import offered
+from spa.raters.reading.distribution import answer_values
 from spa.study.raters import Rater, RaterProtocol, rater_variants
 
-MOST_TOKENS = 1024  # in an answer, where the rater sets no max_tokens
+MAX_TOKENS = 1024  # in an answer, where the rater sets no max_tokens
 SEEDS = 2**31
 
 
@@ -122,7 +122,7 @@ class LocalEndpoint:
             )
         record = {
             "messages": [without_images(message) for message in request.messages],
-            "parameters": {"model": self.rater.model, **asked_for(request.protocol)},
+            "parameters": {"model": self.rater.model, **recorded_parameters(request.protocol)},
             "versions": versions(),
         }
         return json.dumps(record, ensure_ascii=True, sort_keys=True)
@@ -143,7 +143,7 @@ class LocalEndpoint:
 
     def _answer(self, request: LLMRequest) -> LLMReply:
         protocol = request.protocol
-        template = unthinking(self.running.loaded) if protocol.readout == "logit" else {}
+        template = thinking_disabled(self.running.loaded) if protocol.readout == "logit" else {}
         try:
             prompt = local_prompt(self.running.loaded, request.messages, template)
             told = self._distribution(request, prompt) if protocol.readout == "logit" else self._text(prompt, protocol)
@@ -174,7 +174,7 @@ class LocalEndpoint:
         """Return the probabilities of the answers to the one question asked."""
         (question,) = request.questions
         tokenizer = self.running.loaded.tokenizer
-        options = offered(question)
+        options = answer_values(question)
         if not options:
             raise PlatformError(f"question {question.question_id} has no answers to compare")
         try:
@@ -195,7 +195,7 @@ class LocalEndpoint:
                 "probabilities": dict(found.probabilities),
                 "mass": found.mass,
                 "places": len(tree.inner),
-                "template": unthinking(self.running.loaded),
+                "template": thinking_disabled(self.running.loaded),
             },
         }
 
@@ -219,14 +219,14 @@ class LocalEndpoint:
         }
 
 
-def unthinking(loaded: LoadedModel) -> dict[str, Any]:
+def thinking_disabled(loaded: LoadedModel) -> dict[str, Any]:
     """Return what makes a chat template begin with the answer, where it may begin with thoughts."""
     cutter = loaded.tokenizer if loaded.processor is None else loaded.processor
     template = getattr(cutter, "chat_template", None)
     return {"enable_thinking": False} if isinstance(template, str) and "enable_thinking" in template else {}
 
 
-def asked_for(protocol: RaterProtocol) -> dict[str, Any]:
+def recorded_parameters(protocol: RaterProtocol) -> dict[str, Any]:
     """Return what of a way decides about what is computed."""
     names = ("readout", "temperature", "top_p", "seed", "max_tokens")
     return {name: value for name in names if (value := getattr(protocol, name)) is not None}
@@ -240,7 +240,7 @@ def generation_settings(protocol: RaterProtocol) -> dict[str, Any]:
     >>> generation_settings(RaterProtocol(temperature=0.0, max_tokens=8))
     {'do_sample': False, 'max_new_tokens': 8}
     """
-    settings: dict[str, Any] = {"do_sample": False, "max_new_tokens": protocol.max_tokens or MOST_TOKENS}
+    settings: dict[str, Any] = {"do_sample": False, "max_new_tokens": protocol.max_tokens or MAX_TOKENS}
     if protocol.temperature:
         settings |= {
             "do_sample": True,

@@ -56,7 +56,7 @@ class Distribution:
         return math.fsum(scores[value] * one for value, one in self.probabilities.items())
 
 
-def offered(question: Question) -> tuple[str, ...]:
+def answer_values(question: Question) -> tuple[str, ...]:
     """Return the values of the answers that a question takes, in its order; none where they cannot be counted."""
     match question.answer:
         case NumberAnswer(low=low, high=high):
@@ -96,8 +96,8 @@ def _read(question: Question, reply: LLMReply, min_mass: float) -> Response | Mi
     try:
         if reply.outcome in ("refused", "unreadable"):
             raise NoDistribution("the model refused to answer" if reply.outcome == "refused" else reply.detail)
-        found = distribution_of(reply.body or "", question)
-        raw, differ = written(found, question), _differs_from_words(found, question, reply.text)
+        found = read_distribution(reply.body or "", question)
+        raw, differ = distribution_json(found, question), _differs_from_words(found, question, reply.text)
         if found.mass < min_mass:
             raise NoDistribution(f"a reply begins with an answer less often than min_mass = {min_mass:g}")
         value = value_of(found, question)
@@ -122,7 +122,7 @@ def _differs_from_words(found: Distribution, question: Question, text: str) -> b
         return None
 
 
-def distribution_of(body: str, question: Question) -> Distribution:
+def read_distribution(body: str, question: Question) -> Distribution:
     """Return the distribution that a stored body holds.
 
     Raises
@@ -142,11 +142,11 @@ def distribution_of(body: str, question: Question) -> Distribution:
 def _own(written_down: Mapping[str, Any], question: Question) -> Distribution:
     """Return the distribution that a model on this machine left."""
     probabilities = mapping(written_down.get("probabilities"))
-    if set(probabilities) != set(offered(question)):
+    if set(probabilities) != set(answer_values(question)):
         raise NoDistribution("the probabilities on record are not those of this question's answers")
     try:
         return Distribution(
-            probabilities={value: float(probabilities[value]) for value in offered(question)},
+            probabilities={value: float(probabilities[value]) for value in answer_values(question)},
             mass=float(written_down["mass"]),
         )
     except (KeyError, TypeError, ValueError) as error:
@@ -172,7 +172,7 @@ def distribution_from_top_logprobs(body: Mapping[str, Any], question: Question) 
         If the endpoint told no probabilities, or none of an answer; if answers are more than one token long there,
         so that the first only begins them. The message says which.
     """
-    values = offered(question)
+    values = answer_values(question)
     listed = dict(_first_token(body))
     if not listed:
         raise NoDistribution('the endpoint tells no probabilities (no "top_logprobs"); set readout = "verbalised"')
@@ -250,7 +250,7 @@ def value_of(found: Distribution, question: Question) -> float | str:
     return scores.get(value, value)
 
 
-def written(found: Distribution, question: Question) -> str:
+def distribution_json(found: Distribution, question: Question) -> str:
     """Return a distribution as one line of JSON, for the tables."""
 
     def shortened(number: float) -> float:

@@ -20,7 +20,7 @@ from spa.responses.submission import Missing, Response
 from spa.study.raters import RaterProtocol, Reading
 
 BROKE_OFF = "the reply broke off at the token limit; give the rater a larger max_tokens"
-SPOKEN = ("ok", "unreadable", "refused", "truncated")  # outcomes of a call to which the model replied
+READ_OUTCOMES = ("ok", "unreadable", "refused", "truncated")  # outcomes of a call to which the model replied
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +45,7 @@ class TurnOutcome:
         return not self.missing or self.closed or len(self.turns) >= attempts
 
 
-def settle(questions: Sequence[Question], calls: Iterable[JournalEntry], protocol: RaterProtocol) -> TurnOutcome:
+def read_turn(questions: Sequence[Question], calls: Iterable[JournalEntry], protocol: RaterProtocol) -> TurnOutcome:
     """Read all calls of one ask, oldest first.
 
     A question keeps its first usable answer; what a later reply says about it is not read.
@@ -55,7 +55,7 @@ def settle(questions: Sequence[Question], calls: Iterable[JournalEntry], protoco
     closed = False
     open_questions = questions
     for call in calls:
-        if call.outcome not in SPOKEN or call.response is None:
+        if call.outcome not in READ_OUTCOMES or call.response is None:
             continue
         reply = read_body(call.response)
         answers = read_answers(open_questions, reply, protocol)
