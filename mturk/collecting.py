@@ -16,7 +16,7 @@ from mturk import records
 from mturk.answers import AnswerRefused, XMLRefused, answer_pairs, read_answers
 from mturk.eligibility import exclude
 from mturk.endpoints import MTurkEndpoint
-from mturk.reading import read_submission
+from mturk.form_answers import read_submission
 from mturk.receipts import RECEIPT_FIELD, SOURCE, claim_name, make_receipt
 from mturk.replies import fetch, pages
 from spa.errors import PlatformError

@@ -10,9 +10,9 @@ from typing import Any
 from sqlalchemy import Connection
 
 from mturk import records
-from mturk.batches import HitCostEstimate, estimate
 from mturk.collecting import STATUSES, SUBMITTED
 from mturk.endpoints import MTurkEndpoint
+from mturk.estimate import HitCostEstimate, estimate
 from mturk.fees import MANY, assignment_fee, parse_money
 from mturk.idempotent_calls import IdempotentCall, IdempotentMTurkCalls
 from mturk.publishing import fetch_hit

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from sqlalchemy import Connection
 
 from mturk import records
-from mturk.batches import HitCostEstimate, estimate, split
 from mturk.eligibility import available_balance, ensure_family_type, requirements
 from mturk.endpoints import MTurkEndpoint
+from mturk.estimate import HitCostEstimate, estimate, split
 from mturk.fees import CENT, assignment_fee, format_money, parse_money
 from mturk.hit_page import external_question, fits, html_question
 from mturk.idempotent_calls import IdempotentCall, IdempotentMTurkCalls

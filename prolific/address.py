@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import httpx2
 
 from prolific.api.access import is_loopback
-from prolific.study.body import DOOR
+from prolific.study_body import DOOR
 
 SECONDS = 10.0
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from prolific.api.money import money
-from prolific.money.estimate import StudyCostEstimate
-from prolific.study.body import PLACEHOLDERS
-from prolific.study.description import description_problems
-from prolific.study.offer import LONGEST_MINUTES, SessionOffer, least_maximum
-from prolific.study.table import ProlificTable
+from prolific.description import description_problems
+from prolific.estimate import StudyCostEstimate
+from prolific.offer import LONGEST_MINUTES, SessionOffer, least_maximum
+from prolific.settings import ProlificTable
+from prolific.study_body import PLACEHOLDERS
 
 State = Literal["ok", "problem", "unknown"]
 COMFORTABLE = 3  # eligible people for each place

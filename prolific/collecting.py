@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from prolific.api.records import SubmissionRecord
-from prolific.codes import session_codes
+from prolific.completion_url import session_codes
 from prolific.draft import family_group
-from prolific.made import SOURCE
-from prolific.people.releasing import release_gone
-from prolific.people.verification import FALSE, UNVERIFIED, VERIFIED, ProlificUrlParameters, ask, last_found, note
 from prolific.prolific_study import ProlificStudy
 from prolific.reconcile import Difference, reconcile
+from prolific.releasing import release_gone
+from prolific.study_ids import SOURCE
+from prolific.verification import FALSE, UNVERIFIED, VERIFIED, ProlificUrlParameters, ask, last_found, note
 from spa.responses.outcomes import forgotten_name
 from spa.responses.visits import PersonVisit
 

@@ -10,12 +10,10 @@ from typing import Any
 
 from prolific.api.problems import ProlificError
 from prolific.api.records import StudyRecord
-from prolific.codes import session_codes
+from prolific.completion_url import session_codes
 from prolific.idempotent_calls import Facts, UnknownOutcome
-from prolific.made import create_key
 from prolific.prolific_study import ProlificStudy
-from prolific.study.body import study_body
-from prolific.study.screening import (
+from prolific.screening import (
     GROUP_ALLOWED,
     GROUP_BLOCKED,
     STUDIES_BLOCKED,
@@ -23,6 +21,8 @@ from prolific.study.screening import (
     resolve,
     wanted_filters,
 )
+from prolific.study_body import study_body
+from prolific.study_ids import create_key
 from spa.journal import JournalEntry
 
 

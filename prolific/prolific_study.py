@@ -15,9 +15,9 @@ from prolific.api.access import Access, NoToken, find_access
 from prolific.api.client import Prolific, connect
 from prolific.api.problems import ProlificError
 from prolific.idempotent_calls import IdempotentProlificCalls, silent
-from prolific.made import SOURCE, study_of
-from prolific.study.offer import SessionOffer, offer_of
-from prolific.study.table import ProlificTable, read_table
+from prolific.offer import SessionOffer, offer_of
+from prolific.settings import ProlificTable, read_table
+from prolific.study_ids import SOURCE, study_of
 from spa.commands.workspace import Workspace, open_workspace
 from spa.journal import Journal
 from spa.responses.one_run import one_run
@@ -85,7 +85,7 @@ class ProlificStudy:
 
 
 @contextmanager
-def open_desk(
+def open_prolific_study(
     file: Path,
     store: str | None,
     endpoint_url: str | None,

@@ -9,16 +9,16 @@ from prolific.api.records import StudyRecord
 from prolific.api.studies import Transition
 from prolific.draft import body_digest, study_digest
 from prolific.idempotent_calls import DONE, KIND, NO_EFFECT, REFUSED
-from prolific.made import create_key
+from prolific.plan import SessionPlan
 from prolific.prolific_study import ProlificStudy
-from prolific.prospect import Prospect
+from prolific.study_ids import create_key
 from spa.journal import STARTED
 
 PUBLISHING = "PUBLISHING"
 MOST_POLLS = 90
 
 
-def check_ready(prolific_study: ProlificStudy, prospect: Prospect, session: int, despite: tuple[str, ...]) -> None:
+def check_ready(prolific_study: ProlificStudy, prospect: SessionPlan, session: int, despite: tuple[str, ...]) -> None:
     """Refuse to publish what is not ready.
 
     Parameters

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from statistics import median
 
 from prolific.api.records import AWAITING_REVIEW, PAID
-from prolific.made import SOURCE
-from prolific.money.estimate import auto_approval
+from prolific.estimate import auto_approval
 from prolific.prolific_study import ProlificStudy
+from prolific.study_ids import SOURCE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from mturk.commands.hit_study import at_desk, in_progress, study_options, tell, when, yes_option
+from mturk.commands.hit_study import in_progress, open_hit_study, study_options, tell, when, yes_option
 
 
 @click.command(epilog="Example: spa mturk collect my-study/study.toml --endpoint-url http://127.0.0.1:8470")
@@ -26,7 +26,7 @@ def collect(study: Path, store: str | None, endpoint_url: str | None, everything
     from spa.server.server import family_of
 
     with (
-        at_desk(study, store, endpoint_url, changes=True) as hit_study,
+        open_hit_study(study, store, endpoint_url, changes=True) as hit_study,
         family_of(hit_study.workspace.study, hit_study.workspace.store) or nullcontext() as family,
     ):
         collector = Collector(
@@ -74,9 +74,9 @@ def export(
     """Archive the HITs of STUDY and all that was collected: two JSONL files, and result rows as CSV."""
     import time
 
-    from mturk.archive import write_archive
+    from mturk.archive_export import write_archive
 
-    with at_desk(study, store, endpoint_url, changes=True) as hit_study:
+    with open_hit_study(study, store, endpoint_url, changes=True) as hit_study:
         done = write_archive(hit_study.workspace.store, hit_study.endpoint, out, worker_ids=worker_ids, now=time.time())
     facts = {"files": dict(done.files), "sha256": dict(done.checksums)}
     tell([f"{path}: {count} rows" for path, count in done.files.items()], facts, as_json=as_json)
@@ -92,7 +92,7 @@ def dispose(
     """Delete the HITs of STUDY at the endpoint, once all are reviewed, collected and archived."""
     from mturk.lifetimes import Keeper
 
-    with at_desk(study, store, endpoint_url, changes=True) as hit_study:
+    with open_hit_study(study, store, endpoint_url, changes=True) as hit_study:
         keeper = Keeper(hit_study.idempotent_calls, hit_study.endpoint, hit_study.settings)
         hits = keeper.choose(named)
         keeper.check_disposal(hits)

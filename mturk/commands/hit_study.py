@@ -72,7 +72,7 @@ except_option = click.option(
 
 
 @contextmanager
-def at_desk(study: Path, store: str | None, endpoint_url: str | None, *, changes: bool) -> Iterator[HitStudy]:
+def open_hit_study(study: Path, store: str | None, endpoint_url: str | None, *, changes: bool) -> Iterator[HitStudy]:
     """Open a study with its endpoint; ``changes`` lets one process at a time do what creates or pays."""
     from mturk import records
     from mturk.endpoints import choose_endpoint

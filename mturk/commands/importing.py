@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from mturk.archives.tidying import TidyArchive
+    from mturk.archive_import.tidying import TidyArchive
     from spa.responses.table_files import TableFormat
     from spa.responses.tidy_tables import Tables
 
@@ -38,9 +38,9 @@ def import_(
     assignments as the API returned them, or the XML of one answer. Worker ids become codes: the same key gives the
     same person the same code. docs/hits.md shows a mapping.
     """
-    from mturk.archives.mapping import load_mapping
-    from mturk.archives.results import read_results
-    from mturk.archives.tidying import load_key, tidy
+    from mturk.archive_import.mapping import load_mapping
+    from mturk.archive_import.results import read_results
+    from mturk.archive_import.tidying import load_key, tidy
     from spa.responses.table_files import write_tables
 
     found = load_mapping(mapping)

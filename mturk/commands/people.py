@@ -9,8 +9,8 @@ import click
 
 from mturk.commands.hit_study import (
     assignment_option,
-    at_desk,
     in_progress,
+    open_hit_study,
     study_options,
     tell,
     waiting_line,
@@ -51,7 +51,7 @@ def block(
 
     if not named:
         raise click.UsageError("name the submissions with --assignment")
-    with at_desk(study, store, endpoint_url, changes=True) as hit_study:
+    with open_hit_study(study, store, endpoint_url, changes=True) as hit_study:
         works = [known(hit_study.workspace.store, one) for one in dict.fromkeys(named)]
         facts = {"annotators": [work.annotator_id for work in works]}
         verb = "unblocked" if lift else "blocked"
@@ -92,7 +92,7 @@ def notify(
     """
     if (decided and (named or text is not None)) or (not decided and (subject is None or text is None)):
         raise click.UsageError("give --subject and --text, or --decided")
-    with at_desk(study, store, endpoint_url, changes=True) as hit_study:
+    with open_hit_study(study, store, endpoint_url, changes=True) as hit_study:
         if decided:
             _send_decided(hit_study, subject, again=again, yes=yes, as_json=as_json)
         else:
@@ -118,7 +118,7 @@ def _send(
 
 def _send_decided(hit_study: HitStudy, subject: str | None, *, again: bool, yes: bool, as_json: bool) -> None:
     """Send the messages that reviewers decided on."""
-    from mturk.decided_work import decided_messages, decided_works, send_all
+    from mturk.decided_reviews import decided_messages, decided_works, send_all
     from mturk.people import LONGEST_SUBJECT, has_reached
 
     found = decided_works(hit_study.workspace.store, hit_study.endpoint)

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mturk.commands.hit_study import at_desk, in_progress, study_options, tell, when, yes_option
+from mturk.commands.hit_study import in_progress, open_hit_study, study_options, tell, when, yes_option
 from spa.commands.numbers import Finite
 
 if TYPE_CHECKING:
-    from mturk.batches import HitCostEstimate
     from mturk.commands.hit_study import HitStudy
+    from mturk.estimate import HitCostEstimate
     from mturk.publishing import PublishingPlan
 
 
@@ -23,7 +23,7 @@ def plan(study: Path, store: str | None, endpoint_url: str | None, annotators: i
     """Say which HITs STUDY would become, who may take them, and what they cost. Nothing is made."""
     from mturk.publishing import make_plan
 
-    with at_desk(study, store, endpoint_url, changes=False) as hit_study:
+    with open_hit_study(study, store, endpoint_url, changes=False) as hit_study:
         planned = make_plan(hit_study.workspace, hit_study.settings, hit_study.endpoint, annotators=annotators)
         tell(_planned_lines(hit_study, planned), _planned_facts(planned), as_json=as_json)
 
@@ -41,7 +41,7 @@ def publish(
     """
     from mturk.publishing import Publisher, check_balance, make_plan
 
-    with at_desk(study, store, endpoint_url, changes=True) as hit_study:
+    with open_hit_study(study, store, endpoint_url, changes=True) as hit_study:
         publisher = Publisher(hit_study.workspace, hit_study.settings, hit_study.endpoint, hit_study.idempotent_calls)
         settled = publisher.settle()
         planned = make_plan(hit_study.workspace, hit_study.settings, hit_study.endpoint, annotators=annotators)
@@ -67,7 +67,7 @@ def status(study: Path, store: str | None, endpoint_url: str | None, as_json: bo
     """Say how far the HITs of STUDY have come, what waits for review, and when it is approved by itself."""
     from mturk.hit_status import look
 
-    with at_desk(study, store, endpoint_url, changes=False) as hit_study:
+    with open_hit_study(study, store, endpoint_url, changes=False) as hit_study:
         hit_status = look(hit_study.workspace.store, hit_study.endpoint)
         lines = [
             f"{len(hit_status.hits)} HITs with {hit_status.places} places at {hit_study.endpoint.origin}: "
@@ -115,7 +115,7 @@ def extend(
 
     if (hours is None) == (assignments is None):
         raise click.UsageError("give --hours or --assignments")
-    with at_desk(study, store, endpoint_url, changes=True) as hit_study:
+    with open_hit_study(study, store, endpoint_url, changes=True) as hit_study:
         keeper = Keeper(hit_study.idempotent_calls, hit_study.endpoint, hit_study.settings)
         hits = keeper.choose(named)
         lines = [f"{len(hits)} HITs"]
@@ -143,7 +143,7 @@ def expire(
     """Take HITs of STUDY off the list now. Whoever has accepted one may still finish and hand in."""
     from mturk.lifetimes import Keeper
 
-    with at_desk(study, store, endpoint_url, changes=True) as hit_study:
+    with open_hit_study(study, store, endpoint_url, changes=True) as hit_study:
         keeper = Keeper(hit_study.idempotent_calls, hit_study.endpoint, hit_study.settings)
         hits = keeper.choose(named)
         facts = {"hits": [hit.hit_id for hit in hits]}

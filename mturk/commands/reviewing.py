@@ -9,9 +9,9 @@ import click
 
 from mturk.commands.hit_study import (
     assignment_option,
-    at_desk,
     except_option,
     in_progress,
+    open_hit_study,
     study_options,
     tell,
     waiting_line,
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     from mturk import records
+    from mturk.bonuses import BonusCost, MTurkBonus, Payer
     from mturk.commands.hit_study import HitStudy
-    from mturk.decided_work import DecidedWork
-    from mturk.paying import BonusCost, MTurkBonus, Payer
+    from mturk.decided_reviews import DecidedWork
     from mturk.reviewing import Due
 
 
@@ -59,7 +59,7 @@ def approve(
 
     if named and (also or except_for):
         raise click.UsageError("--also and --except go without --assignment, which names all that are meant")
-    with at_desk(study, store, endpoint_url, changes=True) as hit_study:
+    with open_hit_study(study, store, endpoint_url, changes=True) as hit_study:
         due = _due(hit_study, named, also, except_for, override=override)
         lines = [f"{len(due.works)} submissions: ${due.rewards} rewards + ${due.fees} fees = ${due.total}"]
         lines += [f"approved by a reviewer: {work.mturk_assignment_id}: {work.problem}" for work in due.vouched_for]
@@ -90,7 +90,7 @@ def _due(
     import time
 
     from mturk.reviewing import named_to_approve, to_approve
-    from spa.responses.carrying_out import decided_by_reviewers
+    from spa.platforms.reviewer_decisions import decided_by_reviewers
 
     store = hit_study.workspace.store
     if named or override:
@@ -129,7 +129,7 @@ def reject(
         raise click.UsageError("give --assignment and --reason, or --decided, which --except goes with")
     if reason is not None:
         check_reason(reason)
-    with at_desk(study, store, endpoint_url, changes=True) as hit_study:
+    with open_hit_study(study, store, endpoint_url, changes=True) as hit_study:
         lines: list[str] = []
         facts: dict[str, Any] = {}
         if reason is None:
@@ -150,7 +150,7 @@ def _proposed(
     hit_study: HitStudy, except_for: tuple[str, ...], lines: list[str], facts: dict[str, Any]
 ) -> tuple[tuple[records.Work, str], ...]:
     """Return what reviewers proposed to reject and the message of each; what is to be told is added."""
-    from mturk.decided_work import decided_rejections, decided_works
+    from mturk.decided_reviews import decided_rejections, decided_works
     from mturk.reviewing import known
 
     store = hit_study.workspace.store
@@ -204,9 +204,9 @@ def bonus(
 
     A reviewer's decision is a purpose of its own, and its note the reason that the annotator reads.
     """
-    from mturk.decided_work import decided_bonuses, decided_works
+    from mturk.bonuses import Payer, bonuses_of, read_bonuses
+    from mturk.decided_reviews import decided_bonuses, decided_works
     from mturk.fees import parse_money
-    from mturk.paying import Payer, bonuses_of, read_bonuses
     from mturk.publishing import check_balance
 
     by_hand = amount is not None and reason is not None and bool(named)
@@ -215,7 +215,7 @@ def bonus(
     if cap is not None and not decided:
         raise click.UsageError("--cap goes with --decided")
     most = None if cap is None else parse_money(cap)
-    with at_desk(study, store, endpoint_url, changes=True) as hit_study:
+    with open_hit_study(study, store, endpoint_url, changes=True) as hit_study:
         wanted: list[MTurkBonus]
         found = decided_works(hit_study.workspace.store, hit_study.endpoint) if decided else None
         if found is not None:
@@ -257,7 +257,7 @@ def _look_over(
     from decimal import Decimal
 
     from mturk import records
-    from mturk.decided_work import DECISION, check_bonuses, decided_bonuses
+    from mturk.decided_reviews import DECISION, check_bonuses, decided_bonuses
 
     hits = records.all_hits(hit_study.workspace.store, hit_study.endpoint.origin)
     check_bonuses(cost.bonuses, found, {hit.hit_id: Decimal(hit.reward) for hit in hits}, most)

@@ -11,8 +11,8 @@ import click
 from prolific.commands.shared import announce, json_option, study_options, tell_json, yes_option
 
 if TYPE_CHECKING:
+    from prolific.approving import Queue
     from prolific.prolific_study import ProlificStudy
-    from prolific.review.approving import Queue
 
 
 @click.command(epilog="Example: spa prolific approve my-study/study.toml --yes")
@@ -37,13 +37,13 @@ def approve(
     Who is left out of the analysis is paid all the same. Who must be looked at is listed with the reason.
     """
     from prolific.api.money import money
+    from prolific.approving import sort_out
     from prolific.collecting import collect
-    from prolific.prolific_study import open_desk
-    from prolific.review.approving import sort_out
-    from spa.responses.carrying_out import decided_by_reviewers
+    from prolific.prolific_study import open_prolific_study
+    from spa.platforms.reviewer_decisions import decided_by_reviewers
 
     told = []
-    with open_desk(study, store, endpoint_url, alone=True, tell=announce) as prolific_study:
+    with open_prolific_study(study, store, endpoint_url, alone=True, tell=announce) as prolific_study:
         prolific_study.need_study(1)
         decided = decided_by_reviewers(prolific_study.store)
         for session in prolific_study.created():
@@ -80,7 +80,7 @@ def approve(
 
 def _approve(prolific_study: ProlificStudy, session: int, queue: Queue, *, hidden: bool) -> tuple[int, tuple[str, ...]]:
     """Approve with a bar that fills as the platform does it."""
-    from prolific.review.approving import approve_all
+    from prolific.approving import approve_all
 
     if hidden:
         return approve_all(prolific_study, session, queue.approve)

@@ -13,7 +13,7 @@ from prolific.commands.shared import announce, study_options, yes_option
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from prolific.money.bonuses import ProlificBonus
+    from prolific.bonuses import ProlificBonus
     from prolific.prolific_study import ProlificStudy
 
 
@@ -51,14 +51,14 @@ def bonus(
     A submission gets a bonus for the same reason once, however often the command runs.
     """
     from prolific.api.money import cents, money
+    from prolific.bonus_payment import read_ledger, settle
+    from prolific.bonuses import check_bonuses, completion_bonuses, decided_bonuses, read_bonuses
     from prolific.collecting import look
-    from prolific.money.bonuses import check_bonuses, completion_bonuses, decided_bonuses, read_bonuses
-    from prolific.money.paying import read_ledger, settle
-    from prolific.prolific_study import open_desk
+    from prolific.prolific_study import open_prolific_study
 
     if [listed is not None, completion, decided].count(True) != 1:
         raise click.UsageError("give one of --from, --completion and --decided")
-    with open_desk(study, store, endpoint_url, alone=True, tell=announce) as prolific_study:
+    with open_prolific_study(study, store, endpoint_url, alone=True, tell=announce) as prolific_study:
         prolific_study.need_study(1)
         settle(prolific_study, said)
         collected = [look(prolific_study, session) for session in prolific_study.created()]
@@ -94,7 +94,7 @@ def bonus(
 
 def _pay(prolific_study: ProlificStudy, session: int, bonuses: Sequence[ProlificBonus], *, yes: bool) -> None:
     from prolific.api.money import money
-    from prolific.money.paying import last_payment, pay, set_up, wait_until_seen
+    from prolific.bonus_payment import last_payment, pay, set_up, wait_until_seen
 
     batch = set_up(prolific_study, session, bonuses)
     say = prolific_study.offer.currency

@@ -26,9 +26,9 @@ def collect(study: Path, store: str | None, endpoint_url: str | None, every: flo
     Answers are on disk already; this decides which of them count. It pays nobody.
     """
     from prolific.collecting import collect as bring_together
-    from prolific.prolific_study import open_desk
+    from prolific.prolific_study import open_prolific_study
 
-    with open_desk(study, store, endpoint_url) as prolific_study:
+    with open_prolific_study(study, store, endpoint_url) as prolific_study:
         prolific_study.need_study(1)
         while True:
             found = [bring_together(prolific_study, session) for session in prolific_study.created()]
@@ -47,9 +47,9 @@ def collect(study: Path, store: str | None, endpoint_url: str | None, every: flo
 def reconcile(study: Path, store: str | None, endpoint_url: str | None, as_json: bool) -> None:
     """Compare the submissions of STUDY on Prolific with what is here: each difference, and what to do about it."""
     from prolific.collecting import look
-    from prolific.prolific_study import open_desk
+    from prolific.prolific_study import open_prolific_study
 
-    with open_desk(study, store, endpoint_url) as prolific_study:
+    with open_prolific_study(study, store, endpoint_url) as prolific_study:
         prolific_study.need_study(1)
         found = [look(prolific_study, session) for session in prolific_study.created()]
     if as_json:

@@ -29,10 +29,10 @@ def create(
     Run it as often as you like: there is one draft a session, found again by its private name.
     """
     from prolific.draft import make_body, make_draft, make_filters, make_groups
-    from prolific.prolific_study import open_desk
+    from prolific.prolific_study import open_prolific_study
     from spa.errors import StudyError
 
-    with open_desk(study, store, endpoint_url, alone=True, tell=announce) as prolific_study:
+    with open_prolific_study(study, store, endpoint_url, alone=True, tell=announce) as prolific_study:
         address = public_url or prolific_study.table.public_url
         if address is None:
             raise StudyError(f"{study}: expected --public-url or [prolific] public_url, got neither")

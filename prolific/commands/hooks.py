@@ -21,11 +21,11 @@ def hooks(
 
     They make places free sooner; `spa prolific collect` finds out the same without them.
     """
-    from prolific.hooking import check_address, subscribe, unsubscribe
-    from prolific.prolific_study import open_desk
+    from prolific.prolific_study import open_prolific_study
+    from prolific.webhook_subscriptions import check_address, subscribe, unsubscribe
     from spa.errors import StudyError
 
-    with open_desk(study, store, endpoint_url, alone=True) as prolific_study:
+    with open_prolific_study(study, store, endpoint_url, alone=True) as prolific_study:
         address = public_url or prolific_study.table.public_url
         if address is None:
             raise StudyError(f"{study}: expected --public-url or [prolific] public_url, got neither")

@@ -44,15 +44,15 @@ def message(
 ) -> None:
     """Write to participants of STUDY, each the same text once; without --yes say to whom."""
     from prolific.collecting import look
-    from prolific.prolific_study import open_desk
-    from prolific.writing import ask_return as ask
-    from prolific.writing import send_message
+    from prolific.messages import ask_return as ask
+    from prolific.messages import send_message
+    from prolific.prolific_study import open_prolific_study
 
     if decided == bool(recipients or difference) or decided == (text is not None):
         raise click.UsageError("give --text with --to or --difference, or --decided alone")
     if ask_return and decided:
         raise click.UsageError("--ask-return goes with --to or --difference")
-    with open_desk(study, store, endpoint_url, alone=True, tell=announce) as prolific_study:
+    with open_prolific_study(study, store, endpoint_url, alone=True, tell=announce) as prolific_study:
         prolific_study.need_study(1)
         collected = [look(prolific_study, session) for session in prolific_study.created()]
         wanted = (
@@ -106,7 +106,7 @@ def _with_address(
     text: str,
 ) -> str:
     """Put in where a person hands the code in, which only those get whose answers are complete here."""
-    from prolific.codes import completion_address, completion_base, session_codes
+    from prolific.completion_url import completion_address, completion_base, session_codes
     from spa.errors import StudyError
 
     if ADDRESS not in text:
@@ -119,7 +119,7 @@ def _with_address(
 
 
 def _decided(prolific_study: ProlificStudy, collected: Sequence[SessionReconciliation]) -> list[tuple[int, str, str]]:
-    from spa.responses.carrying_out import decided_by_reviewers
+    from spa.platforms.reviewer_decisions import decided_by_reviewers
 
     decisions = decided_by_reviewers(prolific_study.store)
     return [

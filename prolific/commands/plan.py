@@ -22,12 +22,12 @@ def plan(
 
     Without a token the estimate is an offline one and says so.
     """
-    from prolific.money.estimate import estimate_lines
-    from prolific.prolific_study import open_desk
-    from prolific.prospect import look_ahead
+    from prolific.estimate import estimate_lines
+    from prolific.plan import plan_session
+    from prolific.prolific_study import open_prolific_study
 
-    with open_desk(study, store, endpoint_url, offline=True) as prolific_study:
-        prospect = look_ahead(prolific_study, session, public_url)
+    with open_prolific_study(study, store, endpoint_url, offline=True) as prolific_study:
+        prospect = plan_session(prolific_study, session, public_url)
         if as_json:
             tell_json(
                 {

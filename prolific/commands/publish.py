@@ -27,19 +27,19 @@ def publish(
     yes: bool,
 ) -> None:
     """Publish the draft of STUDY: print the estimate, go through the checklist, and with --yes ask people."""
-    from prolific.money.estimate import estimate_lines
-    from prolific.prolific_study import open_desk
-    from prolific.prospect import look_ahead
+    from prolific.estimate import estimate_lines
+    from prolific.plan import plan_session
+    from prolific.prolific_study import open_prolific_study
     from prolific.publishing import check_ready, publish_study
 
-    with open_desk(study, store, endpoint_url, alone=True, tell=announce) as prolific_study:
+    with open_prolific_study(study, store, endpoint_url, alone=True, tell=announce) as prolific_study:
         study_id = prolific_study.need_study(session)
         record = prolific_study.platform.studies.fetch(study_id)
         if not record.draft:
             record = publish_study(prolific_study, session)  # settles what an earlier run that was broken off left open
             click.echo(f"published already: {record.internal_name}, {record.status}")
             return
-        prospect = look_ahead(prolific_study, session, public_url)
+        prospect = plan_session(prolific_study, session, public_url)
         tell(
             f"{prolific_study.offer.title}, session {session}: to be published",
             estimate_lines(prospect.estimate, prolific_study.offer),

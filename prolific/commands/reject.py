@@ -27,14 +27,14 @@ def reject(
     Nobody is rejected for being left out of the analysis. Asking for a return is often enough:
     spa prolific message --ask-return.
     """
+    from prolific import rejecting
     from prolific.collecting import look
-    from prolific.prolific_study import open_desk
-    from prolific.review import rejecting
-    from spa.responses.carrying_out import decided_by_reviewers
+    from prolific.prolific_study import open_prolific_study
+    from spa.platforms.reviewer_decisions import decided_by_reviewers
 
     if (propose is None) == (decided is None):
         raise click.UsageError("give one of --propose and --from")
-    with open_desk(study, store, endpoint_url, alone=True, tell=announce) as prolific_study:
+    with open_prolific_study(study, store, endpoint_url, alone=True, tell=announce) as prolific_study:
         prolific_study.need_study(1)
         known = {
             submission_id: (session, facts)

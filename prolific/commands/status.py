@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 @json_option
 def status(study: Path, store: str | None, endpoint_url: str | None, as_json: bool) -> None:
     """Say how STUDY stands on Prolific and here: submissions, visits, median minutes and pay an hour."""
-    from prolific.prolific_study import open_desk
+    from prolific.prolific_study import open_prolific_study
     from prolific.session_status import session_status_of
 
-    with open_desk(study, store, endpoint_url) as prolific_study:
+    with open_prolific_study(study, store, endpoint_url) as prolific_study:
         prolific_study.need_study(1)
         statuses = [session_status_of(prolific_study, session) for session in prolific_study.created()]
         if as_json:
@@ -40,7 +40,7 @@ def status(study: Path, store: str | None, endpoint_url: str | None, as_json: bo
 
 def _lines(prolific_study: ProlificStudy, one: SessionStatus) -> Iterator[str]:
     from prolific.api.money import money
-    from prolific.money.estimate import OFFLINE_RATES
+    from prolific.estimate import OFFLINE_RATES
 
     yield "on Prolific: " + (", ".join(f"{name} {n}" for name, n in sorted(one.counts.items())) or "nobody yet")
     yield "here: " + (", ".join(f"{name} {n}" for name, n in sorted(one.visits.items())) or "nobody yet")

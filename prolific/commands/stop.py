@@ -19,12 +19,12 @@ def stop(
     study: Path, store: str | None, endpoint_url: str | None, session: int, pause: bool, resume: bool, yes: bool
 ) -> None:
     """Stop asking people for STUDY; who is at work may finish and is paid."""
-    from prolific.prolific_study import open_desk
+    from prolific.prolific_study import open_prolific_study
     from prolific.publishing import move_study
 
     if pause and resume:
         raise click.UsageError("give one of --pause and --resume")
-    with open_desk(study, store, endpoint_url, alone=True, tell=announce) as prolific_study:
+    with open_prolific_study(study, store, endpoint_url, alone=True, tell=announce) as prolific_study:
         if not (pause or resume or yes):
             click.echo("Nothing was stopped. A stop is for good: --yes to stop, --pause for now")
             return

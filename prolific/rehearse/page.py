@@ -9,10 +9,10 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from prolific.made import SOURCE
 from prolific.rehearse.bill import Bill
 from prolific.rehearse.cast import FATES, STORIES
 from prolific.rehearse.play import Rehearsal
+from prolific.study_ids import SOURCE
 from spa.files import written_whole
 
 

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from prolific.emulator.audience import fitting
-from prolific.prolific_study import open_desk
+from prolific.prolific_study import open_prolific_study
 from prolific.rehearse.crowd import Casting, Crowd
 from prolific.rehearse.script import Script
 from prolific.rehearse.stage import RehearsalEnvironment
-from prolific.study.screening import wanted_filters
+from prolific.screening import wanted_filters
 
 ROUNDS = 12  # of replacing those who were asked to return
 CROWD_PER_PLACE = 5  # others on the platform who could take part, so that the count is comfortable
@@ -45,7 +45,7 @@ class Rehearsal:
 
     def play(self) -> None:
         """Go through all of it; what an earlier run has done is found done."""
-        with open_desk(self.study, None, None) as prolific_study:
+        with open_prolific_study(self.study, None, None) as prolific_study:
             sessions, minutes = prolific_study.offer.sessions, prolific_study.offer.minutes
             for one in wanted_filters(prolific_study.table):
                 self.invented += self.stage.people.offer(one.names, one.choices, one.lowest, one.highest)
@@ -136,7 +136,7 @@ class Rehearsal:
         if not self.bonus or not self.script.offered("prolific", "bonus"):
             return
         self.say("bonuses")
-        with open_desk(self.study, None, None) as prolific_study:
+        with open_prolific_study(self.study, None, None) as prolific_study:
             share = prolific_study.table.completion_bonus_percent
         if share and sessions > 1:
             self.script.run("prolific", "bonus", self.study, "--completion", "--yes")

@@ -18,8 +18,8 @@ from prolific.emulator.app import create_app as create_platform
 from prolific.emulator.contract import Contract
 from prolific.emulator.courier import delivering
 from prolific.emulator.platform import Platform
-from prolific.people.door import mount_with
 from prolific.rehearse.emulator_control import EmulatorControl
+from prolific.routes import mount_with
 from spa.commands.workspace import Workspace, open_workspace
 from spa.errors import PlatformError
 from spa.server.doors import SurveyContext

@@ -8,7 +8,7 @@ from typing import Any, TypedDict, TypeVar, Unpack
 from sqlalchemy import Connection, Select, delete, select, update
 
 from spa.errors import ResponseError
-from spa.responses import admission, leases, outcomes, places, seats
+from spa.responses import admission, completion_codes, leases, places, seats
 from spa.responses.admission import AdmissionRules, Arrival
 from spa.responses.answer_rows import save_answers
 from spa.responses.database import again_on_conflict
@@ -318,7 +318,7 @@ class StoreOfPeople(StoreOfNames):
 
     def outcome_codes(self, source: str) -> dict[Outcome, str]:
         """Return the random completion code of each outcome for one source, made once and kept."""
-        return self._seating(lambda connection: outcomes.outcome_codes(connection, source))
+        return self._seating(lambda connection: completion_codes.outcome_codes(connection, source))
 
     # Looking
 

@@ -16,9 +16,10 @@ from typing import Literal
 from sqlalchemy import Connection
 
 from spa.forms.form import Form, Page
-from spa.responses import admission, outcomes
+from spa.responses import admission, completion_codes
 from spa.responses.admission import Arrival, QuotaFull
 from spa.responses.answers import unknown_keys
+from spa.responses.completion_codes import code_source, random_code
 from spa.responses.leases import Lease, lease_of_token, lock_leases
 from spa.responses.outcomes import (
     COMPLETED,
@@ -28,8 +29,6 @@ from spa.responses.outcomes import (
     SCREENED_OUT,
     TIMED_OUT,
     Outcome,
-    code_source,
-    random_code,
 )
 from spa.responses.seats import reclaim
 from spa.responses.sent import save_page, sent_pages
@@ -168,6 +167,6 @@ class VisitTransactions:
         elif outcome == COMPLETED and lease.external_id is None:
             code = random_code()  # a person's own
         else:
-            code = outcomes.outcome_codes(connection, code_source(lease.source, lease.session))[outcome]
+            code = completion_codes.outcome_codes(connection, code_source(lease.source, lease.session))[outcome]
         submission = visit.submission(now, outcome)
         self.store.finish_within(connection, submission, outcome, code, now=now, rules=self.context.rules)

@@ -13,8 +13,8 @@ from analysis.monitoring.beside_others import AnswerBeside, answers_beside_other
 from analysis.results.words import Names, number, percent
 from spa.errors import AnalysisError, ResponseError
 from spa.forms.html import render_whole
+from spa.platforms.review_rules import rules_for
 from spa.responses.decisions import Action, Decision, parse_amount, standing_of
-from spa.responses.review_rules import rules_for
 from spa.server.progress import FormProgress as Progress
 from streamlit_app import loading
 from streamlit_app.queue import DECIDED, ReviewEntry, entries_of, matches

@@ -36,7 +36,7 @@ from urllib.parse import parse_qs, urljoin, urlsplit
 
 import httpx2
 
-from mturk.door import submit_address
+from mturk.routes import submit_address
 from spa.commands.workspace import open_workspace
 from spa.forms.form import Form
 from spa.simulation.served_html import read_page

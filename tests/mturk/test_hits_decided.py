@@ -10,14 +10,14 @@ import pytest
 from click.testing import CliRunner
 from sqlalchemy import select
 
-from mturk.decided_work import PAID_ALREADY
+from mturk.decided_reviews import PAID_ALREADY
 from mturk.endpoint.schema import messages
 from mturk.review_rules import SHORTEST_REASON
 from mturk.reviewing import IS_REJECTED
 from spa.cli import main
-from spa.responses.carrying_out import PROPOSED
+from spa.platforms.review_rules import rules_for
+from spa.platforms.reviewer_decisions import PROPOSED
 from spa.responses.decisions import Action, Decision, add_decision
-from spa.responses.review_rules import rules_for
 from tests.mturk.studies import Bench, answers_to
 from tests.mturk.test_hits_exactly_once import Killed, entries, handed_in, kill_at, order
 

@@ -14,8 +14,8 @@ import pytest
 from click.testing import CliRunner
 
 from mturk import records
-from mturk.door import mount
 from mturk.receipts import make_receipt
+from mturk.routes import mount
 from spa.cli import main
 from spa.responses.admission import SecondVisit
 from spa.responses.families import StudyFamily

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from mturk.batches import estimate, split
 from mturk.eligibility import MASTERS
+from mturk.estimate import estimate, split
 from mturk.fees import assignment_fee
 from tests.mturk.emulated import HIT, Emulator
 

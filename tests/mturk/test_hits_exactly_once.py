@@ -14,7 +14,7 @@ import pytest
 
 from mturk import idempotent_calls as once_module
 from mturk import replies
-from mturk.paying import Payer
+from mturk.bonuses import Payer
 from tests.mturk.studies import Bench
 
 FAULTS = ("throttle", "error_before", "drop_before", "error_after", "drop_after")  # the last two took effect

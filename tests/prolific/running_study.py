@@ -15,7 +15,7 @@ import httpx2
 from click.testing import CliRunner, Result
 from fastapi import FastAPI
 
-from prolific.people.door import mount_with
+from prolific.routes import mount_with
 from spa.cli import main
 from spa.commands.workspace import Workspace, open_workspace
 from spa.forms.form import Form

@@ -11,8 +11,8 @@ import httpx2
 import pytest
 from click.testing import CliRunner
 
-from prolific.people.signature import signature
-from prolific.people.verification import last_found
+from prolific.verification import last_found
+from prolific.webhook_signature import signature
 from spa.cli import main
 from spa.journal import Journal
 from tests.prolific.conftest import running

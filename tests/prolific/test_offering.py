@@ -12,10 +12,10 @@ import pytest
 
 from prolific.api.problems import ProlificError
 from prolific.api.records import ParticipantFilter
-from prolific.study.description import description_problems
-from prolific.study.offer import least_maximum
-from prolific.study.screening import resolve, wanted_filters
-from prolific.study.table import read_table
+from prolific.description import description_problems
+from prolific.offer import least_maximum
+from prolific.screening import resolve, wanted_filters
+from prolific.settings import read_table
 from spa.errors import StudyError
 from tests.prolific.conftest import Emulator, running
 from tests.prolific.running_study import Running, running_study
@@ -123,7 +123,7 @@ sessions = 2
 OFFER = """
 completion_bonus_percent = 10
 devices = ["desktop", "tablet"]
-[prolific.codes.screened_out]
+[prolific.completion_url.screened_out]
 action = "pay"
 reward = 0.15
 slots = 3

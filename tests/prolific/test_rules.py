@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prolific.api.records import SubmissionRecord
-from prolific.review.rules import Facts, mechanical_grounds, problems_of
+from prolific.review_rules import Facts, mechanical_grounds, problems_of
 from spa.forms.form import CheckTarget
 from spa.responses.submission import Response, Submission
 

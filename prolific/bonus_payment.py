@@ -16,8 +16,8 @@ from typing import Any, Literal
 
 from prolific.api.problems import ProlificRequestRefused, Unanswered, Unreachable
 from prolific.api.records import BonusBatch
+from prolific.bonuses import ProlificBonus
 from prolific.idempotent_calls import DONE, KIND, NO_EFFECT, REFUSED, Facts, UnknownOutcome
-from prolific.money.bonuses import ProlificBonus
 from prolific.prolific_study import ProlificStudy
 from spa.journal import STARTED, JournalEntry
 

@@ -9,8 +9,8 @@ from prolific.api.client import Prolific
 from prolific.api.money import cents, money
 from prolific.api.problems import ProlificError
 from prolific.api.records import PayRates, WorkspaceBalance
-from prolific.study.offer import SessionOffer
-from prolific.study.table import OutcomeCode, OutcomeCodes, ProlificTable
+from prolific.offer import SessionOffer
+from prolific.settings import OutcomeCode, OutcomeCodes, ProlificTable
 
 AUTO_APPROVAL_DAYS = 21  # an unreviewed submission is then approved by the platform
 OFFLINE_RATES = {  # an hour, of 2026; the platform's own rates are asked for where it can be reached

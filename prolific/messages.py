@@ -7,8 +7,8 @@ from hashlib import sha256
 
 from prolific.api.records import RETURNED, SubmissionRecord
 from prolific.idempotent_calls import Facts, UnknownOutcome
-from prolific.made import SOURCE
 from prolific.prolific_study import ProlificStudy
+from prolific.study_ids import SOURCE
 from spa.errors import StudyError
 from spa.journal import JournalEntry
 

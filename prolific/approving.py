@@ -12,7 +12,7 @@ from prolific.collecting import SessionReconciliation
 from prolific.idempotent_calls import DONE, KIND, NO_EFFECT
 from prolific.prolific_study import ProlificStudy
 from spa.journal import STARTED
-from spa.responses.carrying_out import reason_to_look
+from spa.platforms.reviewer_decisions import reason_to_look
 from spa.responses.decisions import VisitDecisions
 
 CHUNK = 100

@@ -10,7 +10,7 @@ from typing import Final, Literal
 from prolific.api.client import Prolific
 from prolific.api.problems import ProlificError, ProlificRequestRefused
 from prolific.api.records import SubmissionRecord
-from prolific.made import SOURCE
+from prolific.study_ids import SOURCE
 from spa.journal import STARTED, Journal, begin, finish
 from spa.responses.store import Store
 

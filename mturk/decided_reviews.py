@@ -10,17 +10,17 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from mturk import records
+from mturk.bonuses import MTurkBonus
 from mturk.collecting import APPROVED, REJECTED
 from mturk.endpoints import MTurkEndpoint
 from mturk.fees import format_money
 from mturk.idempotent_calls import IdempotentMTurkCalls
-from mturk.paying import MTurkBonus
 from mturk.people import AnnotatorMessage, MessageDelivery, send
 from mturk.receipts import SOURCE
 from mturk.review_rules import LONGEST_REASON
 from mturk.reviewing import check_reason
 from spa.errors import PlatformError
-from spa.responses.carrying_out import decided_by_reviewers, proposed_rejection
+from spa.platforms.reviewer_decisions import decided_by_reviewers, proposed_rejection
 from spa.responses.decisions import Decision, VisitDecisions
 from spa.responses.store import Store
 

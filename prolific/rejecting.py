@@ -12,15 +12,15 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from prolific.api.problems import ProlificRequestRefused, Unanswered, Unreachable
 from prolific.api.records import AWAITING_REVIEW, PAID, REJECTED, SubmissionRecord
-from prolific.codes import session_codes
 from prolific.collecting import SessionReconciliation
+from prolific.completion_url import session_codes
 from prolific.idempotent_calls import DONE, KIND, NO_EFFECT, REFUSED
 from prolific.prolific_study import ProlificStudy
-from prolific.review.rules import CATEGORIES, LINES, Facts, mechanical_grounds, problems_of
+from prolific.review_rules import CATEGORIES, LINES, Facts, mechanical_grounds, problems_of
 from spa.errors import StudyError
 from spa.files import written_whole
 from spa.journal import STARTED
-from spa.responses.carrying_out import proposed_rejection
+from spa.platforms.reviewer_decisions import proposed_rejection
 from spa.responses.decisions import VisitDecisions
 
 MESSAGES = {

@@ -9,7 +9,7 @@ from typing import Any
 
 from prolific.api.problems import ProlificError
 from prolific.api.records import ParticipantFilter
-from prolific.study.table import ProlificTable, Screeners
+from prolific.settings import ProlificTable, Screeners
 
 NAMES: Mapping[str, tuple[str, ...]] = {  # key of [prolific.screeners] -> what the platform calls it, ids and titles
     "fluent_languages": ("fluent-languages", "Fluent languages"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from prolific.api.records import REJECTED, RETURNED, SCREENED_OUT, TIMED_OUT, SubmissionRecord
-from prolific.made import SOURCE
+from prolific.study_ids import SOURCE
 from spa.responses.outcomes import RETURNED as GAVE_BACK
 from spa.responses.outcomes import TIMED_OUT as LATE
 from spa.responses.store import Store

@@ -12,8 +12,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from mturk.archives.mapping import ANSWERS, Cells, ColumnSource, ResultMapping, Table
-from mturk.archives.results import UNREADABLE, Result
+from mturk.archive_import.mapping import ANSWERS, Cells, ColumnSource, ResultMapping, Table
+from mturk.archive_import.results import UNREADABLE, Result
 from spa.errors import PlatformError
 
 SHOWN = 60  # characters of an answer that could not be read

@@ -8,8 +8,8 @@ from typing import Any
 from urllib.parse import quote
 
 from prolific.api.money import cents
-from prolific.study.offer import SessionOffer
-from prolific.study.table import OutcomeCode, ProlificTable
+from prolific.offer import SessionOffer
+from prolific.settings import OutcomeCode, ProlificTable
 from spa.study.study import PeopleGroup
 
 DOOR = "/prolific"

@@ -10,7 +10,7 @@ from prolific.address import address_problem
 from prolific.api.problems import ProlificError, Unanswered, Unreachable
 from prolific.checklist import ChecklistFacts, ChecklistItem, checklist
 from prolific.draft import Groups, find_groups, make_body, make_filters
-from prolific.money.estimate import StudyCostEstimate, make_estimate
+from prolific.estimate import StudyCostEstimate, make_estimate
 from prolific.prolific_study import ProlificStudy
 from spa.errors import StudyError
 
@@ -18,7 +18,7 @@ UNSAID = "https://not-said.invalid"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Prospect:
+class SessionPlan:
     """What a session will cost, and whether it is ready."""
 
     estimate: StudyCostEstimate
@@ -32,7 +32,7 @@ class Prospect:
         return tuple(line for line in self.lines if line.state == "problem")
 
 
-def look_ahead(prolific_study: ProlificStudy, session: int, public_url: str | None) -> Prospect:
+def plan_session(prolific_study: ProlificStudy, session: int, public_url: str | None) -> SessionPlan:
     """Reckon costs and go through the checklist; changes nothing on the platform.
 
     Parameters
@@ -88,7 +88,7 @@ def look_ahead(prolific_study: ProlificStudy, session: int, public_url: str | No
         internal_name=prolific_study.internal_name(session),
     )
     lines = checklist(prolific_study.offer, prolific_study.table, estimate, seen)
-    return Prospect(estimate=estimate, lines=lines, eligible=eligible, body=body)
+    return SessionPlan(estimate=estimate, lines=lines, eligible=eligible, body=body)
 
 
 def _workspace(prolific_study: ProlificStudy) -> tuple[str | None, str | None, str | None]:

@@ -19,10 +19,13 @@ from fastapi.responses import JSONResponse, Response
 from prolific.api.access import IDENTIFIER, Access, NoToken, find_access
 from prolific.api.client import connect
 from prolific.api.records import REJECTED, RETURNED, TIMED_OUT
-from prolific.codes import completion_address, completion_base, session_codes
-from prolific.made import SOURCE, session_of, study_of
-from prolific.people.events import WebhookReceiver
-from prolific.people.verification import (
+from prolific.completion_url import completion_address, completion_base, session_codes
+from prolific.offer import SessionOffer, offer_of
+from prolific.prolific_study import store_key
+from prolific.settings import read_table
+from prolific.study_body import DOOR, PLACEHOLDERS
+from prolific.study_ids import SOURCE, session_of, study_of
+from prolific.verification import (
     FALSE,
     UNVERIFIED,
     VERIFIED,
@@ -31,10 +34,7 @@ from prolific.people.verification import (
     last_found,
     note,
 )
-from prolific.prolific_study import store_key
-from prolific.study.body import DOOR, PLACEHOLDERS
-from prolific.study.offer import SessionOffer, offer_of
-from prolific.study.table import read_table
+from prolific.webhooks import WebhookReceiver
 from spa.journal import Journal
 from spa.responses.outcomes import Outcome
 from spa.responses.visits import PersonVisit

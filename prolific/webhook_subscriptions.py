@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from prolific.api.problems import ProlificError
 from prolific.api.records import Subscription
-from prolific.people.events import SUBMISSION_CHANGED
 from prolific.prolific_study import ProlificStudy
-from prolific.study.body import DOOR
+from prolific.study_body import DOOR
+from prolific.webhooks import SUBMISSION_CHANGED
 
 EVENTS = (SUBMISSION_CHANGED, "study.status.change")
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from prolific.api.money import cents
-from prolific.study.table import ProlificTable
+from prolific.settings import ProlificTable
 from spa.errors import StudyError
 from spa.study.study import Study
 

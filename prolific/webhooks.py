@@ -18,9 +18,9 @@ from fastapi.responses import Response
 from prolific.api.access import IDENTIFIER
 from prolific.api.client import Prolific
 from prolific.api.problems import ProlificError
-from prolific.people.releasing import release_gone
-from prolific.people.signature import is_recent, is_signed
-from prolific.study.body import DOOR
+from prolific.releasing import release_gone
+from prolific.study_body import DOOR
+from prolific.webhook_signature import is_recent, is_signed
 from spa.journal import STARTED, Journal, begin
 from spa.server.doors import SurveyContext
 

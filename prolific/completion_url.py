@@ -1,10 +1,12 @@
-"""The completion codes: random, one for each outcome and session, made once and kept."""
+"""Where participants return with the completion code of their outcome."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import quote
+
+from spa.responses.completion_codes import code_source
 
 if TYPE_CHECKING:
     from prolific.api.access import Access
@@ -15,12 +17,7 @@ COMPLETE = "https://app.prolific.com/submissions/complete"
 
 def session_codes(store: Store, session: int) -> Mapping[str, str]:
     """Return outcome -> code of a session; no two sessions share a code."""
-    return {str(outcome): code for outcome, code in store.outcome_codes(code_source(session)).items()}
-
-
-def code_source(session: int) -> str:
-    """Return the name under which the store keeps the codes of a session."""
-    return "prolific" if session == 1 else f"prolific session {session}"
+    return {str(outcome): code for outcome, code in store.outcome_codes(code_source("prolific", session)).items()}
 
 
 def completion_base(access: Access | None) -> str:

@@ -1,1 +1,0 @@
-"""What a study costs and pays, and bonuses."""
