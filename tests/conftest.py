@@ -1,42 +1,89 @@
-"""What all tests share: where the real annotation data lies, databases, and what a missing part means."""
+"""What all tests share: the real annotation data, and what a missing part means; it needs the plain install only."""
 
 from __future__ import annotations
 
 import os
-import ssl
-from collections.abc import Iterator
-from contextlib import ExitStack
+from collections.abc import Generator
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
-import httpcore2
 import pytest
 from hypothesis import settings
-
-if TYPE_CHECKING:
-    from tests.postgres import Cluster
 
 settings.register_profile("unhurried", deadline=None, max_examples=50)  # a busy machine is no defect
 settings.load_profile("unhurried")
 
-read_certificates = httpcore2.default_ssl_context
-shared_certificates = cache(read_certificates)
+EXTRAS = {  # module -> the extra, or the dependency group, that brings it
+    **dict.fromkeys(("torch", "transformers", "tokenizers", "accelerate", "gguf", "PIL"), "extra local"),
+    **dict.fromkeys(("streamlit", "tomlkit"), "extra dashboard"),
+    **dict.fromkeys(("boto3", "botocore", "defusedxml"), "extra mturk"),
+    **dict.fromkeys(("yaml", "openapi_schema_validator"), "extra openapi"),
+    **dict.fromkeys(("playwright", "axe_playwright_python", "pypdf", "schemathesis", "build", "uv"), "group test"),
+    **dict.fromkeys(("mypy", "ruff", "importlinter"), "group check"),
+    "psycopg": "extra postgres",
+}
 
 
-def certificates(*, _trust_env: bool = True) -> ssl.SSLContext:
-    """Read the system's certificates once, not for each client: that takes longer than most requests."""
-    elsewhere = _trust_env and {"SSL_CERT_FILE", "SSL_CERT_DIR"} & os.environ.keys()
-    return (read_certificates if elsewhere else shared_certificates)(_trust_env=_trust_env)
+def share_certificates() -> None:
+    """Read the system's certificates once, not for each HTTP client: that takes longer than most requests."""
+    try:
+        import httpcore2
+    except ModuleNotFoundError:
+        return
+    read = httpcore2.default_ssl_context
+    shared = cache(read)
+
+    def certificates(*, _trust_env: bool = True) -> Any:
+        elsewhere = _trust_env and {"SSL_CERT_FILE", "SSL_CERT_DIR"} & os.environ.keys()
+        return (read if elsewhere else shared)(_trust_env=_trust_env)
+
+    httpcore2.default_ssl_context = certificates
 
 
-httpcore2.default_ssl_context = certificates
+share_certificates()
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
     """Leave out helpers without examples: each worker would import them all, benchmarks too."""
     helper = collection_path.suffix == ".py" and not collection_path.name.startswith(("test_", "conftest", "__init__"))
     return True if helper and ">>>" not in collection_path.read_text() else None
+
+
+def absent(error: BaseException | None) -> str | None:
+    """Return what is not installed, where an error says that an optional module is not."""
+    while error is not None:
+        name = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
+        if name in EXTRAS:
+            return f"{name} is not installed ({EXTRAS[name]})"
+        error = error.__cause__ or error.__context__
+    return None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, Any, pytest.CollectReport]:
+    """Skip a file that imports an optional module which is not installed."""
+    report = yield
+    skip_if_absent(report, report.call.excinfo, collector.path)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, Any, pytest.TestReport]:
+    """Skip a test that imports an optional module which is not installed."""
+    report = yield
+    skip_if_absent(report, call.excinfo, item.path)
+    return report
+
+
+def skip_if_absent(report: Any, found: pytest.ExceptionInfo[BaseException] | None, path: Path) -> None:
+    """Turn a failure for want of an optional module into a skip, except on CI."""
+    reason = absent(found.value) if report.failed and found is not None else None
+    if reason is not None and os.environ.get("CI") != "true":
+        report.outcome = "skipped"
+        report.longrepr = (str(path), 0, f"Skipped: {reason}")
 
 
 def missing_part(reason: str) -> None:
@@ -53,35 +100,3 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no real annotation data at {folder}")
     return folder
-
-
-@pytest.fixture(scope="session")
-def postgres_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """Return a running PostgreSQL server that all workers of this run share."""
-    pytest.importorskip("psycopg", reason="psycopg is not installed (the extra postgres)")
-    from tests import postgres
-
-    if postgres.program("initdb") is None:
-        missing_part("PostgreSQL is not installed (Debian: apt-get install postgresql)")
-    base = tmp_path_factory.getbasetemp()
-    meeting = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
-    with postgres.shared_cluster(meeting) as cluster:
-        yield cluster
-
-
-@pytest.fixture
-def postgres_url(postgres_cluster: Cluster) -> Iterator[str]:
-    """Return the URL of an empty PostgreSQL database of this test's own."""
-    with postgres_cluster.database() as url:
-        yield url
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """Return where a new store may be made: an SQLite file that is not there yet, then an empty PostgreSQL database."""
-    with ExitStack() as stack:
-        if request.param == "sqlite":
-            yield str(tmp_path / "study.sqlite")
-        else:
-            cluster: Cluster = request.getfixturevalue("postgres_cluster")
-            yield stack.enter_context(cluster.database())

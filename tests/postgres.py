@@ -13,11 +13,13 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import psycopg
+import pytest
+
+from tests.conftest import missing_part
 
 USER = "postgres"
 PROGRAMS = Path("/usr/lib/postgresql")  # of Debian; elsewhere they are on the PATH
@@ -46,6 +48,8 @@ class Cluster:
 
     def run(self, statement: str) -> None:
         """Run one statement outside any transaction."""
+        import psycopg
+
         with psycopg.connect(host=str(self.folder), user=USER, dbname="postgres", autocommit=True) as connection:
             connection.execute(statement)
 
@@ -128,3 +132,32 @@ def _as_server(name: str, *arguments: str) -> None:
         command = ["runuser", "-u", USER, "--", *command]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
     subprocess.run(command, check=True, cwd="/", env=environment, stdout=subprocess.DEVNULL, timeout=300)
+
+
+@pytest.fixture(scope="session")
+def postgres_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """Return a running PostgreSQL server that all workers of this run share."""
+    pytest.importorskip("psycopg", reason="psycopg is not installed (extra postgres)")
+    if program("initdb") is None:
+        missing_part("PostgreSQL is not installed (Debian: apt-get install postgresql)")
+    base = tmp_path_factory.getbasetemp()
+    with shared_cluster(base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) as running:
+        yield running
+
+
+@pytest.fixture
+def postgres_url(postgres_cluster: Cluster) -> Iterator[str]:
+    """Return the URL of an empty PostgreSQL database of this test's own."""
+    with postgres_cluster.database() as url:
+        yield url
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """Return where a new store may be made: an SQLite file that is not there yet, then an empty PostgreSQL database."""
+    with ExitStack() as stack:
+        if request.param == "sqlite":
+            yield str(tmp_path / "study.sqlite")
+        else:
+            running: Cluster = request.getfixturevalue("postgres_cluster")
+            yield stack.enter_context(running.database())

@@ -17,6 +17,9 @@ from prolific.emulator.contract import Contract
 from prolific.emulator.courier import delivering
 from prolific.emulator.platform import ClockMode, Platform
 from spa.server.loopback import served
+from tests.postgres import database as database
+from tests.postgres import postgres_cluster as postgres_cluster
+from tests.postgres import postgres_url as postgres_url
 from tests.prolific.people import People
 
 PUBLISHED = Path(__file__).resolve().parents[3] / "shared" / "reference" / "prolific_openapi.yaml"
