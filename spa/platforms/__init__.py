@@ -1,1 +1,1 @@
-"""What survey platforms have in common: calls that take effect once, review and bonuses."""
+"""What survey platforms have in common, and the adapter for any panel that sends people in by a link."""

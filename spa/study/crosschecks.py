@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from spa.study.findings import StudyMistake, find, repeated, unfit_system
 from spa.study.mistakes import nearest, shown
-from spa.study.people_checks import people_checks
+from spa.study.people_checks import panel_checks, people_checks
 from spa.study.question_checks import question_checks
 from spa.study.raters import FROM_ENVIRONMENT, OWN_KEYS, SECRET, Rater, RaterProtocol, rater_variants
 from spa.study.study import OVERALL, Elicitation, OutputFilter, Study
@@ -32,6 +32,7 @@ def cross_check(study: Study) -> list[StudyMistake]:
         _choices,
         question_checks,
         people_checks,
+        panel_checks,
         _raters,
     )
     return [finding for check in checks for finding in check(study)]

@@ -27,6 +27,7 @@ PATTERNS = {  # how a pattern is told to a reader, by the start of the pattern
     "^[a-z0-9]": 'small letters, digits, "-" and "_", at most 63, such as "my-study"',
     "^[a-z]{2,3}": 'a language tag such as "en", "zh" or "ar"',
     "^[A-Z]{3}": 'a currency code of three capitals such as "USD"',
+    "^https?://[A": "an address whose only braces are {code}, {participant} or {session}, after the host",
     "^https?": 'an address that starts with "http://" or "https://"',
     "^[^": "a text of 1 to 80 characters that neither starts with a slash nor has spaces at its ends "
     "nor is NaN or NA (a missing value)",

@@ -8,6 +8,8 @@ from spa.study.findings import StudyMistake, find, repeated
 from spa.study.mistakes import nearest, shown
 from spa.study.study import PeopleGroup, Study
 
+RESERVED_SOURCES = ("link", "prolific", "mturk", "rater", "simulated", "human", "llm")  # of other annotators
+
 
 def people_checks(study: Study) -> Iterator[StudyMistake]:
     """Yield every mistake about who may come."""
@@ -31,6 +33,23 @@ def people_checks(study: Study) -> Iterator[StudyMistake]:
     if people.per_assignment > people.annotators:
         got = f"{people.per_assignment} of {people.annotators} annotators"
         yield find("[people] per_assignment", "at most annotators", got, "change one of them")
+
+
+def panel_checks(study: Study) -> Iterator[StudyMistake]:
+    """Yield every mistake about the panel."""
+    panel = study.panel
+    if panel is None:
+        return
+    if panel.name in RESERVED_SOURCES:
+        wanted = f"a name other than {', '.join(RESERVED_SOURCES)}"
+        yield find("[panel] name", wanted, shown(panel.name), "choose another name")
+    if (panel.study is None) != (panel.study_id is None):
+        given, absent = ("study", "study_id") if panel.study_id is None else ("study_id", "study")
+        yield find(f"[panel] {given}", f"{absent} beside it", "none", f"add {absent}, or remove {given}")
+    if panel.session is None and any("{session}" in str(address) for _, address in panel.redirects):
+        yield find("[panel.redirects]", "session in [panel] where {session} is used", "none", "name its parameter")
+    parameters = [one for one in (panel.participant, panel.session, panel.study) if one is not None]
+    yield from repeated("[panel] participant, session, study", parameters)
 
 
 def _group(study: Study, group: PeopleGroup) -> Iterator[StudyMistake]:

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field, PrivateAttr, StringConstraints
 
+from spa.study.panel import Panel
 from spa.study.raters import Rater
 from spa.study.section import Ident, Text, TomlTable, added
 
@@ -291,6 +292,7 @@ class Study(TomlTable):
     analysis: Analysis = Analysis()
     prolific: dict[str, Any] = Field(default_factory=dict)  # read and checked by the bridges of these names
     mturk: dict[str, Any] = Field(default_factory=dict)
+    panel: Panel | None = added(None)
     _folder: Path | None = PrivateAttr(None)
 
     @property
