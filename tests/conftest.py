@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Generator
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ settings.load_profile("unhurried")
 
 EXTRAS = {  # module -> the extra, or the dependency group, that brings it
     **dict.fromkeys(("torch", "transformers", "tokenizers", "accelerate", "gguf", "PIL"), "extra local"),
-    **dict.fromkeys(("streamlit", "tomlkit"), "extra dashboard"),
+    **dict.fromkeys(("streamlit", "tomlkit", "websockets"), "extra dashboard"),
     **dict.fromkeys(("boto3", "botocore", "defusedxml"), "extra mturk"),
     **dict.fromkeys(("yaml", "openapi_schema_validator"), "extra openapi"),
     **dict.fromkeys(("playwright", "axe_playwright_python", "pypdf", "schemathesis", "build", "uv"), "group test"),
@@ -91,6 +92,13 @@ def missing_part(reason: str) -> None:
     if os.environ.get("CI") == "true":
         pytest.fail(f"{reason}; on CI every part must be there")
     pytest.skip(reason)
+
+
+def need(*modules: str) -> None:
+    """Skip (fail on CI) where one of these optional modules is not installed."""
+    for name in modules:
+        if find_spec(name) is None:
+            missing_part(f"{name} is not installed ({EXTRAS[name]})")
 
 
 @pytest.fixture(scope="session")

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import missing_part
+from tests.conftest import missing_part, need
 
 USER = "postgres"
 PROGRAMS = Path("/usr/lib/postgresql")  # of Debian; elsewhere they are on the PATH
@@ -137,7 +137,7 @@ def _as_server(name: str, *arguments: str) -> None:
 @pytest.fixture(scope="session")
 def postgres_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """Return a running PostgreSQL server that all workers of this run share."""
-    pytest.importorskip("psycopg", reason="psycopg is not installed (extra postgres)")
+    need("psycopg")
     if program("initdb") is None:
         missing_part("PostgreSQL is not installed (Debian: apt-get install postgresql)")
     base = tmp_path_factory.getbasetemp()

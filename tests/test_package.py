@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 import pytest
 
+from tests.conftest import need
+
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("spa", "mturk", "prolific", "analysis", "streamlit_app")
 
@@ -35,6 +37,7 @@ def tracked() -> set[str]:
 @pytest.fixture(scope="module")
 def built(tracked: set[str], tmp_path_factory: pytest.TempPathFactory) -> Built:
     """Build the sdist and, from it, the wheel."""
+    need("build", "uv")
     folder = tmp_path_factory.mktemp("dist")
     command = [sys.executable, "-m", "build", "--installer", "uv", "--outdir", str(folder), str(ROOT)]
     subprocess.run(command, check=True, capture_output=True, text=True)
@@ -82,7 +85,7 @@ WRONG = (
 
 
 def test_a_type_checker_sees_the_types_of_the_installed_wheel(built: Built, tmp_path: Path) -> None:
-    pytest.importorskip("mypy")
+    need("mypy")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "env"], check=True)
     python = tmp_path / "env" / "bin" / "python"
     beside = "import sysconfig; print(sysconfig.get_path('purelib'))"

@@ -24,7 +24,7 @@ from prolific.rehearse.study_copy import copy_of
 from prolific.rehearse.toml_text import toml_text
 from spa.cli import main
 from spa.errors import StudyError
-from tests.conftest import missing_part
+from tests.conftest import missing_part, need
 from tests.prolific.studies import study_text
 from tests.spa.small_study import write_study
 
@@ -198,7 +198,7 @@ def test_somebody_in_a_real_browser_comes_back_with_the_code(tmp_path: Path) -> 
     """The browser goes from the platform's door through the form and hands the code in by itself."""
     if shutil.which("chromium") is None:
         missing_part("chromium is not installed (Debian: apt-get install chromium)")
-    pytest.importorskip("playwright")
+    need("playwright")
     everybody = ["--share=second-device=0", "--share=drops-out=0"]
     told = run(
         written(tmp_path / "s"), "--annotators", 1, "--out", tmp_path / "o", "--browsers", 1, "--no-bonus", *everybody

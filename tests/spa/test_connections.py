@@ -16,6 +16,7 @@ from fastapi.responses import Response
 from mturk.endpoint.site import ports
 from spa.server import connections, listening
 from spa.server.loopback import served
+from tests.conftest import need
 
 KB = 1000
 PATIENCE = 20.0  # seconds
@@ -132,6 +133,7 @@ def test_a_head_that_drips_is_not_waited_for(server: str, drop: bytes, monkeypat
 
 
 def test_a_websocket_stays_open(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    need("websockets")
     for name in ("HEAD_SECONDS", "BODY_SECONDS"):
         monkeypatch.setattr(connections, name, 0.3)
     key = b"sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\nsec-websocket-version: 13\r\n\r\n"

@@ -14,7 +14,7 @@ import pytest
 
 from prolific.emulator.platform import Platform
 from spa.responses.store import Store
-from tests.conftest import missing_part
+from tests.conftest import missing_part, need
 from tests.spa.small_study import STUDY, write_study
 
 SPA = "from spa.cli import main; main()"
@@ -47,6 +47,7 @@ COMMANDS: dict[str, tuple[tuple[str, ...], set[str]]] = {
 def test_no_file_is_ever_open_to_others(tmp_path: Path) -> None:
     if shutil.which("strace") is None:
         missing_part("strace is not installed")
+    need("boto3", "defusedxml")
     family = 'people = {annotators = 6, family = "all", family_store = "family.sqlite"}'
     write_study(tmp_path, STUDY.replace("people.annotators = 6", family))
     given = {path.name for path in tmp_path.iterdir()}
