@@ -23,7 +23,7 @@ from spa.errors import PlatformError
 from spa.responses.admission import AdmissionRules, SecondVisit
 from spa.responses.families import StudyFamily
 from spa.responses.outcomes import COMPLETED, NOT_SUBMITTED
-from spa.responses.sent import save_page
+from spa.responses.payloads import save_page
 from spa.responses.submission import Submission
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from prolific.settings import ProlificTable, read_table
 from prolific.study_ids import SOURCE, study_of
 from spa.commands.workspace import Workspace, open_workspace
 from spa.journal import Journal
-from spa.responses.one_run import one_run
+from spa.responses.run_lock import exclusive_run
 
 if TYPE_CHECKING:
     from spa.responses.store import Store
@@ -133,7 +133,7 @@ def open_prolific_study(
             if not offline:
                 raise
         if alone:
-            stack.enter_context(one_run(workspace.store.name, SOURCE, workspace.store.reading, what="bridge"))
+            stack.enter_context(exclusive_run(workspace.store.name, SOURCE, workspace.store.reading, what="bridge"))
         client = None if access is None else stack.enter_context(connect(access, sleep=sleep))
         key = store_key(workspace.store)
         settle = LOCAL_SETTLE_SECONDS if access is not None and access.local else SETTLE_SECONDS

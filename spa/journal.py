@@ -16,7 +16,7 @@ from typing import Any, cast
 from sqlalchemy import Connection, Row, Select, bindparam, insert, select, update
 
 from spa.errors import ResponseError
-from spa.responses.prepared import PreparedStatement
+from spa.responses.prepared_statements import PreparedStatement
 from spa.responses.store import Store
 from spa.responses.store_schema import journal, to_bytes
 

@@ -38,7 +38,7 @@ def state_of_source(options: DashboardOptions, workspace: Workspace | None) -> s
 
         files = table_files(Path(options.tables or ""))
         return "/".join(str(path.stat().st_mtime_ns) for path in files.values())
-    from spa.responses.changes import state_of
+    from spa.responses.status import state_of
 
     with workspace.store.reading() as connection:
         return state_of(connection)

@@ -80,14 +80,14 @@ def open_hit_study(study: Path, store: str | None, endpoint_url: str | None, *, 
     from mturk.rejections import note_rejections
     from mturk.settings import read_settings
     from spa.commands.workspace import open_workspace
-    from spa.responses.one_run import one_run
+    from spa.responses.run_lock import exclusive_run
 
     endpoint = choose_endpoint(endpoint_url)
     with ExitStack() as stack:
         workspace = stack.enter_context(open_workspace(study, store))
         settings = read_settings(workspace.study.bridges["mturk"], study)
         if changes:
-            stack.enter_context(one_run(workspace.store.name, "mturk", workspace.store.reading, what="bridge"))
+            stack.enter_context(exclusive_run(workspace.store.name, "mturk", workspace.store.reading, what="bridge"))
         records.set_up(workspace.store)
         yield HitStudy(
             path=study,

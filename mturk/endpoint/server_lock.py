@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from mturk.endpoint.store import EndpointStore
 from spa.errors import ResponseError
-from spa.responses.one_run import one_run
+from spa.responses.run_lock import exclusive_run
 
 
 @contextmanager
@@ -19,7 +19,7 @@ def server_lock(store: EndpointStore, target: str) -> Iterator[None]:
     ResponseError
         If another process serves it.
     """
-    lock = one_run(target, "mturk endpoint", store.connection)
+    lock = exclusive_run(target, "mturk endpoint", store.connection)
     try:
         lock.__enter__()
     except ResponseError as error:

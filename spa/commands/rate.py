@@ -86,7 +86,7 @@ def rate(**given: Any) -> None:
     from spa.raters.prompt_messages import PromptWriter
     from spa.raters.summary import stop_if_unfinished
     from spa.raters.visits import rater_visits
-    from spa.responses.one_run import one_run
+    from spa.responses.run_lock import exclusive_run
 
     options = RateOptions(**given)
     refuse_contradictions(options)
@@ -100,7 +100,7 @@ def rate(**given: Any) -> None:
             visits = rater_visits(workspace.store, ways, limit=options.limit, only=options.only)
             print_estimate(workspace, visits, PromptWriter(workspace.texts), prices, as_json=options.as_json)
             return
-        with one_run(workspace.store.name, rater.id, workspace.store.reading):
+        with exclusive_run(workspace.store.name, rater.id, workspace.store.reading):
             visits, summary = ask(workspace, rater, prices, options)
         if options.probe_injection is not None:
             print_injection(workspace, visits, summary, as_json=options.as_json)

@@ -14,14 +14,22 @@ from dataclasses import dataclass, field, replace
 from sqlalchemy import Connection, func, insert, select, update
 
 from spa.errors import ResponseError
-from spa.responses.builds import random_token
-from spa.responses.leases import Lease, give, lease_of, lease_of_external, leases_of
+from spa.responses.capacity import (
+    OF_PEOPLE,
+    beside,
+    count_free,
+    deadline,
+    free_seat,
+    give_place,
+    least_answered,
+    reclaim,
+    release_overdue,
+)
+from spa.responses.leases import Lease, lease_of, lease_of_external, leases_of
 from spa.responses.outcomes import REPLACED, STANDBY, is_claim
-from spa.responses.places import OF_PEOPLE, count_free
-from spa.responses.seats import beside, deadline, free_seat, least_answered, reclaim, release_overdue
 from spa.responses.store_schema import payloads, people, submissions, tokens
 from spa.responses.submission import AnnotatorKind
-from spa.responses.tokens import count_personal, is_personal
+from spa.responses.tokens import count_personal, is_personal, random_token
 from spa.study.study import People
 
 
@@ -141,7 +149,7 @@ def take_in(connection: Connection, who: Arrival, assignment_id: str, rules: Adm
         external_id=who.external_id,
         leased_at=now,
     )
-    give(connection, lease)
+    give_place(connection, lease)
     _note_person(connection, who, now=now)
     return lease
 
@@ -207,7 +215,7 @@ def _come_back(connection: Connection, visit: Lease, who: Arrival, rules: Admiss
         released_at=None,
         release_reason=STANDBY if seat is None else None,
     )
-    give(connection, again)
+    give_place(connection, again)
     connection.execute(
         update(tokens).where(tokens.c.submission_id == visit.submission_id).values(submission_id=again.submission_id)
     )
@@ -274,7 +282,7 @@ def _new_visit(connection: Connection, who: Arrival, rules: AdmissionRules, *, n
         release_reason=STANDBY if seat is None else None,
         token=token,
     )
-    give(connection, lease)
+    give_place(connection, lease)
     if who.token is not None:
         _open_with(connection, who.token, lease.submission_id)
     elif token is not None:

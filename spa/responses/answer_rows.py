@@ -24,7 +24,7 @@ from spa.forms.form import (
 )
 from spa.responses.leases import PROBE, asked_from_json
 from spa.responses.outcomes import CLAIMED, NO_CONSENT, WITHDRAWN
-from spa.responses.prepared import PreparedStatement
+from spa.responses.prepared_statements import PreparedStatement
 from spa.responses.store_schema import answers, submissions, to_bytes
 from spa.responses.submission import Missing, Response, Submission
 

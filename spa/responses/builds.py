@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
@@ -10,12 +9,11 @@ from sqlalchemy import Connection, func, insert, select, update
 
 from spa.errors import ResponseError
 from spa.responses.store_schema import assignments, blinding, meta, places, tokens
+from spa.responses.tokens import random_token
 from spa.study.assignment import Assignment, BlindingKey
 from spa.study.serial import assignment_to_json, key_to_json
 
 CHUNK = 500  # assignments written at once, so that memory stays flat
-TOKEN_LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"  # none that is mistaken for another
-TOKEN_LENGTH = 16  # 80 bits
 
 
 def save_build(
@@ -55,11 +53,6 @@ def note(connection: Connection, name: str, value: str) -> None:
     """Write or replace a fact about the store."""
     if connection.execute(update(meta).where(meta.c.name == name).values(value=value)).rowcount == 0:
         connection.execute(insert(meta).values(name=name, value=value))
-
-
-def random_token() -> str:
-    """Make a token that nobody can guess and that can be read out."""
-    return "".join(secrets.choice(TOKEN_LETTERS) for _ in range(TOKEN_LENGTH))
 
 
 def _compare(connection: Connection, stream: Iterator[tuple[Assignment, BlindingKey]], store: str) -> None:

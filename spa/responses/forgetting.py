@@ -16,10 +16,9 @@ from spa.errors import ResponseError
 from spa.forms.form import ExplanationTarget, Form, InterviewTarget, TextAnswer
 from spa.responses.answer_rows import target_from_json
 from spa.responses.answers import parse_answer
+from spa.responses.capacity import recount, seat_extra
 from spa.responses.leases import Lease, lease_from_row, lock_leases, select_leases
 from spa.responses.outcomes import CLAIMED, FORGOTTEN, WITHDRAWN, forgotten_name
-from spa.responses.places import recount
-from spa.responses.seats import seat_extra
 from spa.responses.store import Store
 from spa.responses.store_schema import answers, decisions, journal, payloads, people, submissions, tokens
 from spa.responses.submission import Response

@@ -1,9 +1,4 @@
-"""Who works on which assignment: as many people as the study wants for each, and any number of raters.
-
-What a person does to a lease (come, be late, leave) stands in :mod:`spa.responses.admission` and
-:mod:`spa.responses.seats`. The functions run inside the caller's writing transaction, so that two people who arrive at
-the same moment are served one after the other.
-"""
+"""Who works on which assignment: as many people as the study wants for each, and any number of raters."""
 
 from __future__ import annotations
 
@@ -18,8 +13,7 @@ from sqlalchemy import Connection, Row, Select, bindparam, delete, insert, selec
 
 from spa.errors import ResponseError
 from spa.responses.outcomes import COMPLETED, STANDBY, is_claim
-from spa.responses.places import recount
-from spa.responses.prepared import PreparedStatement
+from spa.responses.prepared_statements import PreparedStatement
 from spa.responses.store_schema import answers, assignments, meta, submissions, tokens
 from spa.responses.submission import AnnotatorKind, RaterCondition
 
@@ -260,6 +254,4 @@ def give(connection: Connection, lease: Lease) -> Lease:
     """Write a new visit, as it stands."""
     facts = {name: getattr(lease, name) for name in _WRITTEN}
     _GIVE.rows(connection, **{**facts, "asked": asked_to_json(lease.asked)})
-    if lease.annotator_kind != "llm":
-        recount(connection, lease.assignment_id)
     return lease

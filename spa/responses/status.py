@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from bisect import insort
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from statistics import median
 
+from sqlalchemy import Connection, func, select
+
 from spa.responses.outcomes import COMPLETED, OUTCOMES, REPLACED, WITHDRAWN
+from spa.responses.store_schema import decisions, payloads, submissions
 from spa.responses.visits import PersonVisit
 from spa.study.study import People
 
 CENT = Decimal("0.01")
+MOST_POINTS = 400  # on a curve; more cannot be told apart on a screen
 COUNTED = ("begun", "at_work", "standby", "dropped", "unconfirmed", *OUTCOMES, WITHDRAWN, "extra")
 
 
@@ -154,3 +159,59 @@ def _expected_end(ends: list[float], left: int, now: float) -> float | None:
     if len(ends) < 2 or now <= ends[0]:
         return None
     return now + left * (now - ends[0]) / (len(ends) - 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PacePoint:
+    """Where a study stood when one more form had been handed in."""
+
+    at: float  # seconds since 1970
+    handed_in: int
+    median_minutes: float  # of all forms up to then
+    hourly_pay: Decimal | None  # at that median, in major units
+
+
+def pace_of(visits: Iterable[PersonVisit], pay: Decimal | None) -> list[PacePoint]:
+    """Return how the completed visits added up, oldest first; of very many, some spread evenly and the last.
+
+    Parameters
+    ----------
+    visits : iterable of PersonVisit
+        Visits of people; simulated annotators count only where nobody else came, late answers not at all.
+    pay : Decimal or None
+        For one form, in major units; what that makes an hour is left out of simulated annotators.
+    """
+    visits = list(visits)
+    kinds = timed_kinds(visits)
+    earned = pay if "human" in kinds else None
+    done = sorted(
+        (visit.completed_at, visit.completed_at - visit.leased_at)
+        for visit in visits
+        if visit.completed and visit.completed_at is not None and not visit.extra and visit.annotator_kind in kinds
+    )
+    seconds: list[float] = []
+    points = []
+    for at, took in done:
+        insort(seconds, took)
+        points.append(_point(at, seconds, earned))
+    step = -(-len(points) // MOST_POINTS)
+    return [*points[: -1 : max(1, step)], *points[-1:]]
+
+
+def _point(at: float, seconds: list[float], pay: Decimal | None) -> PacePoint:
+    minutes = median(seconds) / 60
+    return PacePoint(at=at, handed_in=len(seconds), median_minutes=minutes, hourly_pay=hourly_pay(pay, minutes))
+
+
+def state_of(connection: Connection) -> str:
+    """Return a text that is another one as soon as a visit, a page, a handed-in form or a decision was added.
+
+    What it costs does not grow with the answers, of which none is read.
+    """
+    counted = (
+        select(func.max(submissions.c.number)),
+        select(func.count(submissions.c.completed_at)),
+        select(func.max(payloads.c.number)),
+        select(func.max(decisions.c.number)),
+    )
+    return "/".join(str(connection.scalar(query) or 0) for query in counted)

@@ -19,14 +19,14 @@ from typing import Any, Self
 from sqlalchemy import Connection, Engine, Select, bindparam, insert, inspect, select, update
 
 from spa.errors import ResponseError
-from spa.responses import builds, database, leases, sent
+from spa.responses import builds, database, leases, payloads
 from spa.responses.admission import AdmissionRules, Arrival, admit
 from spa.responses.answer_rows import read_submissions, save_answers
 from spa.responses.leases import Lease
 from spa.responses.migration import migrate
 from spa.responses.outcomes import COMPLETED
-from spa.responses.prepared import PreparedStatement
-from spa.responses.sent import Payload
+from spa.responses.payloads import Payload
+from spa.responses.prepared_statements import PreparedStatement
 from spa.responses.store_builds import StoreOfBuilds
 from spa.responses.store_people import StoreOfPeople
 from spa.responses.store_schema import meta, metadata, submissions
@@ -188,12 +188,12 @@ class Store(StoreOfBuilds, StoreOfPeople):
         """Keep what arrived for a page, verbatim; it is on disk when this returns."""
         with self._writing() as connection:
             self._visit(connection, submission_id)
-            sent.save_page(connection, submission_id, page_id, body, now=time.time())
+            payloads.save_page(connection, submission_id, page_id, body, now=time.time())
 
     def payloads(self, submission_id: str) -> tuple[Payload, ...]:
         """Return what arrived in one visit, oldest first; a page that was sent again is there again."""
         with self._reading() as connection:
-            return sent.sent_pages(connection, submission_id)
+            return payloads.read_pages(connection, submission_id)
 
     def complete(self, submission: Submission, *, completion_code: str) -> str:
         """Save the answers of a completed visit; a second call changes nothing.

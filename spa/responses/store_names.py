@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 
 from sqlalchemy import Connection, select
 
-from spa.responses.builds import random_token
 from spa.responses.store_schema import tokens
-from spa.responses.tokens import add_token, has_token, is_token
+from spa.responses.tokens import add_token, has_token, is_token, keyed, random_token
 
 
 class StoreOfNames:
@@ -52,8 +49,3 @@ class StoreOfNames:
     def keyed(self, text: str) -> str:
         """Return the keyed hash of a name: the same in this store, and nothing to anybody else."""
         return keyed(self.meta("secret") or "", text)
-
-
-def keyed(secret: str, text: str) -> str:
-    """Return the keyed hash of a name; ``secret`` is the store's, in hexadecimal digits."""
-    return hmac.new(bytes.fromhex(secret), text.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()[:20]

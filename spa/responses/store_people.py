@@ -8,7 +8,7 @@ from typing import Any, TypedDict, TypeVar, Unpack
 from sqlalchemy import Connection, Select, delete, select, update
 
 from spa.errors import ResponseError
-from spa.responses import admission, completion_codes, leases, places, seats
+from spa.responses import admission, capacity, completion_codes, leases
 from spa.responses.admission import AdmissionRules, Arrival
 from spa.responses.answer_rows import save_answers
 from spa.responses.database import again_on_conflict
@@ -209,15 +209,15 @@ class StoreOfPeople(StoreOfNames):
             Whether a place became free.
         """
         return self._seating(
-            lambda connection: seats.release(connection, submission_id, reason, now=now, finished=finished)
+            lambda connection: capacity.release(connection, submission_id, reason, now=now, finished=finished)
         )
 
     def release_overdue(self, now: float) -> int:
         """Give up the places of all open visits whose deadline has passed, and return how many these were."""
         with self.reading() as connection:  # mostly there are none, and nobody has to wait
-            if connection.scalar(select(submissions.c.number).where(*seats.overdue(now)).limit(1)) is None:
+            if connection.scalar(select(submissions.c.number).where(*capacity.overdue(now)).limit(1)) is None:
                 return 0
-        return self._seating(lambda connection: seats.release_overdue(connection, now=now))
+        return self._seating(lambda connection: capacity.release_overdue(connection, now=now))
 
     def reclaim(self, submission_id: str, *, now: float, rules: AdmissionRules = EVERYBODY) -> Lease:
         """Give a late visit its place back where that is still free; returns the visit as it then stands."""
@@ -226,7 +226,7 @@ class StoreOfPeople(StoreOfNames):
             lease = self._lease(connection, submission_id)
             if lease.release_reason != TIMED_OUT:
                 return lease
-            return seats.reclaim(connection, lease, rules.per_assignment, now=now)
+            return capacity.reclaim(connection, lease, rules.per_assignment, now=now)
 
         return self._seating(claim)
 
@@ -273,7 +273,7 @@ class StoreOfPeople(StoreOfNames):
             )
         seat, freed = lease.seat, None
         if outcome == COMPLETED and lease.release_reason in (TIMED_OUT, STANDBY) and seat is None:
-            seat = seats.free_seat(connection, lease.assignment_id, rules.per_assignment)
+            seat = capacity.free_seat(connection, lease.assignment_id, rules.per_assignment)
         elif outcome != COMPLETED:
             seat, freed = None, lease.seat
         if outcome == NO_CONSENT:  # also where consent was given at first and then taken back
@@ -293,9 +293,9 @@ class StoreOfPeople(StoreOfNames):
             )
         )
         if freed is not None:
-            seats.seat_extra(connection, lease.assignment_id, freed)
+            capacity.seat_extra(connection, lease.assignment_id, freed)
         if seat != lease.seat:
-            places.recount(connection, lease.assignment_id)
+            capacity.recount(connection, lease.assignment_id)
         return self._lease(connection, submission.submission_id)
 
     def confirm_within(
@@ -308,13 +308,13 @@ class StoreOfPeople(StoreOfNames):
         leases.lock_leases(connection)
         seat, done = lease.seat, lease.outcome == COMPLETED
         if done and seat is None:
-            seat = seats.free_seat(connection, lease.assignment_id, rules.per_assignment)
+            seat = capacity.free_seat(connection, lease.assignment_id, rules.per_assignment)
         connection.execute(
             update(submissions)
             .where(submissions.c.submission_id == lease.submission_id)
             .values(external_id=external_id, seat=seat, extra=done and seat is None)
         )
-        places.recount(connection, lease.assignment_id)
+        capacity.recount(connection, lease.assignment_id)
 
     def outcome_codes(self, source: str) -> dict[Outcome, str]:
         """Return the random completion code of each outcome for one source, made once and kept."""

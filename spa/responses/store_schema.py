@@ -69,7 +69,7 @@ assignments = Table(
     Column("record", Text, nullable=False),  # canonical JSON
 )
 
-places = Table(  # apart from the assignments, which are never touched again; see spa.responses.places
+places = Table(  # apart from the assignments, which are never touched again; see spa.responses.capacity
     "places",
     metadata,
     Column("assignment_id", ForeignKey("assignments.assignment_id"), primary_key=True),

@@ -12,11 +12,10 @@ import json
 from sqlalchemy import Connection, bindparam, func, insert, select, update
 
 from spa.forms.prompt_turns import WHOLE
+from spa.responses.capacity import OF_PEOPLE, PERSON
 from spa.responses.leases import RATER
 from spa.responses.migration import Former, Schema
 from spa.responses.outcomes import COMPLETED
-from spa.responses.places import OF_PEOPLE, PERSON
-from spa.responses.store_names import keyed
 from spa.responses.store_schema import (
     SCHEMA_VERSION,
     assignments,
@@ -28,6 +27,7 @@ from spa.responses.store_schema import (
     submissions,
     tokens,
 )
+from spa.responses.tokens import keyed
 
 CHUNK = 500  # rows read at once, so that memory stays flat
 

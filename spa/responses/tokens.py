@@ -1,15 +1,31 @@
-"""The links of people; the functions run inside the caller's transaction."""
+"""The links of people, and the keyed ids that stand for names; functions run inside the caller's transaction."""
 
 from __future__ import annotations
 
+import hashlib
+import hmac
+import secrets
+
 from sqlalchemy import Connection, bindparam, func, insert, select, update
 
-from spa.responses.prepared import PreparedStatement
+from spa.responses.prepared_statements import PreparedStatement
 from spa.responses.store_schema import submissions, tokens
 
 LONGEST = 100  # characters; ours are far shorter
+TOKEN_LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"  # none that is mistaken for another
+TOKEN_LENGTH = 16  # 80 bits
 
 _KNOWN = PreparedStatement(select(tokens.c.number).where(tokens.c.token == bindparam("token")))
+
+
+def random_token() -> str:
+    """Make a token that nobody can guess and that can be read out."""
+    return "".join(secrets.choice(TOKEN_LETTERS) for _ in range(TOKEN_LENGTH))
+
+
+def keyed(secret: str, text: str) -> str:
+    """Return the keyed hash of a name; ``secret`` is the store's, in hexadecimal digits."""
+    return hmac.new(bytes.fromhex(secret), text.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()[:20]
 
 
 def is_token(token: str) -> bool:

@@ -16,7 +16,7 @@ from spa.forms.html import Gap
 from spa.responses import outcomes
 from spa.responses.answers import NO_ANSWER, parse_answers
 from spa.responses.leases import Lease
-from spa.responses.sent import Payload
+from spa.responses.payloads import Payload
 from spa.responses.submission import Missing, Response, Submission
 
 REASONS: Mapping[str, str] = {  # why a question was never shown, by the outcome of the visit

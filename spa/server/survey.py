@@ -20,7 +20,6 @@ from starlette.routing import Route
 
 from spa.forms.form import Form, Page
 from spa.forms.html import Addresses, PageState, render_notice
-from spa.responses.builds import random_token
 from spa.responses.leases import lease_of_token
 from spa.responses.outcomes import (
     COMPLETED,
@@ -31,7 +30,7 @@ from spa.responses.outcomes import (
     TIMED_OUT,
     Outcome,
 )
-from spa.responses.tokens import add_token, is_token
+from spa.responses.tokens import add_token, is_token, random_token
 from spa.server.doors import SurveyContext
 from spa.server.pages import find_image, page_response, send_asset, send_image, to
 from spa.server.posts import read_fields

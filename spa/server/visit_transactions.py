@@ -19,6 +19,7 @@ from spa.forms.form import Form, Page
 from spa.responses import admission, completion_codes
 from spa.responses.admission import Arrival, QuotaFull
 from spa.responses.answers import unknown_keys
+from spa.responses.capacity import reclaim
 from spa.responses.completion_codes import code_source, random_code
 from spa.responses.leases import Lease, lease_of_token, lock_leases
 from spa.responses.outcomes import (
@@ -30,8 +31,7 @@ from spa.responses.outcomes import (
     TIMED_OUT,
     Outcome,
 )
-from spa.responses.seats import reclaim
-from spa.responses.sent import save_page, sent_pages
+from spa.responses.payloads import read_pages, save_page
 from spa.responses.tokens import has_token, note_consent
 from spa.server.doors import SurveyContext
 from spa.server.progress import FormProgress
@@ -98,7 +98,7 @@ class VisitTransactions:
 
     def _visit_of(self, connection: Connection, lease: Lease) -> FormProgress:
         form = self.form_of(lease.assignment_id)
-        return FormProgress.from_payloads(form, lease, sent_pages(connection, lease.submission_id))
+        return FormProgress.from_payloads(form, lease, read_pages(connection, lease.submission_id))
 
     def take(self, connection: Connection, token: str, page_id: str, fields: Fields, go: Going) -> PageOutcome | None:
         """Save a page verbatim before anything reads it, and end the visit where it was the last one."""

@@ -10,8 +10,7 @@ import streamlit as st
 
 from analysis.monitoring.alarms import find_alarms
 from spa.errors import AnalysisError
-from spa.responses.pace import pace_of
-from spa.responses.status import COUNTED, Status, summarise_visits
+from spa.responses.status import COUNTED, Status, pace_of, summarise_visits
 from spa.responses.visits import PersonVisit
 from streamlit_app import loading
 from streamlit_app.rendering import plain, show_counts

@@ -7,8 +7,9 @@ from pathlib import Path
 from statistics import median
 from time import perf_counter
 
+from spa.responses.capacity import give_place
 from spa.responses.export import export_tables
-from spa.responses.leases import Lease, give
+from spa.responses.leases import Lease
 from spa.responses.store import Store
 from tests.benchmarks.measure import Figure
 from tests.spa.test_export import PREFERENCE, RATING, answered, build_by_hand, save_all
@@ -31,7 +32,7 @@ def milliseconds_of_an_admission(count: int = 50_000, taken: int = 40_000, times
         store.save_build("fingerprint", draws(count))
         with store.transaction() as connection:
             for name in store.assignment_ids()[:taken]:
-                give(connection, at_work_on(name))
+                give_place(connection, at_work_on(name))
         took = []
         for newcomer in range(times):
             started = perf_counter()

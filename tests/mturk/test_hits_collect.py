@@ -160,8 +160,8 @@ def test_a_rejected_submission_leaves_the_analysis_with_a_line_until_the_rejecti
 
 
 def test_one_command_of_the_bridge_runs_at_a_time(bench: Bench) -> None:
-    from spa.responses.one_run import one_run
+    from spa.responses.run_lock import exclusive_run
 
-    with bench.open() as workspace, one_run(workspace.store.name, "mturk", what="bridge"):
+    with bench.open() as workspace, exclusive_run(workspace.store.name, "mturk", what="bridge"):
         assert "is running on this store already" in bench.run("publish", "--yes", code=1).stderr
     assert json.loads(bench.run("publish", "--yes", "--json").stdout)["made"]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spa.responses.pace import MOST_POINTS, pace_of
+from spa.responses.status import MOST_POINTS, pace_of
 from spa.responses.visits import PersonVisit
 
 

@@ -15,7 +15,7 @@ from spa.commands.simulate import serving
 from spa.commands.workspace import open_workspace
 from spa.journal import Journal
 from spa.responses.export import export_tables
-from spa.responses.one_run import one_run
+from spa.responses.run_lock import exclusive_run
 from spa.responses.submission import Response
 from spa.simulation.simulated_endpoint import STEADY
 from tests.spa.rehearsed import built_example, spa
@@ -55,9 +55,9 @@ def test_a_second_run_of_either_does_nothing(answered: Path) -> None:
 
 
 def test_two_runs_of_one_rater_at_once_do_not_pay_twice(answered: Path) -> None:
-    with open_workspace(answered) as workspace, one_run(workspace.store.name, "simulated-rater"):
+    with open_workspace(answered) as workspace, exclusive_run(workspace.store.name, "simulated-rater"):
         told = spa("rate", answered, "--simulate", code=1).output
-        with one_run(workspace.store.name, "another-rater"):
+        with exclusive_run(workspace.store.name, "another-rater"):
             pass
     assert "'simulated-rater' is running on this store already" in told
     assert json.loads(spa("rate", answered, "--simulate", "--json").output)["requests"] == 0

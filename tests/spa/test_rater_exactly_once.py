@@ -24,7 +24,7 @@ from spa.commands.workspace import open_workspace
 from spa.errors import ResponseError
 from spa.journal import STARTED, Journal
 from spa.raters.visits import KIND
-from spa.responses.one_run import one_run
+from spa.responses.run_lock import exclusive_run
 from spa.responses.store import Store
 from spa.responses.submission import Response
 from tests.conftest import missing_part
@@ -141,12 +141,12 @@ def event(line: str) -> str | None:
 def test_postgresql_lets_one_run_of_a_rater_go_on(postgres_url: str) -> None:
     with ExitStack() as stack:
         store = stack.enter_context(Store.create(postgres_url))
-        with one_run(store.name, "judge", store.reading):
+        with exclusive_run(store.name, "judge", store.reading):
             with pytest.raises(ResponseError, match="two runs would pay twice"):
-                stack.enter_context(one_run(store.name, "judge", store.reading))
-            with one_run(store.name, "another", store.reading):
+                stack.enter_context(exclusive_run(store.name, "judge", store.reading))
+            with exclusive_run(store.name, "another", store.reading):
                 pass
-        with one_run(store.name, "judge", store.reading):
+        with exclusive_run(store.name, "judge", store.reading):
             pass
 
 

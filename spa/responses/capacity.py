@@ -1,24 +1,64 @@
-"""Places at assignments: which one is given out next, and what becomes of one that is given up.
+"""Capacity: how many people each assignment takes, who holds a seat of it, which is given out next.
 
-A person who has a place holds a seat, ``person 1`` up to as many as the study wants for each
-assignment; the database refuses to seat two people on one. Giving up a seat touches nothing that
-the person has sent. All functions run inside the caller's writing transaction, after
-:func:`spa.responses.leases.lock_leases`.
+A person holds a seat, ``person 1`` up to as many as the study wants for each assignment; the database refuses to
+seat two people on one. Giving up a seat touches nothing that the person has sent. The table ``places`` keeps how
+many seats of an assignment are held: whatever gives, takes or ends one calls :func:`recount`. All functions run
+inside the caller's writing transaction, after :func:`spa.responses.leases.lock_leases`.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from sqlalchemy import ColumnElement, Connection, and_, or_, select, update
+from sqlalchemy import ColumnElement, Connection, and_, bindparam, func, or_, select, update
 
-from spa.responses import places
-from spa.responses.leases import Lease, lease_from_row, lease_of, select_leases
+from spa.responses.leases import Lease, give, lease_from_row, lease_of, select_leases
 from spa.responses.outcomes import CLAIMED, COMPLETED, STANDBY, TIMED_OUT
-from spa.responses.places import OF_PEOPLE, PERSON
-from spa.responses.store_schema import submissions
+from spa.responses.prepared_statements import PreparedStatement
+from spa.responses.store_schema import places, submissions
 
 MINUTE = 60.0  # seconds
+PERSON = "person"  # seats of people, and of simulated annotators, who stand for people
+OF_PEOPLE = submissions.c.seat.startswith(f"{PERSON} ")
+
+_RECOUNT = PreparedStatement(
+    update(places)
+    .where(places.c.assignment_id == bindparam("of_assignment"))
+    .values(
+        people=select(func.count())
+        .select_from(submissions)
+        .where(submissions.c.assignment_id == places.c.assignment_id, OF_PEOPLE)
+        .scalar_subquery()
+    )
+)
+_LEAST_ANSWERED = PreparedStatement(
+    select(places.c.assignment_id)
+    .where(
+        places.c.people < bindparam("per_assignment"),
+        places.c.assignment_id.not_in(
+            select(submissions.c.assignment_id).where(submissions.c.annotator_id == bindparam("annotator"))
+        ),
+    )
+    .order_by(places.c.people, places.c.number)  # as the index is: the first that fits ends the search
+    .limit(1)
+)
+
+
+def recount(connection: Connection, assignment_id: str) -> None:
+    """Note how many people hold a place of an assignment, at work or done."""
+    _RECOUNT.rows(connection, of_assignment=assignment_id)
+
+
+def count_free(connection: Connection, per_assignment: int) -> int:
+    """Return how many places nobody holds."""
+    free = select(func.sum(per_assignment - places.c.people)).where(places.c.people < per_assignment)
+    return connection.scalar(free) or 0
+
+
+def give_place(connection: Connection, lease: Lease) -> None:
+    """Write a person's new visit, with the seat that it holds."""
+    give(connection, lease)
+    recount(connection, lease.assignment_id)
 
 
 def free_seat(connection: Connection, assignment_id: str, per_assignment: int) -> str | None:
@@ -34,11 +74,10 @@ def least_answered(connection: Connection, annotator_id: str, per_assignment: in
     The assignment is the one with the fewest people who hold a seat, at work or done; of several the
     one of lowest number.
     """
-    found = places.least_answered(connection, annotator_id, per_assignment)
-    if found is None:
-        return None
-    seat = free_seat(connection, found, per_assignment)
-    return None if seat is None else (found, seat)
+    for (found,) in _LEAST_ANSWERED.rows(connection, annotator=annotator_id, per_assignment=per_assignment):
+        seat = free_seat(connection, found, per_assignment)
+        return None if seat is None else (found, seat)
+    return None
 
 
 def release(connection: Connection, submission_id: str, reason: str, *, now: float, finished: bool = False) -> bool:
@@ -53,7 +92,7 @@ def release(connection: Connection, submission_id: str, reason: str, *, now: flo
         return False
     _set(connection, submission_id, seat=None, released_at=now, release_reason=reason, extra=lease.outcome == COMPLETED)
     seat_extra(connection, lease.assignment_id, lease.seat)
-    places.recount(connection, lease.assignment_id)
+    recount(connection, lease.assignment_id)
     return True
 
 
@@ -88,7 +127,7 @@ def reclaim(connection: Connection, lease: Lease, per_assignment: int, *, now: f
         release_reason=None,
         deadline=again.deadline,
     )
-    places.recount(connection, lease.assignment_id)
+    recount(connection, lease.assignment_id)
     return again
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, bindparam, insert, select
 
-from spa.responses.prepared import PreparedStatement
+from spa.responses.prepared_statements import PreparedStatement
 from spa.responses.store_schema import from_bytes, payloads, to_bytes
 
 
@@ -39,7 +39,7 @@ def save_page(connection: Connection, submission_id: str, page_id: str, body: st
     _SAVE.rows(connection, visit=submission_id, page=page_id, body=to_bytes(body), now=now)
 
 
-def sent_pages(connection: Connection, submission_id: str) -> tuple[Payload, ...]:
+def read_pages(connection: Connection, submission_id: str) -> tuple[Payload, ...]:
     """Return what arrived in one visit, oldest first; a page that was sent again is there again."""
     return tuple(
         Payload(page_id=page_id, body=from_bytes(body), received_at=received_at)

@@ -17,7 +17,7 @@ Connect = Callable[[], AbstractContextManager[Connection]]
 
 
 @contextmanager
-def one_run(store_name: str, name: str, connect: Connect | None = None, *, what: str = "rater") -> Iterator[None]:
+def exclusive_run(store_name: str, name: str, connect: Connect | None = None, *, what: str = "rater") -> Iterator[None]:
     """Hold a lock while a rater runs, or ``what`` else has this name; it is freed when the process dies.
 
     SQLite: a lock file beside the store. PostgreSQL: an advisory lock of a connection that ``connect``

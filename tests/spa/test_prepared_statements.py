@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import insert, select
 
 from spa.errors import ResponseError
-from spa.responses.prepared import PreparedStatement
+from spa.responses.prepared_statements import PreparedStatement
 from spa.responses.store import Store
 from spa.responses.store_schema import meta
 
