@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from spa.commands.options import port_option, store_option
+
 TOKEN_BYTES = 24
 
 
@@ -23,10 +25,10 @@ Examples:
     "--llm", "llms", multiple=True, metavar="ID", help="An annotator of the tables that is an LLM; repeatable."
 )
 @click.option("--map", "mapping", multiple=True, metavar="OLD=NEW", help="Rename a column of the tables; repeatable.")
-@click.option("--store", metavar="PATH|URL", help="The store. [default: STUDY with the suffix .sqlite]")
+@store_option
 @click.option("--reviewer", metavar="NAME", help="Who decides on submissions; without a name nobody can.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; others than this need it.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8501, show_default=True, help="0 takes any free port.")
+@port_option(8501)
 @click.option("--browser/--no-browser", default=False, help="Open the page in this machine's browser.")
 def dashboard(
     study: Path | None,

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from spa.commands.options import seed_option
 from spa.commands.study import EXAMPLES
 
 # What is true of the stories: each writer is better than the next, by unequal steps (docs/simulation.md has the unit).
@@ -18,7 +19,7 @@ UTILITIES = {"novelist": 1.4, "formula": 0.6, "parrot": -0.4, "salad": -1.4}
     type=click.Choice(EXAMPLES),
     default="stories",
     show_default=True,
-    help="Which of the studies that `spa init` writes.",
+    help="Example study, as written by `spa init`.",
 )
 @click.option(
     "--out",
@@ -27,8 +28,8 @@ UTILITIES = {"novelist": 1.4, "formula": 0.6, "parrot": -0.4, "salad": -1.4}
     show_default=True,
     help="New folder for the study, its store and the report.",
 )
-@click.option("--annotators", type=click.IntRange(min=2), help="How many take part.  [default: as the study says]")
-@click.option("--seed", type=click.IntRange(min=0), default=7, show_default=True, help="Seed of the simulation.")
+@click.option("--annotators", type=click.IntRange(min=2), help="Number of annotators.  [default: the study's]")
+@seed_option(7)
 def demo(example: str, out: Path, annotators: int | None, seed: int) -> None:
     """Run a whole study on this machine: no key, no network, about half a minute.
 

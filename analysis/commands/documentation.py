@@ -6,13 +6,13 @@ from pathlib import Path
 
 import click
 
+from spa.commands.options import out_file_option, out_folder_option, store_option, study_argument
+
 
 @click.command(epilog="Example: spa freeze my-study/study.toml --out preregistration.json")
-@click.argument("study", type=click.Path(path_type=Path))
-@click.option("--store", metavar="PATH|URL", help="The store. [default: STUDY with the suffix .sqlite]")
-@click.option(
-    "--out", type=click.Path(path_type=Path, dir_okay=False), help="Write what is frozen here, to publish it."
-)
+@study_argument
+@store_option
+@out_file_option("Write the frozen plan to this file, for publication.")
 def freeze(study: Path, store: str | None, out: Path | None) -> None:
     """Freeze the analysis plan of STUDY before answers are collected.
 
@@ -44,13 +44,13 @@ def freeze(study: Path, store: str | None, out: Path | None) -> None:
 
 
 @click.command(epilog="Example: spa heds my-study/study.toml --out datasheet")
-@click.argument("study", type=click.Path(path_type=Path))
-@click.option("--store", metavar="PATH|URL", help="The store. [default: STUDY with the suffix .sqlite]")
-@click.option("--out", required=True, type=click.Path(path_type=Path, file_okay=False), help="Folder of the sheets.")
+@study_argument
+@store_option
+@out_folder_option("Folder for the datasheets.", required=True)
 def heds(study: Path, store: str | None, out: Path) -> None:
-    """Fill in the human-evaluation datasheet (HEDS 3.0) of STUDY, one form a quality criterion.
+    """Fill in the human-evaluation datasheet (HEDS 3.0) of STUDY, one per quality criterion.
 
-    What the study does not say stays open and is listed in heds-open.txt.
+    Questions that the study does not answer are left open and listed in heds-open.txt.
     """
     from analysis.answers.study_answers import answers_of
     from analysis.heds import datasheets, write_sheets
@@ -64,4 +64,4 @@ def heds(study: Path, store: str | None, out: Path) -> None:
     for path in write_sheets(sheets, out):
         click.echo(f"wrote {path}")
     left = len({field.number for sheet in sheets for field in sheet.left_open})
-    click.echo(f"{left} questions are left open: the study does not say them")
+    click.echo(f"{left} questions are left open, as the study does not answer them")

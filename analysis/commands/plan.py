@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from spa.commands.numbers import Finite
+from spa.commands.options import Finite, json_option, out_folder_option
 
 if TYPE_CHECKING:
     from analysis.planning.plan import Assumptions, Kind, PowerPlan
@@ -35,34 +35,60 @@ def _money(ctx: click.Context, param: click.Parameter, value: str | None) -> Dec
 
 @click.command(epilog="Example: spa plan my-study/study.toml --budget 500 --out plan")
 @click.argument("study", required=False, type=click.Path(path_type=Path))
-@click.option("--elicitation", type=click.Choice(["spa", "likert"]), help="Plan only this; without STUDY, spa.")
-@click.option("--pairs", type=click.IntRange(1, 10_000), help="Without STUDY: tests corrected together.")
-@click.option("--directions", type=click.Choice(["one", "both"]), help="Without STUDY: directions of SPA asked.")
+@click.option(
+    "--elicitation",
+    type=click.Choice(["spa", "likert"]),
+    help="Plan only this elicitation. [default without STUDY: spa]",
+)
+@click.option("--pairs", type=click.IntRange(1, 10_000), help="Without STUDY: number of tests in the family.")
+@click.option("--directions", type=click.Choice(["one", "both"]), help="Without STUDY: directions asked per SPA pair.")
 @click.option("--exposure", type=click.IntRange(1, 10_000), help="Without STUDY: outputs of each system read or rated.")
-@click.option("--difference", multiple=True, type=float, help="To find: SPA in percent (60), Likert in points (0.3).")
-@click.option("--power", multiple=True, type=SHARE, help="Power, the chance to find it.  [default: 0.8, 0.9]")
-@click.option("--sd", type=SD, help="SD between annotators; alone, of their whole contribution.")
-@click.option("--item-sd", type=SD, help="SD between items, common to annotators.")
-@click.option("--residual-sd", type=SD, help="SD between items, each annotator's own.")
+@click.option(
+    "--difference",
+    multiple=True,
+    type=float,
+    help="Difference to detect: SPA in percent (60), Likert in points (0.3); repeatable.",
+)
+@click.option("--power", multiple=True, type=SHARE, help="Power; repeatable.  [default: 0.8, 0.9]")
+@click.option("--sd", type=SD, help="SD between annotators; if given alone, their total SD.")
+@click.option("--item-sd", type=SD, help="SD between items, shared by all annotators.")
+@click.option("--residual-sd", type=SD, help="SD between items within an annotator.")
 @click.option("--answer-sd", type=SD, help="SD between answers to one question; both directions halve its variance.")
-@click.option("--exclusion-rate", type=Finite(0, 1, max_open=True), default=0.1, show_default=True)
+@click.option(
+    "--exclusion-rate",
+    type=Finite(0, 1, max_open=True),
+    default=0.1,
+    show_default=True,
+    help="Expected share of excluded annotators.",
+)
 @click.option("--fwer", type=SHARE, help="Familywise error rate.  [default: the study's, else 0.05]")
-@click.option("--annotators", type=click.IntRange(1, 1_000_000), help="What can so many find?  [default: the study's]")
-@click.option("--budget", metavar="AMOUNT", callback=_money, help="What can so much money find? Needs the pay.")
-@click.option("--pay", metavar="AMOUNT", callback=_money, help="For one submission.  [default: the study's]")
 @click.option(
-    "--simulations", type=click.IntRange(0, 100_000), default=1000, show_default=True, help="To check; 0: none."
+    "--annotators",
+    type=click.IntRange(1, 1_000_000),
+    help="Find the difference that this many can detect. [default: the study's]",
 )
-@click.option("--seed", type=click.IntRange(min=0), help="Of the check.  [default: the study's, else 0]")
-@click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON.")
 @click.option(
-    "--out", type=click.Path(path_type=Path, file_okay=False), help="Folder for the power curves, SVG and CSV."
+    "--budget",
+    metavar="AMOUNT",
+    callback=_money,
+    help="Find the difference that this budget can detect; needs the pay.",
 )
+@click.option("--pay", metavar="AMOUNT", callback=_money, help="Pay per submission.  [default: the study's]")
+@click.option(
+    "--simulations",
+    type=click.IntRange(0, 100_000),
+    default=1000,
+    show_default=True,
+    help="Simulated studies in the check; 0 skips it.",
+)
+@click.option("--seed", type=click.IntRange(min=0), help="Seed of the check.  [default: the study's, else 0]")
+@json_option
+@out_folder_option("Folder for the power curves (SVG and CSV).")
 def plan(study: Path | None, as_json: bool, out: Path | None, **options: Any) -> None:
-    """Tell how many annotators STUDY needs to find a difference, and what they cost.
+    """Estimate how many annotators STUDY needs to detect a difference, and their cost.
 
-    Without STUDY the design comes from the options. Everything is computed for the whole Holm
-    family in its worst case and checked by simulation; what is assumed stands below the numbers.
+    Without STUDY the options describe the design. Numbers hold for the whole Holm family in its worst
+    case and are checked by simulation; the assumptions are listed below them.
     """
     from analysis.planning.plan_text import write_curves
 

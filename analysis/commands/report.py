@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from spa.commands.numbers import Finite
+from spa.commands.options import Aliased, Finite, json_option, out_folder_option, store_option
 
 if TYPE_CHECKING:
     from analysis.answers.columns import Scale
@@ -66,40 +66,58 @@ Examples:
 """
 )
 @click.argument("study", type=click.Path(path_type=Path), required=False)
-@click.option("--store", help="Store of the study: SQLite file or database URL.  [default: beside the study file]")
+@store_option
 @click.option("--preferences", type=FILE, help="Preference probabilities (CSV, Parquet or JSONL).")
 @click.option("--ratings", type=FILE, help="Ratings of single outputs.")
 @click.option("--choices", type=FILE, help="Pairwise choices.")
 @click.option("--metrics", type=FILE, help="Automatic metrics.")
 @click.option("--identical-pairs", type=FILE, help="Ratings of outputs that equal their source.")
-@click.option("--annotators", type=FILE, help="One row an annotator: screening, checks, submissions.")
-@click.option("--exclusions", type=FILE, help="Who leaves by your own decision: annotator_id, rule, evidence.")
+@click.option("--annotators", type=FILE, help="One row per annotator: screening, checks, submissions.")
+@click.option("--exclusions", type=FILE, help="Your own exclusions: annotator_id, rule, evidence.")
 @click.option("--map", "mapping", multiple=True, metavar="OLD=NEW", help="Rename a column; repeatable.")
-@click.option("--llm", "llms", multiple=True, metavar="ID", help="An annotator that is an LLM; repeatable.")
-@click.option("--scale", multiple=True, metavar="[CRITERION=]LOW:HIGH", help="Check scores; repeatable.")
-@click.option("--lower-is-better", multiple=True, metavar="CRITERION", help="A low rating is good; repeatable.")
+@click.option("--llm", "llms", multiple=True, metavar="ID", help="Annotator that is an LLM; repeatable.")
+@click.option("--scale", multiple=True, metavar="[CRITERION=]LOW:HIGH", help="Allowed range of scores; repeatable.")
+@click.option(
+    "--lower-is-better", multiple=True, metavar="CRITERION", help="Criterion where a low rating is better; repeatable."
+)
 @click.option("--expected", multiple=True, metavar='"X > Y"', help='Expected preference, or "X ~ Y"; repeatable.')
 @click.option("--fwer", type=SHARE, help="Error rate of each family of tests.  [0.05]")
-@click.option("--tau", type=Tau(), help="Largest sum of two directions that is kept.  [1.1]")
-@click.option("--keep-inconsistent", is_flag=True, help="Exclude nobody for self-contradiction.")
-@click.option("--confidence", type=SHARE, help="Of intervals.  [0.95]")
+@click.option(
+    "--consistency-tau",
+    cls=Aliased,
+    aliases=("--tau",),
+    type=Tau(),
+    help="Maximum of P(x>y) + P(y>x); annotators above it are excluded.  [1.1]",
+)
+@click.option("--keep-inconsistent", is_flag=True, help="Exclude nobody for inconsistent answers.")
+@click.option("--confidence", type=SHARE, help="Confidence level of intervals.  [0.95]")
 @click.option("--family", type=click.Choice(["criterion", "all"]), help="Tests corrected together.  [criterion]")
 @click.option(
     "--correction", type=click.Choice(["holm", "bh"]), help="Holm, or Benjamini-Hochberg (false discoveries).  [holm]"
 )
-@click.option("--unit", type=click.Choice(["auto", "annotator", "item"]), help="What tests generalise over.  [auto]")
-@click.option("--rating-test", type=click.Choice(["auto", "welch"]), help="Paired where it can be, or Welch.  [auto]")
-@click.option("--max-failed-checks", type=click.IntRange(min=0), help="Attention checks one may fail.  [0]")
-@click.option("--repeat-submissions", type=click.Choice(["exclude", "first"]), help="Who submitted twice.  [exclude]")
+@click.option(
+    "--unit", type=click.Choice(["auto", "annotator", "item"]), help="Unit that tests generalise over.  [auto]"
+)
+@click.option(
+    "--rating-test", type=click.Choice(["auto", "welch"]), help="Paired test where items are shared, or Welch.  [auto]"
+)
+@click.option("--max-failed-checks", type=click.IntRange(min=0), help="Attention checks that may be failed.  [0]")
+@click.option(
+    "--repeat-submissions",
+    type=click.Choice(["exclude", "first"]),
+    help="Repeated submissions of one annotator.  [exclude]",
+)
 @click.option(
     "--extra-answers", type=click.Choice(["exclude", "keep"]), help="Late submissions after reassignment.  [exclude]"
 )
 @click.option("--incomplete-answers", type=click.Choice(["exclude", "keep"]), help="Incomplete submissions.  [exclude]")
-@click.option("--regularisation", type=Finite(0, min_open=True), help="Wins added to every pair (Bradley-Terry).")
+@click.option(
+    "--regularisation", type=Finite(0, min_open=True), help="Pseudo-wins added to every pair (Bradley-Terry)."
+)
 @click.option(
     "--epsilon",
     type=Finite(0, 1, max_open=True),
-    help="Share of outputs an LLM may fall behind a person: 0.2 for experts, 0.15 skilled, 0.1 crowds.  [0.1]",
+    help="Margin by which an LLM may be worse than a person: 0.2 for experts, 0.15 skilled, 0.1 crowds.  [0.1]",
 )
 @click.option(
     "--equivalence",
@@ -119,29 +137,29 @@ Examples:
     metavar="LEVEL",
     help="Add Figure 2 of Ethayarajh & Jurafsky: power at the effects found. It restates p and is no evidence.",
 )
-@click.option("--seed", type=click.IntRange(min=0), help="Kept with the results.  [0]")
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Folder of the report.")
-@click.option("--json", "as_json", is_flag=True, help="Print results.json instead of the ranking table.")
+@click.option("--seed", type=click.IntRange(min=0), help="Random seed, stored with the results.  [0]")
+@out_folder_option("Folder for the report.")
+@json_option
 def report(
     study: Path | None, store: str | None, out: Path | None, as_json: bool, observed_power: float | None, **options: Any
 ) -> None:
-    """Say which system is preferred: tests, strengths, rankings, and who was excluded.
+    """Report which system is preferred: tests, strengths, rankings, exclusions.
 
-    Give a STUDY whose answers were collected here, or tables collected elsewhere (one row one
-    answer). The plan of a STUDY stands in its [analysis] section; options set it for tables.
+    Give a STUDY whose answers were collected here, or tables collected elsewhere (one row per
+    answer). The [analysis] section of a STUDY is its analysis plan; for tables, options set it.
     """
     from analysis.results.analyse import analyse
     from analysis.results.files import to_json
 
     if out is None and not as_json:
-        raise click.UsageError("expected --out DIR (or --json, to print the results only)")
+        raise click.UsageError("expected --out DIRECTORY (or --json, to print the results only)")
     paths = {name: options.pop(name) for name in TABLES}
     paths = {name: path for name, path in paths.items() if path is not None}
     given = {name: value for name, value in options.items() if value is not None and value is not False and value != ()}
     if study is not None:
         if paths or given:
             named = ", ".join(f"--{name.replace('_', '-')}" for name in [*paths, *given])
-            raise click.UsageError(f"{named}: not with a STUDY, whose plan stands in its [analysis] section")
+            raise click.UsageError(f"{named}: not with a STUDY, whose [analysis] section sets it")
         tables, plan, facts = _from_study(study, store)
     else:
         if not {"preferences", "ratings", "choices"} & set(paths):
@@ -184,11 +202,11 @@ def _plan(given: dict[str, Any]) -> Plan:
     chosen = {name: given[name] for name in PLAN if name in given}
     chosen |= {field: given[name] for name, field in MARGINS.items() if name in given}
     if given.get("keep_inconsistent"):
-        if "tau" in given:
-            raise click.UsageError("--tau or --keep-inconsistent, not both")
+        if "consistency_tau" in given:
+            raise click.UsageError("--consistency-tau or --keep-inconsistent, not both")
         chosen["consistency_tau"] = None
-    elif "tau" in given:
-        chosen["consistency_tau"] = given["tau"]
+    elif "consistency_tau" in given:
+        chosen["consistency_tau"] = given["consistency_tau"]
     return Plan(
         expected=parse_expectations(given.get("expected", ()), "--expected"),
         lower_is_better=frozenset(given.get("lower_is_better", ())),
@@ -235,6 +253,6 @@ def _print(results: Results) -> None:
     console.print(table)
     more = len(rankings) - RANKINGS_SHOWN
     if more > 0:
-        console.print(f"{more} more rankings stand in the report.")
+        console.print(f"{more} more rankings are in the report.")
     excluded = len({row.annotator_id for row in results.exclusions})
     console.print(f"Annotators with exclusions: {excluded}. Warnings: {len(results.warnings)}. See the report.")

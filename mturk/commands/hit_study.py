@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
+from spa.commands.options import json_option, store_option, study_argument
+
 if TYPE_CHECKING:
     from mturk.endpoints import MTurkEndpoint
     from mturk.idempotent_calls import IdempotentMTurkCalls
@@ -42,14 +44,14 @@ class HitStudy:
 def study_options(command: F) -> F:
     """Add what every command needs to find its study and its endpoint."""
     options: tuple[Callable[[Any], Any], ...] = (
-        click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
+        json_option,
         click.option(
             "--endpoint-url",
             metavar="URL",
             help="Endpoint that speaks the MTurk protocol. [default: the variable MTURK_ENDPOINT_URL]",
         ),
-        click.option("--store", metavar="PATH|URL", help="The store. [default: STUDY with the suffix .sqlite]"),
-        click.argument("study", type=click.Path(path_type=Path)),
+        store_option,
+        study_argument,
     )
     decorated: Any = command
     for option in options:
@@ -59,7 +61,7 @@ def study_options(command: F) -> F:
 
 def yes_option(command: F) -> F:
     """Add the switch without which nothing is spent or changed."""
-    return click.option("--yes", is_flag=True, help="Do it; without this, what would be done is only printed.")(command)
+    return click.option("--yes", is_flag=True, help="Apply; the default is a dry run.")(command)
 
 
 assignment_option = click.option(

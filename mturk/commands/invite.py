@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from spa.commands.options import Aliased
 from spa.errors import PlatformError
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ MOST = 10_000  # invitations of one call; more is a slip of the finger
 
 
 @click.command(
-    epilog="Example: spa mturk invite --store lab.sqlite --name Ada --locale GB --address https://hits.lab.org"
+    epilog="Example: spa mturk invite --store lab.sqlite --name Ada --locale GB --public-url https://hits.lab.org"
 )
 @click.option("--store", required=True, metavar="PATH|URL", help="Store of the endpoint; made where it is absent.")
 @click.option("--name", "names", multiple=True, help="A new worker's name, which requesters do not see; repeatable.")
@@ -28,7 +29,15 @@ MOST = 10_000  # invitations of one call; more is a slip of the finger
 @click.option("--masters", is_flag=True, help="The new workers are Masters.")
 @click.option("--qualify", multiple=True, metavar="TYPE[=VALUE]", help="Grant a qualification (id); repeatable.")
 @click.option("--days", type=click.IntRange(1, 365), default=30, show_default=True, help="How long a link works.")
-@click.option("--address", default="http://127.0.0.1:8470", show_default=True, help="Where people reach the site.")
+@click.option(
+    "--public-url",
+    "address",
+    cls=Aliased,
+    aliases=("--address",),
+    default="http://127.0.0.1:8470",
+    show_default=True,
+    help="Where people reach the site.",
+)
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write the links here, one a line.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def invite(
@@ -54,7 +63,7 @@ def invite(
     from spa.files import written_whole
 
     if origin(address.rstrip("/")) != address.rstrip("/"):
-        raise PlatformError(f"--address: expected an origin such as https://hits.example.org, got {address!r}")
+        raise PlatformError(f"--public-url: expected an origin such as https://hits.example.org, got {address!r}")
     if not names and count is None and not again:
         raise click.UsageError("say whom to invite: --name, --count or --again")
     country, _, part = (locale or "").partition("-")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mturk.commands.hit_study import in_progress, open_hit_study, study_options, tell, when, yes_option
-from spa.commands.numbers import Finite
+from spa.commands.options import Finite
 
 if TYPE_CHECKING:
     from mturk.commands.hit_study import HitStudy

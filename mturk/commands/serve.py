@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from spa.commands.options import Aliased, host_option, port_option
 from spa.errors import PlatformError
 
 if TYPE_CHECKING:
@@ -23,11 +24,18 @@ EMULATOR_BUDGET = 1_000_000  # cents: the budget of an emulator's requester
 
 @click.command(epilog="Example: spa mturk serve lab.sqlite --port 8470")
 @click.argument("store", metavar="STORE")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; 0.0.0.0 is all of them.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8470, show_default=True, help="0 takes any free port.")
-@click.option("--address", metavar="URL", help="Where people reach the worker site; http://HOST:PORT if absent.")
+@host_option
+@port_option(8470)
+@click.option(
+    "--public-url",
+    "address",
+    cls=Aliased,
+    aliases=("--address",),
+    metavar="URL",
+    help="URL at which people reach the worker site. [default: http://HOST:PORT]",
+)
 @click.option("--frame-port", type=click.IntRange(0, 65535), help="Port of the frames that hold HITs; --port and one.")
-@click.option("--frame-url", metavar="URL", help="Where browsers reach that port; another origin than --address.")
+@click.option("--frame-url", metavar="URL", help="Where browsers reach that port; another origin than --public-url.")
 @click.option("--name", default="HITs", show_default=True, help="What the worker site calls itself.")
 @click.option("--popups", is_flag=True, help="Let HITs open other windows, as old ones do that send people to the web.")
 @click.option(
@@ -87,7 +95,7 @@ def serve(
         click.echo(f"endpoint: {listener.address} (store {opened.name})")
         click.echo(f"worker site: {settings.site_url} (frames: {settings.frame_url})")
         if address is None and host not in LOOPBACK:
-            click.echo("workers on other machines reach the site only with --address and --frame-url")
+            click.echo("workers on other machines reach the site only with --public-url and --frame-url")
         if emulate:
             _print_emulator_key(endpoint, host_key)
         click.echo("Ctrl-C stops the server; everything stays.")
@@ -109,7 +117,7 @@ def make_settings(
 
     if (address is None) != (frame_url is None):
         raise PlatformError(
-            "--address and --frame-url go together: expected both, such as https://hits.example.org and "
+            "--public-url and --frame-url go together: expected both, such as https://hits.example.org and "
             "https://frames.example.org, got one"
         )
     return SiteSettings(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from prolific.commands.shared import json_option, study_options, tell_json
-from spa.commands.numbers import Finite
+from spa.commands.options import Finite
 
 if TYPE_CHECKING:
     from prolific.collecting import SessionReconciliation

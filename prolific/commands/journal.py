@@ -9,11 +9,12 @@ from pathlib import Path
 import click
 
 from prolific.commands.shared import json_option, tell_json
+from spa.commands.options import store_option
 
 
 @click.command(epilog="Example: spa prolific journal my-study/study.toml --open")
 @click.argument("study", type=click.Path(path_type=Path))
-@click.option("--store", metavar="PATH|URL", help="The store of `spa build`. [default: STUDY with the suffix .sqlite]")
+@store_option
 @click.option("--open", "only_open", is_flag=True, help="Only calls of which nobody knows whether they took effect.")
 @json_option
 def journal(study: Path, store: str | None, only_open: bool, as_json: bool) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from prolific.checklist import ChecklistItem
+from spa.commands.options import json_option as json_option
+from spa.commands.options import store_option, study_argument
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -20,10 +21,8 @@ def study_options(command: Command) -> Command:
         click.option(
             "--endpoint-url", metavar="URL", help="Address of the API. [default: PROLIFIC_API_URL, or Prolific]"
         ),
-        click.option(
-            "--store", metavar="PATH|URL", help="The store of `spa build`. [default: STUDY with the suffix .sqlite]"
-        ),
-        click.argument("study", type=click.Path(path_type=Path)),
+        store_option,
+        study_argument,
     ):
         command = add(command)
     return command
@@ -40,14 +39,9 @@ def session_option(command: Command) -> Command:
     )(command)
 
 
-def json_option(command: Command) -> Command:
-    """Add ``--json``."""
-    return click.option("--json", "as_json", is_flag=True, help="Print what was found or done as JSON.")(command)
-
-
 def yes_option(what: str) -> Callable[[Command], Command]:
     """Add ``--yes``, without which nothing is done."""
-    return click.option("--yes", is_flag=True, help=f"{what}; without it nothing is done.")
+    return click.option("--yes", is_flag=True, help=f"{what}; the default is a dry run.")
 
 
 def announce(text: str) -> None:

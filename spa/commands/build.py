@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from spa.commands.options import draw_seed_option, json_option, out_file_option, store_option, study_argument
 from spa.commands.serving import LINKS_WRITTEN
 from spa.commands.workspace import default_store, with_store
 
@@ -23,21 +24,19 @@ BAR_FROM = 2_000  # assignments; fewer are drawn before anybody would look at a 
 
 
 @click.command(epilog="Example: spa build my-study/study.toml --annotators 60 --links links.txt")
-@click.argument("study", type=click.Path(path_type=Path))
-@click.option("--annotators", type=click.IntRange(1, 1_000_000), help="Assignments in all. [default: the study's]")
-@click.option("--seed", type=click.IntRange(min=0), help="Seed of the draw. [default: the study's]")
-@click.option("--store", metavar="PATH|URL", help="Where to keep them. [default: STUDY with the suffix .sqlite]")
-@click.option(
-    "--links", type=click.Path(dir_okay=False, path_type=Path), help="Write a line /a/TOKEN for each person here."
-)
-@click.option("--json", "as_json", is_flag=True, help="Print what was built as JSON.")
+@study_argument
+@click.option("--annotators", type=click.IntRange(1, 1_000_000), help="Total assignments. [default: the study's]")
+@draw_seed_option
+@store_option
+@out_file_option("Write one line /a/TOKEN per person to this file.", "--links")
+@json_option
 def build(
     study: Path, annotators: int | None, seed: int | None, store: str | None, links: Path | None, as_json: bool
 ) -> None:
     """Draw the assignments of STUDY into a store.
 
-    Building again changes nothing. With more --annotators the same draw goes on; assignments and
-    answers that are there stay as they are. A study that has changed needs a new store.
+    Building again changes nothing. A larger --annotators continues the same draw and keeps existing
+    assignments and answers. A study that has changed needs a new store.
     """
     import json
 

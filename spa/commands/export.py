@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
+from spa.commands.options import json_option, out_folder_option, store_option, study_argument
 from spa.commands.workspace import open_workspace
 
 if TYPE_CHECKING:
@@ -18,22 +19,20 @@ if TYPE_CHECKING:
 
 
 @click.command(epilog="Example: spa export my-study/study.toml --out tables --format parquet")
-@click.argument("study", type=click.Path(path_type=Path))
-@click.option(
-    "--out", required=True, type=click.Path(file_okay=False, path_type=Path), help="Folder that the tables go to."
-)
+@study_argument
+@out_folder_option("Folder for the tables.", required=True)
 @click.option(
     "--format",
     "format_",
     type=click.Choice(["csv", "parquet", "jsonl", "huggingface"]),
     default="csv",
     show_default=True,
-    help="huggingface: a dataset folder, Parquet files with a card.",
+    help="File format; huggingface is a dataset folder of Parquet files with a dataset card.",
 )
-@click.option("--incomplete", is_flag=True, help="Also the finished pages of visits that were not completed.")
-@click.option("--raw", is_flag=True, help="Also every call to an LLM, with request and response: calls.jsonl.")
-@click.option("--store", metavar="PATH|URL", help="The store. [default: STUDY with the suffix .sqlite]")
-@click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
+@click.option("--incomplete", is_flag=True, help="Include the finished pages of incomplete visits.")
+@click.option("--raw", is_flag=True, help="Also write every LLM call, with request and response, to calls.jsonl.")
+@store_option
+@json_option
 def export(
     study: Path,
     out: Path,
@@ -43,11 +42,10 @@ def export(
     store: str | None,
     as_json: bool,
 ) -> None:
-    """Write the answers of STUDY as tidy tables, with the systems' names put back.
+    """Write the answers of STUDY as tidy tables, with the systems' names restored.
 
-    One row is one answer; an answer that could not be used has an empty value and says why in
-    missing_reason. In CSV files, texts that a spreadsheet would run as a formula get an apostrophe in
-    front.
+    One row is one answer; an unusable answer has an empty value and a missing_reason. In CSV files,
+    text that a spreadsheet would run as a formula is prefixed with an apostrophe.
     """
     import json
 
@@ -73,7 +71,7 @@ def export(
     for path, count in rows.items():
         click.echo(f"{path}: {count} rows")
     if tables.annotators.height == 0:
-        click.echo("No visit has been completed yet; --incomplete exports what there is so far.")
+        click.echo("No visit is complete yet; --incomplete exports what has been answered so far.")
 
 
 def unfinished(workspace: Workspace) -> Iterator[Submission]:

@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING
 
 import click
 
+from spa.commands.options import json_option, store_option, study_argument, yes_option
+
 if TYPE_CHECKING:
     from spa.responses.forgetting import Account
 
 
 @click.command(epilog="Example: spa forget my-study/study.toml --person 5f3a2c9e8b7d6a5f4e3c2b1a --yes")
-@click.argument("study", type=click.Path(path_type=Path))
-@click.option(
-    "--person", metavar="ID", help="The platform's id of the person, the token of a link, or an annotator_id."
-)
-@click.option("--submission", metavar="ID", help="A visit of the person: our own id, or the platform's.")
-@click.option("--answers", is_flag=True, help="Delete the answers too; their places go out again.")
-@click.option("--yes", is_flag=True, help="Do it; without it only the account is printed.")
-@click.option("--store", metavar="PATH|URL", help="The store. [default: STUDY with the suffix .sqlite]")
-@click.option("--json", "as_json", is_flag=True, help="Print the account as JSON.")
+@study_argument
+@click.option("--person", metavar="ID", help="Platform id, link token or annotator_id of the person.")
+@click.option("--submission", metavar="ID", help="Visit of the person: submission_id or the platform's id.")
+@click.option("--answers", is_flag=True, help="Delete the answers too and free their places.")
+@yes_option
+@store_option
+@json_option
 def forget(
     study: Path,
     person: str | None,
@@ -30,10 +30,10 @@ def forget(
     store: str | None,
     as_json: bool,
 ) -> None:
-    """Delete the names, links and free texts of one person of STUDY, and say what that was.
+    """Delete the names, links and free texts of one person of STUDY, and list what was deleted.
 
-    Nothing is deleted without --yes. What was chosen or given as a number stays, under an id that
-    leads nowhere, unless --answers deletes it. Records of money stay. Nothing can be brought back.
+    Nothing is deleted without --yes. Choices and numbers stay under an anonymous id unless --answers
+    deletes them. Payment records stay. Deletion cannot be undone.
     """
     import json
     from dataclasses import asdict
@@ -42,7 +42,7 @@ def forget(
     from spa.responses.forgetting import forget as forget_visitor
 
     if (person is None) == (submission is None):
-        raise click.UsageError("give --person or --submission, one of them")
+        raise click.UsageError("expected either --person or --submission")
     with open_workspace(study, store) as workspace:
         account = forget_visitor(
             workspace.store,
@@ -70,10 +70,10 @@ def _told(account: Account, done: bool) -> list[str]:
     told = [f"visits of this person: {account.visits}; {'deleted' if done else 'to be deleted'}:"]
     told += [f"  {name}: {count}" for name, count in what.items()]
     if account.payments:
-        told.append(f"calls to the platform that name the person: {account.payments}; they stay as records of money")
+        told.append(f"calls to the platform that name the person: {account.payments}; they stay as payment records")
     if account.notes:
-        told.append(f"decisions of reviewers on these visits: {account.notes}; they stay")
-    told.append("Tables, reports and copies made before are not touched; delete what they hold yourself.")
+        told.append(f"reviewers' decisions on these visits: {account.notes}; they stay")
+    told.append("Existing tables, reports and backups are not changed; delete the person's data there yourself.")
     if not done:
-        told.append("Nothing has been deleted yet: say it again with --yes")
+        told.append("Nothing has been deleted: run again with --yes")
     return told

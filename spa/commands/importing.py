@@ -33,33 +33,33 @@ def _scores(context: click.Context, option: click.Parameter, given: tuple[str, .
 
 @click.group("import", epilog="Example: spa import potato annotations --map import.toml --out tables")
 def import_() -> None:
-    """Turn answers collected elsewhere into tidy tables, which `spa report` reads.
+    """Convert answers collected elsewhere to tidy tables for `spa report`.
 
-    People are renamed annotator-1, annotator-2, ... unless --keep-ids.
+    Annotators are renamed annotator-1, annotator-2, ... unless --keep-ids is given.
     """
 
 
 @import_.command(epilog="Example: spa import potato annotations --map import.toml --out tables")
 @click.argument("folder", type=IN)
-@click.option("--map", "mapping", required=True, type=IN, help="TOML: systems, criteria, skip, llms.")
-@click.option("--out", required=True, type=IN, help="Folder of the tables.")
+@click.option("--map", "mapping", required=True, type=IN, help="TOML file with systems, criteria, skip, llms.")
+@click.option("--out", required=True, type=IN, help="Folder for the tables.")
 @click.option("--format", "format_", type=FORMATS, default="csv", show_default=True)
-@click.option("--keep-ids", is_flag=True, help="Keep the people's names as they are.")
+@click.option("--keep-ids", is_flag=True, help="Keep the annotators' ids.")
 @click.option(
     "--score",
     "scores",
     multiple=True,
     metavar="LABEL=NUMBER",
     callback=_scores,
-    help="What a label counts that is no number; repeatable.",
+    help="Score of a label that is not a number; repeatable.",
 )
 def potato(
     folder: Path, mapping: Path, out: Path, format_: TableFormat, keep_ids: bool, scores: dict[str, float]
 ) -> None:
-    """Read an output FOLDER of POTATO, all its parts and people.
+    """Read an output FOLDER of POTATO with all its parts and annotators.
 
-    A label that is a number is the score. Attention checks and pages are left aside, and the order in which items
-    were seen is taken from annotation_order.txt.
+    A numeric label is the score. Attention checks and pages are skipped; the order in which items were
+    shown is read from annotation_order.txt.
     """
     from spa.importing.mapping import Potato, read_mapping
     from spa.importing.potato import read_potato
@@ -70,11 +70,11 @@ def potato(
 @import_.command("csv", epilog="Example: spa import csv results.csv --map import.toml --out tables")
 @click.argument("file", type=IN)
 @click.option("--map", "mapping", required=True, type=IN, help="TOML: annotator, item, keep, [[questions]].")
-@click.option("--out", required=True, type=IN, help="Folder of the tables.")
+@click.option("--out", required=True, type=IN, help="Folder for the tables.")
 @click.option("--format", "format_", type=FORMATS, default="csv", show_default=True)
-@click.option("--keep-ids", is_flag=True, help="Keep the people's names as they are.")
+@click.option("--keep-ids", is_flag=True, help="Keep the annotators' ids.")
 def csv(file: Path, mapping: Path, out: Path, format_: TableFormat, keep_ids: bool) -> None:
-    """Read a CSV FILE with one row a person (and item) and one column a question."""
+    """Read a CSV FILE with one row per annotator (and item) and one column per question."""
     from spa.importing.mapping import Wide, read_mapping
     from spa.importing.wide import read_wide
 

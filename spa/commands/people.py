@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from spa.commands.options import Aliased, host_option, out_file_option, port_option, store_option, study_argument
 from spa.errors import StudyError
 
 if TYPE_CHECKING:
@@ -19,49 +20,47 @@ ASSIGNMENT = re.compile(r"a(\d{1,9})", re.ASCII)
 
 
 @click.command(epilog="Example: spa serve my-study/study.toml --port 8000 --links links.txt")
-@click.argument("study", type=click.Path(path_type=Path))
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; 0.0.0.0 is all of them.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0 takes any free port.")
-@click.option(
-    "--store",
-    "--database",
-    metavar="PATH|URL",
-    help="The store of `spa build`; the study file's name with .sqlite if absent. PostgreSQL: postgresql://HOST/NAME.",
-)
-@click.option(
-    "--links", type=click.Path(dir_okay=False, path_type=Path), help="Write the personal links here, one a line."
-)
+@study_argument
+@host_option
+@port_option(8000)
+@store_option
+@out_file_option("Write the personal links to this file, one per line.", "--links")
 @click.option(
     "--public-url",
-    "--address",
+    cls=Aliased,
+    aliases=("--address",),
     metavar="URL",
-    help="Where people reach this server, for links and platforms; http://HOST:PORT if absent.",
+    help="URL at which people reach this server, for links and platforms. [default: http://HOST:PORT]",
 )
 @click.option(
-    "--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Processes; several need PostgreSQL."
+    "--workers",
+    type=click.IntRange(1, 64),
+    default=1,
+    show_default=True,
+    help="Server processes; more than one needs PostgreSQL.",
 )
 @click.option(
     "--trusted-proxy",
     "trusted_proxies",
     metavar="ADDRESS",
     multiple=True,
-    help="Believe the X-Forwarded headers of this address or network; may be given several times.",
+    help="Trust the X-Forwarded headers of this address or network; repeatable.",
 )
 @click.option(
     "--new-visits",
     type=click.IntRange(min=1),
     default=3000,
     show_default=True,
-    help="Most new visits by the open link a minute, of everybody together.",
+    help="Maximum of new visits through the open link per minute, over all visitors.",
 )
-@click.option("--links-only", is_flag=True, help="Close the open link; also a key of [people] in the study file.")
+@click.option("--links-only", is_flag=True, help="Close the open link; same as [people] links_only in the study file.")
 @click.option(
     "--reserve",
     type=click.IntRange(min=0),
     metavar="N",
-    help="Places that the open link leaves to personal links. [default: one a link, once links were written to a file]",
+    help="Places reserved for personal links. [default: one per link, once links were written to a file]",
 )
-@click.option("--log-json", is_flag=True, help="Log requests and errors as JSON, without anything that names a person.")
+@click.option("--log-json", is_flag=True, help="Log requests and errors as JSON, without personal data.")
 def serve(
     study: Path,
     host: str,
@@ -76,11 +75,11 @@ def serve(
     reserve: int | None,
     log_json: bool,
 ) -> None:
-    """Serve the forms of STUDY to people, each saved page by page.
+    """Serve the forms of STUDY to people and save their answers page by page.
 
-    The open link makes a visit for whoever presses its button, one a browser. A personal link is one person's:
-    it can be opened again, on any device, and shows what was answered so far. With the environment
-    variable SPA_ADMIN_TOKEN set, /admin/status and /metrics answer to `Authorization: Bearer TOKEN`.
+    The open link starts one visit per browser. A personal link belongs to one person: it can be
+    reopened on any device and shows the answers so far. If the environment variable SPA_ADMIN_TOKEN is
+    set, /admin/status and /metrics answer to `Authorization: Bearer TOKEN`.
     """
     from dataclasses import replace
 
@@ -111,8 +110,10 @@ def serve(
             serving = replace(serving, links_only=links_only, reserved=reserved)
             app = serving.app(workspace)
             assignments = workspace.store.count_assignments()
-            click.echo(f"{workspace.study.title}: {assignments} assignments, answers go to {workspace.store.name}")
-            click.echo("open link: closed, only personal links lead in" if closed else f"open link: {public}/")
+            click.echo(
+                f"{workspace.study.title}: {assignments} assignments, answers are saved in {workspace.store.name}"
+            )
+            click.echo("open link: closed, personal links only" if closed else f"open link: {public}/")
             if links is not None:
                 click.echo(f"personal links: {len(personal)} in {links}")
             if reserved:
@@ -125,18 +126,16 @@ def serve(
 
 
 @click.command(epilog="Example: spa preview my-study/study.toml --page p3")
-@click.argument("study", type=click.Path(path_type=Path))
-@click.option("--assignment", default="a00001", show_default=True, help="Which assignment of the draw to show.")
-@click.option("--page", help="Page to begin with, such as p3.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8001, show_default=True, help="0 takes any free port.")
-@click.option(
-    "--out", type=click.Path(dir_okay=False, path_type=Path), help="Write the whole form as one HTML file instead."
-)
+@study_argument
+@click.option("--assignment", default="a00001", show_default=True, help="Assignment of the draw to show.")
+@click.option("--page", help="First page to show, such as p3.")
+@host_option
+@port_option(8001)
+@out_file_option("Write the whole form to one HTML file instead.")
 def preview(study: Path, assignment: str, page: str | None, host: str, port: int, out: Path | None) -> None:
-    """Show one form of STUDY in a browser, without a store and without keeping answers.
+    """Show one form of STUDY in a browser, without a store; no answer is kept.
 
-    The assignment is the one that `spa build` would draw from the study's seed.
+    The assignment is the one `spa build` draws with the study's seed.
     """
     from spa.forms.html import render_whole
     from spa.server.listening import listen, run

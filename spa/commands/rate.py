@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from spa.commands.numbers import Finite
+from spa.commands.options import Finite
 from spa.commands.simulation import check_url, choose_truth, simulation_options
 from spa.commands.workspace import with_store
 

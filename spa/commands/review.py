@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from spa.commands.options import draw_seed_option, out_folder_option, store_option, study_argument
 from spa.errors import StudyError
 
 if TYPE_CHECKING:
@@ -32,24 +33,26 @@ Words = Mapping[str, str]
     "review-explanations",
     epilog="Example: spa review-explanations my-study/study.toml --rater my-llm --number 100 --out review-study",
 )
-@click.argument("study", type=click.Path(path_type=Path))
+@study_argument
 @click.option(
     "--rater",
     "names",
     metavar="NAME|FILE",
     multiple=True,
     required=True,
-    help="Whose explanations: one of the study's raters, or the file with which it was asked. Repeatable.",
+    help="Rater whose explanations are reviewed: one of the study's, or its TOML file; repeatable.",
 )
-@click.option("--variant", "variants", metavar="NAME", multiple=True, help="Only this way of asking; repeatable.")
-@click.option("--number", type=click.IntRange(min=1), help="Only so many, drawn at random. [default: all]")
-@click.option("--interview", is_flag=True, help="The readers are those who rated: ask them first how they did.")
-@click.option("--readers", type=click.IntRange(min=1), default=3, show_default=True, help="People for each of them.")
-@click.option("--seed", type=click.IntRange(min=0), help="Of the draw. [default: the study's]")
 @click.option(
-    "--out", required=True, type=click.Path(file_okay=False, path_type=Path), help="New folder for the study."
+    "--variant", "variants", metavar="NAME", multiple=True, help="Only this variant of the rater; repeatable."
 )
-@click.option("--store", metavar="PATH|URL", help="The store. [default: STUDY with the suffix .sqlite]")
+@click.option("--number", type=click.IntRange(min=1), help="Number of explanations, drawn at random. [default: all]")
+@click.option(
+    "--interview", is_flag=True, help="The readers are the annotators who rated: ask them first how they did."
+)
+@click.option("--readers", type=click.IntRange(min=1), default=3, show_default=True, help="Readers per explanation.")
+@draw_seed_option
+@out_folder_option("New folder for the study.", required=True)
+@store_option
 def review_explanations(
     study: Path,
     names: tuple[str, ...],
@@ -63,9 +66,9 @@ def review_explanations(
 ) -> None:
     """Make a study in which people judge the explanations that a rater of STUDY gave with its ratings.
 
-    Each reader sees a text, the question, the rating and its explanation; asked are five kinds of
-    errors (yes or no) and whether the reader agrees, with a reason. Who or what rated is neither told nor
-    misstated. Several raters or variants are read side by side on what all of them explained. The new
+    Each reader sees a text, the question, the rating and its explanation, and answers five questions
+    about errors (yes or no) and whether they agree, with a reason. Who or what rated is not disclosed.
+    Several raters or variants are shown side by side on the items that all of them explained. The new
     study is built, served and reported like any other.
     """
     from spa.commands.rating import choose_rater, choose_variants

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from spa.commands.options import json_option, store_option, study_argument
 from spa.commands.simulation import check_url, choose_truth, simulation_options
 from spa.commands.workspace import with_store
 from spa.errors import ResponseError
@@ -29,14 +30,16 @@ FIRST_SEAT = "person 1"
 
 
 @click.command(epilog="Example: spa simulate my-study/study.toml --annotators 24 --seed 7")
-@click.argument("study", type=click.Path(path_type=Path))
+@study_argument
 @click.option(
-    "--annotators", type=click.IntRange(min=1), help="How many in all. [default: one for each free assignment]"
+    "--annotators",
+    type=click.IntRange(min=1),
+    help="Total number of annotators. [default: one for each free assignment]",
 )
-@click.option("--url", metavar="URL", help="A running survey server of this store; without it one is started.")
-@click.option("--store", metavar="PATH|URL", help="The store of `spa build`. [default: STUDY with the suffix .sqlite]")
+@click.option("--url", metavar="URL", help="URL of a running survey server with this store. [default: one is started]")
+@store_option
 @simulation_options
-@click.option("--json", "as_json", is_flag=True, help="Print what was done as JSON.")
+@json_option
 def simulate(
     study: Path,
     annotators: int | None,
@@ -48,10 +51,10 @@ def simulate(
     seed: int,
     as_json: bool,
 ) -> None:
-    """Let simulated annotators answer STUDY over HTTP, page by page, as a browser would.
+    """Simulate annotators who answer STUDY over HTTP, page by page, like a browser.
 
-    Their answers are kept as "simulated" and are never mixed with those of people. Visits that an
-    earlier run left half done are finished first.
+    Their answers are stored as "simulated" and never mixed with those of people. Incomplete visits of
+    an earlier run are finished first.
     """
     import json
 
@@ -84,9 +87,9 @@ def simulate(
         return
     if visits:
         click.echo(f"{len(visits)} visits, {pages} pages sent, {finished} ended with a completion code")
-        click.echo(f"  taken for true: {told}")
+        click.echo(f"  true utilities: {told}")
     else:
-        click.echo(f"{workspace.store.name}: nothing to do, the simulated annotators have answered already")
+        click.echo(f"{workspace.store.name}: nothing to do, the simulated annotators have already answered")
     click.echo("Next: " + with_store(f"spa report {study} --out report", store))
 
 

@@ -1,4 +1,4 @@
-"""What ``spa simulate`` and ``spa rate --simulate`` share: who is simulated, and what they take for true."""
+"""What ``spa simulate`` and ``spa rate --simulate`` share: who is simulated, and their true utilities."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from spa.commands.options import seed_option
 from spa.errors import StudyError
 
 if TYPE_CHECKING:
@@ -38,14 +39,12 @@ def parse_utilities(context: click.Context, option: click.Parameter, given: tupl
 def simulation_options(command: Command) -> Command:
     """Add the options that say who is simulated."""
     for add in (
-        click.option(
-            "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the simulation."
-        ),
+        seed_option(0),
         click.option(
             "--likert-reversal",
             nargs=2,
             metavar="BETTER WORSE",
-            help="Simulate the case in which averaged ratings reverse the preference.",
+            help="Simulate the case where averaged ratings reverse the preference.",
         ),
         click.option(
             "--utility",
@@ -53,10 +52,10 @@ def simulation_options(command: Command) -> Command:
             multiple=True,
             metavar="SYSTEM=NUMBER",
             callback=parse_utilities,
-            help="How good a system is, on a scale from -2.5 to 2.5; repeat it for each system.",
+            help="True utility of a system, from -2.5 to 2.5; repeat for each system.",
         ),
         click.option(
-            "--truth", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="TOML file of a truth."
+            "--truth", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="TOML file of true utilities."
         ),
     ):
         command = add(command)

@@ -1,4 +1,4 @@
-"""``spa status``: how a study with people stands."""
+"""``spa status``: the progress of a study with people."""
 
 from __future__ import annotations
 
@@ -7,17 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from spa.commands.options import json_option, store_option, study_argument
+
 if TYPE_CHECKING:
     from spa.responses.status import Status, VisitCounts
 
 
 @click.command(epilog="Example: spa status my-study/study.toml")
-@click.argument("study", type=click.Path(path_type=Path))
-@click.option("--store", metavar="PATH|URL", help="The store. [default: STUDY with the suffix .sqlite]")
-@click.option("--codes", is_flag=True, help="Also the completion code of each outcome; whoever sees one can claim pay.")
-@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+@study_argument
+@store_option
+@click.option(
+    "--codes", is_flag=True, help="Also show the completion code of each outcome; anybody who knows one can claim pay."
+)
+@json_option
 def status(study: Path, store: str | None, codes: bool, as_json: bool) -> None:
-    """Say how far the people of STUDY are: places, dropouts, outcomes, minutes and hourly pay."""
+    """Show the progress of STUDY: places, dropouts, outcomes, minutes and hourly pay."""
     import json
     import time
 
@@ -65,7 +69,7 @@ def _show_lines(lines: tuple[VisitCounts, ...]) -> None:
     from spa.responses.status import COUNTED
 
     if not lines:
-        click.echo("Nobody has come yet.")
+        click.echo("No visits yet.")
         return
     shown = [name for name in COUNTED if name in ("begun", "completed") or any(getattr(each, name) for each in lines)]
     grouped = any(line.people_group is not None for line in lines)
@@ -98,5 +102,5 @@ def _told(found: Status) -> list[str]:
         told.append(f"{found.hourly_pay} {found.currency} an hour at the median{planned}")
     if found.expected_end is not None and found.completed < found.places:
         end = datetime.fromtimestamp(found.expected_end).astimezone()
-        told.append(f"at this pace complete by {end:%Y-%m-%d %H:%M %Z}")
+        told.append(f"expected to be complete by {end:%Y-%m-%d %H:%M %Z}")
     return told

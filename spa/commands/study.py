@@ -10,6 +10,8 @@ from pathlib import Path
 
 import click
 
+from spa.commands.options import json_option, study_argument
+
 PAPERS = ("ethayarajh-jurafsky", "chiang-lee", "sottana", "chhun")  # studies like theirs, with texts of our own
 EXAMPLES = ("stories", "zh", "ar", "images", *PAPERS)
 RATERS = "raters"  # ways of asking an LLM that papers used, each in a file; they fit the stories
@@ -22,13 +24,13 @@ RATERS = "raters"  # ways of asking an LLM that papers used, each in a file; the
     type=click.Choice(EXAMPLES),
     default="stories",
     show_default=True,
-    help="Which example to start from; stories explains every key of a study file; those after images follow a paper.",
+    help="Example to start from; stories explains every key of a study file; those after images follow a paper.",
 )
 def init(folder: Path, example: str) -> None:
     """Write a commented study.toml and example outputs into FOLDER.
 
-    With the stories come ways of asking an LLM, one a file, in FOLDER/raters. Nothing that is there
-    already is overwritten.
+    The stories come with example LLM raters, one file each, in FOLDER/raters. Existing files are
+    never overwritten.
     """
     written = write_example(folder, example)
     for name in written:
@@ -37,12 +39,12 @@ def init(folder: Path, example: str) -> None:
 
 
 @click.command(epilog="Example: spa check my-study/study.toml")
-@click.argument("study", type=click.Path(path_type=Path))
-@click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON.")
+@study_argument
+@json_option
 def check(study: Path, as_json: bool) -> None:
-    """Check STUDY and everything it names, and tell what an annotator will face.
+    """Check STUDY and everything it names, and show what an annotator will face.
 
-    Every mistake is told at once, one line each.
+    All mistakes are reported at once, one line each.
     """
     from spa.commands.overview import overview_of, print_overview
     from spa.errors import SpaError

@@ -40,7 +40,17 @@ def test_a_report_from_a_table(table: Path, tmp_path: Path) -> None:
 
 
 def test_json_prints_the_results_and_needs_no_folder(table: Path) -> None:
-    arguments = ("--preferences", table, "--map", "rater=annotator_id", "--json", "--fwer", "0.1", "--tau", "1.05")
+    arguments = (
+        "--preferences",
+        table,
+        "--map",
+        "rater=annotator_id",
+        "--json",
+        "--fwer",
+        "0.1",
+        "--consistency-tau",
+        "1.05",
+    )
     shown = spa(*arguments, "--family", "all", "--unit", "item", "--seed", "3", "--confidence", "0.9")
     settings = json.loads(shown.output)["settings"]
     chosen = {key: settings[key] for key in ("fwer", "consistency_tau", "family", "unit", "seed", "confidence")}
@@ -71,9 +81,9 @@ def test_a_mistake_is_one_line_and_writes_nothing(table: Path, tmp_path: Path) -
         (("--out", "r", "--ratings", "r.csv", "--map", "a"), "expected --map OLD=NEW"),
         (("--out", "r", "--ratings", "r.csv", "--scale", "5:1"), "--scale LOW:HIGH"),
         (("--out", "r", "--ratings", "r.csv", "--scale", "15"), "--scale LOW:HIGH"),
-        (("--out", "r", "--ratings", "r.csv", "--tau", "3"), "expected a number from 1 to 2"),
-        (("--out", "r", "--ratings", "r.csv", "--tau", "nan"), "expected a number from 1 to 2"),
-        (("--out", "r", "--ratings", "r.csv", "--tau", "1.1", "--keep-inconsistent"), "not both"),
+        (("--out", "r", "--ratings", "r.csv", "--consistency-tau", "3"), "expected a number from 1 to 2"),
+        (("--out", "r", "--ratings", "r.csv", "--consistency-tau", "nan"), "expected a number from 1 to 2"),
+        (("--out", "r", "--ratings", "r.csv", "--consistency-tau", "1.1", "--keep-inconsistent"), "not both"),
         (("study.toml", "--out", "r", "--fwer", "0.1"), "--fwer: not with a STUDY"),
     ],
 )

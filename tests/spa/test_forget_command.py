@@ -69,7 +69,7 @@ def test_nothing_is_deleted_without_yes(workspace: Workspace) -> None:
     before = list(workspace.store.submissions()), list(workspace.store.visits())
     told = forget(workspace, "--person", SECRETS[0])
     assert "to be deleted" in told
-    assert told.strip().endswith("say it again with --yes")
+    assert told.strip().endswith("run again with --yes")
     assert (list(workspace.store.submissions()), list(workspace.store.visits())) == before
 
 
@@ -119,7 +119,7 @@ def test_with_answers_the_place_goes_out_again(workspace: Workspace) -> None:
     ("options", "code", "said"),
     [
         (("--person", "nobody"), 1, "nobody: expected one person of this study, got nobody; "),
-        ((), 2, "give --person or --submission"),
+        ((), 2, "either --person or --submission"),
     ],
 )
 def test_a_mistake_is_told(workspace: Workspace, options: tuple[str, ...], code: int, said: str) -> None:

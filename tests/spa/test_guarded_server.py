@@ -194,7 +194,7 @@ def test_two_processes_serve_one_postgresql(tmp_path: Path, postgres_url: str) -
     path = write_study(tmp_path)
     url = postgres_url.replace("postgresql+psycopg:", "postgresql:")
     assert CliRunner().invoke(main, ["build", str(path), "--store", url]).exit_code == 0
-    command = [str(Path(sys.executable).with_name("spa")), "serve", str(path), "--database", url, "--port", "0"]
+    command = [str(Path(sys.executable).with_name("spa")), "serve", str(path), "--store", url, "--port", "0"]
     with subprocess.Popen([*command, "--workers", "2"], stdout=subprocess.PIPE, text=True) as served:
         try:
             assert served.stdout is not None

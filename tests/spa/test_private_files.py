@@ -32,7 +32,7 @@ COMMANDS: dict[str, tuple[tuple[str, ...], set[str]]] = {
             "invite",
             "--store",
             "hits.sqlite",
-            "--address",
+            "--public-url",
             "http://localhost:1",
             "--name",
             "Ana",

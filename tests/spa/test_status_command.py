@@ -78,7 +78,7 @@ def test_the_command_tells_it_and_writes_json(tmp_path: Path) -> None:
     path = build(tmp_path, STUDY.replace("people.annotators = 6", 'people = {annotators = 6, pay = "2.00"}'))
     empty = CliRunner().invoke(main, ["status", str(path)])
     assert "0 of 6 places done, 0 at work, 6 free" in empty.output
-    assert "Nobody has come yet." in empty.output
+    assert "No visits yet." in empty.output
     with open_workspace(path) as workspace:
         lease = workspace.store.admit(source="panel", person="ada", now=0.0)
         workspace.store.finish(submission_of(lease), COMPLETED, "C", now=600.0)

@@ -1,0 +1,78 @@
+"""Options that several commands declare, so that each has one name and one text everywhere."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import click
+
+
+class Aliased(click.Option):
+    """An option with former names, ``aliases``, which still work and are not shown in the help."""
+
+    def __init__(self, *args: Any, aliases: tuple[str, ...], **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.aliases = aliases
+
+    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+        """Let the parser know the former names too."""
+        shown, self.opts = self.opts, [*self.opts, *self.aliases]
+        super().add_to_parser(parser, ctx)
+        self.opts = shown
+
+
+class Finite(click.FloatRange):
+    """A number within a range that is neither infinite nor NaN."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Refuse what a comparison with a bound lets through."""
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"a finite number is expected, got {value!r}", param, ctx)
+        return number
+
+
+NEW_FILE = click.Path(dir_okay=False, path_type=Path)
+NEW_FOLDER = click.Path(file_okay=False, path_type=Path)
+PORT = click.IntRange(0, 65535)
+
+study_argument = click.argument("study", type=click.Path(path_type=Path))
+store_option = click.option(
+    "--store",
+    cls=Aliased,
+    aliases=("--database",),
+    metavar="PATH|URL",
+    help="SQLite file or PostgreSQL URL of the study's store. [default: STUDY with the suffix .sqlite]",
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+yes_option = click.option("--yes", is_flag=True, help="Apply; the default is a dry run.")
+host_option = click.option(
+    "--host", default="127.0.0.1", show_default=True, help="Address to listen on; 0.0.0.0 listens on all."
+)
+draw_seed_option = click.option(
+    "--seed", type=click.IntRange(min=0), help="Seed of the random draw. [default: the study's]"
+)
+
+
+def port_option(default: int) -> Any:
+    """Return ``--port`` with a default."""
+    return click.option("--port", type=PORT, default=default, show_default=True, help="0 picks any free port.")
+
+
+def seed_option(default: int) -> Any:
+    """Return ``--seed`` of a simulation."""
+    return click.option(
+        "--seed", type=click.IntRange(min=0), default=default, show_default=True, help="Seed of the simulation."
+    )
+
+
+def out_folder_option(text: str, *, required: bool = False) -> Any:
+    """Return ``--out`` for a folder."""
+    return click.option("--out", type=NEW_FOLDER, required=required, help=text)
+
+
+def out_file_option(text: str, name: str = "--out") -> Any:
+    """Return ``--out``, or an option of another name, for a file that is written."""
+    return click.option(name, type=NEW_FILE, help=text)
