@@ -114,6 +114,23 @@ def test_every_invariant_in_the_architecture_names_a_test_that_exists() -> None:
         assert f"def {function}(" in (ROOT / path).read_text(), f"{path}::{function}"
 
 
+@pytest.mark.parametrize("name", ["architecture.md", "glossary.md"])
+def test_every_module_that_is_named_exists(name: str) -> None:
+    named = re.findall(
+        r"`((?:spa|analysis|mturk|prolific|streamlit_app)/[\w/]+\.py)`", (ROOT / "docs" / name).read_text()
+    )
+    assert len(named) >= 8
+    assert [path for path in named if not (Path(spa.__file__).parents[1] / path).exists()] == []
+
+
+def test_every_class_in_the_glossary_is_in_the_module_beside_it() -> None:
+    text = (ROOT / "docs" / "glossary.md").read_text()
+    named = re.findall(r"`(\w+)`, `((?:spa|analysis|mturk|prolific)/[\w/]+\.py)`", text)
+    assert len(named) >= 20
+    for word, path in named:
+        assert re.search(rf"\b{word}\b", (Path(spa.__file__).parents[1] / path).read_text()), f"{path}: {word}"
+
+
 def test_every_document_has_a_place_in_the_site() -> None:
     nav = (ROOT / "mkdocs.yml").read_text()
     documents = [path.name for path in sorted((ROOT / "docs").glob("*.md"))]

@@ -17,7 +17,6 @@ import httpx2
 import polars as pl
 
 from prolific.rehearse.toml_text import toml_text
-from spa.simulation.truth_file import load_truth
 from tests.guides.others import metrics, potato_folder, ratings, wide_results
 from tests.guides.reader import GuideReader, reader_in
 from tests.guides.walking import DOCUMENTS, NOT_RUN, ROOT, STUDY, Step, init, is_run, table, walk
@@ -102,16 +101,6 @@ def test_the_demo_finds_what_the_readme_prints(tmp_path: Path) -> None:
     assert all(row in found for row in places)
 
 
-def test_your_own_people(tmp_path: Path) -> None:
-    with reader_in(tmp_path, addresses={"https://study.example.org": ("serve",)}) as reader:
-        init(reader)
-        walk(reader, "own-people.md")
-        links = (tmp_path / "links.txt").read_text().split()
-        assert len(links) == 24
-        assert httpx2.get(links[7], trust_env=False, follow_redirects=True).status_code == 200
-        assert "24" in reader.printed["spa status my-study/study.toml"]
-
-
 def test_planning(tmp_path: Path) -> None:
     with reader_in(tmp_path) as reader:
         study = init(reader)
@@ -156,17 +145,6 @@ def test_images_and_languages(tmp_path: Path) -> None:
         preview = reader.server(("preview",))
         assert preview is not None
         assert 'dir="rtl"' in httpx2.get(preview.url, trust_env=False, follow_redirects=True).text
-
-
-def test_simulation(tmp_path: Path) -> None:
-    with reader_in(tmp_path) as reader:
-        few = {f"spa build {study}": annotators(study) for study in ("my-study", "reversal")}
-        walk(reader, "simulation.md", before=few)
-        truth = load_truth(reader.write("truth.toml", table("simulation.md", "[temperament]")))
-        assert truth.utilities["davinci"] > truth.utilities["ada"]
-    assert order(tmp_path / "report", "preferences")
-    assert order(tmp_path / "reversal" / "report", "preferences")[0] == ["novelist"]
-    assert order(tmp_path / "reversal" / "report", "ratings")[0] == ["formula"]
 
 
 def test_llm_raters(tmp_path: Path) -> None:

@@ -14,12 +14,12 @@ from spa.cli import main
 from tests.conftest import missing_part
 from tests.guides.others import batches_of_old_hits
 from tests.guides.participants import Participants
-from tests.guides.reader import reader_in
+from tests.guides.reader import GuideReader, reader_in
 from tests.guides.walking import init, table, walk
 from tests.guides.workers import answer_hits
 
 
-def test_serving(tmp_path: Path, postgres_url: str) -> None:
+def test_your_own_people(tmp_path: Path, postgres_url: str) -> None:
     for program in ("curl", "sqlite3", "pg_dump"):
         if shutil.which(program) is None:
             missing_part(f"{program} is not installed")
@@ -28,25 +28,28 @@ def test_serving(tmp_path: Path, postgres_url: str) -> None:
         "/srv/study/": "my-study/",  # where the guide's service keeps the study
         "/backup/": "",
     }
+
+    def open_a_link(reader: GuideReader) -> None:
+        links = (tmp_path / "links.txt").read_text().split()
+        assert len(links) == 24
+        assert httpx2.get(links[7], trust_env=False, follow_redirects=True).status_code == 200
+
     with reader_in(tmp_path, addresses={"https://study.example.org": ("serve",)}, instead=instead) as reader:
         init(reader)
         reader.environment["SPA_ADMIN_TOKEN"] = "a-token-of-the-host"
-        walk(reader, "serving.md")
+        walk(reader, "own-people.md", before={"spa status": open_a_link})
+        assert "24" in reader.printed["spa status my-study/study.toml"]
         assert any("places" in printed for text, printed in reader.printed.items() if text.startswith("curl"))
     assert (tmp_path / "study.dump").stat().st_size
     (copy,) = tmp_path.glob("study-*.sqlite")
     assert copy.stat().st_size
 
 
-def test_prolific_and_its_emulator(tmp_path: Path) -> None:
-    """One reader walks both guides: the second says what to do with the platform that the first has started."""
+def test_prolific(tmp_path: Path) -> None:
     addresses = {"http://127.0.0.1:8090": ("prolific", "emulate"), "https://survey.example.org": ("serve",)}
     instead = {"--annotators 30": "--annotators 3", "annotators = 30": "annotators = 3", " --every 300": ""}
     with reader_in(tmp_path, addresses=addresses, instead=instead) as reader:
         study = init(reader, table("prolific.md", "[prolific.screeners]"))
-        walk(reader, "prolific-emulator.md")
-        (told,) = [said for text, said in reader.printed.items() if text.startswith("spa prolific emulate")]
-        assert "project 60f6acb180a7b59ac0621f9e, which pays in GBP" in told
         people = Participants(reader, study)
         walk(
             reader,
@@ -57,6 +60,8 @@ def test_prolific_and_its_emulator(tmp_path: Path) -> None:
                 "spa prolific bonus": people.list_bonuses,
             },
         )
+        (printed,) = [printed for text, printed in reader.printed.items() if text.startswith("spa prolific emulate")]
+        assert "project 60f6acb180a7b59ac0621f9e, which pays in GBP" in printed
         assert people.paid() == 2
     for rehearsal in ("rehearsal", "rehearsal-on-a-bad-day"):
         assert (tmp_path / rehearsal / "rehearsal.html").is_file()
@@ -76,22 +81,20 @@ def test_hits(tmp_path: Path) -> None:
     instead = {"annotators = 90": "annotators = 3", "approval_rate =": "# at a new endpoint:"}
     with reader_in(tmp_path, addresses=addresses, instead=instead) as reader:
         study = init(reader, table("hits.md", "approval_rate"))
-        told = reader.type("spa mturk serve lab.sqlite --emulate")
-        reader.environment |= dict(re.findall(r"export (\w+)=(\S+)", told))
         reader.write("old.toml", table("hits.md", "Input.story"))
         batches_of_old_hits(tmp_path)
-        walk(reader, "hits.md", before={"spa mturk collect": lambda reader: answer_hits(reader, study)})
+
+        def read_the_key(reader: GuideReader) -> None:
+            printed = reader.printed["spa mturk serve emulator.sqlite --emulate"]
+            reader.environment |= dict(re.findall(r"export (\w+)=(\S+)", printed))
+
+        def do_the_hits(reader: GuideReader) -> None:
+            answer_hits(reader, study)
+
+        walk(reader, "hits.md", before={"export MTURK": read_the_key, "spa mturk collect": do_the_hits})
         assert "3 approved" in reader.printed["spa mturk approve my-study/study.toml --yes"]
+        site = reader.server(("mturk", "serve"))
+        assert site is not None
+        assert "Text lab" in httpx2.get(site.url, trust_env=False, follow_redirects=True).text
+    assert len((tmp_path / "links.txt").read_text().split()) == 30
     assert pl.read_csv(tmp_path / "tables" / "choices.csv")["winner"].to_list() == ["x", "y"]
-
-
-def test_an_endpoint_of_your_own_and_its_worker_site(tmp_path: Path) -> None:
-    with reader_in(tmp_path, addresses={"http://127.0.0.1:8470": ("mturk", "serve")}) as reader:
-        walk(reader, "mturk-endpoint.md")
-    (tmp_path / "site").mkdir()
-    with reader_in(tmp_path / "site") as reader:
-        walk(reader, "worker-site.md")
-        server = reader.server(("mturk", "serve"))
-        assert server is not None
-        assert "Text lab" in httpx2.get(server.url, trust_env=False, follow_redirects=True).text
-    assert len((tmp_path / "site" / "links.txt").read_text().split()) == 30

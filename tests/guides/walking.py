@@ -17,8 +17,6 @@ NOT_RUN = {  # (document, how the command begins) -> why no test types it as it 
     ("README.md", "make demo"): "makes an environment of its own; test_the_demo types its `spa demo`",
     ("CONTRIBUTING.md", "make"): "these run the tests, and CI runs them",
     ("llm-raters.md", "spa rate my-study/study.toml --rater here"): "a model; see test_rater_local_command.py",
-    ("load.md", "python -m tests.benchmarks"): "minutes, and a POTATO; see test_killed_server.py",
-    ("hits.md", "python -m tests.mturk.rehearsal"): "minutes; see the smaller one in test_hits_rehearsal.py",
 }
 STUDY = "my-study"  # every guide speaks of it; `spa init my-study` writes it
 

@@ -15,7 +15,7 @@ from mturk.endpoint.operations import OPERATIONS
 from mturk.endpoint.protocol import service
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCUMENT = (ROOT / "docs" / "mturk-endpoint.md").read_text()
+DOCUMENT = (ROOT / "docs" / "data" / "mturk-endpoint.md").read_text()
 NAMED = re.compile(r"`(test_\w+\.py)::(test_\w+)`")
 ROW = re.compile(r"^\| ([A-Z]\w+) \| ([^|]+) \| ([^|]+) \|([^|]*)\|$", re.MULTILINE)
 

@@ -13,7 +13,9 @@ from prolific.emulator.operations import API_ROUTES, OPERATIONS
 from prolific.rehearse.cast import FATES
 from prolific.rehearse.command import rehearse
 
-TEXT = (Path(__file__).resolve().parents[2] / "docs" / "prolific-emulator.md").read_text()
+ROOT = Path(__file__).resolve().parents[2]
+TEXT = (ROOT / "docs" / "data" / "prolific-emulator.md").read_text()
+FAULTS = (ROOT / "docs" / "data" / "prolific-faults.md").read_text()
 
 
 def test_the_table_of_operations_is_that_of_the_routes() -> None:
@@ -31,6 +33,13 @@ def test_every_switch_and_every_fault_is_explained() -> None:
     shown = set(re.findall(r"`([\w]+)`", TEXT))
     assert set(Behaviour.model_fields) <= shown
     assert set(get_args(Kind)) <= shown
+
+
+def test_every_fault_names_a_test_that_exists() -> None:
+    named = re.findall(r"`(test_\w+\.py)::(test_\w+)`", FAULTS)
+    assert len(named) >= 20
+    for file, test in named:
+        assert f"def {test}(" in (ROOT / "tests" / "prolific" / file).read_text(), f"{file}::{test}"
 
 
 def test_the_other_side_can_never_be_taken_for_the_api() -> None:

@@ -1,4 +1,4 @@
-"""What the platform and the network do wrong, each made to happen, and what comes of it; docs/prolific.md tells it."""
+"""Faults of the platform and the network, each caused here, and their effect: docs/data/prolific-faults.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What docs/serving.md tells to put in front of the server works as it stands there."""
+"""The web servers in docs/own-people.md work in front of the server as they are configured there."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from spa.server.server import create_app
 from tests.benchmarks.bench_server import free_port
 from tests.spa.small_study import write_study
 
-DOCUMENT = (Path(__file__).parents[2] / "docs" / "serving.md").read_text()
+DOCUMENT = (Path(__file__).parents[2] / "docs" / "own-people.md").read_text()
 OWN = "https://study.example.org"
 PATIENCE = 30.0  # seconds
 FRAME = """
