@@ -42,7 +42,7 @@ def emulate(port: int, store: Path, project: str | None, currency: str, clock: s
 
     It listens on this machine only and accepts any token. Studies, submissions and payments are kept
     in --store. What people do, the clock, and what goes wrong are under /emulator/; see
-    docs/prolific-emulator.md.
+    docs/data/prolific-emulator.md.
     """
     from prolific.emulator.app import create_app
     from prolific.emulator.contract import Contract
