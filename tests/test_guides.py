@@ -164,9 +164,9 @@ def test_the_dashboard(tmp_path: Path) -> None:
 
 
 def test_the_reproduction_of_published_ratings(tmp_path: Path, shared_data: Path) -> None:
-    with reader_in(tmp_path) as reader:
+    with sitting(tmp_path) as desk:
         shutil.copy(shared_data / "sottana" / "simplification_ratings.csv", tmp_path)
-        walk(reader, "reproduction-sottana.md")
+        walk(desk, "reproductions.md")
     assert "| Alpha, people | 1.00 | 1.00 | 0.63 |" in (tmp_path / "report" / "report.md").read_text()
 
 

@@ -1,4 +1,4 @@
-"""The document of all calibrations: what to conclude, then a table for each theme."""
+"""The document of all calibrations: a table for each theme."""
 
 from __future__ import annotations
 
@@ -12,33 +12,12 @@ from tests.calibration.table import Line, as_markdown
 FALSE, HELD = "seen", "covered"
 HEAD = """# Calibration
 
-How often the tests of this package find a difference that is not there, and how often its intervals hold the truth,
-in simulations with a known truth, made by `make calibrate` (seed {seed}); the column runs says how many simulated
-studies a line rests on. Every study goes through the functions that a report uses.
-
-What to conclude:
-
-- **Holm's promise holds** where the answers are a sample of annotators and the unit is the annotator, from 10
-  annotators on: at most 5 % of studies find any difference between equal systems, for preferences, ratings and
-  choices, in families of 3 to 12 tests that hang together, and also when other systems do differ.
-- **It does not hold for highly skewed answers of few people.** A t-test of 10 or 20 people who say 0 % or 100 % only
-  errs in 7 to 10 % of studies (not of 50); where most say 40 % and a few 90 %, in up to 29 %, and of 50 people in
-  10 %. The report marks tests of highly skewed values (`highly_skewed`): at least 80 % are equal, or a few lie far out.
-- **What is not sampled is not covered.** Three annotators tested by item say something about items, not about
-  people: with likings of their own they find differences in half of all studies of equal systems, as a binomial
-  over rows does. Items that favour systems do the same to a test by annotator on few shared items, and so do other
-  annotators on each side to Welch's test by item.
-- **Intervals of means and strengths** hold what they say from about 20 annotators on, in most designs from 10.
-- **Intervals of tau between two rankings** need 30 annotators where systems lie close: with 10 they hold the truth in
-  73 to 88 % of studies there, since the likings of few people pull both orders together. They are wide besides.
-- **Intervals of agreement** need units: 50 for alpha, 200 for AC1 and kappas. With fewer they are too narrow by up to
-  5 points (kappas of 10 units by up to 9); where most answers are the same, by up to 13.
-  Intervals of icc2, which speaks of other raters, fall short by up to 9 points where raters differ much in
-  strictness, the more so the fewer raters and the more units there are; those of icc1 and icc3 do not.
+How often the tests of this package find a difference that does not exist, and how often its intervals cover the
+truth, in simulations with a known truth (`make calibrate`, seed {seed}). Every simulated study goes through the
+functions that a report uses. [Statistics](../statistics.md#calibration) says what to conclude.
 
 Of the {promised} lines whose level is promised, {kept} keep it within two Monte-Carlo standard errors; by chance
-alone about {chance:.0f} would not. Lines without a promise show what a small or a wrong design costs; the report
-warns of few annotators, units and raters, of highly skewed values and of Welch's test by item.
+alone about {chance:.0f} would not. Lines without a promise show what a small or a wrong design costs.
 """
 
 

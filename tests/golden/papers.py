@@ -119,26 +119,20 @@ def _together(one: Row, other: Row) -> Row:
     )
 
 
-BEGIN, END = "<!-- made by: python -m tests.golden --papers --pages docs -->", "<!-- end -->"
-PAGES = {  # page of the documentation -> how its paper is named in printed.toml begins; None: all papers
-    "reproductions.md": None,
-    "reproduction-spa.md": "Ethayarajh",
-    "reproduction-chiang-lee.md": "Chiang",
-    "reproduction-hanna.md": "Chhun",
-    "reproduction-sottana.md": "Sottana",
-}
+PAGE = "data/reproductions.md"  # of the documentation
 
 
-def with_tables(text: str, rows: Sequence[Row], paper: str | None) -> str:
-    """Return a page with the tables of its paper between the two marks."""
-    own = [row for row in rows if paper is None or row.paper.startswith(paper)]
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}\n\n{as_markdown(own)}\n\n{END}{after}"
+def as_page(rows: Sequence[Row]) -> str:
+    """Return the page of the documentation with all tables."""
+    return (
+        "# Printed and computed values\n\nMade by `python -m tests.golden --papers --pages docs` from "
+        "`tests/golden/printed.toml`;\n[Reproductions](../reproductions.md) says how to read it.\n\n"
+        f"{as_markdown(rows)}\n"
+    )
 
 
 def as_markdown(rows: Sequence[Row]) -> str:
-    """Write the table of docs/reproductions.md.
+    """Write the tables of docs/data/reproductions.md.
 
     >>> row = Row(paper="P", source="Table 1", digits="2 decimals", values=4, agreeing=3)
     >>> as_markdown([row]).splitlines()[2]
