@@ -113,29 +113,45 @@ def test_planning(tmp_path: Path) -> None:
         walk(reader, "planning.md", before={"spa report": answered})
     assert {path.suffix for path in (tmp_path / "plan").iterdir()} == {".svg", ".csv"}
     assert "restates the p-value" in (tmp_path / "report" / "report.md").read_text()
-
-
-def test_preregistration(tmp_path: Path) -> None:
-    with reader_in(tmp_path) as reader:
-        study = init(reader)
-        annotators(STUDY)(reader)
-        walk(reader, "preregistration.md", before={"spa heds": lambda reader: reader.spa("simulate", study)})
     assert json.loads((tmp_path / "preregistration.json").read_text())
     assert (tmp_path / "datasheet" / "heds-open.txt").read_text()
 
 
-def test_importing(tmp_path: Path) -> None:
+def test_report_tables_import_and_dashboard(tmp_path: Path) -> None:
     with reader_in(tmp_path) as reader:
-        reader.write("import.toml", table("importing.md", "llms = "))
+        study = init(reader)
+        annotators(STUDY)(reader)
+        reader.spa("build", study)
+        reader.spa("simulate", study)
+        ratings(tmp_path / "ratings.csv", llm="gpt4", annotator="rater")
+        ratings(tmp_path / "errors.csv", llm="dee", criterion="errors")
+        metrics(tmp_path / "metrics.csv")
         potato_folder(tmp_path / "annotations")
         wide_results(tmp_path / "results.csv")
-        walk(
-            reader,
-            "importing.md",
-            before={"spa import csv": lambda reader: reader.write("import.toml", table("importing.md", "WorkerId"))},
-        )
-    assert order(tmp_path / "report", "ratings", "fluency") == [["reference"], ["model-a"], ["model-b"]]
-    assert pl.read_csv(tmp_path / "tables" / "choices.csv").height
+
+        def of_potato(reader: GuideReader) -> None:
+            assert order(tmp_path / "report", "ratings", "errors")[0] == ["model-b"]
+            reader.write("import.toml", table("report.md", "llms = "))
+
+        def of_csv(reader: GuideReader) -> None:
+            assert order(tmp_path / "report", "ratings", "fluency") == [["reference"], ["model-a"], ["model-b"]]
+            reader.write("import.toml", table("report.md", "WorkerId"))
+
+        def of_dashboard(reader: GuideReader) -> None:
+            assert pl.read_csv(tmp_path / "tables" / "choices.csv").height
+            shutil.rmtree(tmp_path / "tables")
+            ratings(tmp_path / "tables" / "ratings.csv", llm="gpt-4")
+
+        def correlated(reader: GuideReader) -> None:
+            assert json.loads((tmp_path / "report" / "results.json").read_text())["correlations"]
+
+        steps = {
+            "spa report --ratings errors.csv": correlated,
+            "spa import potato": of_potato,
+            "spa import csv": of_csv,
+            "spa dashboard --tables": of_dashboard,
+        }
+        walk(reader, "report.md", before=steps)
 
 
 def test_images_and_languages(tmp_path: Path) -> None:
@@ -156,25 +172,8 @@ def test_llm_raters(tmp_path: Path) -> None:
     assert groups == {f"chhun/{way}" for way in ("rating", "explanation", "guidelines", "reference")}
 
 
-def test_the_dashboard(tmp_path: Path) -> None:
-    with reader_in(tmp_path) as reader:
-        reader.spa("build", init(reader))
-        ratings(tmp_path / "tables" / "ratings.csv", llm="gpt-4")
-        walk(reader, "dashboard.md")
-
-
 def test_the_reproduction_of_published_ratings(tmp_path: Path, shared_data: Path) -> None:
-    with sitting(tmp_path) as desk:
-        shutil.copy(shared_data / "sottana" / "simplification_ratings.csv", tmp_path)
-        walk(desk, "reproductions.md")
-    assert "| Alpha, people | 1.00 | 1.00 | 0.63 |" in (tmp_path / "report" / "report.md").read_text()
-
-
-def test_tables_and_correlations(tmp_path: Path) -> None:
     with reader_in(tmp_path) as reader:
-        reader.spa("build", init(reader))
-        walk(reader, "tables.md")
-        ratings(tmp_path / "ratings.csv", llm="gpt4", annotator="rater")
-        metrics(tmp_path / "metrics.csv")
-        walk(reader, "correlations.md")
-    assert json.loads((tmp_path / "report" / "results.json").read_text())["correlations"]
+        shutil.copy(shared_data / "sottana" / "simplification_ratings.csv", tmp_path)
+        walk(reader, "reproductions.md")
+    assert "| Alpha, people | 1.00 | 1.00 | 0.63 |" in (tmp_path / "report" / "report.md").read_text()

@@ -42,7 +42,7 @@ def preference_tests(
     ----------
     frame : polars or pandas frame
         Preferences: ``annotator_id``, ``system_x``, ``system_y``, ``preference`` in [0, 1], and what
-        else docs/tables.md names.
+        else docs/report.md names.
     mapping : mapping of str to str, optional
         Columns of other names: yours -> that of the tidy table.
     llms : sequence of str
@@ -118,7 +118,7 @@ def rating_means(
     Parameters
     ----------
     frame : polars or pandas frame
-        Ratings: ``annotator_id``, ``item_id``, ``system``, ``score``, and what else docs/tables.md names.
+        Ratings: ``annotator_id``, ``item_id``, ``system``, ``score``, and what else docs/report.md names.
     scale : (low, high), or mapping of criterion to (low, high), optional
         Bounds that a score must keep.
     mapping, llms, annotators, plan
@@ -170,7 +170,7 @@ def choice_tests(
     ----------
     frame : polars or pandas frame
         Choices: ``annotator_id``, ``item_id``, ``system_x``, ``system_y``, ``winner`` (x, y, tie), and
-        what else docs/tables.md names.
+        what else docs/report.md names.
     mapping, llms, annotators, plan
         As for :func:`preference_tests`.
 

@@ -20,15 +20,15 @@ def rows(path: Path, header: Sequence[str], body: Iterable[Sequence[object]]) ->
         writer.writerows(body)
 
 
-def ratings(path: Path, *, llm: str, annotator: str = "annotator_id") -> None:
+def ratings(path: Path, *, llm: str, annotator: str = "annotator_id", criterion: str = "overall") -> None:
     """Write ratings by three people and an LLM."""
     body = [
-        (who, f"i{item}", system, score)
+        (who, f"i{item}", system, score, criterion)
         for who in ("ann", "bob", "cem", llm)
         for system in SYSTEMS
         for item, score in enumerate(SCORES[system])
     ]
-    rows(path, (annotator, "item_id", "system", "score"), body)
+    rows(path, (annotator, "item_id", "system", "score", "criterion"), body)
 
 
 def metrics(path: Path) -> None:
