@@ -103,8 +103,7 @@ def _invite(
 ) -> list[dict[str, str]]:
     from mturk.endpoint.site.sessions import DAY
     from mturk.endpoint.site.sessions import invite as invite_worker
-    from mturk.endpoint.worker_standing import find_worker
-    from mturk.endpoint.workers import add_worker
+    from mturk.endpoint.workers import add_worker, find_worker
 
     people = [(add_worker(tx, name, **facts).worker_id, name) for name in names]  # type: ignore[arg-type]
     people += [(worker_id, find_worker(tx, worker_id).name) for worker_id in again]
@@ -134,8 +133,8 @@ def _grant(asked: str) -> tuple[str, int | None]:
 def _qualify(tx: Transaction, worker_id: str, type_id: str, value: int | None) -> None:
     from sqlalchemy import select
 
-    from mturk.endpoint.qualification import grant_qualification
     from mturk.endpoint.schema import qualification_types
+    from mturk.endpoint.workers import grant_qualification
 
     known = select(qualification_types.c.number).where(
         qualification_types.c.qualification_type_id == type_id, qualification_types.c.deleted_at.is_(None)

@@ -67,13 +67,12 @@ def serve(
     """
     from mturk.endpoint.emulator import load_clock
     from mturk.endpoint.keys import load_host_key
-    from mturk.endpoint.scheduler import ticking
-    from mturk.endpoint.server_lock import server_lock
     from mturk.endpoint.service import MTurkService
+    from mturk.endpoint.site.app import serve_both_ports
     from mturk.endpoint.site.frames import create_frames
-    from mturk.endpoint.site.ports import serve_both_ports
-    from mturk.endpoint.store import open_store
+    from mturk.endpoint.store import open_store, server_lock
     from mturk.endpoint.transaction import HostRules
+    from mturk.endpoint.webhooks import ticking
     from spa.server.listening import listen
 
     if emulate and host not in LOOPBACK:

@@ -38,7 +38,7 @@ def sign_out(worker_id: str, store: str) -> None:
     """End every session of a worker, and make their unused links useless."""
     from mturk.commands.keys import opened
     from mturk.endpoint.site.sessions import end_all
-    from mturk.endpoint.worker_standing import find_worker
+    from mturk.endpoint.workers import find_worker
 
     with opened(store) as endpoint:
         endpoint.call(lambda tx: find_worker(tx, worker_id))
@@ -54,8 +54,7 @@ def close(worker_id: str, store: str, yes: bool) -> None:
     """Close a worker's account: they cannot sign in any more; what they did and are owed stays."""
     from mturk.commands.keys import opened
     from mturk.endpoint.site.sessions import end_all
-    from mturk.endpoint.worker_standing import find_worker
-    from mturk.endpoint.workers import change_worker
+    from mturk.endpoint.workers import change_worker, find_worker
 
     with opened(store) as endpoint:
         worker = endpoint.call(lambda tx: find_worker(tx, worker_id))

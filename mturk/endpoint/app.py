@@ -15,13 +15,13 @@ from starlette.concurrency import run_in_threadpool
 
 from mturk.endpoint.errors import MTurkRequestError
 from mturk.endpoint.keys import KEY_ID, owner_of, secret_access_key
-from mturk.endpoint.limits import check_limits
 from mturk.endpoint.operations import OPERATIONS
 from mturk.endpoint.operations.call import Answer, OperationCall
 from mturk.endpoint.operations.notifications import check_notification
 from mturk.endpoint.protocol import (
     CONTENT_TYPE,
     MOST_BYTES,
+    check_limits,
     operation_named,
     read_request,
     service,

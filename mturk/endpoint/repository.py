@@ -3,20 +3,55 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Sequence
 from dataclasses import fields, replace
+from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import bindparam, insert, select, update
 
 from mturk.endpoint.assignments import HitAssignment
 from mturk.endpoint.errors import does_not_exist
-from mturk.endpoint.events import record_event
 from mturk.endpoint.hits import ASSIGNABLE, REVIEWABLE, HitType, HostedHit
 from mturk.endpoint.money import reward_fee
-from mturk.endpoint.schema import assignments, hit_types, hits, requesters
-from mturk.endpoint.system_types import asks_for_masters
-from mturk.endpoint.transaction import Transaction
+from mturk.endpoint.requirements import asks_for_masters
+from mturk.endpoint.schema import assignments, deliveries, hit_types, hits, notifications, requesters
+from mturk.endpoint.transaction import Transaction, new_id
+
+VERSION = "2006-05-05"
+SUBSCRIBER = select(notifications.c.destination, notifications.c.event_types).where(
+    notifications.c.hit_type_id == bindparam("name"), notifications.c.active
+)
+
+
+def record_event(tx: Transaction, event_type: str, hit: HostedHit, work: HitAssignment | None = None) -> None:
+    """Write an event down for delivery, if the HIT type's notifications are on and name it."""
+    row = tx.connection.execute(SUBSCRIBER, {"name": hit.hit_type_id}).first()
+    if row is None or event_type not in json.loads(row.event_types):
+        return
+    event = {"EventType": event_type, "HITTypeId": hit.hit_type_id, "HITId": hit.hit_id}
+    if work is not None:
+        event |= {"AssignmentId": work.assignment_id, "WorkerId": work.worker_id}
+    queue_event(tx, hit.requester_id, row.destination, event)
+
+
+def queue_event(tx: Transaction, requester_id: str, destination: str, event: dict[str, str]) -> None:
+    """Put one event on its way."""
+    event_id = new_id("E")
+    event = {**event, "EventTimestamp": datetime.fromtimestamp(tx.now, UTC).isoformat(timespec="seconds")}
+    body = {"EventDocVersion": VERSION, "EventDocId": event_id, "CustomerId": requester_id, "Events": [event]}
+    tx.connection.execute(
+        insert(deliveries).values(
+            event_id=event_id,
+            requester_id=requester_id,
+            destination=destination,
+            body=json.dumps(body),
+            attempts=0,
+            next_at=time.time(),  # of this machine, also where the endpoint's own clock is moved by hand
+        )
+    )
+
 
 HIT_FIELDS = tuple(field.name for field in fields(HostedHit))
 ASSIGNMENT_FIELDS = tuple(field.name for field in fields(HitAssignment))

@@ -6,10 +6,17 @@ from sqlalchemy import bindparam, insert, select, update
 
 from mturk.endpoint.assignments import SUBMITTED, HitAssignment, approved, rejected
 from mturk.endpoint.errors import does_not_exist, refused
-from mturk.endpoint.events import record_event
 from mturk.endpoint.hits import DISPOSED, HitType, HostedHit, reviewed
 from mturk.endpoint.money import format_money
-from mturk.endpoint.repository import find_assignment, find_hit, find_type, price, save_assignment, save_hit
+from mturk.endpoint.repository import (
+    find_assignment,
+    find_hit,
+    find_type,
+    price,
+    record_event,
+    save_assignment,
+    save_hit,
+)
 from mturk.endpoint.schema import ledger, requesters
 from mturk.endpoint.transaction import Transaction
 

@@ -25,6 +25,7 @@ from mturk.endpoint.schema import SCHEMA_VERSION, meta, metadata
 from spa.errors import ResponseError, SpaError
 from spa.responses.database import LOCK_WAIT, Target, created_file, open_engine, parse_target, told, writing
 from spa.responses.migration import Schema, migrate
+from spa.responses.one_run import one_run
 
 SCHEMA = Schema(version=SCHEMA_VERSION, metadata=metadata, facts=meta, fact="version")
 T = TypeVar("T")
@@ -218,3 +219,25 @@ def _check(engine: Engine, place: Target, create: bool, wait: float) -> None:
 def get_meta(connection: Connection, name: str) -> str | None:
     """Return a value that was kept under a name."""
     return cast("str | None", connection.scalar(select(meta.c.value).where(meta.c.name == name)))
+
+
+@contextmanager
+def server_lock(store: EndpointStore, target: str) -> Iterator[None]:
+    """Hold the store's lock while a server runs; it is freed when the process dies.
+
+    Raises
+    ------
+    ResponseError
+        If another process serves it.
+    """
+    lock = one_run(target, "mturk endpoint", store.connection)
+    try:
+        lock.__enter__()
+    except ResponseError as error:
+        raise ResponseError(
+            f"{store.name}: another `spa mturk serve` is running on this store; stop it, or name another store"
+        ) from error
+    try:
+        yield
+    finally:
+        lock.__exit__(None, None, None)

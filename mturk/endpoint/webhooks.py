@@ -10,8 +10,12 @@ from __future__ import annotations
 import hashlib
 import hmac
 import ipaddress
+import logging
 import socket
-from collections.abc import Callable
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -24,6 +28,7 @@ from mturk.endpoint.keys import hook_secret
 from mturk.endpoint.schema import deliveries
 from mturk.endpoint.service import MTurkService
 from mturk.endpoint.transaction import Transaction
+from spa.errors import SpaError
 
 WAITS = (2.0, 10.0, 60.0, 600.0, 3600.0, 14_400.0, 43_200.0)  # seconds before the next attempt; then it is given up
 TIMEOUT = 10.0  # seconds
@@ -165,3 +170,31 @@ def _write_outcome(row: Row[Any], problem: str | None, now: float, tx: Transacti
         .where(deliveries.c.number == row.number)
         .values(attempts=attempts, next_at=next_at, outcome=outcome)
     )
+
+
+SECONDS = 1.0
+log = logging.getLogger("uvicorn.error")
+
+
+@contextmanager
+def ticking(endpoint: MTurkService, host_key: bytes, *, seconds: float = SECONDS) -> Iterator[None]:
+    """Let time pass and events be delivered, every so many seconds, while a block runs."""
+    stop = threading.Event()
+    thread = threading.Thread(target=_tick, args=(endpoint, host_key, seconds, stop), name="endpoint-ticking")
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+
+
+def _tick(endpoint: MTurkService, host_key: bytes, seconds: float, stop: threading.Event) -> None:
+    with new_client() as client:
+        while not stop.wait(seconds):
+            try:
+                endpoint.call(lambda tx: None)
+                while not stop.is_set() and deliver_due(endpoint, host_key, client, wall=time.time):
+                    pass
+            except SpaError as error:  # a full disk, a lock: told, and tried again at the next tick
+                log.error("%s", error)

@@ -10,7 +10,6 @@ from sqlalchemy import bindparam, func, select
 from mturk.endpoint import assignments as life
 from mturk.endpoint.assignments import ACCEPTED, HitAssignment
 from mturk.endpoint.errors import does_not_exist, refused
-from mturk.endpoint.events import record_event
 from mturk.endpoint.hits import ASSIGNABLE, HitType, HostedHit, accepted, released
 from mturk.endpoint.hits import submitted as with_submission
 from mturk.endpoint.repository import (
@@ -20,6 +19,7 @@ from mturk.endpoint.repository import (
     find_hit,
     find_type,
     hit_from,
+    record_event,
     save_assignment,
     save_hit,
 )
@@ -27,7 +27,7 @@ from mturk.endpoint.requirements import Requirement
 from mturk.endpoint.review import approve_by_time
 from mturk.endpoint.schema import assignments, hit_types, hits, requesters
 from mturk.endpoint.transaction import Transaction, new_id
-from mturk.endpoint.worker_standing import Worker, find_worker, may, unmet
+from mturk.endpoint.workers import Worker, find_worker, may, unmet
 
 MAX_HELD = 25  # assignments that a worker may hold at once
 LAST_TURN = select(func.max(assignments.c.turn)).where(assignments.c.hit_id == bindparam("name"))

@@ -23,10 +23,9 @@ from mturk.endpoint.operations import OPERATIONS
 from mturk.endpoint.operations.call import OperationCall
 from mturk.endpoint.repository import find_assignment
 from mturk.endpoint.service import MTurkService
-from mturk.endpoint.site.app import add_site
+from mturk.endpoint.site.app import PortDispatcher, add_site
 from mturk.endpoint.site.frame_pages import SUBMIT_PATH, submit_to
 from mturk.endpoint.site.frames import create_frames
-from mturk.endpoint.site.ports import PortDispatcher
 from mturk.endpoint.site.sessions import invite
 from mturk.endpoint.site.settings import SiteSettings
 from mturk.endpoint.store import open_store, secret_of

@@ -9,8 +9,7 @@ from types import SimpleNamespace
 from botocore import xform_name
 from fastapi import FastAPI
 
-from mturk.endpoint.emulator import add_emulator
-from mturk.endpoint.faults import KINDS
+from mturk.endpoint.emulator import KINDS, add_emulator
 from mturk.endpoint.operations import OPERATIONS
 from mturk.endpoint.protocol import service
 

@@ -19,8 +19,7 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError, HTTPClientError
 
 from mturk.endpoint.keys import VARIABLE
-from mturk.endpoint.server_lock import server_lock
-from mturk.endpoint.store import open_store
+from mturk.endpoint.store import open_store, server_lock
 from spa.errors import ResponseError
 from tests.conftest import missing_part
 from tests.mturk.emulated import HIT, pages_of

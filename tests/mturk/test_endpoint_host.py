@@ -14,9 +14,9 @@ from sqlalchemy import text
 
 from mturk.endpoint.errors import MTurkRequestError, refused
 from mturk.endpoint.keys import load_host_key, secret_access_key
-from mturk.endpoint.scheduler import ticking
 from mturk.endpoint.schema import metadata
 from mturk.endpoint.store import open_store
+from mturk.endpoint.webhooks import ticking
 from spa.cli import main
 from spa.errors import PlatformError, ResponseError
 from spa.server.loopback import served

@@ -6,8 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mturk.endpoint.site.capabilities import Capability, read_capability, sign
-from mturk.endpoint.site.frame_pages import FrameRefused, check_apart, page_of, page_policy, sandbox_of
+from mturk.endpoint.site.frame_pages import (
+    Capability,
+    FrameRefused,
+    check_apart,
+    page_of,
+    page_policy,
+    read_capability,
+    sandbox_of,
+    sign,
+)
 from mturk.endpoint.site.security import MOST_ADDRESSES, TRIES, FailureLimit
 from mturk.endpoint.site.settings import SiteSettings
 from mturk.questions import HTMLQuestion

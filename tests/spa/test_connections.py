@@ -13,7 +13,7 @@ import pytest
 from fastapi import FastAPI, Request, WebSocket
 from fastapi.responses import Response
 
-from mturk.endpoint.site import ports
+from mturk.endpoint.site import app
 from spa.server import connections, listening
 from spa.server.loopback import served
 from tests.conftest import need
@@ -150,7 +150,7 @@ def test_all_servers_limit_their_connections(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("uvicorn.Server.run", lambda self, sockets: seen.append(self.config.http))
     with listening.listen("127.0.0.1", 0) as one, listening.listen("127.0.0.1", 0) as other:
         listening.run(FastAPI(), one)
-        ports.serve_both_ports(FastAPI(), FastAPI(), one, other)
+        app.serve_both_ports(FastAPI(), FastAPI(), one, other)
     assert seen == [connections.LimitedConnection] * 2
 
 

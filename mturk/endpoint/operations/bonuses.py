@@ -8,8 +8,7 @@ from sqlalchemy import Row, select
 
 from mturk.endpoint.errors import does_not_exist, invalid, refused
 from mturk.endpoint.money import bonus_fee, format_money, parse_money
-from mturk.endpoint.operations.call import Answer, OperationCall, one_page
-from mturk.endpoint.operations.idempotency import earlier_result, remember
+from mturk.endpoint.operations.call import Answer, OperationCall, earlier_result, one_page, remember
 from mturk.endpoint.repository import find_assignment, find_hit
 from mturk.endpoint.review import budget_of, insufficient_funds, record_debt
 from mturk.endpoint.schema import ledger

@@ -6,13 +6,14 @@ import base64
 import binascii
 import hashlib
 import hmac
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Column, Row, Select
+from sqlalchemy import Column, Row, Select, delete, insert, select
 
-from mturk.endpoint.errors import invalid
+from mturk.endpoint.errors import invalid, not_supported
+from mturk.endpoint.schema import request_tokens
 from mturk.endpoint.store import secret_of
 from mturk.endpoint.transaction import Transaction
 
@@ -88,3 +89,76 @@ def _read_token(call: OperationCall, token: str) -> int:
     if len(raw) != 20 or not hmac.compare_digest(raw[8:], _sum(call, raw[:8])):
         raise invalid("NextToken", "expected the token that the page before gave, with the same parameters as there")
     return int.from_bytes(raw[:8], "big")
+
+
+REMEMBERED = 86_400.0  # seconds
+
+
+def earlier_result(call: OperationCall, purpose: str) -> str | None:
+    """Return the id of what the first call with this token made; None where there was none, or long ago."""
+    token = call.given.get("UniqueRequestToken")
+    if token is None:
+        return None
+    row = call.tx.connection.execute(select(request_tokens).where(*_same(call, purpose))).first()
+    if row is None:
+        return None
+    if call.now - row.at < REMEMBERED:
+        return str(row.made)
+    call.tx.connection.execute(delete(request_tokens).where(*_same(call, purpose)))
+    return None
+
+
+def remember(call: OperationCall, purpose: str, made: str) -> None:
+    """Remember what this call made."""
+    token = call.given.get("UniqueRequestToken")
+    if token is not None:
+        call.tx.connection.execute(
+            insert(request_tokens).values(
+                requester_id=call.requester_id, purpose=purpose, token=token, made=made, at=call.now
+            )
+        )
+
+
+def _same(call: OperationCall, purpose: str):  # type: ignore[no-untyped-def]
+    return (
+        request_tokens.c.requester_id == call.requester_id,
+        request_tokens.c.purpose == purpose,
+        request_tokens.c.token == call.given["UniqueRequestToken"],
+    )
+
+
+UNSUPPORTED: Mapping[str, tuple[str, str]] = {  # parameter: what it is, what to do instead
+    "AssignmentReviewPolicy": ("AssignmentReviewPolicy", "list the assignments and approve or reject them yourself"),
+    "HITReviewPolicy": ("HITReviewPolicy", "list the assignments, compare them and extend the HIT yourself"),
+    "HITLayoutId": ("HITLayoutId", "send the whole page as Question, an HTMLQuestion"),
+    "HITLayoutParameters": ("HITLayoutParameters", "fill in the page yourself and send it as Question"),
+    "Test": (
+        "a qualification test",
+        "leave out Test and grant the qualification by hand, or ask the questions in a HIT of their own",
+    ),
+    "AnswerKey": ("AnswerKey", "score the answers yourself and grant with AssociateQualificationWithWorker"),
+    "TestDurationInSeconds": ("TestDurationInSeconds", "leave it out together with Test"),
+}
+
+
+def refuse_unsupported(given: Mapping[str, Any]) -> None:
+    """Refuse parameters that are left out.
+
+    Raises
+    ------
+    Refusal
+        Naming the first of them.
+    """
+    for name, (what, instead) in UNSUPPORTED.items():
+        if name in given:
+            raise not_supported(what, instead)
+
+
+def get_file_upload_url(call: OperationCall) -> Answer:
+    """Refuse: only native forms upload files, and those are left out."""
+    raise not_supported("GetFileUploadURL", "let an ExternalQuestion's own server take files")
+
+
+def list_review_policy_results(call: OperationCall) -> Answer:
+    """Refuse: there are no review policies."""
+    raise not_supported("ListReviewPolicyResultsForHIT", "use ListAssignmentsForHIT and judge the answers yourself")

@@ -10,19 +10,15 @@ from typing import Any
 from sqlalchemy import bindparam, insert, select
 
 from mturk.endpoint.errors import NOT_SUPPORTED, PREFIX, MTurkRequestError, does_not_exist, invalid, refused
-from mturk.endpoint.events import record_event
-from mturk.endpoint.hits import HitType, HostedHit, expiring, extended, retyped
-from mturk.endpoint.limits import AUTO_APPROVAL_DELAY
+from mturk.endpoint.hits import HitType, HostedHit, disposed, expiring, extended, in_review, retyped
 from mturk.endpoint.money import parse_money
-from mturk.endpoint.operations.call import Answer, OperationCall
-from mturk.endpoint.operations.idempotency import earlier_result, remember
-from mturk.endpoint.operations.output import write_hit
-from mturk.endpoint.operations.unsupported import refuse_unsupported
-from mturk.endpoint.repository import TYPE_FIELDS, add_hit, find_hit, find_type, held, hold, save_hit
-from mturk.endpoint.requirements import check_requirements
-from mturk.endpoint.review import budget_of, insufficient_funds
+from mturk.endpoint.operations.call import Answer, OperationCall, earlier_result, refuse_unsupported, remember
+from mturk.endpoint.operations.queries import write_hit
+from mturk.endpoint.protocol import AUTO_APPROVAL_DELAY
+from mturk.endpoint.repository import TYPE_FIELDS, add_hit, find_hit, find_type, held, hold, record_event, save_hit
+from mturk.endpoint.requirements import SYSTEM_TYPES, check_requirements
+from mturk.endpoint.review import approve, budget_of, insufficient_funds, reject
 from mturk.endpoint.schema import hit_types, qualification_types, requirement_types
-from mturk.endpoint.system_types import SYSTEM_TYPES
 from mturk.endpoint.transaction import new_id
 from mturk.questions import QuestionNotSupported, QuestionRefused, XMLRefused, read_question
 
@@ -227,3 +223,38 @@ def _require_visible(call: OperationCall, hit: HostedHit) -> None:
         raise refused(
             "InvalidHITState", f"HIT {hit.hit_id} was created just now and cannot be changed yet; try again shortly."
         )
+
+
+def approve_assignment(call: OperationCall) -> Answer:
+    """Approve an assignment, or one that was rejected where that is asked for."""
+    approve(
+        call.tx,
+        call.given["AssignmentId"],
+        requester_id=call.requester_id,
+        feedback=call.given.get("RequesterFeedback"),
+        override=call.given.get("OverrideRejection", False),
+    )
+    return {}
+
+
+def reject_assignment(call: OperationCall) -> Answer:
+    """Reject an assignment."""
+    given = call.given
+    reject(call.tx, given["AssignmentId"], requester_id=call.requester_id, feedback=given["RequesterFeedback"])
+    return {}
+
+
+def update_review_status(call: OperationCall) -> Answer:
+    """Mark a HIT as being reviewed, or as not being."""
+    hit = find_hit(call.tx, call.given["HITId"], requester_id=call.requester_id)
+    after = in_review(hit, not call.given.get("Revert", False), call.now)
+    save_hit(call.tx, hit, after, kind=find_type(call.tx, hit.hit_type_id))
+    return {}
+
+
+def delete_hit(call: OperationCall) -> Answer:
+    """Dispose of a HIT that is finished and reviewed."""
+    hit = find_hit(call.tx, call.given["HITId"], requester_id=call.requester_id)
+    after = disposed(hit, call.now)
+    save_hit(call.tx, hit, after, kind=find_type(call.tx, hit.hit_type_id))
+    return {}

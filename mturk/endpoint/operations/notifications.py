@@ -9,9 +9,8 @@ from typing import Any
 from sqlalchemy import delete, insert, select, update
 
 from mturk.endpoint.errors import invalid, not_supported, refused
-from mturk.endpoint.events import VERSION, queue_event
 from mturk.endpoint.operations.call import Answer, OperationCall
-from mturk.endpoint.repository import find_type
+from mturk.endpoint.repository import VERSION, find_type, queue_event
 from mturk.endpoint.schema import notifications
 from mturk.endpoint.webhooks import check_destination
 

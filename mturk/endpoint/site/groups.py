@@ -11,13 +11,12 @@ from sqlalchemy import func, select
 
 from mturk.endpoint.hits import ASSIGNABLE, HitType, HostedHit
 from mturk.endpoint.repository import HIT_COLUMNS, hit_from
-from mturk.endpoint.requirements import meets
+from mturk.endpoint.requirements import ADULT, ALL_MASTERS, LOCALE, NUMBER_APPROVED, PERCENT_APPROVED, meets
 from mturk.endpoint.schema import assignments, hit_types, hits, qualification_types, requesters
 from mturk.endpoint.site.records import PER_PAGE
-from mturk.endpoint.system_types import ADULT, ALL_MASTERS, LOCALE, NUMBER_APPROVED, PERCENT_APPROVED
 from mturk.endpoint.transaction import Transaction
 from mturk.endpoint.worker_actions import OpenHitGroup, next_hit, offers
-from mturk.endpoint.worker_standing import Worker, find_worker, may
+from mturk.endpoint.workers import Worker, find_worker, may
 
 KNOWN_NAMES: Mapping[str, str] = {
     LOCALE: "locale",

@@ -5,12 +5,11 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import Response
 
-from mturk.endpoint.qualification import request_qualification
 from mturk.endpoint.site.handlers import Answer, SiteHandlers, SitePage, missing, page_number, to
-from mturk.endpoint.site.qualifications import held_by, offered_to
-from mturk.endpoint.site.records import entries, history, read_messages, record, sums
+from mturk.endpoint.site.records import entries, held_by, history, offered_to, read_messages, record, sums
 from mturk.endpoint.site.sessions import Visitor
 from mturk.endpoint.transaction import Transaction
+from mturk.endpoint.workers import request_qualification
 
 
 class HistoryPages:
