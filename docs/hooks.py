@@ -9,20 +9,24 @@ from typing import Any
 import click
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the generated pages."""
-    for name, text in (("commands.md", commands()), ("results.md", results()), ("api.md", api())):
-        files.append(File.generated(config, name, content=text))
+    """Add the generated page."""
+    files.append(File.generated(config, "commands.md", content=commands()))
     return files
 
 
-def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Fill in tables that are made from the code, and let links to files outside of the pages name the files only."""
+def on_page_markdown(markdown: str, *, page: Page, **_: Any) -> str:
+    """Fill in what is made from the code, and let links to files outside of the pages name the files only."""
     from analysis.agreement.measures import markdown_table
 
+    if page.file.src_uri == "python.md":
+        return "\n\n".join([markdown, results(), api()])
     markdown = markdown.replace("<!-- measures of agreement -->", markdown_table())
+    if page.file.src_uri.startswith("data/"):
+        return markdown
     return re.sub(r"\[([^\]]+)\]\(\.\./[^)]+\)", r"\1", markdown)
 
 
@@ -50,10 +54,10 @@ def results() -> str:
     from analysis import results_schema
 
     schema = results_schema()
-    parts = ["# results.json", "Everything that a report says, as data. Made from the JSON Schema in the package."]
+    parts = ["## results.json", "Everything that a report says, as data, from the JSON Schema in the package."]
     parts.append(_fields(schema))
     for name, record in schema["$defs"].items():
-        parts += [f"## {name}", record.get("description", ""), _fields(record)]
+        parts += [f"### {name}", record.get("description", ""), _fields(record)]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -86,9 +90,9 @@ def api() -> str:
     import analysis
     import spa
 
-    parts = ["# Python API", "What `import analysis` and `import spa` offer, from the docstrings."]
+    parts = []
     for package in (analysis, spa):
-        parts.append(f"## {package.__name__}")
+        parts.append(f"## Functions and classes of `{package.__name__}`")
         for name in sorted(package.__all__, key=str.casefold):
             found = getattr(package, name)
             home = getattr(found, "__module__", None)

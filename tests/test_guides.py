@@ -154,13 +154,17 @@ def test_report_tables_import_and_dashboard(tmp_path: Path) -> None:
         walk(reader, "report.md", before=steps)
 
 
-def test_images_and_languages(tmp_path: Path) -> None:
+def test_the_study_file(tmp_path: Path) -> None:
     with reader_in(tmp_path) as reader:
-        walk(reader, "images-study.md")
-        walk(reader, "languages.md")
+        truth = load_truth(reader.write("truth.toml", table("study-file.md", "[temperament]")))
+        assert truth.utilities["novelist"] > truth.utilities["salad"]
+        few = {f"spa build {study}": annotators(study) for study in ("my-study", "reversal")}
+        walk(reader, "study-file.md", before=few)
         preview = reader.server(("preview",))
         assert preview is not None
         assert 'dir="rtl"' in httpx2.get(preview.url, trust_env=False, follow_redirects=True).text
+    assert order(tmp_path / "reversal" / "report", "preferences")[0] == ["novelist"]
+    assert order(tmp_path / "reversal" / "report", "ratings")[0] == ["formula"]
 
 
 def test_llm_raters(tmp_path: Path) -> None:
