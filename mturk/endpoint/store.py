@@ -25,7 +25,7 @@ from mturk.endpoint.schema import SCHEMA_VERSION, meta, metadata
 from spa.errors import ResponseError, SpaError
 from spa.responses.database import LOCK_WAIT, Target, created_file, open_engine, parse_target, told, writing
 from spa.responses.migration import Schema, migrate
-from spa.responses.one_run import one_run
+from spa.responses.run_lock import exclusive_run
 
 SCHEMA = Schema(version=SCHEMA_VERSION, metadata=metadata, facts=meta, fact="version")
 T = TypeVar("T")
@@ -230,7 +230,7 @@ def server_lock(store: EndpointStore, target: str) -> Iterator[None]:
     ResponseError
         If another process serves it.
     """
-    lock = one_run(target, "mturk endpoint", store.connection)
+    lock = exclusive_run(target, "mturk endpoint", store.connection)
     try:
         lock.__enter__()
     except ResponseError as error:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
+
+Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 class Aliased(click.Option):
@@ -56,23 +59,23 @@ draw_seed_option = click.option(
 )
 
 
-def port_option(default: int) -> Any:
+def port_option(default: int) -> Callable[[Command], Command]:
     """Return ``--port`` with a default."""
     return click.option("--port", type=PORT, default=default, show_default=True, help="0 picks any free port.")
 
 
-def seed_option(default: int) -> Any:
+def seed_option(default: int) -> Callable[[Command], Command]:
     """Return ``--seed`` of a simulation."""
     return click.option(
         "--seed", type=click.IntRange(min=0), default=default, show_default=True, help="Seed of the simulation."
     )
 
 
-def out_folder_option(text: str, *, required: bool = False) -> Any:
+def out_folder_option(text: str, *, required: bool = False) -> Callable[[Command], Command]:
     """Return ``--out`` for a folder."""
     return click.option("--out", type=NEW_FOLDER, required=required, help=text)
 
 
-def out_file_option(text: str, name: str = "--out") -> Any:
+def out_file_option(text: str, name: str = "--out") -> Callable[[Command], Command]:
     """Return ``--out``, or an option of another name, for a file that is written."""
     return click.option(name, type=NEW_FILE, help=text)
