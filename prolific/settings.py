@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, StringConstraints, ValidationError
 
 from spa.errors import StudyError
-from spa.study.section import Text, TomlTable
+from spa.study.toml_table import Text, TomlTable
 
 Hex = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{24}$")]
 Amount = Annotated[Decimal, Field(gt=0, max_digits=9, decimal_places=2)]

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, ValidationError, model_validator
 
 from spa.errors import PlatformError
-from spa.study.section import Text, TomlTable
+from spa.study.toml_table import Text, TomlTable
 
 REQUIRED = {
     "ratings": ("item_id", "system", "score"),

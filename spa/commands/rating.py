@@ -70,8 +70,8 @@ def rater_of_file(path: Path, study: Study) -> Rater:
     StudyError
         If the file cannot be read, or the rater does not fit the study.
     """
-    from spa.study.crosschecks import cross_check
     from spa.study.raters import Rater
+    from spa.study.validation import validate_study
 
     try:
         rater = Rater.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
@@ -84,7 +84,7 @@ def rater_of_file(path: Path, study: Study) -> Rater:
             *(f"{path}: {'.'.join(map(str, each['loc'])) or 'rater'}: {each['msg'].lower()}" for each in error.errors())
         ) from error
     others = tuple(one for one in study.raters if one.id != rater.id)
-    findings = cross_check(study.model_copy(update={"raters": (*others, rater)}))
+    findings = validate_study(study.model_copy(update={"raters": (*others, rater)}))
     if findings:
         raise StudyError(*(f"{path}: {finding.told}" for finding in findings))
     return rater

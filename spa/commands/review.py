@@ -99,7 +99,7 @@ def draw(found: SideBySide, number: int | None, seed: int) -> list[RatedTarget]:
 
     The order is drawn too, so that no reader can tell from it what belongs together.
     """
-    from spa.study.decks import draw_order
+    from spa.study.balanced_draws import draw_order
     from spa.study.sampling import study_rng
 
     there = sorted(found.explained, key=repr)

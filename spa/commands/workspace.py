@@ -58,12 +58,12 @@ class Workspace:
         self._drawn.update(drawn)
 
     def _build(self, assignment_id: str, protocol: RaterProtocol | None) -> Form:
-        from spa.forms.additions import NOTHING, Additions
+        from spa.forms.form_extras import NO_EXTRAS, FormExtras
 
         added = (
-            NOTHING
+            NO_EXTRAS
             if protocol is None
-            else Additions(explain=protocol.explain, guidelines=protocol.guidelines, reference=protocol.reference)
+            else FormExtras(explain=protocol.explain, guidelines=protocol.guidelines, reference=protocol.reference)
         )
         assignment, key = self._drawn.get(assignment_id) or self.store.draw(assignment_id)
         return self._forms.build(assignment, key, added)

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from typing import get_args
 
 from spa.errors import StudyError
-from spa.forms.differences import mark_differences
 from spa.forms.form import Exhibit, Segment
-from spa.forms.phrases import Phrases
+from spa.forms.text_cache import TextCache
+from spa.forms.word_diff import mark_differences
 from spa.study.assignment import Assignment, BlindingKey, Block, ShownOutput
+from spa.study.output_files import cleaned
 from spa.study.outputs import Output, Outputs
-from spa.study.outputs_reading import cleaned
 from spa.study.study import OVERALL, Criterion, Elicitation, Study
 
 
@@ -33,26 +33,26 @@ class AssignmentView:
     outputs: Outputs
     assignment: Assignment
     key: BlindingKey
-    phrases: Phrases
+    texts_cache: TextCache
     _made: dict[tuple[object, ...], Exhibit] = field(default_factory=dict)
     _numbers: dict[str, int] = field(default_factory=dict)  # item -> its place in the order of appearance
     _rows: dict[int, tuple[ExhibitRow, ...]] = field(default_factory=dict)  # index of a block -> its rows
 
     def say(self, name: str, **values: str) -> str:
         """Return a text of the table [form]; its wording for images where outputs are images."""
-        return self.phrases.say(name, **values)
+        return self.texts_cache.say(name, **values)
 
     def system(self, label: str) -> str:
         """Return what a system is called on the form."""
-        return self.phrases.system(label)
+        return self.texts_cache.system(label)
 
     def asked(self, elicitation: Elicitation) -> tuple[str, ...]:
         """Return the criteria of an elicitation in the order asked."""
-        return self.phrases.once(("asked", elicitation), lambda: overall_first(self.study.asked(elicitation)))
+        return self.texts_cache.cached(("asked", elicitation), lambda: overall_first(self.study.asked(elicitation)))
 
     def criterion(self, criterion_id: str) -> Criterion:
         """Return a criterion of the study."""
-        return self.phrases.criteria[criterion_id]
+        return self.texts_cache.criteria[criterion_id]
 
     def number(self, item_id: str) -> int:
         """Return an item's number on this form, by first appearance in the blocks."""
@@ -63,7 +63,7 @@ class AssignmentView:
 
     def views(self, elicitation: Elicitation) -> tuple[list[str], list[str], list[str]]:
         """Return the criteria asked without the item text, beside it, and beside it with the differences marked."""
-        return self.phrases.once(("views", elicitation), lambda: self._views(elicitation))
+        return self.texts_cache.cached(("views", elicitation), lambda: self._views(elicitation))
 
     def _views(self, elicitation: Elicitation) -> tuple[list[str], list[str], list[str]]:
         bare: list[str] = []
@@ -140,7 +140,7 @@ class AssignmentView:
 
     @property
     def _hides_item_text(self) -> bool:
-        return self.phrases.once("hides", lambda: any(self.views(table)[0] for table in get_args(Elicitation)))
+        return self.texts_cache.cached("hides", lambda: any(self.views(table)[0] for table in get_args(Elicitation)))
 
     def _source(self, item_id: str) -> str:
         text = self.outputs.item(item_id).text
@@ -182,7 +182,7 @@ class AssignmentView:
         if made is not None:
             text, sample = made.text, made.sample
         if text is not None:
-            segments = self.phrases.segments(text)
+            segments = self.texts_cache.segments(text)
         exhibit = Exhibit(
             exhibit_id=f"e{len(self._made) + 1}",
             caption=caption,

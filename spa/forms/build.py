@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from spa.forms.additions import NOTHING, Additions, with_additions
 from spa.forms.assignment_view import AssignmentView
 from spa.forms.comparison_pages import choice_pages, comparison_pages, reading_pages
 from spa.forms.form import Exhibit, ExhibitsBlock, Form, Page, PageBlock, Question, TextBlock
+from spa.forms.form_extras import NO_EXTRAS, FormExtras, add_extras
+from spa.forms.form_text import exhibits_of
 from spa.forms.instructions import instructions_page
 from spa.forms.people_pages import (
     attention_pages,
@@ -16,10 +17,9 @@ from spa.forms.people_pages import (
     interview_pages,
     screening_pages,
 )
-from spa.forms.phrases import Phrases
 from spa.forms.placing import place_by_seed
 from spa.forms.rating_pages import rating_pages
-from spa.forms.spoken_text import exhibits_of
+from spa.forms.text_cache import TextCache
 from spa.forms.texts import Texts
 from spa.study.assignment import Assignment, BlindingKey
 from spa.study.outputs import Outputs
@@ -42,12 +42,12 @@ class StudyForms:
     def __init__(self, study: Study, outputs: Outputs, texts: Texts) -> None:
         self._study = study
         self._outputs = outputs
-        self._phrases = Phrases(study, texts)
+        self._phrases = TextCache(study, texts)
 
-    def build(self, assignment: Assignment, key: BlindingKey, additions: Additions = NOTHING) -> Form:
+    def build(self, assignment: Assignment, key: BlindingKey, additions: FormExtras = NO_EXTRAS) -> Form:
         """Build the form of one assignment; see :func:`build_form`."""
-        showing = AssignmentView(
-            study=self._study, outputs=self._outputs, assignment=assignment, key=key, phrases=self._phrases
+        view = AssignmentView(
+            study=self._study, outputs=self._outputs, assignment=assignment, key=key, texts_cache=self._phrases
         )
         texts = self._phrases.texts
         return Form(
@@ -55,7 +55,7 @@ class StudyForms:
             title=self._phrases.clean(self._study.title),
             language=texts.language,
             right_to_left=texts.right_to_left,
-            pages=_Numbering(self._phrases).pages(with_additions(showing, _pages(showing), additions)),
+            pages=_Numbering(self._phrases).pages(add_extras(view, _pages(view), additions)),
         )
 
 
@@ -65,7 +65,7 @@ def build_form(
     assignment: Assignment,
     key: BlindingKey,
     texts: Texts,
-    additions: Additions = NOTHING,
+    additions: FormExtras = NO_EXTRAS,
 ) -> Form:
     """Build the form that one annotator fills in, person or LLM; for many of a study see :class:`StudyForms`.
 
@@ -85,7 +85,7 @@ def build_form(
         Which system a label hides; used to fetch outputs, never shown.
     texts : Texts
         What is said, in the study's language.
-    additions : Additions
+    additions : FormExtras
         What a rater's way of asking adds; nothing for people.
 
     Returns
@@ -96,32 +96,32 @@ def build_form(
     return StudyForms(study, outputs, texts).build(assignment, key, additions)
 
 
-def _pages(showing: AssignmentView) -> list[Page]:
-    once = showing.phrases.once  # pages for people only are the same on every form
-    reading = reading_pages(showing)
+def _pages(view: AssignmentView) -> list[Page]:
+    cached = view.texts_cache.cached  # pages for people only are the same on every form
+    reading = reading_pages(view)
     asked = [
         *reading,
-        *comparison_pages(showing, read_before=bool(reading)),
-        *rating_pages(showing),
-        *choice_pages(showing),
+        *comparison_pages(view, read_before=bool(reading)),
+        *rating_pages(view),
+        *choice_pages(view),
     ]
-    _put_checks(showing, asked)
+    _put_checks(view, asked)
     return [
-        *once("consent", lambda: consent_pages(showing)),
-        *once("screening", lambda: screening_pages(showing)),
-        *once("first questions", lambda: interview_pages(showing, first=True)),
-        instructions_page(showing),
-        once("confirmation", lambda: confirmation_page(showing)),
+        *cached("consent", lambda: consent_pages(view)),
+        *cached("screening", lambda: screening_pages(view)),
+        *cached("first questions", lambda: interview_pages(view, first=True)),
+        instructions_page(view),
+        cached("confirmation", lambda: confirmation_page(view)),
         *asked,
-        *once("interview", lambda: interview_pages(showing, first=False)),
+        *cached("interview", lambda: interview_pages(view, first=False)),
     ]
 
 
-def _put_checks(showing: AssignmentView, pages: list[Page]) -> None:
+def _put_checks(view: AssignmentView, pages: list[Page]) -> None:
     """Put each attention check between two of the pages asked of everybody, or after the only one."""
     gaps = max(1, len(pages) - 1)
-    checks = showing.phrases.once("checks", lambda: attention_pages(showing))
-    placed = [(1 + place_by_seed(showing, f"check/{number}", gaps), page) for number, page in enumerate(checks)]
+    checks = view.texts_cache.cached("checks", lambda: attention_pages(view))
+    placed = [(1 + place_by_seed(view, f"check/{number}", gaps), page) for number, page in enumerate(checks)]
     for gap, page in sorted(placed, key=lambda each: each[0], reverse=True):  # from the back, so that gaps stay put
         pages.insert(gap, page)
 
@@ -129,8 +129,8 @@ def _put_checks(showing: AssignmentView, pages: list[Page]) -> None:
 class _Numbering:
     """Ids in the order of the form, and which exhibits an earlier page has shown already."""
 
-    def __init__(self, phrases: Phrases) -> None:
-        self.clean = phrases.clean
+    def __init__(self, texts_cache: TextCache) -> None:
+        self.clean = texts_cache.clean
         self.exhibits: dict[str, tuple[int, Exhibit, Exhibit]] = {}  # by the id with which it was made
         self.shown = 0  # how many of them stand on earlier pages
         self.questions = 0

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from spa.forms.differences import CJK
 from spa.forms.form import ExhibitsBlock, Form
-from spa.forms.spoken_text import said_on
+from spa.forms.form_text import page_text
+from spa.forms.word_diff import CJK
 
 # Silent reading by language, from the IReST texts (Trauzettel-Klosinski & Dietz 2012, IOVS 53(9): English 228
 # words a minute, Arabic 138, Chinese 255 characters). Brysbaert (2019, J. Memory and Language 109) gives 238
@@ -65,7 +65,7 @@ def _counted(form: Form) -> tuple[int, int]:
     words = characters = 0
     read: set[str] = set()
     for page in form.pages:
-        for said in said_on(page):
+        for said in page_text(page):
             known = said.exhibit.exhibit_id if said.role == "material" and said.exhibit else said.text
             if said.role not in ("title", "question") and known in read:
                 continue

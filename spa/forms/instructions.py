@@ -9,57 +9,57 @@ from spa.study.study import OVERALL, Study
 _SECTIONS = ("likert", "continuous", "categories", "choices")
 
 
-def instructions_page(showing: AssignmentView) -> Page:
+def instructions_page(view: AssignmentView) -> Page:
     """Return the page that everybody reads first; its title is the study's."""
-    blocks = showing.assignment.blocks
+    blocks = view.assignment.blocks
     seen = "instructions", *((block.exposure, block.labels) for block in blocks)
-    markdown = showing.study.instructions.text or showing.phrases.once(seen, lambda: preset_instructions(showing))
+    markdown = view.study.instructions.text or view.texts_cache.cached(seen, lambda: preset_instructions(view))
     return Page(
         page_id="",
         kind="instructions",
         audience="everybody",
-        title=showing.study.title,
+        title=view.study.title,
         blocks=(TextBlock(markdown=markdown),),
     )
 
 
-def preset_instructions(showing: AssignmentView) -> str:
+def preset_instructions(view: AssignmentView) -> str:
     """Return the locale's instructions for this study, in Markdown.
 
     What a preference probability means follows figure 4 of Ethayarajh & Jurafsky (2022): 100 % is certain that x
     is better, 0 % certain that x is no better (not: that y is better), 50 % no idea.
     """
-    study = showing.study
-    labels = [showing.system(label) for block in showing.assignment.blocks for label in block.labels]
-    separator = showing.phrases.texts.entries["form.list_separator"]
+    study = view.study
+    labels = [view.system(label) for block in view.assignment.blocks for label in block.labels]
+    separator = view.texts_cache.texts.entries["form.list_separator"]
     paragraphs = [
-        showing.say("instructions_intro", systems=str(len(labels)), labels=separator.join(labels))
+        view.say("instructions_intro", systems=str(len(labels)), labels=separator.join(labels))
         if len(labels) > 1 and not study.single_outputs
-        else showing.say("instructions_intro_one")
+        else view.say("instructions_intro_one")
     ]
     if study.spa is not None:
         pair = {"x": labels[0], "y": labels[1]}
-        paragraphs.append(showing.say("instructions_spa", exposure=_exposure(showing), **pair))
+        paragraphs.append(view.say("instructions_spa", exposure=_exposure(view), **pair))
         if study.spa.directions == "both":
-            paragraphs.append(showing.say("instructions_both_directions", **pair))
+            paragraphs.append(view.say("instructions_both_directions", **pair))
     for section in _SECTIONS:
         if getattr(study, section) is not None:
             points = "" if study.likert is None else str(study.likert.points)
-            paragraphs.append(showing.say(f"instructions_{section}", points=points))
+            paragraphs.append(view.say(f"instructions_{section}", points=points))
     aspects = [criterion.name for criterion in study.criteria if criterion.id in _asked(study)]
     if aspects:
-        paragraphs.append(showing.say("instructions_criteria", criteria=separator.join(aspects)))
+        paragraphs.append(view.say("instructions_criteria", criteria=separator.join(aspects)))
     if any(criterion.mark_differences for criterion in study.criteria if criterion.id in _asked_of_one(study)):
-        paragraphs.append(showing.say("instructions_differences"))
+        paragraphs.append(view.say("instructions_differences"))
     return "\n\n".join(paragraphs)
 
 
-def _exposure(showing: AssignmentView) -> str:
-    exposures = [block.exposure for block in showing.assignment.blocks]
+def _exposure(view: AssignmentView) -> str:
+    exposures = [block.exposure for block in view.assignment.blocks]
     low, high = min(exposures), max(exposures)
     if low < high:
-        return showing.say("exposure_varied", low=str(low), high=str(high))
-    return showing.say("exposure_one") if high == 1 else showing.say("exposure_many", number=str(high))
+        return view.say("exposure_varied", low=str(low), high=str(high))
+    return view.say("exposure_one") if high == 1 else view.say("exposure_many", number=str(high))
 
 
 def _asked(study: Study) -> set[str]:

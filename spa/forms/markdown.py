@@ -10,7 +10,7 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_inline import StateInline, emphasis
 from markupsafe import Markup, escape
 
-from spa.forms.differences import CJK
+from spa.forms.word_diff import CJK
 
 _OTHER_BACKSLASH = re.compile(r"\\(?![*_])")
 _CJK = re.compile(f"[{CJK}]")

@@ -18,21 +18,21 @@ from spa.forms.form import (
 )
 
 
-def consent_pages(showing: AssignmentView) -> list[Page]:
+def consent_pages(view: AssignmentView) -> list[Page]:
     """Return the consent page; none where the study has no consent text."""
-    if showing.study.consent.text is None:
+    if view.study.consent.text is None:
         return []
     question = Question(
         question_id="",
-        text=showing.say("consent_question"),
-        answer=ConfirmAnswer(text=showing.say("consent_box")),
+        text=view.say("consent_question"),
+        answer=ConfirmAnswer(text=view.say("consent_box")),
         target=ConfirmationTarget(confirmation="consent"),
     )
-    blocks = (TextBlock(markdown=showing.study.consent.text), question)
-    return [_people_page("consent", showing.say("consent_title"), blocks)]
+    blocks = (TextBlock(markdown=view.study.consent.text), question)
+    return [_people_page("consent", view.say("consent_title"), blocks)]
 
 
-def screening_pages(showing: AssignmentView) -> list[Page]:
+def screening_pages(view: AssignmentView) -> list[Page]:
     """Return one page with all screening questions; none where there is none."""
     questions = tuple(
         Question(
@@ -41,28 +41,28 @@ def screening_pages(showing: AssignmentView) -> list[Page]:
             answer=scales.of_texts(screening.options),
             target=ScreeningTarget(screening_id=screening.id, eligible=screening.eligible),
         )
-        for screening in showing.study.screening
+        for screening in view.study.screening
     )
-    return [_people_page("screening", showing.say("screening_title"), questions)] if questions else []
+    return [_people_page("screening", view.say("screening_title"), questions)] if questions else []
 
 
-def confirmation_page(showing: AssignmentView) -> Page:
+def confirmation_page(view: AssignmentView) -> Page:
     """Return the page after the instructions. It stands alone because LLMs read the instructions too."""
     question = Question(
         question_id="",
-        text=showing.say("confirmation_question"),
-        answer=ConfirmAnswer(text=showing.say("confirmation_box")),
+        text=view.say("confirmation_question"),
+        answer=ConfirmAnswer(text=view.say("confirmation_box")),
         target=ConfirmationTarget(confirmation="instructions"),
     )
-    return _people_page("instructions", showing.say("confirmation_title"), (question,))
+    return _people_page("instructions", view.say("confirmation_title"), (question,))
 
 
-def attention_pages(showing: AssignmentView) -> list[Page]:
+def attention_pages(view: AssignmentView) -> list[Page]:
     """Return one page for each attention check, in the order of the study."""
     return [
         _people_page(
             "check",
-            showing.say("check_title"),
+            view.say("check_title"),
             (
                 Question(
                     question_id="",
@@ -72,11 +72,11 @@ def attention_pages(showing: AssignmentView) -> list[Page]:
                 ),
             ),
         )
-        for check in showing.study.attention_checks
+        for check in view.study.attention_checks
     ]
 
 
-def interview_pages(showing: AssignmentView, *, first: bool) -> list[Page]:
+def interview_pages(view: AssignmentView, *, first: bool) -> list[Page]:
     """Return the page with the questions of the interview that come first, or last; none where there are none."""
     questions = tuple(
         Question(
@@ -85,10 +85,10 @@ def interview_pages(showing: AssignmentView, *, first: bool) -> list[Page]:
             answer=TextAnswer(required=one.required),
             target=InterviewTarget(interview_id=one.id),
         )
-        for one in showing.study.interview
+        for one in view.study.interview
         if one.first == first
     )
-    return [_people_page("interview", showing.say("interview_title"), questions)] if questions else []
+    return [_people_page("interview", view.say("interview_title"), questions)] if questions else []
 
 
 def _people_page(kind: str, title: str, blocks: tuple[PageBlock, ...]) -> Page:

@@ -24,8 +24,8 @@ from spa.forms.form import (
     Question,
     TextAnswer,
 )
+from spa.forms.form_text import answer_text, exhibits_of, pages_for, visible_text
 from spa.forms.prompt_turns import PromptTurn
-from spa.forms.spoken_text import exhibits_of, pages_for, said_for_answer, visible_text
 from spa.forms.texts import Texts
 
 Wrapper = Literal[
@@ -318,7 +318,7 @@ def _offers(answer: Answer) -> Fragment:
     """Render what is offered as an answer."""
     coded = isinstance(answer, OptionsAnswer) and any(option.value != option.text for option in answer.options)
     parts: list[TextPart] = []
-    for said in said_for_answer(answer):
+    for said in answer_text(answer):
         value = f"{json.dumps(said.value, ensure_ascii=False)}: " if coded else ""
         parts += (TextPart(text=f"- {value}", wrapper="answer marker"), TextPart(text=said.text), _LINE)
     return _together(*parts)

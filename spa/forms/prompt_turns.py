@@ -22,7 +22,7 @@ from spa.forms.form import (
     RatingTarget,
     TextBlock,
 )
-from spa.forms.spoken_text import exhibits_of, pages_for
+from spa.forms.form_text import exhibits_of, pages_for
 
 Conversation = Literal["form", "page", "question"]
 WHOLE = "form"

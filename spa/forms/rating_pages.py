@@ -28,9 +28,9 @@ from spa.study.study import OVERALL, Continuous, Likert, RatingSection
 Asked = tuple[RatedBy, str]  # a section's way of rating, and a criterion
 
 
-def rating_pages(showing: AssignmentView) -> list[Page]:
+def rating_pages(view: AssignmentView) -> list[Page]:
     """Return the pages of all rating sections, identical pairs among those of [likert]."""
-    study = showing.study
+    study = view.study
     hosted = {
         elicitation: study.page_table(table) for elicitation, table in RATED_BY.items() if table in study.rating_tables
     }
@@ -39,79 +39,79 @@ def rating_pages(showing: AssignmentView) -> list[Page]:
         if hosted.get(elicitation) != table:
             continue
         together = [each for each, host in hosted.items() if host == table]
-        rated = [each.output for each in showing.assignment.rated if each.elicitation == elicitation]
+        rated = [each.output for each in view.assignment.rated if each.elicitation == elicitation]
         section: RatingSection = getattr(study, table)
         pages_hold = section.pages if section.order == "item" else "output"
-        made = [_page(_group_blocks(showing, together, group)) for group in _groups(showing, pages_hold, rated)]
+        made = [_page(_group_blocks(view, together, group)) for group in _groups(view, pages_hold, rated)]
         if section.pages == "one" and made:
             made = [_page(tuple(block for page in made for block in page.blocks))]
         if "likert" in together:
-            _put_identical_pairs(showing, made)
+            _put_identical_pairs(view, made)
         pages += made
-    titles = (showing.say("rating_title", number=str(n + 1), total=str(len(pages))) for n in range(len(pages)))
+    titles = (view.say("rating_title", number=str(n + 1), total=str(len(pages))) for n in range(len(pages)))
     return [replace(page, title=title) for page, title in zip(pages, titles, strict=True)]
 
 
-def _groups(showing: AssignmentView, pages: str, rated: list[ShownOutput]) -> list[list[ShownOutput]]:
+def _groups(view: AssignmentView, pages: str, rated: list[ShownOutput]) -> list[list[ShownOutput]]:
     """Cut what is rated into what stands together."""
     if pages == "output":
         return [[output] for output in rated]
     if pages == "system":
         labels = dict.fromkeys(output.label for output in rated)
         return [[output for output in rated if output.label == label] for label in labels]
-    return [list(group) for _, group in groupby(rated, key=showing.row_of)]
+    return [list(group) for _, group in groupby(rated, key=view.row_of)]
 
 
 def _page(blocks: tuple[PageBlock, ...]) -> Page:
     return Page(page_id="", kind="rating", audience="everybody", title="", blocks=blocks)
 
 
-def _group_blocks(showing: AssignmentView, together: list[RatedBy], group: list[ShownOutput]) -> tuple[PageBlock, ...]:
+def _group_blocks(view: AssignmentView, together: list[RatedBy], group: list[ShownOutput]) -> tuple[PageBlock, ...]:
     """Return the blocks for outputs that stand together, with the questions of all sections asked on these pages.
 
     The item text stands above each output: where the second one is read, the first is out of sight. What is asked
     without the item text comes before it is shown.
     """
-    bare, plain, marking = showing.phrases.once(("together", *together), lambda: _views(showing, together))
+    bare, plain, marking = view.texts_cache.cached(("together", *together), lambda: _views(view, together))
     blocks: list[PageBlock] = []
     referred: str | None = None  # item whose references stand above
     for output in group:
-        heading = showing.item(output.item_id)
+        heading = view.item(output.item_id)
         if "continuous" in together and output.item_id != referred:
-            references = _references(showing, output.item_id, None if bare else heading)
+            references = _references(view, output.item_id, None if bare else heading)
             blocks += references
             heading = None if references and not bare else heading  # it stands above the references, in the same view
             referred = output.item_id
         for beside, criteria in ((None, bare), (heading, plain)):
             if criteria:
-                blocks.append(ExhibitsBlock(heading=beside, exhibits=(showing.output(output),)))
-                blocks += _all_asked(showing, output, criteria)
+                blocks.append(ExhibitsBlock(heading=beside, exhibits=(view.output(output),)))
+                blocks += _all_asked(view, output, criteria)
         if marking:
-            source, marked = showing.compared_with_item(output)
-            blocks.append(TextBlock(markdown=showing.say("differences_note")))
+            source, marked = view.compared_with_item(output)
+            blocks.append(TextBlock(markdown=view.say("differences_note")))
             blocks.append(ExhibitsBlock(heading=source, exhibits=(marked,)))
-            blocks += _all_asked(showing, output, marking)
+            blocks += _all_asked(view, output, marking)
     return tuple(blocks)
 
 
-def _views(showing: AssignmentView, together: list[RatedBy]) -> tuple[list[Asked], ...]:
+def _views(view: AssignmentView, together: list[RatedBy]) -> tuple[list[Asked], ...]:
     """Return what is asked without the item text, beside it, and beside it with the differences marked."""
     views: tuple[list[Asked], ...] = ([], [], [])
     for elicitation in together:
-        for view, criteria in zip(views, showing.views(RATED_BY[elicitation]), strict=True):
-            view += [(elicitation, criterion) for criterion in criteria]
-    return tuple(sorted(view, key=lambda asked: asked[1] != OVERALL) for view in views)
+        for group, criteria in zip(views, view.views(RATED_BY[elicitation]), strict=True):
+            group += [(elicitation, criterion) for criterion in criteria]
+    return tuple(sorted(group, key=lambda asked: asked[1] != OVERALL) for group in views)
 
 
-def _all_asked(showing: AssignmentView, output: ShownOutput, criteria: list[Asked]) -> list[Question]:
-    return [asked for elicitation, criterion in criteria for asked in _asked(showing, elicitation, output, criterion)]
+def _all_asked(view: AssignmentView, output: ShownOutput, criteria: list[Asked]) -> list[Question]:
+    return [asked for elicitation, criterion in criteria for asked in _asked(view, elicitation, output, criterion)]
 
 
-def _asked(showing: AssignmentView, elicitation: RatedBy, output: ShownOutput, criterion: str) -> list[Question]:
+def _asked(view: AssignmentView, elicitation: RatedBy, output: ShownOutput, criterion: str) -> list[Question]:
     """Return the question about a criterion, with that for the reason where the study asks for one."""
-    named = None if showing.study.single_outputs else output.label
-    text, answer, reason = showing.phrases.once(
-        ("rating", elicitation, named, criterion), lambda: _wording(showing, elicitation, named, criterion)
+    named = None if view.study.single_outputs else output.label
+    text, answer, reason = view.texts_cache.cached(
+        ("rating", elicitation, named, criterion), lambda: _wording(view, elicitation, named, criterion)
     )
     target = RatingTarget(
         label=output.label, item_id=output.item_id, sample=output.sample, criterion=criterion, elicitation=elicitation
@@ -124,61 +124,61 @@ def _asked(showing: AssignmentView, elicitation: RatedBy, output: ShownOutput, c
 
 
 def _wording(
-    showing: AssignmentView, elicitation: RatedBy, label: str | None, criterion: str
+    view: AssignmentView, elicitation: RatedBy, label: str | None, criterion: str
 ) -> tuple[str, Answer, str | None]:
     """Return the question about a criterion, how it is answered, and the question for the reason if there is one."""
-    section = getattr(showing.study, RATED_BY[elicitation])
+    section = getattr(view.study, RATED_BY[elicitation])
     answer: Answer
     if isinstance(section, Likert):
-        answer = scales.likert(showing, section)
+        answer = scales.likert(view, section)
     elif isinstance(section, Continuous):
-        answer = scales.continuous(showing, section)
+        answer = scales.continuous(view, section)
     else:
-        answer = scales.categories(showing, showing.criterion(criterion))
+        answer = scales.categories(view, view.criterion(criterion))
     if criterion == OVERALL:
-        return _overall(showing, label), answer, None
-    reason = showing.say("reason") if showing.criterion(criterion).reason else None
-    return _about(showing, label, criterion), answer, reason
+        return _overall(view, label), answer, None
+    reason = view.say("reason") if view.criterion(criterion).reason else None
+    return _about(view, label, criterion), answer, reason
 
 
-def _overall(showing: AssignmentView, label: str | None) -> str:
+def _overall(view: AssignmentView, label: str | None) -> str:
     if label is None:
-        return showing.say("identical_overall")
-    return showing.say("rating_overall", system=showing.system(label))
+        return view.say("identical_overall")
+    return view.say("rating_overall", system=view.system(label))
 
 
-def _about(showing: AssignmentView, label: str | None, criterion_id: str) -> str:
+def _about(view: AssignmentView, label: str | None, criterion_id: str) -> str:
     """Return the question about a criterion of one output; without a label it names no system."""
-    criterion = showing.criterion(criterion_id)
-    system = showing.say("unnamed_caption") if label is None else showing.system(label)
+    criterion = view.criterion(criterion_id)
+    system = view.say("unnamed_caption") if label is None else view.system(label)
     if criterion.question is not None:
         return criterion.question.replace("{system}", system)
     if label is None:
-        return showing.say("identical_criterion", criterion=criterion.name)
-    return showing.say("rating_criterion", system=system, criterion=criterion.name)
+        return view.say("identical_criterion", criterion=criterion.name)
+    return view.say("rating_criterion", system=system, criterion=criterion.name)
 
 
-def _references(showing: AssignmentView, item_id: str, heading: Exhibit | None) -> list[PageBlock]:
+def _references(view: AssignmentView, item_id: str, heading: Exhibit | None) -> list[PageBlock]:
     """Return what 100 and 0 look like for an item, where [continuous] names such references."""
-    section = showing.study.continuous
+    section = view.study.continuous
     if section is None:
         return []
     ends = (("best", section.best_reference), ("worst", section.worst_reference))
     exhibits: list[Exhibit] = [
-        showing.reference(item_id, system, showing.say(f"{end}_reference_caption"))
+        view.reference(item_id, system, view.say(f"{end}_reference_caption"))
         for end, system in ends
         if system is not None
     ]
     return [ExhibitsBlock(heading=heading, exhibits=tuple(exhibits))] if exhibits else []
 
 
-def _put_identical_pairs(showing: AssignmentView, pages: list[Page]) -> None:
+def _put_identical_pairs(view: AssignmentView, pages: list[Page]) -> None:
     """Put pages on which an output equals its source among the others, looking like them (Chiang & Lee 2023, 4.3)."""
-    study = showing.study
+    study = view.study
     if study.likert is None or study.likert.identical_pairs == 0:
         return
-    criteria = [criterion for criterion in study.asked("likert") if _against_source(showing, criterion)]
-    items = list(dict.fromkeys(shown.item_id for block in showing.assignment.blocks for shown in block.shown))
+    criteria = [criterion for criterion in study.asked("likert") if _against_source(view, criterion)]
+    items = list(dict.fromkeys(shown.item_id for block in view.assignment.blocks for shown in block.shown))
     wanted = study.likert.identical_pairs
     if not criteria or wanted > len(items):
         raise StudyError(
@@ -188,24 +188,24 @@ def _put_identical_pairs(showing: AssignmentView, pages: list[Page]) -> None:
         )
     for number in range(1, wanted + 1):
         name = f"identical-{number}"
-        item_id = items.pop(place_by_seed(showing, f"{name}/item", len(items)))
-        pages.insert(place_by_seed(showing, name, len(pages) + 1), _identical_pair(showing, name, item_id, criteria))
+        item_id = items.pop(place_by_seed(view, f"{name}/item", len(items)))
+        pages.insert(place_by_seed(view, name, len(pages) + 1), _identical_pair(view, name, item_id, criteria))
 
 
-def _identical_pair(showing: AssignmentView, name: str, item_id: str, criteria: list[str]) -> Page:
-    section = showing.study.likert
+def _identical_pair(view: AssignmentView, name: str, item_id: str, criteria: list[str]) -> Page:
+    section = view.study.likert
     if section is None:
         raise ValueError("identical pairs are part of [likert]")
-    heading, copy = showing.copy_of_item(item_id)
-    note = any(_marks(showing, criterion) for criterion in criteria)
+    heading, copy = view.copy_of_item(item_id)
+    note = any(_marks(view, criterion) for criterion in criteria)
     questions = []
     for criterion_id in criteria:
-        criterion = showing.criterion(criterion_id)
+        criterion = view.criterion(criterion_id)
         questions.append(
             Question(
                 question_id="",
-                text=_about(showing, None, criterion_id),
-                answer=scales.likert(showing, section),
+                text=_about(view, None, criterion_id),
+                answer=scales.likert(view, section),
                 target=CheckTarget(
                     check_id=f"{name}/{criterion_id}",
                     kind="identical_pair",
@@ -213,13 +213,13 @@ def _identical_pair(showing: AssignmentView, name: str, item_id: str, criteria: 
                 ),
             )
         )
-    notes = (TextBlock(markdown=showing.say("differences_note")),) if note else ()
+    notes = (TextBlock(markdown=view.say("differences_note")),) if note else ()
     return _page((*notes, ExhibitsBlock(heading=heading, exhibits=(copy,)), *questions))
 
 
-def _marks(showing: AssignmentView, criterion_id: str) -> bool:
-    return criterion_id != OVERALL and showing.criterion(criterion_id).mark_differences
+def _marks(view: AssignmentView, criterion_id: str) -> bool:
+    return criterion_id != OVERALL and view.criterion(criterion_id).mark_differences
 
 
-def _against_source(showing: AssignmentView, criterion_id: str) -> bool:
-    return criterion_id != OVERALL and showing.criterion(criterion_id).against_source
+def _against_source(view: AssignmentView, criterion_id: str) -> bool:
+    return criterion_id != OVERALL and view.criterion(criterion_id).against_source

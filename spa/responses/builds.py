@@ -11,7 +11,7 @@ from spa.errors import ResponseError
 from spa.responses.store_schema import assignments, blinding, meta, places, tokens
 from spa.responses.tokens import random_token
 from spa.study.assignment import Assignment, BlindingKey
-from spa.study.serial import assignment_to_json, key_to_json
+from spa.study.assignment_json import assignment_to_json, key_to_json
 
 CHUNK = 500  # assignments written at once, so that memory stays flat
 

@@ -12,7 +12,7 @@ from spa.errors import ResponseError
 from spa.responses import builds
 from spa.responses.store_schema import assignments, blinding
 from spa.study.assignment import Assignment, BlindingKey
-from spa.study.serial import assignment_from_json, key_from_json
+from spa.study.assignment_json import assignment_from_json, key_from_json
 
 _DRAWS = (  # run for every visit of a rater, made once
     select(assignments.c.assignment_id, assignments.c.record, blinding.c.record)

@@ -6,29 +6,29 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from spa.study.mistakes import nearest, shown
+from spa.study.schema_errors import nearest, shown
 from spa.study.study import Study
 
 
 @dataclass(frozen=True, slots=True)
-class StudyMistake:
+class StudyProblem:
     """One mistake: the tables it hangs on (untold while these hold other mistakes) and the line to tell."""
 
     tables: tuple[str, ...]
     told: str
 
 
-def find(place: str, wanted: str, got: str, do: str, *also: str) -> StudyMistake:
+def find(place: str, wanted: str, got: str, do: str, *also: str) -> StudyProblem:
     """Tell a mistake at a place such as "[spa] exposure"; ``also`` names the other tables it hangs on.
 
     >>> find("[spa] baseline", "a system", "none", "add one").told
     '[spa] baseline: expected a system, found none; add one'
     """
     table = re.match(r"\[*(\w+)", place)
-    return StudyMistake((*(table.groups() if table else ()), *also), f"{place}: expected {wanted}, found {got}; {do}")
+    return StudyProblem((*(table.groups() if table else ()), *also), f"{place}: expected {wanted}, found {got}; {do}")
 
 
-def repeated(place: str, values: Iterable[object]) -> Iterator[StudyMistake]:
+def repeated(place: str, values: Iterable[object]) -> Iterator[StudyProblem]:
     """Tell every value that stands more than once."""
     seen: set[object] = set()
     told: set[object] = set()
@@ -39,7 +39,7 @@ def repeated(place: str, values: Iterable[object]) -> Iterator[StudyMistake]:
         seen.add(value)
 
 
-def unfit_system(study: Study, place: str, system: str, *, role: str = "compared") -> Iterator[StudyMistake]:
+def unfit_system(study: Study, place: str, system: str, *, role: str = "compared") -> Iterator[StudyProblem]:
     """Tell an unknown system, or one whose role does not fit ("compared", "reference" or "any")."""
     roles = {one.id: one.role for one in study.systems}
     if system not in roles:

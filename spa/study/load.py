@@ -16,12 +16,12 @@ from typing import Any
 from pydantic import ValidationError
 
 from spa.errors import StudyError, shortened
-from spa.study.crosschecks import cross_check
-from spa.study.findings import StudyMistake, find
-from spa.study.mistakes import LONGEST_VALUE, schema_problems, shown
+from spa.study.findings import StudyProblem, find
+from spa.study.output_files import SUFFIXES, decoded, is_control
 from spa.study.outputs import Outputs, load_outputs
-from spa.study.outputs_reading import SUFFIXES, decoded, is_control
+from spa.study.schema_errors import LONGEST_VALUE, schema_errors, shown
 from spa.study.study import Study, Words
+from spa.study.validation import validate_study
 
 DEEPEST = 20  # tables within tables
 # tomllib takes memory by the square of a dotted key's parts, so a monstrous one is not given to it.
@@ -92,11 +92,11 @@ def check_study(path: Path) -> CheckedStudy:
         study = _validate(raw)
     except ValidationError as error:
         told = {problem.partition(": expected ")[0] for problem in problems}
-        lines = schema_problems(str(path), raw, error)
+        lines = schema_errors(str(path), raw, error)
         problems += [line for line in lines if line.partition(": expected ")[0] not in told]
         study, tainted = _without_bad_tables(raw, error)
     study, findings = _read_files(study, path.parent)
-    findings += cross_check(study)
+    findings += validate_study(study)
     findings = [finding for finding in findings if not tainted.intersection(finding.tables)]
     return CheckedStudy(
         study=study,
@@ -278,9 +278,9 @@ def _without_bad_tables(raw: dict[str, Any], error: ValidationError) -> tuple[St
     return _validate(rest), tainted
 
 
-def _read_files(study: Study, folder: Path) -> tuple[Study, list[StudyMistake]]:
+def _read_files(study: Study, folder: Path) -> tuple[Study, list[StudyProblem]]:
     """Make the output files absolute and put the text files' words in their place."""
-    findings: list[StudyMistake] = []
+    findings: list[StudyProblem] = []
     files = tuple((folder / file).resolve() for file in study.outputs.files)
     for given, file in zip(study.outputs.files, files, strict=True):
         if not os.path.isfile(file):  # unlike Path.is_file, it takes any name
@@ -301,7 +301,7 @@ def _read_files(study: Study, folder: Path) -> tuple[Study, list[StudyMistake]]:
         try:
             text = decoded(str(folder / words.file), _read_bytes(folder / words.file))
         except StudyError as error:
-            findings += [StudyMistake((name,), f"[{name}] file: {problem}") for problem in error.problems]
+            findings += [StudyProblem((name,), f"[{name}] file: {problem}") for problem in error.problems]
             continue
         if not text.strip() or any(is_control(c) for c in text):
             got = f"{shown(str(words.file))}, empty or with control characters"

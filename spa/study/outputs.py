@@ -11,10 +11,10 @@ from pathlib import Path
 from spa.errors import StudyError
 from spa.study.filters import failures
 from spa.study.length_matching import cut_to_sentences
-from spa.study.mistakes import shown
-from spa.study.output_cells import Cells, Key, RawOutput, columns_wanted, some, sort_rows
-from spa.study.outputs_reading import REPLACEMENT, cleaned, is_image, read_rows, shown_files
+from spa.study.output_files import REPLACEMENT, cleaned, is_image, read_rows, shown_files
+from spa.study.output_table import Cells, Key, RawOutput, required_columns, some, sort_rows
 from spa.study.question_checks import items_read
+from spa.study.schema_errors import shown
 from spa.study.study import Study
 
 EMPTY_ADVICE = '[[outputs.filters]] field = "{field}" min_characters = 1 leaves such items out'
@@ -153,7 +153,7 @@ def _read_cells(study: Study) -> Cells:
     problems: list[str] = []
     for file in study.outputs.files:
         try:
-            rows += read_rows(file, columns_wanted(study))
+            rows += read_rows(file, required_columns(study))
         except StudyError as error:
             problems += error.problems
     if not problems:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import StringConstraints
 
-from spa.study.section import TomlTable
+from spa.study.toml_table import TomlTable
 
 # {code}, {participant} and {session} may follow the host; no other braces, no spaces, nothing that breaks a header.
 ADDRESS = r'^https?://[A-Za-z0-9.-]+(:[0-9]{1,5})?([/?]([^\s{}"<>\\^`|\p{Cc}]|\{(code|participant|session)\})*)?$'

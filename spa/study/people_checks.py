@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from spa.study.findings import StudyMistake, find, repeated
-from spa.study.mistakes import nearest, shown
+from spa.study.findings import StudyProblem, find, repeated
+from spa.study.schema_errors import nearest, shown
 from spa.study.study import PeopleGroup, Study
 
 RESERVED_SOURCES = ("link", "prolific", "mturk", "rater", "simulated", "human", "llm")  # of other annotators
 
 
-def people_checks(study: Study) -> Iterator[StudyMistake]:
+def people_checks(study: Study) -> Iterator[StudyProblem]:
     """Yield every mistake about who may come."""
     people = study.people
     yield from repeated("[[people.groups]] name", [group.name for group in people.groups])
@@ -35,7 +35,7 @@ def people_checks(study: Study) -> Iterator[StudyMistake]:
         yield find("[people] per_assignment", "at most annotators", got, "change one of them")
 
 
-def panel_checks(study: Study) -> Iterator[StudyMistake]:
+def panel_checks(study: Study) -> Iterator[StudyProblem]:
     """Yield every mistake about the panel."""
     panel = study.panel
     if panel is None:
@@ -52,7 +52,7 @@ def panel_checks(study: Study) -> Iterator[StudyMistake]:
     yield from repeated("[panel] participant, session, study", parameters)
 
 
-def _group(study: Study, group: PeopleGroup) -> Iterator[StudyMistake]:
+def _group(study: Study, group: PeopleGroup) -> Iterator[StudyProblem]:
     place = f"[[people.groups]] {group.name}"
     if (group.screening is None) == (group.parameter is None):
         got = "none" if group.screening is None else "both"
@@ -73,7 +73,7 @@ def _group(study: Study, group: PeopleGroup) -> Iterator[StudyMistake]:
             yield find(f"{place}, values", wanted, shown(value), "put the value right", "screening")
 
 
-def _shared_values(study: Study) -> Iterator[StudyMistake]:
+def _shared_values(study: Study) -> Iterator[StudyProblem]:
     """Tell two groups that one answer, or one link, would put a person into."""
     seen: dict[tuple[str | None, str | None, str], str] = {}
     for group in study.people.groups:

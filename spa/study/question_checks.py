@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import get_args
 
-from spa.study.findings import StudyMistake, find, repeated, unfit_system
-from spa.study.mistakes import nearest, shown
+from spa.study.findings import StudyProblem, find, repeated, unfit_system
+from spa.study.schema_errors import nearest, shown
 from spa.study.study import OVERALL, Criterion, Elicitation, RatingTable, Study, Words
 
 RATINGS: tuple[RatingTable, ...] = get_args(RatingTable)
 
 
-def question_checks(study: Study) -> Iterator[StudyMistake]:
+def question_checks(study: Study) -> Iterator[StudyProblem]:
     """Yield every mistake about what is asked."""
     yield from _criteria(study)
     for table in get_args(Elicitation):
@@ -57,12 +57,12 @@ def parse_expected(text: str, known: Sequence[str]) -> tuple[str, str, str] | No
     return next(iter([*known_ones, *splits]), None)
 
 
-def _criteria(study: Study) -> Iterator[StudyMistake]:
+def _criteria(study: Study) -> Iterator[StudyProblem]:
     for criterion in study.criteria:
         yield from _criterion(study, f"[[criteria]] {criterion.id}", criterion)
 
 
-def _criterion(study: Study, place: str, criterion: Criterion) -> Iterator[StudyMistake]:
+def _criterion(study: Study, place: str, criterion: Criterion) -> Iterator[StudyProblem]:
     if criterion.id == OVERALL:
         yield find(f"{place}, id", "another name", f"{shown(OVERALL)}, reserved for the overall question", "rename it")
     if len(criterion.options) == 1:
@@ -78,7 +78,7 @@ def _criterion(study: Study, place: str, criterion: Criterion) -> Iterator[Study
         yield find(f"{place}, mark_differences", "text outputs", "images", "set it to false", "outputs")
 
 
-def _asked(study: Study, table: Elicitation) -> Iterator[StudyMistake]:
+def _asked(study: Study, table: Elicitation) -> Iterator[StudyProblem]:
     section = getattr(study, table)
     if section is None:
         return
@@ -101,7 +101,7 @@ def _asked(study: Study, table: Elicitation) -> Iterator[StudyMistake]:
         yield find(f"[{table}]", "something to ask", "no criterion", do, "criteria")
 
 
-def _one_rating_each(study: Study) -> Iterator[StudyMistake]:
+def _one_rating_each(study: Study) -> Iterator[StudyProblem]:
     asked: dict[str, str] = {}
     for table in RATINGS:
         for criterion in study.asked(table):
@@ -113,7 +113,7 @@ def _one_rating_each(study: Study) -> Iterator[StudyMistake]:
             asked.setdefault(criterion, table)
 
 
-def _shown_outputs(study: Study) -> Iterator[StudyMistake]:
+def _shown_outputs(study: Study) -> Iterator[StudyProblem]:
     most, single = items_read(study), study.single_outputs
     where = "[design] items" if study.spa is None else "[spa] exposure"
     for table in (*RATINGS, "choices"):
@@ -124,7 +124,7 @@ def _shown_outputs(study: Study) -> Iterator[StudyMistake]:
             yield find(f"[{table}] outputs", wanted, str(section.outputs), do, "spa", "design", "systems")
 
 
-def _pages(study: Study) -> Iterator[StudyMistake]:
+def _pages(study: Study) -> Iterator[StudyProblem]:
     for table in study.rating_tables:
         section = getattr(study, table)
         host = section.same_page_as
@@ -139,7 +139,7 @@ def _pages(study: Study) -> Iterator[StudyMistake]:
                 yield find(f"[{table}] {key}", f"none beside same_page_as, as [{host}] says it", "one", "remove it")
 
 
-def _single_outputs(study: Study) -> Iterator[StudyMistake]:
+def _single_outputs(study: Study) -> Iterator[StudyProblem]:
     if not study.single_outputs:
         if "outputs" in study.design.model_fields_set:
             wanted = 'pages = "output" in every rating section, no [spa] and no [choices]'
@@ -156,7 +156,7 @@ def _single_outputs(study: Study) -> Iterator[StudyMistake]:
             yield find(f"[{table}] outputs", '"all", as pages = "output"', shown(section.outputs), do)
 
 
-def _hidden_item_text(study: Study) -> Iterator[StudyMistake]:
+def _hidden_item_text(study: Study) -> Iterator[StudyProblem]:
     hiding = [
         f"[{table}]" for table in (*RATINGS, "choices") if not getattr(getattr(study, table), "show_item_text", 1)
     ]
@@ -177,7 +177,7 @@ def _hidden_item_text(study: Study) -> Iterator[StudyMistake]:
             yield find(f"{place}, show_item_text", "an item text to leave out", "none", do, "outputs")
 
 
-def _identical_pairs(study: Study) -> Iterator[StudyMistake]:
+def _identical_pairs(study: Study) -> Iterator[StudyProblem]:
     if study.likert is None or not study.likert.identical_pairs:
         return
     place = "[likert] identical_pairs"
@@ -195,7 +195,7 @@ def _identical_pairs(study: Study) -> Iterator[StudyMistake]:
         yield find(place, wanted, str(study.likert.identical_pairs), "lower it", "spa", "design")
 
 
-def _references(study: Study) -> Iterator[StudyMistake]:
+def _references(study: Study) -> Iterator[StudyProblem]:
     if study.continuous is None:
         return
     best, worst = study.continuous.best_reference, study.continuous.worst_reference
@@ -207,7 +207,7 @@ def _references(study: Study) -> Iterator[StudyMistake]:
             yield find("[continuous] worst_reference", "another than best_reference", shown(worst), "change one")
 
 
-def _answers(study: Study) -> Iterator[StudyMistake]:
+def _answers(study: Study) -> Iterator[StudyProblem]:
     for question in study.screening:
         place = f"[[screening]] {question.id}, eligible"
         for answer in question.eligible:
@@ -219,14 +219,14 @@ def _answers(study: Study) -> Iterator[StudyMistake]:
             yield find(place, "one of the options", shown(check.expected), nearest(check.expected, check.options))
 
 
-def _words(study: Study) -> Iterator[StudyMistake]:
+def _words(study: Study) -> Iterator[StudyProblem]:
     for name in ("instructions", "consent", "debriefing"):
         words: Words = getattr(study, name)
         if words.text is not None and not words.text.strip():
             yield find(f"[{name}] text", "words", "nothing to read", "write some or remove the key")
 
 
-def _expected(study: Study) -> Iterator[StudyMistake]:
+def _expected(study: Study) -> Iterator[StudyProblem]:
     ids = [system.id for system in study.compared]
     seen: set[frozenset[str]] = set()
     for number, text in enumerate(study.analysis.expected, start=1):

@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
 
-from spa.study.section import Ident, Text, TomlTable
+from spa.study.toml_table import Ident, Text, TomlTable
 
 ADDED = ("explain", "guidelines", "reference", "persona")  # keys that let a rater read more than people do
 OWN_KEYS = (  # of a request's body, which keys of the rater decide about

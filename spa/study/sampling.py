@@ -24,7 +24,7 @@ from spa.study.assignment import (
     RatedOutput,
     ShownOutput,
 )
-from spa.study.decks import Deck, SpreadDeck, draw_order
+from spa.study.balanced_draws import Deck, SpreadDeck, draw_order
 from spa.study.outputs import Output, Outputs, too_few_outputs
 from spa.study.question_checks import items_read
 from spa.study.study import RatingSection, RatingTable, Study

@@ -17,7 +17,7 @@ from pydantic import Field, PrivateAttr, StringConstraints
 
 from spa.study.panel import Panel
 from spa.study.raters import Rater
-from spa.study.section import Ident, Text, TomlTable, added
+from spa.study.toml_table import Ident, Text, TomlTable, added
 
 OVERALL = "overall"  # the criterion that asks for the preference as a whole; never computed
 Elicitation = Literal["spa", "likert", "continuous", "categories", "choices"]  # the tables that ask

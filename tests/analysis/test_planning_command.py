@@ -20,7 +20,7 @@ from analysis.planning.solve import annotators_needed
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from spa.commands.study import write_example
+    from spa.commands.init import write_example
 
     folder = tmp_path_factory.mktemp("plan") / "study"
     write_example(folder, "stories")

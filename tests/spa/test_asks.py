@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 
 from spa.forms.form import ChoiceTarget, ExhibitsBlock, RatingTarget
+from spa.forms.form_text import spoken
 from spa.forms.prompt import TextPart, render_ask, render_prompt
 from spa.forms.prompt_turns import PromptTurn, turns_of
-from spa.forms.spoken_text import spoken
 from spa.study.outputs import Outputs
 from spa.study.study import Study
 from tests.spa.test_build_form import forms_of

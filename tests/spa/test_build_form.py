@@ -30,9 +30,9 @@ from spa.forms.form import (
     ScreeningTarget,
     TextAnswer,
 )
+from spa.forms.form_text import form_text
 from spa.forms.prompt import render_ask
 from spa.forms.prompt_turns import turns_of
-from spa.forms.spoken_text import spoken
 from spa.forms.texts import load_texts
 from spa.study.load import load_study
 from spa.study.outputs import Outputs, load_outputs
@@ -56,7 +56,7 @@ def exhibits_of(page: Page) -> list[Exhibit]:
 
 
 def said(form: Form) -> str:
-    return "\n".join(spoken(form, "people"))
+    return "\n".join(form_text(form, "people"))
 
 
 def test_pages_in_order():
@@ -451,7 +451,7 @@ def test_differences_are_marked_in_both_texts_and_announced():
     outputs = outputs_of(study, texts=("Source text number one was there.",))
     form = forms_of(study, outputs)[0]
     page = next(page for page in form.pages if page.kind == "rating")
-    told = "\n".join(spoken(replace(form, pages=(page,)), "people"))
+    told = "\n".join(form_text(replace(form, pages=(page,)), "people"))
     assert "words that differ stand in [square brackets]" in told
     assert "Source text number [one] was [there]." in told
     assert "was [here]." in told
@@ -566,7 +566,7 @@ def test_the_interview_is_the_last_page_and_of_people_only():
     assert [question.target for question in page.questions] == [
         InterviewTarget(interview_id=one["id"]) for one in interview
     ]
-    assert "How long?" not in "\n".join(spoken(form, "everybody"))
+    assert "How long?" not in "\n".join(form_text(form, "everybody"))
     assert page.questions[0] not in list(form.questions("everybody"))
     (turned,) = forms_of(small_study(likert={}, interview=[{**interview[0], "first": True}, interview[1]]))
     kinds = [page.kind for page in turned.pages]

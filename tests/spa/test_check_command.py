@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from spa.cli import main
-from spa.commands.study import EXAMPLES
+from spa.commands.init import EXAMPLES
 from tests.spa.study_files import OUTPUTS, SPA, write_study
 
 

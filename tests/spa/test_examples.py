@@ -15,14 +15,14 @@ from click.testing import CliRunner
 
 import spa.examples
 from spa.cli import main
-from spa.commands.study import EXAMPLES as NAMES
-from spa.commands.study import PAPERS, write_example
+from spa.commands.init import EXAMPLES as NAMES
+from spa.commands.init import PAPERS, write_example
 from spa.examples.drawings import DRAWERS, SIZE, TASKS, png
 from spa.examples.make_examples import write_stories
 from spa.study.load import load_study
-from spa.study.mistakes import study_tables
 from spa.study.outputs import load_outputs
 from spa.study.raters import Variant
+from spa.study.schema_errors import study_tables
 
 EXAMPLES = Path(spa.examples.__file__).parent
 RATERS = sorted((EXAMPLES / "raters").glob("*.toml"))

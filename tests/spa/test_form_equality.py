@@ -1,6 +1,6 @@
 """One form: the web page and the prompt say the same text in the same order.
 
-``spoken`` is what a form says. The prompt, without its declared wrappers, is compared with it, and so is
+``form_text`` is what a form says. The prompt, without its declared wrappers, is compared with it, and so is
 what a page shows, without its chrome (elements with the attribute ``data-chrome``).
 """
 
@@ -16,9 +16,9 @@ from hypothesis import settings as hypothesis_settings
 from markdown_it import MarkdownIt
 
 from spa.forms.form import Form
+from spa.forms.form_text import TextUnit, form_text, page_text, pages_for
 from spa.forms.html import render_page
 from spa.forms.prompt import ImagePart, TextPart, render_prompt
-from spa.forms.spoken_text import SpokenText, pages_for, said_on, spoken
 from spa.forms.texts import load_texts
 from spa.study.outputs import Outputs
 from spa.study.study import Study
@@ -75,7 +75,7 @@ def words_of_html(html: str) -> list[str]:
     return "".join(reader.text).split()
 
 
-def words_of(said: SpokenText) -> list[str]:
+def words_of(said: TextUnit) -> list[str]:
     if said.role == "markdown":
         return words_of_html(MarkdownIt("commonmark", {"html": False}).render(said.text))
     if said.role == "question":  # its emphasis is seen, not read
@@ -101,7 +101,7 @@ def check_prompt(form: Form) -> None:
     sent: set[str] = set()
     expected: list[str] = []
     for page in pages_for(form, "everybody"):
-        for said in said_on(page):
+        for said in page_text(page):
             if said.role == "material" and said.exhibit is not None:
                 if said.exhibit.exhibit_id in sent or said.exhibit.image is not None:
                     continue
@@ -116,7 +116,7 @@ def check_pages(form: Form) -> None:
     texts = load_texts(form.language, {})
     for page in form.pages:
         shown = words_of_html(render_page(form, page, texts))
-        assert shown == [word for said in said_on(page) for word in words_of(said)], page.page_id
+        assert shown == [word for said in page_text(page) for word in words_of(said)], page.page_id
 
 
 def check_one_form(form: Form) -> None:
@@ -171,7 +171,7 @@ def test_a_page_that_says_something_of_its_own_is_found():
     form = forms_of(small_study())[0]
     page = form.pages[0]
     html = render_page(form, page, load_texts("en", {}))
-    said = [word for each in said_on(page) for word in words_of(each)]
+    said = [word for each in page_text(page) for word in words_of(each)]
     assert words_of_html(html) == said
     for changed in ("quite certain that", "certain", "that certain"):
         assert words_of_html(html.replace("certain that", changed, 1)) != said
@@ -179,7 +179,7 @@ def test_a_page_that_says_something_of_its_own_is_found():
 
 def test_spoken_is_what_people_or_everybody_are_told():
     form = forms_of(small_study(consent={"text": "Consent."}))[0]
-    people, everybody = list(spoken(form, "people")), list(spoken(form, "everybody"))
+    people, everybody = list(form_text(form, "people")), list(form_text(form, "everybody"))
     assert set(everybody) < set(people)
     assert people[:2] == ["Consent", "Consent."]
     assert everybody[0] == form.title

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 import spa
 from spa.forms.assets import asset_name, asset_text
 from spa.forms.form import ExhibitsBlock, Form, Page, Question, Segment, TextBlock
+from spa.forms.form_text import page_text
 from spa.forms.html import PageRegion, PageState, Posting, render_page, render_whole, sections
 from spa.forms.markdown import render_markdown
-from spa.forms.spoken_text import said_on
 from spa.forms.texts import load_texts, placeholders, shipped_languages
 from tests.spa.hand_made import hand_made
 from tests.spa.served_pages import ReadPage, squeezed
@@ -30,7 +30,7 @@ anything = st.lists(st.one_of(st.sampled_from(HOSTILE), st.text(alphabet=charact
 
 def told(page: Page) -> str:
     """Return what the form says on a page, white space left out."""
-    units = (ReadPage(render_markdown(s.text)).words if s.role == "markdown" else s.text for s in said_on(page))
+    units = (ReadPage(render_markdown(s.text)).words if s.role == "markdown" else s.text for s in page_text(page))
     return squeezed("".join(units))
 
 

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from spa.cli import main
 from spa.errors import StudyError
 from spa.study.load import load_study, study_fingerprint
-from spa.study.mistakes import describe, study_tables
+from spa.study.schema_errors import describe, study_tables
 from spa.study.study import Study
 from tests.spa.study_files import HEAD, OUTPUTS, SPA, SYSTEMS, problems_of, write_study
 

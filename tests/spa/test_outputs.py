@@ -11,14 +11,14 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from spa.commands.overview import overview_of
+from spa.commands.check import overview_of
 from spa.errors import StudyError
-from spa.study.advice import study_warnings
 from spa.study.filters import failures
 from spa.study.load import load_study
+from spa.study.output_files import cleaned
 from spa.study.outputs import load_outputs
-from spa.study.outputs_reading import cleaned
 from spa.study.study import OutputFilter
+from spa.study.warnings import study_warnings
 from tests.spa.study_files import (
     HEAD,
     OUTPUTS,

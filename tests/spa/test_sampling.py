@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 
 from spa.errors import StudyError
 from spa.study.assignment import Assignment, BlindingKey
-from spa.study.decks import Deck
+from spa.study.assignment_json import assignment_from_json, assignment_to_json, key_from_json, key_to_json
+from spa.study.balanced_draws import Deck
 from spa.study.outputs import Outputs
 from spa.study.question_checks import items_read
 from spa.study.sampling import exposure_run, label_name, sample_assignments, study_rng
-from spa.study.serial import assignment_from_json, assignment_to_json, key_from_json, key_to_json
 from spa.study.study import Study
 from tests.strategies import outputs_of, small_study, studies
 

@@ -18,7 +18,7 @@ import pytest
 from click.testing import CliRunner
 
 from spa.cli import main
-from spa.commands.people import serve
+from spa.commands.serve import serve
 from spa.commands.workspace import open_workspace
 from spa.server.guard import parse_networks
 from spa.server.loopback import served

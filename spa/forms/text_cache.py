@@ -8,14 +8,14 @@ from typing import Any, TypeVar, cast
 
 from spa.forms.form import Segment
 from spa.forms.texts import Texts
-from spa.study.outputs_reading import cleaned
+from spa.study.output_files import cleaned
 from spa.study.study import Study
 
 KEPT = 4096  # texts, and outputs: those of a large study do not all fit, and need not
 T = TypeVar("T")
 
 
-class Phrases:
+class TextCache:
     """The texts of one study, and what is made of its labels, pairs and criteria alone.
 
     Attributes
@@ -26,7 +26,7 @@ class Phrases:
     system : callable
         Takes a label and returns what its system is called on the form.
     clean : callable
-        Takes a text by the study's author; see :func:`spa.study.outputs_reading.cleaned`.
+        Takes a text by the study's author; see :func:`spa.study.output_files.cleaned`.
     segments : callable
         Takes the text of an output or item and returns it as an exhibit holds it.
     """
@@ -41,7 +41,7 @@ class Phrases:
         self.clean = lru_cache(KEPT)(cleaned)
         self.segments = lru_cache(KEPT)(self._segments)
 
-    def once(self, about: Hashable, make: Callable[[], T]) -> T:
+    def cached(self, about: Hashable, make: Callable[[], T]) -> T:
         """Return what was made for labels, pairs or criteria; it is made where it is not there yet."""
         try:
             return cast(T, self._kept[about])

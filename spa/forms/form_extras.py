@@ -27,7 +27,7 @@ from spa.study.raters import Guidelines
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Additions:
+class FormExtras:
     """What is added; nothing by default.
 
     ``explain`` asks for an explanation before or after each answer, ``guidelines`` (Markdown) stand at
@@ -40,29 +40,29 @@ class Additions:
     reference: str | None = None
 
 
-NOTHING = Additions()
+NO_EXTRAS = FormExtras()
 
 
-def with_additions(showing: AssignmentView, pages: list[Page], additions: Additions) -> list[Page]:
+def add_extras(view: AssignmentView, pages: list[Page], additions: FormExtras) -> list[Page]:
     """Return the pages with what is added; pages for people only are left as they are."""
-    guidelines = {one.id: one.guidelines for one in showing.study.criteria if one.guidelines is not None}
+    guidelines = {one.id: one.guidelines for one in view.study.criteria if one.guidelines is not None}
     if isinstance(additions.guidelines, tuple):
         guidelines |= dict(additions.guidelines)
     if guidelines:
         pages = [replace(page, blocks=tuple(_guided(page.blocks, guidelines))) for page in pages]
-    if additions == NOTHING:
+    if additions == NO_EXTRAS:
         return pages
-    return [_with(showing, page, additions) if page.audience == "everybody" else page for page in pages]
+    return [_with(view, page, additions) if page.audience == "everybody" else page for page in pages]
 
 
-def _with(showing: AssignmentView, page: Page, additions: Additions) -> Page:
+def _with(view: AssignmentView, page: Page, additions: FormExtras) -> Page:
     blocks: tuple[PageBlock, ...] = page.blocks
     if isinstance(additions.guidelines, str) and page.kind == "instructions":
         blocks = (*blocks, TextBlock(markdown=additions.guidelines))
     if additions.reference is not None and page.kind in ("rating", "choice"):
-        blocks = tuple(_referring(showing, blocks, additions.reference))
+        blocks = tuple(_referring(view, blocks, additions.reference))
     if additions.explain != "no":
-        blocks = tuple(_explained(showing, blocks, additions.explain))
+        blocks = tuple(_explained(view, blocks, additions.explain))
     return replace(page, blocks=blocks)
 
 
@@ -75,7 +75,7 @@ def _guided(blocks: tuple[PageBlock, ...], guidelines: Mapping[str, str]) -> Ite
         yield block
 
 
-def _referring(showing: AssignmentView, blocks: tuple[PageBlock, ...], system: str) -> Iterator[PageBlock]:
+def _referring(view: AssignmentView, blocks: tuple[PageBlock, ...], system: str) -> Iterator[PageBlock]:
     """Put the reference's output for an item above the first output for it on the page."""
     referred: set[str] = set()
     for block in blocks:
@@ -83,13 +83,13 @@ def _referring(showing: AssignmentView, blocks: tuple[PageBlock, ...], system: s
             item_id = block.exhibits[0].item_id
             if item_id not in referred:
                 referred.add(item_id)
-                caption = showing.say("reference_caption")
-                yield ExhibitsBlock(heading=None, exhibits=(showing.reference(item_id, system, caption),))
+                caption = view.say("reference_caption")
+                yield ExhibitsBlock(heading=None, exhibits=(view.reference(item_id, system, caption),))
         yield block
 
 
 def _explained(
-    showing: AssignmentView, blocks: tuple[PageBlock, ...], place: Literal["before", "after"]
+    view: AssignmentView, blocks: tuple[PageBlock, ...], place: Literal["before", "after"]
 ) -> Iterator[PageBlock]:
     """Ask for an explanation beside every question about outputs or systems that asks for none yet."""
     asked = {
@@ -107,7 +107,7 @@ def _explained(
             continue
         explanation = Question(
             question_id="",
-            text=showing.say(f"explain_{place}", question=block.text),
+            text=view.say(f"explain_{place}", question=block.text),
             answer=TextAnswer(),
             target=ExplanationTarget(of=block.target),
         )

@@ -8,19 +8,19 @@ from typing import get_args
 
 from pydantic import ValidationError
 
-from spa.study.findings import StudyMistake, find, repeated, unfit_system
-from spa.study.mistakes import nearest, shown
+from spa.study.findings import StudyProblem, find, repeated, unfit_system
 from spa.study.people_checks import panel_checks, people_checks
 from spa.study.question_checks import question_checks
 from spa.study.raters import FROM_ENVIRONMENT, OWN_KEYS, SECRET, Rater, RaterProtocol, rater_variants
+from spa.study.schema_errors import nearest, shown
 from spa.study.study import OVERALL, Elicitation, OutputFilter, Study
 
 RESERVED_RATERS = ("human", "simulated")  # groups of annotators that are analysed apart
 
 
-def cross_check(study: Study) -> list[StudyMistake]:
+def validate_study(study: Study) -> list[StudyProblem]:
     """Return every mistake between the tables of a study."""
-    checks: tuple[Callable[[Study], Iterator[StudyMistake]], ...] = (
+    checks: tuple[Callable[[Study], Iterator[StudyProblem]], ...] = (
         _language,
         _unique_ids,
         _allowed_names,
@@ -44,14 +44,14 @@ def languages() -> tuple[str, ...]:
     return tuple(sorted(file.name.removesuffix(".toml") for file in files if file.name.endswith(".toml")))
 
 
-def _language(study: Study) -> Iterator[StudyMistake]:
+def _language(study: Study) -> Iterator[StudyProblem]:
     known = languages()
     if study.language.split("-")[0] not in known and not study.texts:
         do = "write the nearest of these and replace its words in [texts], or give all words there"
         yield find("language", f"one of {', '.join(known)}", shown(study.language), do, "texts")
 
 
-def _unique_ids(study: Study) -> Iterator[StudyMistake]:
+def _unique_ids(study: Study) -> Iterator[StudyProblem]:
     yield from repeated("[[systems]] id", [one.id for one in study.systems])
     yield from repeated("[[criteria]] id", [one.id for one in study.criteria])
     yield from repeated("[[screening]] id", [one.id for one in study.screening])
@@ -66,7 +66,7 @@ def _unique_ids(study: Study) -> Iterator[StudyMistake]:
         yield from repeated(f"[[attention_checks]] {check.id}, options", check.options)
 
 
-def _allowed_names(study: Study) -> Iterator[StudyMistake]:
+def _allowed_names(study: Study) -> Iterator[StudyProblem]:
     known = [name for one in study.systems for name in (one.id, one.name) if name]
     for name in study.allowed_names:
         if name not in known:
@@ -74,7 +74,7 @@ def _allowed_names(study: Study) -> Iterator[StudyMistake]:
             yield find("allowed_names", wanted, shown(name), nearest(name, known), "systems")
 
 
-def _outputs(study: Study) -> Iterator[StudyMistake]:
+def _outputs(study: Study) -> Iterator[StudyProblem]:
     outputs = study.outputs
     if outputs.match_length_of is not None:
         place = "[outputs] match_length_of"
@@ -91,12 +91,12 @@ def _outputs(study: Study) -> Iterator[StudyMistake]:
             yield find("[outputs] layout", "a column of its own for each", got, "rename one", "systems")
 
 
-def _filters(study: Study) -> Iterator[StudyMistake]:
+def _filters(study: Study) -> Iterator[StudyProblem]:
     for number, condition in enumerate(study.outputs.filters, start=1):
         yield from _filter(study, f"[[outputs.filters]] {number}", condition)
 
 
-def _filter(study: Study, place: str, condition: OutputFilter) -> Iterator[StudyMistake]:
+def _filter(study: Study, place: str, condition: OutputFilter) -> Iterator[StudyProblem]:
     if condition.field == "item_text" and study.outputs.item_text is None:
         yield find(place, "[outputs] item_text", "none", 'name that column, or set field = "output"')
     if condition.field == "output" and study.outputs.kind == "image":
@@ -111,7 +111,7 @@ def _filter(study: Study, place: str, condition: OutputFilter) -> Iterator[Study
             yield find(place, f"min_{unit} at most max_{unit}", f"{least} and {most}", "swap them")
 
 
-def _systems(study: Study) -> Iterator[StudyMistake]:
+def _systems(study: Study) -> Iterator[StudyProblem]:
     compares = study.spa is not None or study.choices is not None
     least = 2 if compares else 1  # what is only rated may come from one system
     if len(study.compared) < least:
@@ -121,15 +121,15 @@ def _systems(study: Study) -> Iterator[StudyMistake]:
     tables = get_args(Elicitation)
     if all(getattr(study, table) is None for table in tables):
         wanted = "at least one of [spa], [likert], [continuous], [categories], [choices]"
-        yield StudyMistake(tables, f"nothing is asked: expected {wanted}, found none; add [spa]")
+        yield StudyProblem(tables, f"nothing is asked: expected {wanted}, found none; add [spa]")
 
 
-def _spa(study: Study) -> Iterator[StudyMistake]:
+def _spa(study: Study) -> Iterator[StudyProblem]:
     if study.spa is not None and study.spa.exposure_study is None:
         yield from _pairs(study, "[spa]", study.spa.comparisons, study.spa.baseline)
 
 
-def _choices(study: Study) -> Iterator[StudyMistake]:
+def _choices(study: Study) -> Iterator[StudyProblem]:
     if study.choices is not None:
         if study.spa is not None and not study.spa.same_items:
             got = "false, which shows no item twice"
@@ -137,7 +137,7 @@ def _choices(study: Study) -> Iterator[StudyMistake]:
         yield from _pairs(study, "[choices]", study.choices.comparisons, study.choices.baseline)
 
 
-def _pairs(study: Study, table: str, comparisons: object, baseline: str | None) -> Iterator[StudyMistake]:
+def _pairs(study: Study, table: str, comparisons: object, baseline: str | None) -> Iterator[StudyProblem]:
     if baseline is not None:
         yield from unfit_system(study, f"{table} baseline", baseline)
         if comparisons != "baseline":
@@ -161,7 +161,7 @@ def _pairs(study: Study, table: str, comparisons: object, baseline: str | None) 
         seen.add(frozenset((system_x, system_y)))
 
 
-def _exposure_study(study: Study) -> Iterator[StudyMistake]:
+def _exposure_study(study: Study) -> Iterator[StudyProblem]:
     if study.spa is None or (two := study.spa.exposure_study) is None:
         return
     place = "[spa.exposure_study]"
@@ -176,7 +176,7 @@ def _exposure_study(study: Study) -> Iterator[StudyMistake]:
             yield find(f"[spa] {key}", f"none beside {place}, which settles it", "one", "remove it")
 
 
-def _raters(study: Study) -> Iterator[StudyMistake]:
+def _raters(study: Study) -> Iterator[StudyProblem]:
     for rater in study.raters:
         place = f"[[raters]] {rater.id}"
         if rater.id in RESERVED_RATERS:
@@ -199,7 +199,7 @@ def _raters(study: Study) -> Iterator[StudyMistake]:
             yield from _check_protocol(study, named, asked.protocol)
 
 
-def _sent_beside(place: str, rater: Rater) -> Iterator[StudyMistake]:
+def _sent_beside(place: str, rater: Rater) -> Iterator[StudyProblem]:
     for table in ("headers", "query"):
         for name, value in getattr(rater, table).items():
             if (SECRET.search(name) or value.startswith("env:")) and FROM_ENVIRONMENT.fullmatch(value) is None:
@@ -207,7 +207,7 @@ def _sent_beside(place: str, rater: Rater) -> Iterator[StudyMistake]:
                 yield find(f"{place}, {table}.{name}", wanted, "another text", "no secret stands in a study file")
 
 
-def _endpoint_takes(place: str, rater: Rater, protocol: RaterProtocol) -> Iterator[StudyMistake]:
+def _endpoint_takes(place: str, rater: Rater, protocol: RaterProtocol) -> Iterator[StudyProblem]:
     if rater.provider == "responses" and protocol.seed is not None:
         wanted = "no seed: the Responses API takes none"
         yield find(f"{place}, seed", wanted, str(protocol.seed), 'remove it, or set provider = "chat"')
@@ -224,7 +224,7 @@ def _endpoint_takes(place: str, rater: Rater, protocol: RaterProtocol) -> Iterat
         yield find(f"{place}, conversation", wanted, '"page"', "set one of them")
 
 
-def _check_protocol(study: Study, place: str, protocol: RaterProtocol) -> Iterator[StudyMistake]:
+def _check_protocol(study: Study, place: str, protocol: RaterProtocol) -> Iterator[StudyProblem]:
     if protocol.answer_format == "text" and protocol.conversation != "question":
         got = f'conversation = "{protocol.conversation}"'
         yield find(f"{place}, answer_format", 'conversation = "question" with free text', got, "set it")

@@ -69,7 +69,7 @@ def shown(value: object) -> str:
     return shortened(text, LONGEST_VALUE)
 
 
-def schema_problems(
+def schema_errors(
     file: str, raw: dict[str, Any], error: ValidationError, kind: type[BaseModel] = Study
 ) -> tuple[str, ...]:
     """Tell every mistake that pydantic found in the tables of a study file.

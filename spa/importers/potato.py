@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from spa.errors import ResponseError, shortened
-from spa.importing.mapping import LlmFile, Potato
-from spa.importing.tables import ImportedTables, Row, number_of
+from spa.importers.mapping import LlmFile, Potato
+from spa.importers.tables import ImportedTables, Row, number_of
 from spa.responses.table_files import read_json_lines, utf8_lines
 
 ANSWERS = "annotation_output/*/annotated_instances.jsonl"

@@ -46,7 +46,7 @@ def check(study: Path, as_json: bool) -> None:
 
     All mistakes are reported at once, one line each.
     """
-    from spa.commands.overview import overview_of, print_overview
+    from spa.commands.check import overview_of, print_overview
     from spa.errors import SpaError
 
     try:

@@ -23,7 +23,7 @@ Role = Literal["title", "markdown", "caption", "material", "question", "end", "o
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SpokenText:
+class TextUnit:
     """One unit of text: what is said, as what, and by which exhibit."""
 
     role: Role
@@ -32,14 +32,14 @@ class SpokenText:
     value: str | None = None  # of an option: what is sent
 
 
-def spoken(form: Form, audience: Audience) -> Iterator[str]:
+def form_text(form: Form, audience: Audience) -> Iterator[str]:
     """Yield every text that a form says to people ("people": all pages) or to everybody, in order.
 
     Exhibits that a page repeats are said again, captions and all. Not said, because it is not of the form: the
     form's own title (the instructions page carries it), buttons, progress, the sign behind a number box.
     """
     for page in pages_for(form, audience):
-        for said in said_on(page):
+        for said in page_text(page):
             if said.text:
                 yield said.text
 
@@ -49,18 +49,18 @@ def pages_for(form: Form, audience: Audience) -> tuple[Page, ...]:
     return tuple(page for page in form.pages if audience == "people" or page.audience == "everybody")
 
 
-def said_on(page: Page) -> Iterator[SpokenText]:
+def page_text(page: Page) -> Iterator[TextUnit]:
     """Yield what one page says, in reading order."""
-    yield SpokenText(role="title", text=page.title)
+    yield TextUnit(role="title", text=page.title)
     for block in page.blocks:
         if isinstance(block, TextBlock):
-            yield SpokenText(role="markdown", text=block.markdown)
+            yield TextUnit(role="markdown", text=block.markdown)
         elif isinstance(block, ExhibitsBlock):
             for exhibit in exhibits_of(block):
-                yield from said_by_exhibit(exhibit)
+                yield from exhibit_text(exhibit)
         else:
-            yield SpokenText(role="question", text=block.text)
-            yield from said_for_answer(block.answer)
+            yield TextUnit(role="question", text=block.text)
+            yield from answer_text(block.answer)
 
 
 def exhibits_of(block: ExhibitsBlock) -> tuple[Exhibit, ...]:
@@ -68,11 +68,11 @@ def exhibits_of(block: ExhibitsBlock) -> tuple[Exhibit, ...]:
     return block.exhibits if block.heading is None else (block.heading, *block.exhibits)
 
 
-def said_by_exhibit(exhibit: Exhibit) -> tuple[SpokenText, SpokenText]:
+def exhibit_text(exhibit: Exhibit) -> tuple[TextUnit, TextUnit]:
     """Return what an exhibit says: its caption and what it shows."""
     return (
-        SpokenText(role="caption", text=exhibit.caption, exhibit=exhibit),
-        SpokenText(role="material", text=visible_text(exhibit), exhibit=exhibit),
+        TextUnit(role="caption", text=exhibit.caption, exhibit=exhibit),
+        TextUnit(role="material", text=visible_text(exhibit), exhibit=exhibit),
     )
 
 
@@ -81,13 +81,13 @@ def visible_text(exhibit: Exhibit) -> str:
     return "".join([f"[{segment.text}]" if segment.marked else segment.text for segment in exhibit.segments])
 
 
-def said_for_answer(answer: Answer) -> Iterator[SpokenText]:
+def answer_text(answer: Answer) -> Iterator[TextUnit]:
     """Yield what is offered as an answer: the ends of a scale, options, a box."""
     if isinstance(answer, NumberAnswer):
-        yield SpokenText(role="end", text=answer.low_text)
-        yield SpokenText(role="end", text=answer.high_text)
+        yield TextUnit(role="end", text=answer.low_text)
+        yield TextUnit(role="end", text=answer.high_text)
     elif isinstance(answer, OptionsAnswer):
         for option in answer.options:
-            yield SpokenText(role="option", text=option.text, value=option.value)
+            yield TextUnit(role="option", text=option.text, value=option.value)
     elif isinstance(answer, ConfirmAnswer):
-        yield SpokenText(role="box", text=answer.text)
+        yield TextUnit(role="box", text=answer.text)

@@ -6,11 +6,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from spa.study.mistakes import nearest, shown
-from spa.study.outputs_reading import Number, OutputFileRow, cleaned, shown_files
+from spa.study.output_files import Number, OutputFileRow, cleaned, shown_files
 from spa.study.raters import rater_variants
-from spa.study.section import NOTHING
+from spa.study.schema_errors import nearest, shown
 from spa.study.study import Study
+from spa.study.toml_table import NOTHING
 
 LISTED = 5  # how many of many like mistakes are listed
 Key = tuple[str, str]  # (item_id, system)
@@ -39,7 +39,7 @@ class Cells:
     first: dict[str, OutputFileRow]  # the first row of each item
 
 
-def columns_wanted(study: Study) -> tuple[str, ...]:
+def required_columns(study: Study) -> tuple[str, ...]:
     """Return the columns that a study reads from its output files."""
     outputs = study.outputs
     names = [outputs.item] if isinstance(outputs.item, str) else list(outputs.item)
@@ -71,7 +71,7 @@ def sort_rows(study: Study, rows: Iterable[OutputFileRow]) -> tuple[Cells, list[
     gathered: dict[Key, list[RawOutput]] = {}
     unknown: dict[str, list[OutputFileRow]] = defaultdict(list)
     known = [one.id for one in study.systems]
-    needed = answering_all(study)
+    needed = systems_answering_every_item(study)
     for item_id, row in identified:
         for system, value in _answers(study, row):
             if value is None and study.outputs.layout == "wide" and system not in needed:
@@ -99,7 +99,7 @@ def sort_rows(study: Study, rows: Iterable[OutputFileRow]) -> tuple[Cells, list[
     return Cells(texts, ordered, first), problems
 
 
-def answering_all(study: Study) -> list[str]:
+def systems_answering_every_item(study: Study) -> list[str]:
     """Return the systems that must answer every item; where single outputs are dealt, those shown beside others."""
     if not study.single_outputs or study.outputs.match_length_of is not None:
         return [one.id for one in study.systems]

@@ -9,8 +9,8 @@ from typing import Annotated, Literal, TypeVar
 from pydantic import Field, ValidationError
 
 from spa.errors import StudyError
-from spa.study.mistakes import schema_problems
-from spa.study.section import Text, TomlTable
+from spa.study.schema_errors import schema_errors
+from spa.study.toml_table import Text, TomlTable
 
 Names = Annotated[tuple[Text, ...], Field(min_length=1)]
 Mapped = TypeVar("Mapped", bound=TomlTable)
@@ -80,4 +80,4 @@ def read_mapping(path: Path, kind: type[Mapped]) -> Mapped:
     try:
         return kind.model_validate(raw)
     except ValidationError as error:
-        raise StudyError(*schema_problems(str(path), raw, error, kind)) from error
+        raise StudyError(*schema_errors(str(path), raw, error, kind)) from error

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spa.forms.differences import mark_differences
 from spa.forms.form import Segment
+from spa.forms.word_diff import mark_differences
 
 
 def seen(segments: tuple[Segment, ...]) -> str:

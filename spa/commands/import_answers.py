@@ -10,7 +10,7 @@ import click
 from spa.errors import shortened
 
 if TYPE_CHECKING:
-    from spa.importing.tables import ImportedTables
+    from spa.importers.tables import ImportedTables
     from spa.responses.table_files import TableFormat
 
 FORMATS = click.Choice(["csv", "parquet", "jsonl"])
@@ -18,7 +18,7 @@ IN = click.Path(path_type=Path)
 
 
 def _scores(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> dict[str, float]:
-    from spa.importing.tables import number_of
+    from spa.importers.tables import number_of
 
     scores: dict[str, float] = {}
     for text in given:
@@ -61,8 +61,8 @@ def potato(
     A numeric label is the score. Attention checks and pages are skipped; the order in which items were
     shown is read from annotation_order.txt.
     """
-    from spa.importing.mapping import Potato, read_mapping
-    from spa.importing.potato import read_potato
+    from spa.importers.mapping import Potato, read_mapping
+    from spa.importers.potato import read_potato
 
     _write(read_potato(folder, read_mapping(mapping, Potato), scores), out, format_, keep_ids)
 
@@ -75,14 +75,14 @@ def potato(
 @click.option("--keep-ids", is_flag=True, help="Keep the annotators' ids.")
 def csv(file: Path, mapping: Path, out: Path, format_: TableFormat, keep_ids: bool) -> None:
     """Read a CSV FILE with one row per annotator (and item) and one column per question."""
-    from spa.importing.mapping import Wide, read_mapping
-    from spa.importing.wide import read_wide
+    from spa.importers.mapping import Wide, read_mapping
+    from spa.importers.wide import read_wide
 
     _write(read_wide(file, read_mapping(mapping, Wide)), out, format_, keep_ids)
 
 
 def _write(imported: ImportedTables, out: Path, format_: TableFormat, keep_ids: bool) -> None:
-    from spa.importing.tables import renamed, write_imported
+    from spa.importers.tables import renamed, write_imported
 
     for path, rows in write_imported(imported if keep_ids else renamed(imported), out, format=format_).items():
         click.echo(f"{path}: {rows} rows")

@@ -8,7 +8,7 @@ from decimal import Decimal
 from statistics import fmean
 from typing import get_args
 
-from spa.study.blinding import names_shown
+from spa.study.name_leaks import find_name_leaks
 from spa.study.outputs import Outputs, count_rules
 from spa.study.question_checks import items_read, parse_expected
 from spa.study.study import Continuous, Elicitation, Likert, People, Study
@@ -46,7 +46,7 @@ def study_warnings(study: Study, outputs: Outputs) -> tuple[str, ...]:
         One line each; empty where nothing is odd.
     """
     checks = (_exposure, _annotators, _never_used, _checks, _expected_pairs, _alike, _disconnected, _scales)
-    of_outputs = (_dropped, _unreadable, _lengths, _equal_outputs, _equal_items, names_shown)
+    of_outputs = (_dropped, _unreadable, _lengths, _equal_outputs, _equal_items, find_name_leaks)
     told = [line for check in checks for line in check(study)]
     return (*told, *(line for check in of_outputs for line in check(study, outputs)))
 

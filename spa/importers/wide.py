@@ -8,8 +8,8 @@ from pathlib import Path
 import polars as pl
 
 from spa.errors import ResponseError, shortened
-from spa.importing.mapping import QuestionColumn, Wide
-from spa.importing.tables import ImportedTables, Row, number_of
+from spa.importers.mapping import QuestionColumn, Wide
+from spa.importers.tables import ImportedTables, Row, number_of
 from spa.responses.table_files import read_csv
 
 TABLE_OF = {"rating": "ratings", "preference": "preferences", "choice": "choices"}

@@ -11,7 +11,7 @@ from spa.study.study import Study
 OFFERED = ("title", "description", "keywords")  # keys of [prolific] and [mturk] that people read
 
 
-def names_shown(study: Study, outputs: Outputs) -> Iterator[str]:
+def find_name_leaks(study: Study, outputs: Outputs) -> Iterator[str]:
     """Tell every place that names a system, unless ``allowed_names`` lets it; a single letter names nobody."""
     names = {
         name.casefold(): name

@@ -106,10 +106,10 @@ def overview_of(path: Path) -> Overview:
     from spa.forms.build import build_form
     from spa.forms.effort import estimate_effort
     from spa.forms.texts import load_texts
-    from spa.study.advice import effort_warnings, study_warnings
     from spa.study.load import check_study
     from spa.study.outputs import load_outputs
     from spa.study.sampling import sample_assignments, study_rng
+    from spa.study.warnings import effort_warnings, study_warnings
 
     checked = check_study(path)
     study = checked.study
