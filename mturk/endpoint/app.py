@@ -29,7 +29,7 @@ from mturk.endpoint.protocol import (
     write_refusal,
 )
 from mturk.endpoint.service import MTurkService
-from mturk.endpoint.sigv4 import SignedRequest, verify
+from mturk.endpoint.sigv4 import SignedRequest, unknown_key, verify
 from mturk.endpoint.transaction import Transaction
 from spa.errors import SpaError
 
@@ -37,7 +37,7 @@ log = logging.getLogger("uvicorn.error")
 
 
 class ProtocolHandler:
-    """Takes requests of the protocol: who sends them, what they ask, what is answered."""
+    """Authenticates, checks and executes requests of the protocol."""
 
     def __init__(self, endpoint: MTurkService, host_key: bytes, *, wall: Callable[[], float] = time.time) -> None:
         service()  # a missing model is told when the endpoint starts
@@ -45,8 +45,8 @@ class ProtocolHandler:
         self._host_key = host_key
         self._wall = wall
 
-    async def take(self, request: Request) -> Response:
-        """Answer one request; whoever gets an answer can rely on what it says being on disk."""
+    async def handle(self, request: Request) -> Response:
+        """Answer one request; what it says is on disk by then."""
         try:
             received = await _received(request)
             answer = await self._answer(received)
@@ -68,10 +68,10 @@ class ProtocolHandler:
         if "Notification" in given:
             private = self._endpoint.rules.private_hooks
             await run_in_threadpool(check_notification, given["Notification"], private=private)
-        return await self._endpoint.run(partial(_carry_out, operation, key_id, given))
+        return await self._endpoint.run(partial(_execute, operation, key_id, given))
 
     def _secret_of(self, key_id: str) -> str | None:
-        """Return the secret of a key that may have been issued here; whether it was, and stands, the store knows."""
+        """Return the secret of a key that may have been issued here; the store knows whether it is in use."""
         return secret_access_key(self._host_key, key_id) if KEY_ID.fullmatch(key_id) else None
 
 
@@ -91,8 +91,8 @@ def create_app(endpoint: MTurkService, host_key: bytes) -> FastAPI:
         An application that any ASGI server runs, in one process.
     """
     app = FastAPI(title="MTurk endpoint", docs_url=None, redoc_url=None, openapi_url=None)
-    door = ProtocolHandler(endpoint, host_key)
-    app.add_api_route("/", door.take, methods=["POST"], response_model=None)
+    handler = ProtocolHandler(endpoint, host_key)
+    app.add_api_route("/", handler.handle, methods=["POST"], response_model=None)
     app.add_api_route("/health", _report_health, methods=["GET"], response_model=None)
     return app
 
@@ -114,14 +114,10 @@ async def _received(request: Request) -> SignedRequest:
     return SignedRequest(method=request.method, path=target, headers=headers, body=bytes(body))
 
 
-def _carry_out(operation: str, key_id: str, given: dict[str, Any], tx: Transaction) -> Answer:
+def _execute(operation: str, key_id: str, given: dict[str, Any], tx: Transaction) -> Answer:
     requester_id = owner_of(tx.connection, key_id)
     if requester_id is None:
-        raise MTurkRequestError(
-            "UnrecognizedClientException",
-            "AWS.BadCredentialSupplied",
-            "the access key is not known here; the host issues one with `spa mturk keys add`",
-        )
+        raise unknown_key()
     return OPERATIONS[operation](OperationCall(tx=tx, requester_id=requester_id, operation=operation, given=given))
 
 

@@ -39,7 +39,12 @@ class LedgerEntry:
 def entries(tx: Transaction, *, since: float | None = None) -> Iterator[LedgerEntry]:
     """Yield the ledger in the order in which it was written."""
     query = (
-        select(ledger, requesters.c.name.label("requester"), workers.c.name.label("worker"))
+        select(
+            *(ledger.c[name] for name in LedgerEntry.__slots__ if name in ledger.c),
+            ledger.c.cents,
+            requesters.c.name.label("requester"),
+            workers.c.name.label("worker"),
+        )
         .join(requesters, requesters.c.requester_id == ledger.c.requester_id)
         .join(workers, workers.c.worker_id == ledger.c.worker_id)
         .order_by(ledger.c.number)
@@ -47,21 +52,9 @@ def entries(tx: Transaction, *, since: float | None = None) -> Iterator[LedgerEn
     if since is not None:
         query = query.where(ledger.c.at >= since)
     for row in tx.connection.execute(query):
-        yield LedgerEntry(
-            number=row.number,
-            at=row.at,
-            kind=row.kind,
-            requester=row.requester,
-            requester_id=row.requester_id,
-            worker=row.worker,
-            worker_id=row.worker_id,
-            hit_id=row.hit_id,
-            assignment_id=row.assignment_id,
-            amount=format_money(row.cents),
-            fee=format_money(row.fee),
-            automatic=row.automatic,
-            reason=row.reason,
-        )
+        values = dict(row._mapping)
+        amounts = {"amount": format_money(values.pop("cents")), "fee": format_money(values["fee"])}
+        yield LedgerEntry(**{**values, **amounts})
 
 
 def fund(tx: Transaction, name: str, amount: str, *, note: str) -> str:

@@ -198,7 +198,6 @@ RANGES: Mapping[str, tuple[int, int]] = {
     "RetryDelayInSeconds": (0, 31_536_000),
 }
 AUTO_APPROVAL_DELAY = 2_592_000  # seconds, where it is not given
-QUESTION_BYTES = 65_535
 
 
 def check_limits(given: Mapping[str, Any]) -> None:

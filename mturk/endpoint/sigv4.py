@@ -57,13 +57,11 @@ def verify(request: SignedRequest, *, secret_of: Callable[[str], str | None], no
     """
     header = request.headers.get("authorization", "")
     if not header:
-        raise MTurkRequestError("MissingAuthenticationTokenException", "AWS.NotAuthorized", "the request is not signed")
+        raise _not_authorized("MissingAuthenticationTokenException", "the request is not signed")
     parts = dict(PART.findall(header.removeprefix(ALGORITHM)))
     scope = parts.get("Credential", "").split("/")
     if not header.startswith(ALGORITHM + " ") or len(parts) != 3 or len(scope) != 5:
-        raise MTurkRequestError(
-            "IncompleteSignatureException", "AWS.NotAuthorized", f"expected an {ALGORITHM} signature"
-        )
+        raise _not_authorized("IncompleteSignatureException", f"expected an {ALGORITHM} signature")
     key_id, day, region, service, ending = scope
     stamp = request.headers.get("x-amz-date", "")
     _check_scope(service, ending, day, stamp)
@@ -74,11 +72,7 @@ def verify(request: SignedRequest, *, secret_of: Callable[[str], str | None], no
     wanted = _signature(request, signed, key_id, secret or "", region, service, stamp)
     if not hmac.compare_digest(wanted.encode(), parts["Signature"].encode()) or secret is None:
         if secret is None:
-            raise MTurkRequestError(
-                "UnrecognizedClientException",
-                "AWS.BadCredentialSupplied",
-                "the access key is not known here; the host issues one with `spa mturk keys add`",
-            )
+            raise unknown_key()
         raise MTurkRequestError(
             "InvalidSignatureException",
             "AWS.BadCredentialSupplied",
@@ -87,11 +81,23 @@ def verify(request: SignedRequest, *, secret_of: Callable[[str], str | None], no
     return str(key_id)
 
 
+def unknown_key() -> MTurkRequestError:
+    """Return the error of an access key that was not issued here, or was revoked."""
+    return MTurkRequestError(
+        "UnrecognizedClientException",
+        "AWS.BadCredentialSupplied",
+        "the access key is not known here; the host issues one with `spa mturk keys add`",
+    )
+
+
+def _not_authorized(kind: str, message: str) -> MTurkRequestError:
+    return MTurkRequestError(kind, "AWS.NotAuthorized", message)
+
+
 def _check_scope(service: str, ending: str, day: str, stamp: str) -> None:
     if service != SERVICE or ending != "aws4_request" or day != stamp[:8]:
-        raise MTurkRequestError(
+        raise _not_authorized(
             "InvalidSignatureException",
-            "AWS.NotAuthorized",
             f"expected a signature for the service {SERVICE} and the day of X-Amz-Date",
         )
 
@@ -100,13 +106,12 @@ def _check_date(stamp: str, now: float) -> None:
     try:
         sent = datetime.strptime(stamp, STAMP).replace(tzinfo=UTC).timestamp()
     except ValueError:
-        raise MTurkRequestError(
-            "IncompleteSignatureException", "AWS.NotAuthorized", "expected an X-Amz-Date such as 20170117T000000Z"
+        raise _not_authorized(
+            "IncompleteSignatureException", "expected an X-Amz-Date such as 20170117T000000Z"
         ) from None
     if abs(sent - now) > SKEW:
-        raise MTurkRequestError(
+        raise _not_authorized(
             "InvalidSignatureException",
-            "AWS.NotAuthorized",
             f"the signature is of {stamp}, and may differ by 15 minutes from the clock here, which says "
             f"{datetime.fromtimestamp(now, UTC).strftime(STAMP)}",
         )
@@ -116,9 +121,7 @@ def _check_headers(request: SignedRequest, signed: list[str]) -> None:
     needed = {"host", *(name for name in request.headers if name.startswith("x-amz-"))}
     missing = sorted(needed - set(signed)) + sorted(set(signed) - set(request.headers))
     if missing:
-        raise MTurkRequestError(
-            "InvalidSignatureException", "AWS.NotAuthorized", f"these headers must be there and signed: {missing}"
-        )
+        raise _not_authorized("InvalidSignatureException", f"these headers must be there and signed: {missing}")
 
 
 def _signature(

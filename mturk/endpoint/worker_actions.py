@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sqlalchemy import bindparam, func, select
+from sqlalchemy import ColumnElement, bindparam, func, select
 
 from mturk.endpoint import assignments as life
 from mturk.endpoint.assignments import ACCEPTED, HitAssignment
@@ -63,7 +63,7 @@ def offers(tx: Transaction, worker_id: str) -> Iterator[OpenHitGroup]:
             func.min(hits.c.number).label("first"),
             func.max(hits.c.expires_at).label("expiry"),
         )
-        .where(hits.c.status == ASSIGNABLE, _not_taken(worker_id))
+        .where(hits.c.status == ASSIGNABLE, not_taken(worker_id))
         .group_by(hits.c.hit_type_id)
         .order_by(func.max(hits.c.number).desc())
     ).all()
@@ -88,7 +88,7 @@ def next_hit(tx: Transaction, worker_id: str, group_id: str) -> HostedHit | None
     row = tx.connection.execute(
         select(*HIT_COLUMNS)
         .join(hit_types, hit_types.c.hit_type_id == hits.c.hit_type_id)
-        .where(hit_types.c.group_id == group_id, hits.c.status == ASSIGNABLE, _not_taken(worker_id))
+        .where(hit_types.c.group_id == group_id, hits.c.status == ASSIGNABLE, not_taken(worker_id))
         .order_by(hits.c.number)
         .limit(1)
     ).first()
@@ -195,7 +195,8 @@ def find_held(tx: Transaction, worker_id: str, assignment_id: str) -> HitAssignm
     return work
 
 
-def _not_taken(worker_id: str):  # type: ignore[no-untyped-def]
+def not_taken(worker_id: str) -> ColumnElement[bool]:
+    """Return the condition that a worker has no assignment of a HIT, or gave it up."""
     taken = (
         select(assignments.c.hit_id)
         .where(assignments.c.hit_id == hits.c.hit_id, assignments.c.worker_id == worker_id)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from sqlalchemy import Row, bindparam, func, insert, select, update
@@ -79,23 +79,18 @@ def add_worker(
         raise PlatformError(f"worker {name}: a subdivision needs its country")
     if worker_id is not None and WORKER_ID.fullmatch(worker_id) is None:
         raise PlatformError(f"worker {name}: expected an id of A and capital letters and digits, got {worker_id!r}")
-    made = worker_id or new_id("A", 14)
-    if tx.connection.scalar(select(workers.c.number).where(workers.c.worker_id == made)) is not None:
-        raise PlatformError(f"worker {name}: the id {made} is taken")
-    tx.connection.execute(
-        insert(workers).values(
-            worker_id=made,
-            name=name,
-            country=country,
-            subdivision=subdivision,
-            masters=masters,
-            adult=adult,
-            created_at=tx.now,
-        )
+    new = KnownWorker(
+        worker_id=worker_id or new_id("A", 14),
+        name=name,
+        country=country,
+        subdivision=subdivision,
+        masters=masters,
+        adult=adult,
     )
-    return KnownWorker(
-        worker_id=made, name=name, country=country, subdivision=subdivision, masters=masters, adult=adult
-    )
+    if tx.connection.scalar(select(workers.c.number).where(workers.c.worker_id == new.worker_id)) is not None:
+        raise PlatformError(f"worker {name}: the id {new.worker_id} is taken")
+    tx.connection.execute(insert(workers).values(**asdict(new), created_at=tx.now))
+    return new
 
 
 def change_worker(tx: Transaction, worker_id: str, **changes: object) -> None:
@@ -240,9 +235,10 @@ def request_qualification(tx: Transaction, worker_id: str, type_id: str) -> str:
     return request_id
 
 
-def _check_delay(tx: Transaction, worker_id: str, type_id: str, delay: int | None) -> None:
-    last = tx.connection.execute(
-        select(qualification_requests.c.requested_at, qualification_requests.c.status)
+def last_request(tx: Transaction, worker_id: str, type_id: str) -> Row[Any] | None:
+    """Return a worker's latest request of a qualification type."""
+    return tx.connection.execute(
+        select(qualification_requests)
         .where(
             qualification_requests.c.worker_id == worker_id,
             qualification_requests.c.qualification_type_id == type_id,
@@ -250,6 +246,10 @@ def _check_delay(tx: Transaction, worker_id: str, type_id: str, delay: int | Non
         .order_by(qualification_requests.c.number.desc())
         .limit(1)
     ).first()
+
+
+def _check_delay(tx: Transaction, worker_id: str, type_id: str, delay: int | None) -> None:
+    last = last_request(tx, worker_id, type_id)
     if last is None:
         return
     if last.status == "Pending":

@@ -8,7 +8,7 @@ from sqlalchemy import Row, select
 
 from mturk.endpoint.errors import does_not_exist, invalid, refused
 from mturk.endpoint.money import bonus_fee, format_money, parse_money
-from mturk.endpoint.operations.call import Answer, OperationCall, earlier_result, one_page, remember
+from mturk.endpoint.operations.call import Answer, OperationCall, duplicate_request, earlier_result, one_page, remember
 from mturk.endpoint.repository import find_assignment, find_hit
 from mturk.endpoint.review import budget_of, insufficient_funds, record_debt
 from mturk.endpoint.schema import ledger
@@ -27,8 +27,7 @@ def send_bonus(call: OperationCall) -> Answer:
     """Owe a worker something beyond the reward."""
     given, tx = call.given, call.tx
     if earlier_result(call, "bonus") is not None:
-        token = given["UniqueRequestToken"]
-        raise refused("DuplicateRequest", f'The idempotency token "{token}" has already been processed.')
+        raise duplicate_request(call)
     cents = parse_money(given["BonusAmount"], "BonusAmount")
     if cents == 0:
         raise invalid("BonusAmount", "expected more than nothing")

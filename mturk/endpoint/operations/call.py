@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlalchemy import Column, Row, Select, delete, insert, select
 
-from mturk.endpoint.errors import invalid, not_supported
+from mturk.endpoint.errors import MTurkRequestError, invalid, not_supported, refused
 from mturk.endpoint.schema import request_tokens
 from mturk.endpoint.store import secret_of
 from mturk.endpoint.transaction import Transaction
@@ -106,6 +106,12 @@ def earlier_result(call: OperationCall, purpose: str) -> str | None:
         return str(row.made)
     call.tx.connection.execute(delete(request_tokens).where(*_same(call, purpose)))
     return None
+
+
+def duplicate_request(call: OperationCall) -> MTurkRequestError:
+    """Return the error of a call whose ``UniqueRequestToken`` was used before."""
+    token = call.given["UniqueRequestToken"]
+    return refused("DuplicateRequest", f'The idempotency token "{token}" has already been processed.')
 
 
 def remember(call: OperationCall, purpose: str, made: str) -> None:

@@ -12,7 +12,14 @@ from sqlalchemy import bindparam, insert, select
 from mturk.endpoint.errors import NOT_SUPPORTED, PREFIX, MTurkRequestError, does_not_exist, invalid, refused
 from mturk.endpoint.hits import HitType, HostedHit, disposed, expiring, extended, in_review, retyped
 from mturk.endpoint.money import parse_money
-from mturk.endpoint.operations.call import Answer, OperationCall, earlier_result, refuse_unsupported, remember
+from mturk.endpoint.operations.call import (
+    Answer,
+    OperationCall,
+    duplicate_request,
+    earlier_result,
+    refuse_unsupported,
+    remember,
+)
 from mturk.endpoint.operations.queries import write_hit
 from mturk.endpoint.protocol import AUTO_APPROVAL_DELAY
 from mturk.endpoint.repository import TYPE_FIELDS, add_hit, find_hit, find_type, held, hold, record_event, save_hit
@@ -49,41 +56,57 @@ def create_hit_with_type(call: OperationCall) -> Answer:
 
 def create_additional_assignments(call: OperationCall) -> Answer:
     """Let more workers do a HIT."""
-    made = earlier_result(call, "extension")
-    if made is not None:
-        raise _processed(call)
-    hit = find_hit(call.tx, call.given["HITId"], requester_id=call.requester_id)
+    if earlier_result(call, "extension") is not None:
+        raise duplicate_request(call)
+    hit = _own_hit(call)
     _require_visible(call, hit)
-    kind = find_type(call.tx, hit.hit_type_id)
     after = extended(hit, call.given["NumberOfAdditionalAssignments"], call.now)
-    _check_funds(call, held(call.tx, after, kind) - held(call.tx, hit, kind), "extending the HIT")
-    save_hit(call.tx, hit, after, kind=kind)
+    _save(call, hit, after, "extending the HIT")
     remember(call, "extension", hit.hit_id)
     return {}
 
 
 def update_expiration(call: OperationCall) -> Answer:
     """Move a HIT's date of expiry; one that has passed expires it at once."""
-    hit = find_hit(call.tx, call.given["HITId"], requester_id=call.requester_id)
+    hit = _own_hit(call)
     at = float(call.given["ExpireAt"])
     if at > call.now:
         _require_visible(call, hit)
-    kind = find_type(call.tx, hit.hit_type_id)
-    after = expiring(hit, at, call.now)
-    _check_funds(call, held(call.tx, after, kind) - held(call.tx, hit, kind), "opening the HIT again")
-    save_hit(call.tx, hit, after, kind=kind)
-    return {}
+    return _save(call, hit, expiring(hit, at, call.now), "opening the HIT again")
 
 
 def update_hit_type(call: OperationCall) -> Answer:
     """Give a HIT the properties of another HIT type."""
-    hit = find_hit(call.tx, call.given["HITId"], requester_id=call.requester_id)
+    hit = _own_hit(call)
     _require_visible(call, hit)
-    before = find_type(call.tx, hit.hit_type_id)
     kind = _own_type(call, call.given["HITTypeId"])
-    after = retyped(hit, kind.hit_type_id, call.now)
-    _check_funds(call, held(call.tx, after, kind) - held(call.tx, hit, before), "changing the HIT's type")
-    save_hit(call.tx, hit, after, kind=before, kind_after=kind)
+    return _save(call, hit, retyped(hit, kind.hit_type_id, call.now), "changing the HIT's type", kind)
+
+
+def update_review_status(call: OperationCall) -> Answer:
+    """Mark a HIT as being reviewed, or as not being."""
+    hit = _own_hit(call)
+    return _save(call, hit, in_review(hit, not call.given.get("Revert", False), call.now))
+
+
+def delete_hit(call: OperationCall) -> Answer:
+    """Dispose of a HIT that is finished and reviewed."""
+    hit = _own_hit(call)
+    return _save(call, hit, disposed(hit, call.now))
+
+
+def _own_hit(call: OperationCall) -> HostedHit:
+    return find_hit(call.tx, call.given["HITId"], requester_id=call.requester_id)
+
+
+def _save(
+    call: OperationCall, hit: HostedHit, after: HostedHit, what: str = "", kind_after: HitType | None = None
+) -> Answer:
+    """Save a HIT's next state; ``what`` names an action that may cost more and needs the budget for it."""
+    kind = find_type(call.tx, hit.hit_type_id)
+    if what:
+        _check_funds(call, held(call.tx, after, kind_after or kind) - held(call.tx, hit, kind), what)
+    save_hit(call.tx, hit, after, kind=kind, kind_after=kind_after)
     return {}
 
 
@@ -213,11 +236,6 @@ def _refuse_repeated(call: OperationCall) -> None:
         )
 
 
-def _processed(call: OperationCall) -> MTurkRequestError:
-    token = call.given["UniqueRequestToken"]
-    return refused("DuplicateRequest", f'The idempotency token "{token}" has already been processed.')
-
-
 def _require_visible(call: OperationCall, hit: HostedHit) -> None:
     if hit.created_at > call.visible_until:
         raise refused(
@@ -241,20 +259,4 @@ def reject_assignment(call: OperationCall) -> Answer:
     """Reject an assignment."""
     given = call.given
     reject(call.tx, given["AssignmentId"], requester_id=call.requester_id, feedback=given["RequesterFeedback"])
-    return {}
-
-
-def update_review_status(call: OperationCall) -> Answer:
-    """Mark a HIT as being reviewed, or as not being."""
-    hit = find_hit(call.tx, call.given["HITId"], requester_id=call.requester_id)
-    after = in_review(hit, not call.given.get("Revert", False), call.now)
-    save_hit(call.tx, hit, after, kind=find_type(call.tx, hit.hit_type_id))
-    return {}
-
-
-def delete_hit(call: OperationCall) -> Answer:
-    """Dispose of a HIT that is finished and reviewed."""
-    hit = find_hit(call.tx, call.given["HITId"], requester_id=call.requester_id)
-    after = disposed(hit, call.now)
-    save_hit(call.tx, hit, after, kind=find_type(call.tx, hit.hit_type_id))
     return {}

@@ -13,7 +13,6 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mturk.endpoint.errors import MTurkRequestError
 from mturk.endpoint.service import MTurkService
-from mturk.endpoint.site.handlers import SiteHandlers
 from mturk.endpoint.site.history import HistoryPages
 from mturk.endpoint.site.rendering import send_asset
 from mturk.endpoint.site.security import SITE_HEADERS, HeaderMiddleware
@@ -47,32 +46,32 @@ def create_site(endpoint: MTurkService, settings: SiteSettings) -> FastAPI:
 
 def add_site(app: FastAPI, endpoint: MTurkService, settings: SiteSettings) -> None:
     """Add the pages of the site, and its headers, to an application that has routes of its own."""
-    room = SiteHandlers(endpoint, settings)
-    entrance, workroom, archive = SignInPages(room), TaskPages(room), HistoryPages(room)
+    sign_in, tasks = SignInPages(endpoint, settings), TaskPages(endpoint, settings)
+    history = HistoryPages(endpoint, settings)
     for path, method, route in (
-        ("/", "GET", entrance.start),
-        ("/invite/{token}", "GET", entrance.show_invitation),
-        ("/invite/{token}", "POST", entrance.sign_in),
-        ("/sign-out", "POST", entrance.sign_out),
-        ("/sign-out-everywhere", "POST", entrance.sign_out_everywhere),
-        ("/account", "GET", entrance.show_account),
-        ("/account/link", "POST", entrance.make_link),
-        ("/account/language", "POST", entrance.set_language),
-        ("/hits", "GET", workroom.show_list),
-        ("/mturk/preview", "GET", workroom.redirect_to_group),
-        ("/groups/{group}", "GET", workroom.show_group),
-        ("/groups/{group}/accept", "POST", workroom.accept),
-        ("/work", "GET", workroom.show_in_hand),
-        ("/work/{assignment}", "GET", workroom.show_work),
-        ("/work/{assignment}/state", "GET", workroom.report_state),
-        ("/work/{assignment}/done", "GET", workroom.show_done),
-        ("/work/{assignment}/return", "GET", workroom.ask_return),
-        ("/work/{assignment}/return", "POST", workroom.return_assignment),
-        ("/history", "GET", archive.show_history),
-        ("/earnings", "GET", archive.show_earnings),
-        ("/messages", "GET", archive.show_messages),
-        ("/qualifications", "GET", archive.show_qualifications),
-        ("/qualifications/{type}/request", "POST", archive.ask_qualification),
+        ("/", "GET", sign_in.start),
+        ("/invite/{token}", "GET", sign_in.show_invitation),
+        ("/invite/{token}", "POST", sign_in.sign_in),
+        ("/sign-out", "POST", sign_in.sign_out),
+        ("/sign-out-everywhere", "POST", sign_in.sign_out_everywhere),
+        ("/account", "GET", sign_in.show_account),
+        ("/account/link", "POST", sign_in.make_link),
+        ("/account/language", "POST", sign_in.set_language),
+        ("/hits", "GET", tasks.show_list),
+        ("/mturk/preview", "GET", tasks.redirect_to_group),
+        ("/groups/{group}", "GET", tasks.show_group),
+        ("/groups/{group}/accept", "POST", tasks.accept),
+        ("/work", "GET", tasks.show_in_hand),
+        ("/work/{assignment}", "GET", tasks.show_work),
+        ("/work/{assignment}/state", "GET", tasks.report_state),
+        ("/work/{assignment}/done", "GET", tasks.show_done),
+        ("/work/{assignment}/return", "GET", tasks.ask_return),
+        ("/work/{assignment}/return", "POST", tasks.return_assignment),
+        ("/history", "GET", history.show_history),
+        ("/earnings", "GET", history.show_earnings),
+        ("/messages", "GET", history.show_messages),
+        ("/qualifications", "GET", history.show_qualifications),
+        ("/qualifications/{type}/request", "POST", history.ask_qualification),
         ("/static/{name}", "GET", _send),
     ):
         app.add_route(path, route, methods=[method])
@@ -84,7 +83,7 @@ def add_site(app: FastAPI, endpoint: MTurkService, settings: SiteSettings) -> No
     app.add_route(ADDRESS, tell_sites, methods=["GET"])
     app.add_middleware(HeaderMiddleware, headers=SITE_HEADERS)
     for error in (HTTPException, MTurkRequestError, ResponseError):
-        app.add_exception_handler(error, room.failed)
+        app.add_exception_handler(error, sign_in.failed)
 
 
 async def _send(request: Request) -> Response:

@@ -240,14 +240,3 @@ def with_parameters(url: str, given: dict[str, str]) -> str:
     parts = urlsplit(url)
     query = "&".join(part for part in (parts.query, urlencode(given)) if part)
     return urlunsplit(parts._replace(query=query))
-
-
-__all__ = [
-    "Frame",
-    "FrameRefused",
-    "check_apart",
-    "frame_for",
-    "outcome_policy",
-    "page_of",
-    "page_policy",
-]

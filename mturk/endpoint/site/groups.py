@@ -10,12 +10,12 @@ from typing import Any
 from sqlalchemy import func, select
 
 from mturk.endpoint.hits import ASSIGNABLE, HitType, HostedHit
-from mturk.endpoint.repository import HIT_COLUMNS, hit_from
+from mturk.endpoint.repository import HIT_COLUMNS, find_type, hit_from
 from mturk.endpoint.requirements import ADULT, ALL_MASTERS, LOCALE, NUMBER_APPROVED, PERCENT_APPROVED, meets
-from mturk.endpoint.schema import assignments, hit_types, hits, qualification_types, requesters
+from mturk.endpoint.schema import hit_types, hits, qualification_types, requesters
 from mturk.endpoint.site.records import PER_PAGE
 from mturk.endpoint.transaction import Transaction
-from mturk.endpoint.worker_actions import OpenHitGroup, next_hit, offers
+from mturk.endpoint.worker_actions import OpenHitGroup, next_hit, not_taken, offers
 from mturk.endpoint.workers import Worker, find_worker, may
 
 KNOWN_NAMES: Mapping[str, str] = {
@@ -108,7 +108,7 @@ def find_group(
     ).first()
     if row is None:
         return None
-    kind = find_kind(tx, row.hit_type_id)
+    kind = find_type(tx, row.hit_type_id)
     if not may(worker, kind.requester_id, kind.requirements, "Discover"):
         return None
     open_hits = (hits.c.hit_type_id == kind.hit_type_id, hits.c.status == ASSIGNABLE, not_taken(worker_id))
@@ -125,13 +125,6 @@ def find_group(
         select(*HIT_COLUMNS).where(*open_hits, hits.c.number > after).order_by(hits.c.number).limit(1)
     ).first()
     return group, hit_from(found) if found is not None else next_hit(tx, worker_id, group_id)
-
-
-def find_kind(tx: Transaction, hit_type_id: str) -> HitType:
-    """Return a HIT type, whoever's it is."""
-    from mturk.endpoint.repository import find_type
-
-    return find_type(tx, hit_type_id)
 
 
 def check_each_requirement(tx: Transaction, worker: Worker, requirements: str) -> tuple[RequirementCheck, ...]:
@@ -161,16 +154,6 @@ def type_names(tx: Transaction, type_ids: Iterable[str]) -> dict[str, str]:
         )
     )
     return {type_id: name for type_id, name in found}
-
-
-def not_taken(worker_id: str) -> Any:
-    """Return the condition that a worker has no assignment of a HIT."""
-    taken = (
-        select(assignments.c.hit_id)
-        .where(assignments.c.hit_id == hits.c.hit_id, assignments.c.worker_id == worker_id)
-        .where(assignments.c.status.in_(("Accepted", "Submitted", "Approved", "Rejected")))
-    )
-    return ~taken.exists()
 
 
 def _values(asked: Mapping[str, Any]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""What all pages of the site share: who is there, in which language, and how an answer is made."""
+"""What the pages of the site share: the signed-in worker, the language, forms, answers and errors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from mturk.endpoint.errors import PREFIX, MTurkRequestError
 from mturk.endpoint.service import MTurkService
 from mturk.endpoint.site.rendering import render
-from mturk.endpoint.site.security import FailureLimit, is_same_origin, origin_of, site_policy
+from mturk.endpoint.site.security import FailureLimit, is_same_origin, site_policy
 from mturk.endpoint.site.sessions import Visitor, find_visitor
 from mturk.endpoint.site.settings import SiteSettings
 from mturk.endpoint.site.texts import SiteTexts, choose_language, load_texts
@@ -50,14 +50,14 @@ Answer = SitePage | Response
 
 
 class SiteHandlers:
-    """The endpoint, the settings and what routes do with them."""
+    """Base of the site's groups of routes."""
 
     def __init__(self, endpoint: MTurkService, settings: SiteSettings) -> None:
         self.endpoint = endpoint
         self.settings = settings
-        self.patience = FailureLimit(settings.clock)
+        self.sign_in_failures = FailureLimit(settings.clock)
 
-    async def signed_in(self, request: Request, work: Callable[[Transaction, Visitor], Answer]) -> Response:
+    async def for_worker(self, request: Request, work: Callable[[Transaction, Visitor], Answer]) -> Response:
         """Carry out ``work`` for whoever is signed in; lead others to where they sign in."""
         token = request.cookies.get(self.settings.cookie)
 
@@ -79,7 +79,7 @@ class SiteHandlers:
         if request.method == "GET" and request.headers.get("sec-fetch-site") == "cross-site":
             return self.notice(request, "sign_in.again", refresh=True)
         if request.url.path != "/":
-            return to("/")
+            return redirect("/")
         return self.notice(request, "sign_in.title", text="sign_in.text")
 
     def answer(self, request: Request, answer: Answer, *, visitor: Visitor | None = None) -> Response:
@@ -128,7 +128,7 @@ class SiteHandlers:
         HTTPException
             403 if a page elsewhere sent it; what :func:`read_fields` refuses.
         """
-        own = {origin_of(request, None), self.settings.site_url}
+        own = {f"{request.url.scheme}://{request.headers.get('host', '')}", self.settings.site_url}
         if not any(is_same_origin(request.headers, origin) for origin in own):
             raise HTTPException(HTTPStatus.FORBIDDEN)
         return await read_fields(request)
@@ -150,12 +150,12 @@ class SiteHandlers:
         )
 
 
-def to(address: str) -> Response:
+def redirect(address: str) -> Response:
     """Lead the browser on after a form, or to where the page is."""
     return RedirectResponse(address, status_code=HTTPStatus.SEE_OTHER)
 
 
-def missing() -> HTTPException:
+def not_found() -> HTTPException:
     """Return the error of a page that is not there."""
     return HTTPException(HTTPStatus.NOT_FOUND)
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import Row, func, select, update
+from sqlalchemy import BigInteger, Row, Select, cast, func, select, update
 
 from mturk.endpoint.assignments import ACCEPTED, APPROVED, KNOWN_TO_REQUESTERS, REJECTED, SUBMITTED, HitAssignment
 from mturk.endpoint.hits import HitType
@@ -17,30 +19,15 @@ from mturk.endpoint.schema import (
     hits,
     ledger,
     messages,
-    qualification_requests,
     qualification_types,
     qualifications,
     requesters,
     requirement_types,
 )
 from mturk.endpoint.transaction import Transaction
-from mturk.endpoint.workers import find_worker
+from mturk.endpoint.workers import find_worker, last_request
 
 PER_PAGE = 25
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SubmittedWork:
-    """An assignment that was submitted."""
-
-    title: str
-    requester: str
-    reward: int  # cents
-    status: str
-    submitted_at: float
-    auto_approval_at: float
-    feedback: str | None
-    bonus: int  # cents
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,26 +39,7 @@ class WorkerEarnings:
     waiting: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkerPayment:
-    """A line of the ledger."""
-
-    kind: str
-    title: str
-    cents: int
-    reason: str | None
-    at: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RequesterMessage:
-    """A message from a requester; ``read_at`` as it was before it was shown."""
-
-    subject: str
-    body: str
-    requester: str
-    sent_at: float
-    read_at: float | None
+Rows = Sequence[Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,15 +76,14 @@ def in_hand(tx: Transaction, worker_id: str) -> tuple[tuple[HitAssignment, HitTy
     )
 
 
-def history(tx: Transaction, worker_id: str, page: int) -> tuple[tuple[SubmittedWork, ...], int]:
-    """Return a page of submitted work, the latest first, and the number of pages."""
-    mine = (assignments.c.worker_id == worker_id, assignments.c.status.in_(KNOWN_TO_REQUESTERS))
+def history(tx: Transaction, worker_id: str, page: int) -> tuple[Rows, int]:
+    """Return a page of submitted work, the latest first, and the number of pages; reward and bonus in cents."""
     bonus = (
-        select(func.coalesce(func.sum(ledger.c.cents), 0))
+        select(cast(func.coalesce(func.sum(ledger.c.cents), 0), BigInteger))
         .where(ledger.c.assignment_id == assignments.c.assignment_id, ledger.c.kind == "bonus")
         .scalar_subquery()
     )
-    rows = tx.connection.execute(
+    query = (
         select(
             hit_types.c.title,
             requesters.c.name.label("requester"),
@@ -130,14 +97,10 @@ def history(tx: Transaction, worker_id: str, page: int) -> tuple[tuple[Submitted
         .join(hits, hits.c.hit_id == assignments.c.hit_id)
         .join(hit_types, hit_types.c.hit_type_id == hits.c.hit_type_id)
         .join(requesters, requesters.c.requester_id == assignments.c.requester_id)
-        .where(*mine)
+        .where(assignments.c.worker_id == worker_id, assignments.c.status.in_(KNOWN_TO_REQUESTERS))
         .order_by(assignments.c.submitted_at.desc(), assignments.c.number.desc())
-        .limit(PER_PAGE)
-        .offset((page - 1) * PER_PAGE)
     )
-    count = tx.connection.scalar(select(func.count()).select_from(assignments).where(*mine)) or 0
-    # PostgreSQL adds integers up to a decimal.
-    return tuple(SubmittedWork(**{**row._mapping, "bonus": int(row.bonus)}) for row in rows), pages_of(count)
+    return _page(tx, query, page)
 
 
 def sums(tx: Transaction, worker_id: str) -> WorkerEarnings:
@@ -160,47 +123,31 @@ def sums(tx: Transaction, worker_id: str) -> WorkerEarnings:
     return WorkerEarnings(rewards=owed.get("reward", 0), bonuses=owed.get("bonus", 0), waiting=int(waiting or 0))
 
 
-def entries(tx: Transaction, worker_id: str, page: int) -> tuple[tuple[WorkerPayment, ...], int]:
+def entries(tx: Transaction, worker_id: str, page: int) -> tuple[Rows, int]:
     """Return a page of a worker's lines of the ledger, the latest first, and the number of pages."""
-    rows = tx.connection.execute(
+    query = (
         select(ledger.c.kind, hit_types.c.title, ledger.c.cents, ledger.c.reason, ledger.c.at)
         .join(hits, hits.c.hit_id == ledger.c.hit_id)
         .join(hit_types, hit_types.c.hit_type_id == hits.c.hit_type_id)
         .where(ledger.c.worker_id == worker_id)
         .order_by(ledger.c.number.desc())
-        .limit(PER_PAGE)
-        .offset((page - 1) * PER_PAGE)
     )
-    count = tx.connection.scalar(select(func.count()).select_from(ledger).where(ledger.c.worker_id == worker_id))
-    return tuple(WorkerPayment(**row._mapping) for row in rows), pages_of(count or 0)
+    return _page(tx, query, page)
 
 
-def read_messages(tx: Transaction, worker_id: str, page: int) -> tuple[tuple[RequesterMessage, ...], int]:
-    """Return a page of messages, the latest first, and the number of pages; what is shown counts as read."""
-    rows = tx.connection.execute(
-        select(
-            messages.c.number,
-            messages.c.subject,
-            messages.c.body,
-            requesters.c.name.label("requester"),
-            messages.c.sent_at,
-            messages.c.read_at,
-        )
+def read_messages(tx: Transaction, worker_id: str, page: int) -> tuple[Rows, int]:
+    """Return a page of messages, the latest first, and the number of pages; mark as read those returned as unread."""
+    query = (
+        select(messages, requesters.c.name.label("requester"))
         .join(requesters, requesters.c.requester_id == messages.c.requester_id)
         .where(messages.c.worker_id == worker_id)
         .order_by(messages.c.number.desc())
-        .limit(PER_PAGE)
-        .offset((page - 1) * PER_PAGE)
-    ).all()
-    new = [row.number for row in rows if row.read_at is None]
-    if new:
-        tx.connection.execute(update(messages).where(messages.c.number.in_(new)).values(read_at=tx.now))
-    count = tx.connection.scalar(select(func.count()).select_from(messages).where(messages.c.worker_id == worker_id))
-    shown = tuple(
-        RequesterMessage(subject=r.subject, body=r.body, requester=r.requester, sent_at=r.sent_at, read_at=r.read_at)
-        for r in rows
     )
-    return shown, pages_of(count or 0)
+    rows, pages = _page(tx, query, page)
+    unread = [row.number for row in rows if row.read_at is None]
+    if unread:
+        tx.connection.execute(update(messages).where(messages.c.number.in_(unread)).values(read_at=tx.now))
+    return rows, pages
 
 
 def record(tx: Transaction, worker_id: str) -> WorkerHistory:
@@ -220,26 +167,13 @@ def record(tx: Transaction, worker_id: str) -> WorkerHistory:
     )
 
 
-def pages_of(count: int) -> int:
-    """Return how many pages a list of a length has, at least one.
-
-    >>> pages_of(0), pages_of(25), pages_of(26)
-    (1, 1, 2)
-    """
-    return max(1, -(-count // PER_PAGE))
+def _page(tx: Transaction, query: Select[Any], page: int) -> tuple[Rows, int]:
+    count = tx.connection.scalar(select(func.count()).select_from(query.order_by(None).subquery())) or 0
+    rows = tx.connection.execute(query.limit(PER_PAGE).offset((page - 1) * PER_PAGE)).all()
+    return rows, max(1, -(-count // PER_PAGE))
 
 
 MOST_OFFERED = 200
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkerQualification:
-    """A qualification that the worker holds."""
-
-    name: str
-    description: str
-    value: int | None
-    granted_at: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -255,11 +189,10 @@ class AvailableQualification:
     again_at: float | None
 
 
-def held_by(tx: Transaction, worker_id: str) -> tuple[WorkerQualification, ...]:
-    """Return what requesters granted to a worker, the latest first; what only marks them as taken part is left out."""
-    rows = tx.connection.execute(
+def held_by(tx: Transaction, worker_id: str) -> Rows:
+    """Return name, description, value and granted_at of what requesters granted to a worker, the latest first."""
+    return tx.connection.execute(
         select(
-            qualification_types.c.qualification_type_id,
             qualification_types.c.name,
             qualification_types.c.description,
             qualifications.c.value,
@@ -273,10 +206,6 @@ def held_by(tx: Transaction, worker_id: str) -> tuple[WorkerQualification, ...]:
         )
         .order_by(qualifications.c.granted_at.desc())
     ).all()
-    return tuple(
-        WorkerQualification(name=r.name, description=r.description, value=r.value, granted_at=r.granted_at)
-        for r in rows
-    )
 
 
 def offered_to(tx: Transaction, worker_id: str) -> tuple[AvailableQualification, ...]:
@@ -294,16 +223,8 @@ def offered_to(tx: Transaction, worker_id: str) -> tuple[AvailableQualification,
     return tuple(_offered(tx, worker_id, row) for row in shown if row.qualification_type_id not in excluding)
 
 
-def _offered(tx: Transaction, worker_id: str, kind: Row[tuple[object, ...]]) -> AvailableQualification:
-    last = tx.connection.execute(
-        select(qualification_requests.c.requested_at, qualification_requests.c.status, qualification_requests.c.reason)
-        .where(
-            qualification_requests.c.worker_id == worker_id,
-            qualification_requests.c.qualification_type_id == kind.qualification_type_id,
-        )
-        .order_by(qualification_requests.c.number.desc())
-        .limit(1)
-    ).first()
+def _offered(tx: Transaction, worker_id: str, kind: Row[Any]) -> AvailableQualification:
+    last = last_request(tx, worker_id, kind.qualification_type_id)
     again = None if last is None or kind.retry_delay is None else last.requested_at + kind.retry_delay
     settled = last is not None and last.status != "Pending"
     return AvailableQualification(

@@ -6,7 +6,6 @@ import threading
 from collections.abc import Callable, Mapping
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 SITE_HEADERS: Mapping[str, str] = {
@@ -77,13 +76,6 @@ def is_same_origin(headers: Headers, origin: str) -> bool:
     if sent is not None:
         return sent == origin
     return fetched == "same-origin"
-
-
-def origin_of(request: Request, public_url: str | None) -> str:
-    """Return the origin of this site: what the host named, else what the browser asked for."""
-    if public_url is not None:
-        return public_url.rstrip("/")
-    return f"{request.url.scheme}://{request.headers.get('host', '')}"
 
 
 class FailureLimit:

@@ -10,7 +10,9 @@ import base64
 import hashlib
 import hmac
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import ColumnElement, delete, func, insert, select, update
 
@@ -36,14 +38,6 @@ class Visitor:
     place: str | None
     in_hand: int
     unread: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KnownSession:
-    """A browser that is signed in."""
-
-    digest: str
-    created_at: float
 
 
 def invite(tx: Transaction, worker_id: str, *, life: float = INVITATION_LIFE) -> str:
@@ -126,9 +120,9 @@ def find_visitor(tx: Transaction, token: str | None) -> Visitor | None:
     )
 
 
-def known_sessions(tx: Transaction, worker_id: str) -> tuple[KnownSession, ...]:
-    """Return the sessions of a worker that are open, the newest first."""
-    rows = tx.connection.execute(
+def known_sessions(tx: Transaction, worker_id: str) -> Sequence[Any]:
+    """Return digest and created_at of a worker's open sessions, the newest first."""
+    return tx.connection.execute(
         select(worker_tokens.c.digest, worker_tokens.c.created_at)
         .where(
             worker_tokens.c.worker_id == worker_id,
@@ -136,8 +130,7 @@ def known_sessions(tx: Transaction, worker_id: str) -> tuple[KnownSession, ...]:
             worker_tokens.c.expires_at > tx.now,
         )
         .order_by(worker_tokens.c.created_at.desc())
-    )
-    return tuple(KnownSession(digest=row.digest, created_at=row.created_at) for row in rows)
+    ).all()
 
 
 def end_session(tx: Transaction, digest: str) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import secrets
+from collections.abc import Callable
 from http import HTTPStatus
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from mturk.endpoint.site.handlers import LANGUAGE_COOKIE, Answer, SiteHandlers, SitePage, to
+from mturk.endpoint.site.handlers import LANGUAGE_COOKIE, Answer, SiteHandlers, SitePage, redirect
 from mturk.endpoint.site.sessions import (
     DAY,
     DEVICE_LIFE,
@@ -29,22 +30,19 @@ YEAR = 365 * 86_400
 MARK = re.compile(r"[A-Za-z0-9_-]{43}", re.ASCII)
 
 
-class SignInPages:
+class SignInPages(SiteHandlers):
     """The routes of signing in and of the account."""
-
-    def __init__(self, room: SiteHandlers) -> None:
-        self.room = room
 
     async def start(self, request: Request) -> Response:
         """Lead to the list, or show how to sign in."""
-        return await self.room.signed_in(request, lambda tx, visitor: to("/hits"))
+        return await self.for_worker(request, lambda tx, visitor: redirect("/hits"))
 
     async def show_invitation(self, request: Request) -> Response:
         """Ask for a press of the button: programs that look at links in mail must not use an invitation up."""
-        room, token, mark = self.room, request.path_params["token"], self._mark_of(request)
-        if room.patience.is_over(address_of(request)):
+        token, mark = request.path_params["token"], self._mark_of(request)
+        if self.sign_in_failures.is_over(address_of(request)):
             return self._slow(request)
-        if not await room.endpoint.run(lambda tx: is_redeemable(tx, token, mark)):
+        if not await self.endpoint.run(lambda tx: is_redeemable(tx, token, mark)):
             return self._used(request)
         return self._invited(request, "sign_in.invited_text")
 
@@ -54,23 +52,23 @@ class SignInPages:
         A browser without a mark could not be known again, and one that keeps no cookies could not keep the session
         either: both are shown the page, which gives a mark, and use nothing up.
         """
-        room, token, mark = self.room, request.path_params["token"], self._mark_of(request)
-        await room.fields(request)
-        if room.patience.is_over(address_of(request)):
+        token, mark = request.path_params["token"], self._mark_of(request)
+        await self.fields(request)
+        if self.sign_in_failures.is_over(address_of(request)):
             return self._slow(request)
         if mark is None:
-            unused = await room.endpoint.run(lambda tx: is_redeemable(tx, token, None))
+            unused = await self.endpoint.run(lambda tx: is_redeemable(tx, token, None))
             return self._invited(request, "sign_in.cookie_text") if unused else self._used(request)
-        session = await room.endpoint.run(lambda tx: redeem(tx, token, mark))
+        session = await self.endpoint.run(lambda tx: redeem(tx, token, mark))
         if session is None:
             return self._used(request)
-        response = to("/hits")
+        response = redirect("/hits")
         response.set_cookie(
-            room.settings.cookie,
+            self.settings.cookie,
             session,
             max_age=int(SESSION_LIFE),
             path="/",
-            secure=room.settings.secure,
+            secure=self.settings.secure,
             httponly=True,
             samesite="strict",
         )
@@ -78,49 +76,37 @@ class SignInPages:
 
     async def sign_out(self, request: Request) -> Response:
         """End this session."""
-        await self.room.fields(request)
-
-        def work(tx: Transaction, visitor: Visitor) -> Answer:
-            end_session(tx, visitor.session)
-            return to("/")
-
-        return self._forget(await self.room.signed_in(request, work))
+        return await self._sign_out(request, lambda tx, visitor: end_session(tx, visitor.session))
 
     async def sign_out_everywhere(self, request: Request) -> Response:
         """End all sessions of this worker."""
-        await self.room.fields(request)
-
-        def work(tx: Transaction, visitor: Visitor) -> Answer:
-            end_all(tx, visitor.worker_id)
-            return to("/")
-
-        return self._forget(await self.room.signed_in(request, work))
+        return await self._sign_out(request, lambda tx, visitor: end_all(tx, visitor.worker_id))
 
     async def show_account(self, request: Request) -> Response:
         """Show the account."""
-        return await self.room.signed_in(request, lambda tx, visitor: self._account(tx, visitor, link=None))
+        return await self.for_worker(request, lambda tx, visitor: self._account(tx, visitor, link=None))
 
     async def make_link(self, request: Request) -> Response:
         """Show a link for another device; it is in no address, so it stays in no history."""
-        await self.room.fields(request)
+        await self.fields(request)
 
         def work(tx: Transaction, visitor: Visitor) -> Answer:
             token = invite(tx, visitor.worker_id, life=DEVICE_LIFE)
-            return self._account(tx, visitor, link=f"{self.room.settings.site_url}/invite/{token}")
+            return self._account(tx, visitor, link=f"{self.settings.site_url}/invite/{token}")
 
-        return await self.room.signed_in(request, work)
+        return await self.for_worker(request, work)
 
     async def set_language(self, request: Request) -> Response:
         """Remember a language."""
-        chosen = (await self.room.fields(request)).get("language", "")
-        response = to("/account")
+        chosen = (await self.fields(request)).get("language", "")
+        response = redirect("/account")
         if chosen in LANGUAGES:
             response.set_cookie(
                 LANGUAGE_COOKIE,
                 chosen,
                 max_age=YEAR,
                 path="/",
-                secure=self.room.settings.secure,
+                secure=self.settings.secure,
                 httponly=True,
                 samesite="lax",
             )
@@ -136,42 +122,46 @@ class SignInPages:
         The mark comes along from links in mail ("lax"), or a browser would get another there and be a stranger; no
         page elsewhere can press the button.
         """
-        room = self.room
-        response = room.notice(
+        response = self.notice(
             request,
             "sign_in.invited",
             text=text,
             action=f"/invite/{request.path_params['token']}",
-            button=room.texts(request).say("sign_in.button"),
+            button=self.texts(request).say("sign_in.button"),
         )
         response.set_cookie(
-            room.settings.mark_cookie,
+            self.settings.mark_cookie,
             self._mark_of(request) or secrets.token_urlsafe(32),
             max_age=int(DAY),
             path="/",
-            secure=room.settings.secure,
+            secure=self.settings.secure,
             httponly=True,
             samesite="lax",
         )
         return response
 
     def _mark_of(self, request: Request) -> str | None:
-        mark = request.cookies.get(self.room.settings.mark_cookie, "")
+        mark = request.cookies.get(self.settings.mark_cookie, "")
         return mark if MARK.fullmatch(mark) else None
 
     def _used(self, request: Request) -> Response:
-        self.room.patience.note(address_of(request))
-        return self.room.notice(request, "sign_in.used", text="sign_in.used_text", status=HTTPStatus.NOT_FOUND)
+        self.sign_in_failures.note(address_of(request))
+        return self.notice(request, "sign_in.used", text="sign_in.used_text", status=HTTPStatus.NOT_FOUND)
 
     def _slow(self, request: Request) -> Response:
-        response = self.room.notice(
-            request, "sign_in.slow", text="sign_in.slow_text", status=HTTPStatus.TOO_MANY_REQUESTS
-        )
+        response = self.notice(request, "sign_in.slow", text="sign_in.slow_text", status=HTTPStatus.TOO_MANY_REQUESTS)
         response.headers["retry-after"] = "60"
         return response
 
-    def _forget(self, response: Response) -> Response:
-        settings = self.room.settings
+    async def _sign_out(self, request: Request, end: Callable[[Transaction, Visitor], object]) -> Response:
+        await self.fields(request)
+
+        def work(tx: Transaction, visitor: Visitor) -> Answer:
+            end(tx, visitor)
+            return redirect("/")
+
+        response = await self.for_worker(request, work)
+        settings = self.settings
         response.delete_cookie(settings.cookie, path="/", secure=settings.secure, httponly=True, samesite="strict")
         return response
 

@@ -14,7 +14,7 @@ from mturk.endpoint.hits import HostedHit
 from mturk.endpoint.repository import find_hit, find_type
 from mturk.endpoint.site.frame_pages import Frame, FrameRefused, frame_for
 from mturk.endpoint.site.groups import ORDERS, find_group, find_groups
-from mturk.endpoint.site.handlers import Answer, SiteHandlers, SitePage, missing, page_number, to
+from mturk.endpoint.site.handlers import Answer, SiteHandlers, SitePage, not_found, page_number, redirect
 from mturk.endpoint.site.records import held_assignment, in_hand
 from mturk.endpoint.site.sessions import Visitor
 from mturk.endpoint.site.texts import SiteTexts
@@ -27,11 +27,8 @@ LONGEST_QUERY = 100  # characters
 TRIES = 5  # HITs of a group that others take at the same moment
 
 
-class TaskPages:
+class TaskPages(SiteHandlers):
     """The routes of finding and working."""
-
-    def __init__(self, room: SiteHandlers) -> None:
-        self.room = room
 
     async def show_list(self, request: Request) -> Response:
         """Show the groups that the worker qualifies for."""
@@ -60,23 +57,23 @@ class TaskPages:
                 },
             )
 
-        return await self.room.signed_in(request, work)
+        return await self.for_worker(request, work)
 
     async def redirect_to_group(self, request: Request) -> Response:
         """Lead from an address as requesters' programs print it to the group."""
         group = request.query_params.get("groupId", "")
-        return to(f"/groups/{group}" if group.isascii() and group.isalnum() else "/hits")
+        return redirect(f"/groups/{group}" if group.isascii() and group.isalnum() else "/hits")
 
     async def show_group(self, request: Request) -> Response:
         """Show the next HIT of a group as a preview."""
-        group_id, texts = request.path_params["group"], self.room.texts(request)
+        group_id, texts = request.path_params["group"], self.texts(request)
         after = request.query_params.get("after", "0")
         after_number = int(after) if after.isascii() and after.isdigit() and len(after) <= 12 else 0
 
         def work(tx: Transaction, visitor: Visitor) -> Answer:
             found = find_group(tx, visitor.worker_id, group_id, after=after_number)
             if found is None:
-                raise missing()
+                raise not_found()
             group, hit = found
             if hit is None:
                 return self._gone(texts)
@@ -87,42 +84,42 @@ class TaskPages:
                 context={"group": group, "hit": hit, "frame": frame, "refusal": refusal},
             )
 
-        return await self.room.signed_in(request, work)
+        return await self.for_worker(request, work)
 
     async def accept(self, request: Request) -> Response:
         """Accept the HIT that was shown, or the next of the group where somebody else took it meanwhile."""
-        group_id, texts = request.path_params["group"], self.room.texts(request)
-        wanted = (await self.room.fields(request)).get("hit", "")
+        group_id, texts = request.path_params["group"], self.texts(request)
+        wanted = (await self.fields(request)).get("hit", "")
 
         def work(tx: Transaction, visitor: Visitor) -> Answer:
             if (held := held_assignment(tx, visitor.worker_id, wanted)) is not None:  # the button was pressed twice
-                return to(f"/work/{held}")
+                return redirect(f"/work/{held}")
             if visitor.in_hand >= MAX_HELD:
                 return self._in_hand(tx, visitor, notice=texts.say("work.full", n=str(MAX_HELD)))
             for name in self._candidates(tx, visitor, group_id, wanted):
                 try:
-                    return to(f"/work/{accept(tx, visitor.worker_id, name).assignment_id}")
+                    return redirect(f"/work/{accept(tx, visitor.worker_id, name).assignment_id}")
                 except MTurkRequestError as refusal:
                     if refusal.code != PREFIX + "InvalidHITState":
                         raise
             return self._gone(texts)
 
-        return await self.room.signed_in(request, work)
+        return await self.for_worker(request, work)
 
     async def show_in_hand(self, request: Request) -> Response:
         """Show what the worker has in hand."""
-        say = self.room.texts(request).say
+        say = self.texts(request).say
         notice = say("work.returned") if request.query_params.get("returned") == "1" else None
-        return await self.room.signed_in(request, partial(self._in_hand, notice=notice))
+        return await self.for_worker(request, partial(self._in_hand, notice=notice))
 
     async def show_work(self, request: Request) -> Response:
         """Show a HIT that the worker accepted, in its frame."""
-        name, texts = request.path_params["assignment"], self.room.texts(request)
+        name, texts = request.path_params["assignment"], self.texts(request)
 
         def work(tx: Transaction, visitor: Visitor) -> Answer:
             held = find_held(tx, visitor.worker_id, name)
             if held.status != ACCEPTED:
-                return to(f"/work/{name}/done")
+                return redirect(f"/work/{name}/done")
             hit = find_hit(tx, held.hit_id)
             frame, refusal = self._frame(tx, visitor, hit, held, texts)
             return SitePage(
@@ -137,7 +134,7 @@ class TaskPages:
                 },
             )
 
-        return await self.room.signed_in(request, work)
+        return await self.for_worker(request, work)
 
     async def report_state(self, request: Request) -> Response:
         """Say in what state an assignment is, for the page's script."""
@@ -147,16 +144,16 @@ class TaskPages:
             held = find_held(tx, visitor.worker_id, name)
             return JSONResponse({"status": held.status, "left": max(0, held.deadline - tx.now)})
 
-        return await self.room.signed_in(request, work)
+        return await self.for_worker(request, work)
 
     async def show_done(self, request: Request) -> Response:
         """Show what became of an assignment, and the way to the next."""
-        name, texts = request.path_params["assignment"], self.room.texts(request)
+        name, texts = request.path_params["assignment"], self.texts(request)
 
         def work(tx: Transaction, visitor: Visitor) -> Answer:
             held = find_held(tx, visitor.worker_id, name)
             if held.status == ACCEPTED:
-                return to(f"/work/{name}")
+                return redirect(f"/work/{name}")
             kind = find_type(tx, find_hit(tx, held.hit_id).hit_type_id)
             found = find_group(tx, visitor.worker_id, kind.group_id, after=0)
             title, text = _what_became(held, texts)
@@ -173,7 +170,7 @@ class TaskPages:
                 },
             )
 
-        return await self.room.signed_in(request, work)
+        return await self.for_worker(request, work)
 
     async def ask_return(self, request: Request) -> Response:
         """Ask whether a HIT is to be returned."""
@@ -182,27 +179,27 @@ class TaskPages:
         def work(tx: Transaction, visitor: Visitor) -> Answer:
             held = find_held(tx, visitor.worker_id, name)
             if held.status != ACCEPTED:
-                return to(f"/work/{name}/done")
+                return redirect(f"/work/{name}/done")
             kind = find_type(tx, find_hit(tx, held.hit_id).hit_type_id)
             return SitePage(template="return.html", context={"work": held, "kind": kind})
 
-        return await self.room.signed_in(request, work)
+        return await self.for_worker(request, work)
 
     async def return_assignment(self, request: Request) -> Response:
         """Return a HIT."""
-        await self.room.fields(request)
+        await self.fields(request)
         name = request.path_params["assignment"]
 
         def work(tx: Transaction, visitor: Visitor) -> Answer:
             return_assignment(tx, visitor.worker_id, name)
-            return to("/work?returned=1")
+            return redirect("/work?returned=1")
 
-        return await self.room.signed_in(request, work)
+        return await self.for_worker(request, work)
 
     def _candidates(self, tx: Transaction, visitor: Visitor, group_id: str, wanted: str) -> list[str]:
         found = find_group(tx, visitor.worker_id, group_id, after=0)
         if found is None:
-            raise missing()
+            raise not_found()
         group = found[0]
         first = next_hit(tx, visitor.worker_id, group_id)
         names = []
@@ -226,7 +223,7 @@ class TaskPages:
         try:
             frame = frame_for(
                 read_question(hit.question),
-                self.room.settings,
+                self.settings,
                 secret=secret_of(tx.connection),
                 kind="preview" if held is None else "work",
                 hit_id=hit.hit_id,
