@@ -20,11 +20,13 @@ from mturk.form_answers import read_submission
 from mturk.receipts import RECEIPT_FIELD, SOURCE, claim_name, make_receipt
 from mturk.replies import fetch, pages
 from spa.errors import PlatformError
-from spa.responses.admission import AdmissionRules, SecondVisit
+from spa.responses.admission import AdmissionRules, Arrival, SecondVisit, take_in
 from spa.responses.families import StudyFamily
+from spa.responses.leases import lease_of_external
 from spa.responses.outcomes import COMPLETED, NOT_SUBMITTED
 from spa.responses.payloads import save_page
 from spa.responses.submission import Submission
+from spa.responses.visit_ends import confirm_visit, finish_visit
 
 if TYPE_CHECKING:
     from spa.commands.workspace import Workspace
@@ -142,15 +144,14 @@ class Collector:
     ) -> tuple[str, str, str | None]:
         """Save the answers of a form that stood in the HIT itself."""
         began, ended = _seconds(assignment.get("AcceptTime")), _seconds(assignment.get("SubmitTime"))
-        lease = self.store.take_in_within(
-            connection,
+        worker_id = str(assignment["WorkerId"])
+        arrival = Arrival(
+            annotator_id=self.store.person_id(SOURCE, worker_id),
             source=SOURCE,
-            person=str(assignment["WorkerId"]),
+            person=worker_id,
             external_id=str(assignment["AssignmentId"]),
-            assignment_id=assignment_id,
-            now=began or 0.0,
-            rules=self.rules,
         )
+        lease = take_in(connection, arrival, assignment_id, self.rules, now=began or 0.0)
         answer = str(assignment.get("Answer", ""))
         form = self.workspace.form(assignment_id)
         reading = read_submission(form, answer)
@@ -166,7 +167,7 @@ class Collector:
                 seconds=None if began is None or ended is None else round(ended - began, 3),
             )
             code = secrets.token_hex(4).upper()
-            self.store.finish_within(connection, submission, reading.outcome, code, now=ended or 0.0, rules=self.rules)
+            finish_visit(connection, submission, reading.outcome, code, now=ended or 0.0, rules=self.rules)
         problem = reading.problem
         if problem is None and reading.outcome != COMPLETED:
             problem = reading.outcome.replace("_", " ")
@@ -178,12 +179,12 @@ class Collector:
         """Find the visit to the survey server that a submission is the end of."""
         name, worker_id = str(assignment["AssignmentId"]), str(assignment["WorkerId"])
         annotator_id = self.store.person_id(SOURCE, worker_id)
-        visit = self.store.find_lease_within(connection, SOURCE, claim_name(self.store, name, worker_id))
+        visit = lease_of_external(connection, SOURCE, claim_name(self.store, name, worker_id))
         if visit is not None:
-            self.store.confirm_within(connection, visit, name, rules=self.rules)
+            confirm_visit(connection, visit, name, rules=self.rules)
             self._enter_family(worker_id)
         else:
-            visit = self.store.find_lease_within(connection, SOURCE, name)
+            visit = lease_of_external(connection, SOURCE, name)
         if visit is None:
             return annotator_id, None, NO_VISIT
         if visit.annotator_id != annotator_id:

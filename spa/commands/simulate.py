@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import AbstractContextManager, ExitStack
 from functools import lru_cache, partial
 from pathlib import Path
@@ -133,7 +134,7 @@ def book(store: Store, wanted: int | None, people: People | None = None) -> list
         )
     for _ in range(new):
         token = store.new_token()
-        store.lease(store.annotator_id(token), source=SOURCE, annotator_kind="simulated", token=token, rules=rules)
+        store.admit_link(token, source=SOURCE, annotator_kind="simulated", rules=rules, now=time.time())
         tokens.append(token)
     return tokens
 

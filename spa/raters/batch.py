@@ -31,6 +31,7 @@ from spa.raters.visit_state import visit_state_of, visit_states
 from spa.raters.visits import KIND as REQUEST
 from spa.raters.visits import RaterVisit, rater_visits
 from spa.responses.leases import Lease, leases_named
+from spa.responses.visit_ends import complete_rater_visit
 from spa.study.raters import rater_variants
 
 MAX_LINES = 20_000  # in a file; the API takes 50,000
@@ -233,7 +234,7 @@ class BatchRun:
                 )
                 self.summary.count_request(outcome, reply, self._rater_budget)
             if conversation.is_over and not finished:
-                self._forms.store.complete_within(connection, conversation.submission(lease), completion_code="rater")
+                complete_rater_visit(connection, conversation.submission(lease), completion_code="rater")
         if conversation.is_over and not finished:
             self.summary.count_visit(conversation.answers)
 
@@ -271,9 +272,7 @@ class BatchRun:
             lease, conversation = self._open(visit)
             if conversation.is_over:
                 with self._forms.store.transaction() as connection:
-                    self._forms.store.complete_within(
-                        connection, conversation.submission(lease), completion_code="rater"
-                    )
+                    complete_rater_visit(connection, conversation.submission(lease), completion_code="rater")
                 self.summary.count_visit(conversation.answers)
                 continue
             for ask in conversation.open_turns:

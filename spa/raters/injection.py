@@ -67,7 +67,7 @@ def injection(store: Store, visits: Sequence[RaterVisit], questions: dict[str, d
     questions : dict of str to dict
         For each assignment, its questions by id.
     """
-    found = {submission.submission_id: submission for submission in store.probes()}
+    found = {submission.submission_id: submission for submission in store.submissions(probes=True)}
     shifts: list[float] = []
     obeyed = unread = forms = 0
     for clean, hostile in zip(visits[::2], visits[1::2], strict=True):

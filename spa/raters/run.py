@@ -36,6 +36,7 @@ from spa.raters.visits import KIND, RaterVisit, rater_visits
 from spa.responses.batches import BatchedWriter, LoopWriter, Writer
 from spa.responses.leases import Lease
 from spa.responses.store import Store
+from spa.responses.visit_ends import complete_rater_visit
 from spa.study.raters import Rater, RaterProtocol, RaterVariant
 
 TRIES = 4  # requests in one run for a turn that the endpoint does not answer
@@ -403,7 +404,7 @@ class RatingRun:
     def _complete(self, connection: Connection, conversation: RaterConversation, lease: Lease) -> None:
         """Store the answers of a visit, which may be one that was asked nothing."""
         self._write_lease(connection, lease)
-        self._store.complete_within(connection, conversation.submission(lease), completion_code="rater")
+        complete_rater_visit(connection, conversation.submission(lease), completion_code="rater")
 
 
 def next_asked(conversations: Sequence[OpenConversation]) -> tuple[list[OpenConversation], list[OpenConversation]]:

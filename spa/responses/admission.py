@@ -25,7 +25,7 @@ from spa.responses.capacity import (
     reclaim,
     release_overdue,
 )
-from spa.responses.leases import Lease, lease_of, lease_of_external, leases_of
+from spa.responses.leases import Lease, lease_of, lease_of_external, leases_of, lock_leases
 from spa.responses.outcomes import REPLACED, STANDBY, is_claim
 from spa.responses.store_schema import payloads, people, submissions, tokens
 from spa.responses.submission import AnnotatorKind
@@ -135,7 +135,12 @@ def admit(connection: Connection, who: Arrival, rules: AdmissionRules, *, now: f
 
 
 def take_in(connection: Connection, who: Arrival, assignment_id: str, rules: AdmissionRules, *, now: float) -> Lease:
-    """Make the visit of somebody whose form a platform handed out; see ``Store.take_in_within``."""
+    """Make the visit of somebody whose form a platform handed out itself, from ``now`` on.
+
+    What was handed in is there already, so nobody is refused: without a free place, the answers become
+    ``extra`` when the visit is finished. The same ``external_id`` leads to the same visit.
+    """
+    lock_leases(connection)
     known = _same_visit(connection, who)
     if known is not None:
         return known
@@ -169,7 +174,7 @@ def check_quota(connection: Connection, group: str | None, rules: AdmissionRules
 
 
 def join_group(connection: Connection, submission_id: str, group: str, rules: AdmissionRules) -> None:
-    """Put a visit into a quota group, once; see ``Store.join_group``."""
+    """Put a visit into a quota group, once; raises ``QuotaFull`` where its places are all held."""
     lease = lease_of(connection, submission_id)
     if lease is None or lease.people_group == group:
         return

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Row, Select, bindparam, delete, insert, selec
 from spa.errors import ResponseError
 from spa.responses.outcomes import COMPLETED, STANDBY, is_claim
 from spa.responses.prepared_statements import PreparedStatement
-from spa.responses.store_schema import answers, assignments, meta, submissions, tokens
+from spa.responses.store_schema import answers, meta, submissions, tokens
 from spa.responses.submission import AnnotatorKind, RaterCondition
 
 RATER = "rater:"
@@ -138,6 +138,14 @@ def lease_of(connection: Connection, submission_id: str) -> Lease | None:
     return None if row is None else lease_from_row(row)
 
 
+def known_lease(connection: Connection, submission_id: str) -> Lease:
+    """Return one visit by our own id; a ``ResponseError`` where there is none."""
+    lease = lease_of(connection, submission_id)
+    if lease is None:
+        raise ResponseError(f"no submission {submission_id!r} in this store; lease an assignment first")
+    return lease
+
+
 def lease_of_token(connection: Connection, token: str) -> Lease | None:
     """Return the visit that a token opens; ``None`` before its first use and for a token of nobody."""
     for row in _OF_TOKEN.rows(connection, token=token):
@@ -157,26 +165,6 @@ def leases_of(connection: Connection, annotator_id: str) -> list[Lease]:
     """Return all visits of a person, oldest first."""
     own = submissions.c.annotator_id == annotator_id, submissions.c.annotator_kind != "llm"
     return [lease_from_row(row) for row in connection.execute(select_leases().where(*own))]
-
-
-def lease_for_rater(connection: Connection, rater_id: str, assignment_id: str, asked: RaterCondition) -> Lease:
-    """Give a rater an assignment that people may work on too, or the lease that it has already.
-
-    Raises
-    ------
-    ResponseError
-        If there is no such assignment, or the rater has it under the same name asked in another way.
-    """
-    seat = f"{RATER}{_seat_name(rater_id, asked)}"
-    own = submissions.c.assignment_id == assignment_id, submissions.c.seat == seat
-    row = connection.execute(select_leases().where(*own)).first()
-    if row is not None:
-        lease = lease_from_row(row)
-        refuse_other_settings(lease, asked)
-        return lease
-    if connection.scalar(select(assignments.c.number).where(assignments.c.assignment_id == assignment_id)) is None:
-        raise ResponseError(f"no assignment {assignment_id!r} in this store")
-    return give(connection, new_lease_for_rater(rater_id, assignment_id, asked))
 
 
 def refuse_other_settings(lease: Lease, asked: RaterCondition) -> None:
@@ -230,12 +218,6 @@ def ask_anew(connection: Connection, lease: Lease) -> None:
         update(submissions).where(visit).values(**ended, **facts).returning(submissions.c.number)
     )
     connection.execute(delete(answers).where(answers.c.submission == number))
-
-
-def completed_by_raters(connection: Connection) -> set[str]:
-    """Return the submission ids of the visits that raters have completed."""
-    done = submissions.c.seat.startswith(RATER), submissions.c.completed_at.is_not(None)
-    return set(connection.scalars(select(submissions.c.submission_id).where(*done)))
 
 
 @lru_cache(maxsize=256)  # a run's visits are asked in few ways

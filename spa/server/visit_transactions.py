@@ -33,6 +33,7 @@ from spa.responses.outcomes import (
 )
 from spa.responses.payloads import read_pages, save_page
 from spa.responses.tokens import has_token, note_consent
+from spa.responses.visit_ends import finish_visit
 from spa.server.doors import SurveyContext
 from spa.server.progress import FormProgress
 
@@ -169,4 +170,4 @@ class VisitTransactions:
         else:
             code = completion_codes.outcome_codes(connection, code_source(lease.source, lease.session))[outcome]
         submission = visit.submission(now, outcome)
-        self.store.finish_within(connection, submission, outcome, code, now=now, rules=self.context.rules)
+        finish_visit(connection, submission, outcome, code, now=now, rules=self.context.rules)

@@ -22,6 +22,7 @@ from spa.server.server import create_app
 from spa.study.assignment import Assignment, BlindingKey
 from spa.study.study import OutputFiles, Study, System
 from tests.browser.chromium import DESK, PHONE, expect, open_browser, open_context
+from tests.spa.store_steps import lease_assignment, save_payload
 from tests.spa.web_forms import HOSTILE, small_form
 
 if TYPE_CHECKING:
@@ -158,13 +159,13 @@ def go_to(tab: Tab, made: HandMade, address: str, page_id: str) -> None:
     """Answer what comes before a page over the store, then open the page."""
     store = made.store
     token = address.rpartition("/")[2]
-    lease = store.lease(store.annotator_id(token), source="link", annotator_kind="human")
+    lease = lease_assignment(store, store.annotator_id(token), source="link", annotator_kind="human")
     for page in made.made.pages:
         if page.page_id == page_id:
             break
         answers = {"q1": "yes", "q2": "Yes", "q3": "70", "q4": "20"}
         fields = {question.question_id: answers[question.question_id] for question in page.questions}
-        store.save_payload(lease.submission_id, page.page_id, str(fields).replace("'", '"'))
+        save_payload(store, lease.submission_id, page.page_id, str(fields).replace("'", '"'))
         assert all(isinstance(answer, Response) for answer in parse_answers(page.questions, fields))
     tab.goto(address)
     tab.wait_for_url(f"**/p/{page_id}")

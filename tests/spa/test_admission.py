@@ -18,6 +18,7 @@ from spa.responses.outcomes import COMPLETED, NO_CONSENT, OUTCOMES, RETURNED, SC
 from spa.responses.store import Store
 from spa.responses.store_schema import payloads
 from spa.responses.submission import Submission
+from tests.spa.store_steps import join_group, reclaim, save_payload
 from tests.spa.test_store import draws, submission_of
 
 
@@ -50,7 +51,7 @@ def test_the_same_visit_and_the_same_person_get_the_same_assignment(store: Store
 
 def test_a_person_goes_on_in_another_visit_of_the_platform(store: Store) -> None:
     first = come(store, "ada", "v1")
-    store.save_payload(first.submission_id, "p1", "{}")
+    save_payload(store, first.submission_id, "p1", "{}")
     second = come(store, "ada", "v2", now=9)
     assert (second.assignment_id, second.seat, second.token) == (first.assignment_id, first.seat, first.token)
     assert [payload.page_id for payload in store.payloads(second.submission_id)] == ["p1"]
@@ -72,10 +73,10 @@ def test_a_dropout_gives_the_place_back_and_comes_back_while_it_is_free(store: S
     late = come(store, "ada", "v1", minutes_allowed=10)
     assert store.release_overdue(600.0) == 0
     assert store.release_overdue(600.1) == 1
-    assert store.reclaim(late.submission_id, now=700).deadline == 1300
+    assert reclaim(store, late.submission_id, now=700).deadline == 1300
     assert store.release_overdue(1301) == 1
     assert come(store, "bob", "v2").assignment_id == "a00001"
-    assert store.reclaim(late.submission_id, now=1302).released
+    assert reclaim(store, late.submission_id, now=1302).released
     ended = end(store, late)
     assert (ended.extra, ended.outcome, ended.completion_code) == (True, "completed", "C")
     store.release(come(store, "bob", "v2").submission_id, RETURNED, now=1400)
@@ -121,7 +122,7 @@ def test_whoever_gave_a_visit_back_takes_no_place_and_loses_nothing(store: Store
     gone = come(store, "ada", "v1", minutes_allowed=10)
     store.release_overdue(601)
     assert not store.release(gone.submission_id, RETURNED, now=602)
-    assert store.reclaim(gone.submission_id, now=603).released
+    assert reclaim(store, gone.submission_id, now=603).released
     assert end(store, gone).extra
     done = end(store, come(store, "bob", "v2"))
     assert not store.release(done.submission_id, RETURNED, now=604)
@@ -156,9 +157,9 @@ def test_quotas_are_kept_and_a_dropout_frees_its_place(store: Store) -> None:
         come(store, "eve", group="women", rules=rules)
     assert come(store, "eve", group="women", rules=rules, now=61).people_group == "women"
     bob = come(store, "bob", rules=rules)
-    store.join_group(bob.submission_id, "men", rules=rules)
+    join_group(store, bob.submission_id, "men", rules=rules)
     with pytest.raises(QuotaFull):
-        store.join_group(ada.submission_id, "men", rules=rules)
+        join_group(store, ada.submission_id, "men", rules=rules)
 
 
 def test_each_session_has_another_assignment_and_follows_the_one_before(store: Store) -> None:

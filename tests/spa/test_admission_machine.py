@@ -32,6 +32,7 @@ from spa.responses.outcomes import COMPLETED, FAILED_CHECKS, OUTCOMES, RETURNED,
 from spa.responses.store import Store
 from spa.responses.store_schema import places
 from tests import postgres
+from tests.spa.store_steps import reclaim, save_payload
 from tests.spa.test_store import draws, submission_of
 
 ASSIGNMENTS = 2
@@ -128,7 +129,7 @@ class Coming(RuleBasedStateMachine):
     def answer(self, visit: Lease) -> None:
         """Send a page, also when the time is over."""
         number = self.sent[visit.submission_id]
-        self.store.save_payload(visit.submission_id, f"p{number}", "{}")
+        save_payload(self.store, visit.submission_id, f"p{number}", "{}")
         self.sent[visit.submission_id] += 1
 
     @rule(visit=visits, outcome=st.sampled_from([COMPLETED, COMPLETED, SCREENED_OUT, FAILED_CHECKS]))
@@ -172,7 +173,7 @@ class Coming(RuleBasedStateMachine):
     @rule(visit=visits)
     def claim(self, visit: Lease) -> None:
         """Come back to a page that is still open."""
-        lease = self.store.reclaim(visit.submission_id, rules=RULES, now=self.now)
+        lease = reclaim(self.store, visit.submission_id, rules=RULES, now=self.now)
         if lease.released and lease.release_reason == TIMED_OUT:
             assert self.seats()[lease.assignment_id] == RULES.per_assignment
 
@@ -267,7 +268,7 @@ def test_twenty_at_once_share_no_place_and_spread_evenly(database: str) -> None:
         def go(number: int) -> str:
             store, person = (one, two)[number % 2], f"person {number % 16}"
             lease = store.admit(source="panel", person=person, rules=RULES, now=1.0)
-            store.save_payload(lease.submission_id, "p1", str(number))
+            save_payload(store, lease.submission_id, "p1", str(number))
             store.finish(submission_of(lease), COMPLETED, f"code {number}", rules=RULES, now=2.0)
             return f"{person} {lease.assignment_id}"
 

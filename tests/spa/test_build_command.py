@@ -14,6 +14,7 @@ from spa.commands.workspace import open_workspace
 from spa.errors import ResponseError, StudyError
 from spa.responses.store import Store
 from tests.spa.small_study import STUDY, answer_form, write_study
+from tests.spa.store_steps import complete, lease_assignment
 from tests.spa.study_files import write_study as write_small
 
 
@@ -96,9 +97,9 @@ def test_answers_outlive_every_build(tmp_path: Path) -> None:
     build(path)
     with open_workspace(path) as workspace:
         store = workspace.store
-        lease = store.lease(store.annotator_id("someone"), source="link", annotator_kind="human")
+        lease = lease_assignment(store, store.annotator_id("someone"), source="link", annotator_kind="human")
         submission = answer_form(lease, workspace.form(lease.assignment_id))
-        store.complete(submission, completion_code="C")
+        complete(store, submission, completion_code="C")
     build(path, "--annotators", 12)
     path.write_text(path.read_text().replace("A small study", "A changed study"))
     said = run("build", path, status=1)

@@ -34,6 +34,7 @@ from spa.responses.tidy_tables import READ, TABLES, Tables
 from spa.study.assignment import Assignment, BlindingKey, Block, ShownOutput
 from tests.spa.hand_made import ASKED
 from tests.spa.small_study import answer_form, raw_answer, write_study
+from tests.spa.store_steps import complete, lease_assignment, lease_for_rater, save_payload
 from tests.spa.test_store import draws, submission_of
 
 HIDDEN = {"A": "poor", "B": "good"}
@@ -76,9 +77,9 @@ IDENTICAL = CheckTarget(check_id="i1/meaning", kind="identical_pair", expected="
 
 def hand_in(store: Store, person: str, *answers: Response | Missing, kind: str = "human") -> Submission:
     if kind == "llm":
-        lease = store.lease_for_rater(person, "a00001", ASKED)
+        lease = lease_for_rater(store, person, "a00001", ASKED)
     else:
-        lease = store.lease(person, source="link", annotator_kind="human")
+        lease = lease_assignment(store, person, source="link", annotator_kind="human")
     submission = Submission(
         submission_id=lease.submission_id,
         assignment_id=lease.assignment_id,
@@ -88,7 +89,7 @@ def hand_in(store: Store, person: str, *answers: Response | Missing, kind: str =
         answers=answers,
         seconds=30.0,
     )
-    store.complete(submission, completion_code="C")
+    complete(store, submission, completion_code="C")
     return submission
 
 
@@ -133,7 +134,7 @@ def test_what_a_reply_was_read_from_stands_beside_its_answer(tmp_path: Path) -> 
     off = replace(missing(PREFERENCE, "ambiguous", "70 or 80"), level="70 or 80", readings_differ=True)
     asked = replace(ASKED, readout="logit")
     with build_by_hand(tmp_path / "s.sqlite") as store:
-        lease = store.lease_for_rater("gpt", "a00001", asked)
+        lease = lease_for_rater(store, "gpt", "a00001", asked)
         kept = Submission(
             submission_id=lease.submission_id,
             assignment_id="a00001",
@@ -143,7 +144,7 @@ def test_what_a_reply_was_read_from_stands_beside_its_answer(tmp_path: Path) -> 
             answers=(replace(sure, readings_differ=False), off),
             asked=asked,
         )
-        store.complete(kept, completion_code="rater")
+        complete(store, kept, completion_code="rater")
         assert [submission.answers for submission in store.submissions()] == [kept.answers]
         tables = export_tables(store)
     columns = ("mass", "readings_differ", "missing_level")
@@ -221,8 +222,9 @@ def test_ratings_of_identical_pairs_are_rows_of_people_and_llms(tmp_path: Path) 
 def test_an_llm_is_one_annotator_with_many_submissions(tmp_path: Path) -> None:
     with build_by_hand(tmp_path / "s.sqlite", count=3) as store:
         for name in ("a00001", "a00002", "a00003"):
-            lease = store.lease_for_rater("gpt", name, ASKED)
-            store.complete(
+            lease = lease_for_rater(store, "gpt", name, ASKED)
+            complete(
+                store,
                 Submission(
                     submission_id=lease.submission_id,
                     assignment_id=name,
@@ -287,7 +289,7 @@ def workspace(tmp_path: Path) -> Iterator[Workspace]:
 
 
 def visit(workspace: Workspace, person: str) -> tuple[Submission, Form]:
-    lease = workspace.store.lease(person, source="link", annotator_kind="human")
+    lease = lease_assignment(workspace.store, person, source="link", annotator_kind="human")
     form = workspace.form(lease.assignment_id)
     return answer_form(lease, form), form
 
@@ -295,9 +297,9 @@ def visit(workspace: Workspace, person: str) -> tuple[Submission, Form]:
 def test_a_whole_study_comes_out_as_it_went_in(workspace: Workspace) -> None:
     """Every question of six people and a rater is a row, and every label gives the system that it hid."""
     for number in range(6):
-        workspace.store.complete(visit(workspace, f"person {number}")[0], completion_code="C")
-    lease = workspace.store.lease_for_rater("gpt", "a00001", ASKED)
-    workspace.store.complete(answer_form(lease, workspace.form("a00001")), completion_code="rater")
+        complete(workspace.store, visit(workspace, f"person {number}")[0], completion_code="C")
+    lease = lease_for_rater(workspace.store, "gpt", "a00001", ASKED)
+    complete(workspace.store, answer_form(lease, workspace.form("a00001")), completion_code="rater")
     tables = export_tables(workspace.store)
     submissions = list(workspace.store.submissions())
     for target, table in (
@@ -331,13 +333,13 @@ def answers_of(questions: tuple[Question, ...]) -> str:
 
 def test_visits_broken_off_come_only_when_asked_for(workspace: Workspace, tmp_path: Path) -> None:
     """The finished pages; the page with a gap is left out."""
-    workspace.store.complete(visit(workspace, "whole")[0], completion_code="C")
+    complete(workspace.store, visit(workspace, "whole")[0], completion_code="C")
     half, form = visit(workspace, "half")
     pages = [page for page in form.pages if page.questions]
     compared = [page for page in pages if page.kind == "comparison"]
     for page in pages[: pages.index(compared[1])]:
-        workspace.store.save_payload(half.submission_id, page.page_id, answers_of(page.questions))
-    workspace.store.save_payload(half.submission_id, compared[1].page_id, "{}")
+        save_payload(workspace.store, half.submission_id, page.page_id, answers_of(page.questions))
+    save_payload(workspace.store, half.submission_id, compared[1].page_id, "{}")
     study, out = str(tmp_path / "study.toml"), str(tmp_path / "tables")
 
     def exported(*options: str) -> pl.DataFrame:
@@ -360,7 +362,7 @@ def test_visits_broken_off_come_only_when_asked_for(workspace: Workspace, tmp_pa
 
 
 def test_the_command_writes_each_format(workspace: Workspace, tmp_path: Path) -> None:
-    workspace.store.complete(visit(workspace, "whole")[0], completion_code="C")
+    complete(workspace.store, visit(workspace, "whole")[0], completion_code="C")
     for suffix in ("csv", "parquet", "jsonl"):
         out = tmp_path / suffix
         arguments = ["export", str(tmp_path / "study.toml"), "--out", str(out), "--format", suffix, "--json"]
@@ -397,7 +399,7 @@ def save_all(store: Store, answers_of_each: Sequence[tuple[Response | Missing, .
     from spa.responses.answer_rows import save_answers
     from spa.responses.store_schema import submissions as table
 
-    with store._writing() as connection:
+    with store.transaction() as connection:
         connection.execute(
             insert(table),
             [
@@ -424,7 +426,7 @@ def save_all(store: Store, answers_of_each: Sequence[tuple[Response | Missing, .
 def test_a_dataset_folder_names_each_table_that_has_rows(workspace: Workspace, tmp_path: Path) -> None:
     import yaml
 
-    workspace.store.complete(visit(workspace, "whole")[0], completion_code="C")
+    complete(workspace.store, visit(workspace, "whole")[0], completion_code="C")
     out = tmp_path / "dataset"
     arguments = ["export", str(tmp_path / "study.toml"), "--out", str(out), "--format", "huggingface"]
     assert CliRunner().invoke(main, arguments).exit_code == 0

@@ -21,6 +21,7 @@ from spa.responses.outcomes import COMPLETED
 from spa.responses.store import Store
 from spa.server.progress import FormProgress
 from tests.spa.small_study import STUDY, raw_answer
+from tests.spa.store_steps import save_payload
 from tests.spa.test_server import build
 from tests.spa.test_store import draws, submission_of
 
@@ -47,8 +48,8 @@ def answer_all(workspace: Workspace, person: str, visit: str) -> Lease:
             for question in page.questions
         }
         if page.kind == "comparison":
-            store.save_payload(lease.submission_id, page.page_id, json.dumps({**fields, "note": SECRETS[3]}))
-        store.save_payload(lease.submission_id, page.page_id, json.dumps(fields))
+            save_payload(store, lease.submission_id, page.page_id, json.dumps({**fields, "note": SECRETS[3]}))
+        save_payload(store, lease.submission_id, page.page_id, json.dumps(fields))
     visited = FormProgress.from_payloads(form, lease, store.payloads(lease.submission_id))
     return store.finish(visited.submission(60.0, COMPLETED), COMPLETED, "C", now=60.0)
 
@@ -135,7 +136,7 @@ def test_on_both_databases_the_answers_go_and_the_person_is_known_again(database
     with Store.create(database) as store:
         store.save_build("fingerprint", draws(1))
         lease = store.admit(source="panel", person="ada", external_id="v1", now=1.0)
-        store.save_payload(lease.submission_id, "p1", "{}")
+        save_payload(store, lease.submission_id, "p1", "{}")
         store.finish(submission_of(lease), COMPLETED, "C", now=2.0)
         account = forget_visitor(store, person="ada", submission=None, forms=no_form, with_answers=True, really=True)
         assert (account.visits, account.platform_names, account.pages) == (1, 2, 1)

@@ -28,6 +28,7 @@ from spa.server.logs import JsonLines
 from spa.server.server import create_app
 from tests.conftest import missing_part
 from tests.spa.small_study import STUDY, answer_form, raw_answer, write_study
+from tests.spa.store_steps import save_payload
 
 ADMIN = "a-token-of-the-administrator"
 PAID = STUDY.replace("people.annotators = 6", 'people = {annotators = 6, pay = "2.50", currency = "GBP"}')
@@ -132,7 +133,7 @@ def test_the_numbers_of_the_administrator_are_those_of_the_store(workspace: Work
         store.admit_link(token, now=now, minutes_allowed=minutes)
         for token, minutes in zip(store.tokens()[:3], (None, 5, None), strict=True)
     )
-    store.save_payload(done.submission_id, "p1", "{}")
+    save_payload(store, done.submission_id, "p1", "{}")
     store.release(late.submission_id, "returned", now=now + 60)
     answered = answer_form(done, workspace.form(done.assignment_id))
     store.finish(answered, "completed", "CODE", now=now + 600)  # ten minutes

@@ -42,6 +42,7 @@ from spa.study.assignment import Assignment, BlindingKey
 from spa.study.raters import Rater, RaterProtocol, rater_variants
 from tests.spa.hand_made import hand_made
 from tests.spa.scripted_server import Asked, Said, chat, http, middle, scripted
+from tests.spa.store_steps import lease_for_rater
 
 TRUTH = Truth(utilities={"good": 0.5, "poor": -0.5})
 KEY = "sk-very-secret-1234"
@@ -419,7 +420,7 @@ def test_a_run_killed_after_the_answer_came_asks_nothing_again(bench: Bench) -> 
     with Store.create(Path(bench.store.name).with_name("killed.sqlite")) as store:
         draws = [(Assignment(assignment_id="a00001", number=0, blocks=()), bench.made["a00001"][1])]
         store.save_build("f", draws)
-        store.lease_for_rater("judge", "a00001", visit.label)
+        lease_for_rater(store, "judge", "a00001", visit.label)
         journal = Journal(store)
         journal.begin(KIND, "judge/1/a00001", "form", "{}")  # lost with an earlier kill
         begun = journal.begin(KIND, "judge/1/a00001", "form", paid.request)

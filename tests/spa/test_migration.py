@@ -33,6 +33,7 @@ from spa.responses.submission import Missing, Response
 from spa.study.load import former_fingerprints, load_study, study_fingerprint
 from tests.spa.hand_made import ASKED
 from tests.spa.small_study import write_study
+from tests.spa.store_steps import complete, lease_assignment, lease_for_rater, save_payload
 from tests.spa.test_store import draws, submission_of
 
 # The tables as each version made them; {serial} and {bytes} are spelled as the database does
@@ -120,21 +121,21 @@ Rows = dict[str, list[dict[str, Any]]]
 
 
 def come(store: Store, token: str) -> Lease:
-    return store.lease(store.annotator_id(token), source="link", annotator_kind="human", token=token)
+    return lease_assignment(store, store.annotator_id(token), source="link", annotator_kind="human", token=token)
 
 
 def answer(store: Store, version: int) -> None:
     """Let people and a rater come, so that all tables have rows, as far as the version could keep them."""
     visits = [come(store, token) for token in (*store.tokens()[:2], store.new_token())]
     for visit in visits[:2]:
-        store.save_payload(visit.submission_id, "p1", '{"q1": "70\x00\ud800"}')
-    store.complete(submission_of(visits[0], *SAID), completion_code="CODE")
-    rater = store.lease_for_rater("gpt", "a00003", ASKED)
+        save_payload(store, visit.submission_id, "p1", '{"q1": "70\x00\ud800"}')
+    complete(store, submission_of(visits[0], *SAID), completion_code="CODE")
+    rater = lease_for_rater(store, "gpt", "a00003", ASKED)
     journal = Journal(store)
     for outcome, body in (("http_503", None), ("ok", "it said \x00")):
         begun = journal.begin("llm", rater.submission_id, "form", '{"messages": []}')
         journal.finish(begun, outcome, response=body, completion_tokens=2, prompt_tokens=9)
-    store.complete(replace(submission_of(rater, *SAID), asked=ASKED), completion_code="rater")
+    complete(store, replace(submission_of(rater, *SAID), asked=ASKED), completion_code="rater")
     if version > 2:
         visit = store.admit(source="prolific", person="P", external_id="E", now=5.0)
         store.release(visit.submission_id, "returned", now=6.0)
@@ -255,7 +256,7 @@ def test_a_store_of_any_version_has_everything_after_it_was_migrated(
             come(store, door)
         assert [(each.annotator_kind, each.answers) for each in store.submissions()] == [("human", SAID), ("llm", SAID)]
         assert [call.outcome for call in Journal(store).every("llm")] == ["http_503", "ok"]
-        store.save_payload(come(store, second).submission_id, "p2", "{}")
+        save_payload(store, come(store, second).submission_id, "p2", "{}")
 
 
 def in_a_process(work: Callable[[], object]) -> int | None:

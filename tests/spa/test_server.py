@@ -33,6 +33,7 @@ from spa.simulation.served_html import read_page
 from spa.simulation.visits import visit
 from tests.spa.served_pages import ReadPage
 from tests.spa.small_study import STUDY, raw_answer, write_study
+from tests.spa.store_steps import lease_assignment
 from tests.spa.web_forms import small_form
 
 FORM_TYPE = {"content-type": "application/x-www-form-urlencoded"}
@@ -57,7 +58,7 @@ class Place:
     def lease(self, token: str):  # type: ignore[no-untyped-def]
         """Return the lease of a person."""
         store = self.workspace.store
-        return store.lease(store.annotator_id(token), source="link", annotator_kind="human")
+        return lease_assignment(store, store.annotator_id(token), source="link", annotator_kind="human")
 
     def send(self, token: str, page: Page, go: str = "", **answers: str):  # type: ignore[no-untyped-def]
         """Post a page with good answers, or these."""

@@ -40,6 +40,7 @@ from spa.responses.store import CHUNK, Store
 from spa.responses.submission import Missing, Response, Submission
 from spa.study.assignment import Assignment, BlindingKey, Block, ShownOutput
 from tests.spa.hand_made import ASKED
+from tests.spa.store_steps import complete, has_token, lease_assignment, lease_for_rater, save_payload
 
 LABELS = ("A", "B")
 
@@ -70,7 +71,7 @@ def store(database: str) -> Iterator[Store]:
 
 
 def lease(store: Store, person: str) -> Lease:
-    return store.lease(store.annotator_id(person), source="link", annotator_kind="human")
+    return lease_assignment(store, store.annotator_id(person), source="link", annotator_kind="human")
 
 
 def submission_of(lease: Lease, *answers: Response | Missing) -> Submission:
@@ -88,12 +89,12 @@ def submission_of(lease: Lease, *answers: Response | Missing) -> Submission:
 def test_assignments_keys_and_tokens_come_back(store: Store) -> None:
     assert [(each, store.key(each.assignment_id)) for each in store.assignments()] == list(draws(5))
     assert [key for _, key in draws(5)] == list(store.keys())
-    assert store.assignment("a00003").number == 2
+    assert store.draw("a00003")[0].number == 2
     assert len(set(store.tokens())) == 5
     token = store.new_token()
-    assert store.has_token(token)
-    assert not store.has_token("nobody")
-    assert not store.has_token("\ud800\x00")
+    assert has_token(store, token)
+    assert not has_token(store, "nobody")
+    assert not has_token(store, "\ud800\x00")
     assert token in store.tokens()
     assert token not in store.tokens(personal=True)
     assert store.meta("seed") == "3"
@@ -150,24 +151,22 @@ def test_people_share_no_assignment_and_come_back_to_their_own(store: Store) -> 
 
 def test_raters_answer_the_assignments_of_people(store: Store) -> None:
     person = lease(store, "someone")
-    first = store.lease_for_rater("gpt", person.assignment_id, ASKED)
+    first = lease_for_rater(store, "gpt", person.assignment_id, ASKED)
     assert first.submission_id == "gpt/1/a00001"
     assert (first.annotator_kind, first.source) == ("llm", "rater")
-    assert store.lease_for_rater("gpt", "a00001", ASKED) == first
-    assert store.lease_for_rater("llama", "a00001", ASKED).submission_id == "llama/1/a00001"
+    assert lease_for_rater(store, "gpt", "a00001", ASKED) == first
+    assert lease_for_rater(store, "llama", "a00001", ASKED).submission_id == "llama/1/a00001"
     assert lease(store, "another").assignment_id == "a00002"
-    with pytest.raises(ResponseError, match="no assignment 'a99999'"):
-        store.lease_for_rater("gpt", "a99999", ASKED)
 
 
 def test_a_rater_is_another_annotator_in_each_variant_and_repeat_and_the_same_settings_in_each(store: Store) -> None:
     explained = replace(ASKED, variant="explain", repeat=2, form="variant")
-    names = [store.lease_for_rater("gpt", "a00001", asked).submission_id for asked in (ASKED, explained)]
+    names = [lease_for_rater(store, "gpt", "a00001", asked).submission_id for asked in (ASKED, explained)]
     assert names == ["gpt/1/a00001", "gpt/explain/2/a00001"]
     with pytest.raises(ResponseError, match="rater 'gpt' has answered a00001 with another model or other settings"):
-        store.lease_for_rater("gpt", "a00001", replace(ASKED, fingerprint="g"))
+        lease_for_rater(store, "gpt", "a00001", replace(ASKED, fingerprint="g"))
     with pytest.raises(ResponseError, match="variant 'explain' of 'gpt' has answered"):
-        store.lease_for_rater("gpt", "a00001", replace(explained, fingerprint="g"))
+        lease_for_rater(store, "gpt", "a00001", replace(explained, fingerprint="g"))
 
 
 def test_twenty_people_at_once_get_twenty_assignments(database: str) -> None:
@@ -177,7 +176,7 @@ def test_twenty_people_at_once_get_twenty_assignments(database: str) -> None:
 
         def come(number: int) -> Lease:
             served = lease((one, two)[number % 2], f"person {number // 2}")
-            (two, one)[number % 2].save_payload(served.submission_id, "p1", str(number))
+            save_payload((two, one)[number % 2], served.submission_id, "p1", str(number))
             return served
 
         served = list(threads.map(come, range(40)))  # everybody comes twice
@@ -189,10 +188,10 @@ def test_payloads_are_kept_verbatim_and_never_replaced(store: Store) -> None:
     visit = lease(store, "someone").submission_id
     bodies = ['{"q1": "70"}', "q1=\x00\ud800\U0001f600 =1+1", "", "x" * 1_000_000, '{"q1": "30"}']
     for body in bodies:
-        store.save_payload(visit, "p1", body)
+        save_payload(store, visit, "p1", body)
     assert [(payload.page_id, payload.body) for payload in store.payloads(visit)] == [("p1", body) for body in bodies]
     with pytest.raises(ResponseError, match="no submission 'nobody'"):
-        store.save_payload("nobody", "p1", "")
+        save_payload(store, "nobody", "p1", "")
 
 
 def test_completing_twice_changes_nothing(store: Store) -> None:
@@ -200,8 +199,8 @@ def test_completing_twice_changes_nothing(store: Store) -> None:
     target = ScreeningTarget(screening_id="native", eligible=("Yes",))
     first = submission_of(visit, Response(question_id="q1", target=target, value="Yes", raw="Yes"))
     second = submission_of(visit, Response(question_id="q1", target=target, value="No", raw="No"))
-    assert store.complete(first, completion_code="FIRST") == "FIRST"
-    assert store.complete(second, completion_code="SECOND") == "FIRST"
+    assert complete(store, first, completion_code="FIRST") == "FIRST"
+    assert complete(store, second, completion_code="SECOND") == "FIRST"
     assert list(store.submissions()) == [first]
     ended = lease(store, "someone")
     assert (ended.completed, ended.completion_code, ended.seat) == (True, "FIRST", visit.seat)
@@ -211,9 +210,9 @@ def test_completing_twice_changes_nothing(store: Store) -> None:
 def test_a_submission_must_fit_its_lease(store: Store) -> None:
     visit = lease(store, "someone")
     with pytest.raises(ResponseError, match="was leased for assignment 'a00001'"):
-        store.complete(replace(submission_of(visit), assignment_id="a00002"), completion_code="C")
+        complete(store, replace(submission_of(visit), assignment_id="a00002"), completion_code="C")
     with pytest.raises(ResponseError, match="no submission"):
-        store.complete(replace(submission_of(visit), submission_id="s0"), completion_code="C")
+        complete(store, replace(submission_of(visit), submission_id="s0"), completion_code="C")
     assert list(store.submissions()) == []
 
 
@@ -261,13 +260,13 @@ def test_from_payload_to_response_to_store_and_back_is_the_identity(
     store: Store, payload: list[tuple[Target, object]]
 ) -> None:
     """Whatever arrived: null characters, lone surrogates, NaN."""
-    visit = store.lease_for_rater(f"rater {time.monotonic_ns()}", "a00001", ASKED)
+    visit = lease_for_rater(store, f"rater {time.monotonic_ns()}", "a00001", ASKED)
     answers = [
         parse_answer(Question(question_id=f"q{place}", text="?", answer=PERCENT, target=target), raw)
         for place, (target, raw) in enumerate(payload)
     ]
     handed_in = replace(submission_of(visit, *answers), asked=ASKED)
-    store.complete(handed_in, completion_code="rater")
+    complete(store, handed_in, completion_code="rater")
     assert list(store.submissions())[-1] == handed_in
 
 
@@ -277,7 +276,7 @@ def test_submissions_come_in_order_and_in_chunks(database: str, monkeypatch: pyt
         store.save_build("fingerprint", draws(5))
         handed_in = [submission_of(lease(store, f"person {number}")) for number in range(5)]
         for each in (*handed_in[:2], *handed_in[3:]):
-            store.complete(each, completion_code="C")
+            complete(store, each, completion_code="C")
         assert list(store.submissions()) == [*handed_in[:2], *handed_in[3:]]
 
 
@@ -285,16 +284,17 @@ WRITER = """
 import sys
 from spa.responses.store import Store
 from spa.responses.submission import RaterCondition, Submission
+from tests.spa.store_steps import complete, lease_for_rater, save_payload
 asked = RaterCondition(variant=None, repeat=1, readout="verbalised", form="identical", fingerprint="f")
 with Store.open(sys.argv[1]) as store:
     print("ready", flush=True)
     for number in range(100_000):
-        lease = store.lease_for_rater(f"{sys.argv[2]}-{number}", "a00001", asked)
-        store.save_payload(lease.submission_id, "p1", "x" * 3000)
+        lease = lease_for_rater(store, f"{sys.argv[2]}-{number}", "a00001", asked)
+        save_payload(store, lease.submission_id, "p1", "x" * 3000)
         print("payload", lease.submission_id, flush=True)
         done = Submission(submission_id=lease.submission_id, assignment_id=lease.assignment_id, source=lease.source,
                           annotator_id=lease.annotator_id, annotator_kind=lease.annotator_kind, answers=())
-        store.complete(done, completion_code="C")
+        complete(store, done, completion_code="C")
         print("complete", lease.submission_id, flush=True)
 """
 
@@ -335,7 +335,7 @@ def test_a_locked_store_is_told(tmp_path: Path) -> None:
         with pytest.raises(ResponseError, match=r"study\.sqlite: .* locked by another program; close"):
             store.new_token()
         other.execute("COMMIT")
-        assert store.has_token(store.new_token())
+        assert has_token(store, store.new_token())
 
 
 def test_what_is_no_store_is_told(tmp_path: Path) -> None:
