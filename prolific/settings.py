@@ -128,7 +128,7 @@ def _contradictions(table: ProlificTable) -> list[str]:
     found = []
     for outcome in OutcomeCodes.model_fields:
         code: OutcomeCode = getattr(table.codes, outcome)
-        place = f"[prolific.completion_url.{outcome}]"
+        place = f"[prolific.codes.{outcome}]"
         if (code.action == "pay") != (code.reward is not None and code.slots is not None):
             found.append(f'{place}: reward and slots go together with action = "pay"; give all three or none')
         if code.action == "pay" and outcome == "completed":

@@ -123,7 +123,7 @@ sessions = 2
 OFFER = """
 completion_bonus_percent = 10
 devices = ["desktop", "tablet"]
-[prolific.completion_url.screened_out]
+[prolific.codes.screened_out]
 action = "pay"
 reward = 0.15
 slots = 3
