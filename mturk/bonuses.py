@@ -13,10 +13,11 @@ from typing import Any
 from mturk.collecting import worker_of
 from mturk.endpoints import MTurkEndpoint
 from mturk.fees import FeeRules, bonus_fee, format_money, parse_money
-from mturk.idempotent_calls import DONE, KIND, IdempotentCall, IdempotentMTurkCalls, written
+from mturk.idempotent_calls import KIND, IdempotentCall, IdempotentMTurkCalls, written
 from mturk.replies import pages
 from spa.errors import PlatformError
 from spa.journal import STARTED
+from spa.platforms.idempotent_calls import DONE
 
 BONUSES = "bonuses"  # scope of the journal
 

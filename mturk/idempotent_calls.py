@@ -1,9 +1,7 @@
-"""Calls that create something or move money, each once: across faults, kills and repeats of a command.
+"""Idempotent calls over the MTurk protocol: a token by which the endpoint recognises a repeat for a day.
 
-A call is in the journal before it is made. Its token comes from facts that stay the same, so that the
-endpoint knows a repeat for a day. Where nobody knows whether a call took effect, the endpoint is
-asked for what it should have made; only if that is not there is the call sent again with the same
-token, and never under a token that the endpoint may have forgotten.
+The token comes from facts that stay the same. A call is never sent again under a token that the endpoint may have
+forgotten.
 """
 
 from __future__ import annotations
@@ -19,11 +17,12 @@ from sqlalchemy import Connection
 
 from mturk.replies import MTurkReply, call, failed
 from spa.errors import PlatformError
-from spa.journal import STARTED, Journal, JournalEntry, finish
+from spa.journal import JournalEntry
+from spa.platforms.idempotent_calls import CallReply, IdempotentCalls, PlatformCall
 from spa.responses.store import Store
 
 KIND = "mturk"
-DONE, REFUSED, LAPSED = "done", "refused", "lapsed"
+LAPSED = "lapsed"  # not found when looked for, and its token too old to send again
 TOKEN_SECONDS = 23 * 3600  # a token is remembered for 24 hours; an hour is kept for clocks that differ
 TRIES = 6  # times that a call is sent before the command gives up and leaves it open
 TOKEN_LENGTH = 64
@@ -54,146 +53,90 @@ class IdempotentCall:
     keep: Callable[[Connection, Mapping[str, Any]], None] = lambda connection, answer: None
 
 
-class IdempotentMTurkCalls:
+class IdempotentMTurkCalls(IdempotentCalls):
     """Executes calls at one endpoint so that each takes effect once, on the journal of one store."""
 
     def __init__(
-        self,
-        store: Store,
-        *,
-        clock: Callable[[], float] = time.time,
-        sleep: Callable[[float], None] = time.sleep,
+        self, store: Store, *, clock: Callable[[], float] = time.time, sleep: Callable[[float], None] = time.sleep
     ) -> None:
-        self.store = store
-        self.journal = Journal(store)
-        self.clock = clock
-        self.sleep = sleep
+        super().__init__(store, KIND, clock=clock, sleep=sleep)
         self.mark = store.annotator_id("mturk: whose HITs these are")  # keyed: another store's HITs are never taken
 
     def token(self, scope: str, key: str, attempt: int) -> str:
-        """Return the token of an attempt: the same whenever it is reckoned, and no other's."""
+        """Return the token of an attempt: the same whenever it is computed, and no other's."""
         facts = json.dumps([self.mark, scope, key, attempt], ensure_ascii=True)
         return sha256(facts.encode()).hexdigest()[:TOKEN_LENGTH]
 
-    def is_open(self, scope: str, key: str) -> bool:
-        """Say whether nobody knows what became of the last attempt at something."""
-        found = self.journal.calls(KIND, scope, key)
-        return bool(found) and found[-1].outcome == STARTED
-
     def execute(self, idempotent_call: IdempotentCall) -> Mapping[str, Any]:
-        """Send a call unless it took effect already, and return what the endpoint answered.
+        """Send a call unless it took effect already; see :meth:`IdempotentCalls.execute_call`."""
+        return self.execute_call(self._platform_call(idempotent_call))
 
-        Raises
-        ------
-        PlatformError
-            If the endpoint refuses, or it stays unknown whether the call took effect; the journal then has an open
-            entry that the next run looks into first.
-        """
-        last = self._last(idempotent_call)
-        if last is not None and last.outcome == DONE:
-            return _content(last.response)
-        if last is not None and last.outcome == STARTED:
-            settled = self.settle(idempotent_call, last)
-            if settled is not None:
-                return settled
-        begun = self.journal.begin(
-            KIND,
-            idempotent_call.scope,
-            idempotent_call.key,
-            json.dumps(idempotent_call.request, ensure_ascii=False, sort_keys=True),
-        )
-        return self._send(idempotent_call, begun)
+    def resolve(self, idempotent_call: IdempotentCall, entry: JournalEntry) -> Mapping[str, Any] | None:
+        """Find out what became of an interrupted attempt; see :meth:`IdempotentCalls.resolve_call`."""
+        return self.resolve_call(self._platform_call(idempotent_call), entry)
 
-    def settle(self, idempotent_call: IdempotentCall, opened: JournalEntry) -> Mapping[str, Any] | None:
-        """Find out what became of an attempt that was broken off, and bring it to an end.
-
-        Returns
-        -------
-        mapping or None
-            What the endpoint answered; ``None`` if the attempt took no effect and its token is too old to send.
-        """
-        token = self.token(idempotent_call.scope, idempotent_call.key, opened.attempt)
-        found = idempotent_call.find(token)
-        if found is not None:
-            return self._close(idempotent_call, opened, found, note="found by looking")
-        if idempotent_call.repeatable or (
-            idempotent_call.token_name is not None and self.clock() - opened.begun_at < TOKEN_SECONDS
-        ):
-            return self._send(idempotent_call, opened, uncertain=True)
-        self.journal.finish(opened, LAPSED, response=None, note="not there when looked for, and its token too old")
-        return None
-
-    def _send(
-        self, idempotent_call: IdempotentCall, opened: JournalEntry, *, uncertain: bool = False
-    ) -> Mapping[str, Any]:
-        """Send an attempt until it is known what came of it.
-
-        ``uncertain`` says that it may have taken effect before: a refusal then proves nothing by itself, since a
-        repeat is refused too and what was made may not be listed for some seconds.
-        """
-        token = self.token(idempotent_call.scope, idempotent_call.key, opened.attempt)
-        parameters = self._parameters(idempotent_call, opened, token)
-        reply = MTurkReply(state="later")
-        for tried in range(TRIES):
-            if tried:
-                self.sleep(min(2.0 ** (tried - 1), 20.0))
-            reply = call(idempotent_call.method, parameters)
-            if reply.state == "done":
-                return self._close(idempotent_call, opened, reply.content)
-            if reply.state == "later":
-                continue
-            found = (idempotent_call.read_refusal(reply) if reply.state == "refused" else None) or idempotent_call.find(
-                token
+    def content_of(self, entry: JournalEntry) -> Mapping[str, Any]:
+        """Return what the endpoint answered."""
+        if entry.response is None:
+            raise PlatformError(
+                "journal: expected the answer of a call that was made, got none; was the store changed by hand?"
             )
-            if found is not None:
-                return self._close(idempotent_call, opened, found, note=f"found after: {reply.told}")
-            if reply.state == "refused" and not uncertain:
-                self.journal.finish(opened, REFUSED, response=json.dumps({"code": reply.code, "message": reply.told}))
-                raise failed(idempotent_call.method.__name__, reply)
-            uncertain = True
-            if idempotent_call.token_name is None and not idempotent_call.repeatable:
-                break
-        raise failed(idempotent_call.method.__name__, reply)
+        content: dict[str, Any] = json.loads(entry.response)
+        return content
 
-    def _parameters(self, idempotent_call: IdempotentCall, opened: JournalEntry, token: str) -> dict[str, Any]:
-        """Return what this attempt sends: what stands in the journal, whatever has changed since."""
-        parameters: dict[str, Any] = {**json.loads(opened.request), **idempotent_call.hidden}
-        if idempotent_call.token_name is not None:
-            parameters[idempotent_call.token_name] = token
-        if idempotent_call.annotation is not None:
-            parameters["RequesterAnnotation"] = idempotent_call.annotation + token
-        return parameters
+    def columns_of(self, content: Mapping[str, Any], note: str | None) -> tuple[str | None, Mapping[str, Any]]:
+        """Return the answer verbatim, with times as seconds since 1970, and the note."""
+        text = json.dumps(content, ensure_ascii=False, default=_plain, sort_keys=True)
+        return text, {} if note is None else {"note": note}
 
-    def _close(
-        self, idempotent_call: IdempotentCall, opened: JournalEntry, answer: Mapping[str, Any], **facts: Any
-    ) -> Mapping[str, Any]:
-        text = json.dumps(answer, ensure_ascii=False, default=_plain, sort_keys=True)
-        with self.store.transaction() as connection:
-            finish(connection, opened, DONE, response=text, facts=facts)
-            idempotent_call.keep(connection, _content(text))
-        return _content(text)
+    def _platform_call(self, described: IdempotentCall) -> PlatformCall:
+        def find(entry: JournalEntry) -> Mapping[str, Any] | None:
+            return described.find(self.token(described.scope, described.key, entry.attempt))
 
-    def _last(self, idempotent_call: IdempotentCall) -> JournalEntry | None:
-        found = self.journal.calls(KIND, idempotent_call.scope, idempotent_call.key)
-        return found[-1] if found else None
+        def send(entry: JournalEntry) -> CallReply:
+            """Send what stands in the journal, whatever has changed since."""
+            parameters: dict[str, Any] = {**json.loads(entry.request), **described.hidden}
+            token = self.token(described.scope, described.key, entry.attempt)
+            if described.token_name is not None:
+                parameters[described.token_name] = token
+            if described.annotation is not None:
+                parameters["RequesterAnnotation"] = described.annotation + token
+            reply = call(described.method, parameters)
+            if reply.state == "done":
+                return CallReply(state="done", content=reply.content)
+            if reply.state == "refused" and (found := described.read_refusal(reply) or find(entry)) is not None:
+                return CallReply(state="done", content=found, note=f"found after: {reply.told}")
+            return CallReply(
+                state=reply.state,
+                response=json.dumps({"code": reply.code, "message": reply.told}),
+                error=failed(described.method.__name__, reply),
+            )
+
+        def may_resend(entry: JournalEntry) -> bool:
+            known = described.token_name is not None and self.clock() - entry.begun_at < TOKEN_SECONDS
+            return described.repeatable or known
+
+        return PlatformCall(
+            scope=described.scope,
+            key=described.key,
+            request=written(described.request),
+            send=send,
+            find=find,
+            keep=described.keep,
+            may_resend=may_resend,
+            sends=TRIES,
+            absent=LAPSED,
+            absent_note="not there when looked for, and its token too old",
+        )
 
 
 def written(request: Mapping[str, Any]) -> str:
-    """Write a request as it stands in the journal."""
+    """Return a request as the journal holds it."""
     return json.dumps(request, ensure_ascii=False, sort_keys=True)
-
-
-def _content(response: str | None) -> Mapping[str, Any]:
-    if response is None:
-        raise PlatformError(
-            "journal: expected the answer of a call that was made, got none; was the store changed by hand?"
-        )
-    content: dict[str, Any] = json.loads(response)
-    return content
 
 
 def _plain(value: Any) -> Any:
     """Write times as seconds since 1970."""
     if hasattr(value, "timestamp"):
         return value.timestamp()
-    raise TypeError(f"cannot be written down: {type(value).__name__}")
+    raise TypeError(f"cannot be stored: {type(value).__name__}")

@@ -11,10 +11,11 @@ from typing import Any
 from mturk import records
 from mturk.collecting import worker_of
 from mturk.endpoints import MTurkEndpoint
-from mturk.idempotent_calls import DONE, KIND, REFUSED, IdempotentCall, IdempotentMTurkCalls, written
+from mturk.idempotent_calls import KIND, IdempotentCall, IdempotentMTurkCalls, written
 from mturk.replies import call, failed, pages
 from mturk.reviewing import known
 from spa.errors import PlatformError
+from spa.platforms.idempotent_calls import DONE, REFUSED
 from spa.responses.store import Store
 
 BLOCKS, MESSAGES = "blocks", "messages"  # scopes of the journal

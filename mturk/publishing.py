@@ -159,8 +159,8 @@ class Publisher:
         self.idempotent_calls = idempotent_calls
         self.scope = f"{HITS} {endpoint.origin}"
 
-    def settle(self) -> int:
-        """Bring HITs to an end whose making was broken off; returns how many there were."""
+    def resolve_interrupted(self) -> int:
+        """Find out what became of interrupted calls that make HITs; returns how many there were."""
         opened = [
             entry
             for entry in self.idempotent_calls.journal.unfinished("mturk")
@@ -168,7 +168,7 @@ class Publisher:
         ]
         for entry in opened:
             seat = _seat_of(entry.key)
-            self.idempotent_calls.settle(
+            self.idempotent_calls.resolve(
                 self._idempotent_call(seat, {}, origins_of(self.settings, self.endpoint)), entry
             )
         return len(opened)

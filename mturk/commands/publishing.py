@@ -43,7 +43,7 @@ def publish(
 
     with open_hit_study(study, store, endpoint_url, changes=True) as hit_study:
         publisher = Publisher(hit_study.workspace, hit_study.settings, hit_study.endpoint, hit_study.idempotent_calls)
-        settled = publisher.settle()
+        settled = publisher.resolve_interrupted()
         planned = make_plan(hit_study.workspace, hit_study.settings, hit_study.endpoint, annotators=annotators)
         facts = _planned_facts(planned) | {"settled": settled, "made": []}
         if not as_json:
