@@ -5,16 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from spa.simulation.truth_file import load_truth
 from tests.guides.reader import reader_in
-from tests.guides.walking import table, walk
+from tests.guides.walking import walk
 
 
 def test_the_tutorial_leads_to_the_report_that_it_promises(tmp_path: Path) -> None:
     with reader_in(tmp_path) as reader:
         walk(reader, "tutorial.md")
-        truth = load_truth(reader.write("truth.toml", table("tutorial.md", "[temperament]")))
-        assert truth.utilities["davinci"] > truth.utilities["ada"]
     assert len(reader.printed) >= 6
     results = json.loads((tmp_path / "report" / "results.json").read_text())
     orders = {row["group"]: row["order"] for row in results["rankings"] if row["source"] == "preferences"}

@@ -9,7 +9,7 @@ import click
 from spa.commands.init import EXAMPLES
 from spa.commands.options import seed_option
 
-# What is true of the stories: each writer is better than the next, by unequal steps (docs/tutorial.md has the unit).
+# What is true of the stories: each writer is better than the next, by unequal steps (docs/study-file.md has the unit).
 UTILITIES = {"novelist": 1.4, "formula": 0.6, "parrot": -0.4, "salad": -1.4}
 
 
