@@ -61,7 +61,7 @@ def export(
             paths = write_tables(tables, out, format=format_)
             rows = {path: getattr(tables, path.stem).height for path in paths}
         if raw:
-            from spa.raters.raw import write_calls
+            from spa.raters.request_log import write_calls
 
             path, calls = write_calls(workspace.store, out)
             rows[path] = calls

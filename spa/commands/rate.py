@@ -215,13 +215,13 @@ def run_visits(
     from spa.raters.prompt_messages import PromptWriter
     from spa.raters.run import rate_visits
 
-    wording = PromptWriter(workspace.texts)
+    prompts = PromptWriter(workspace.texts)
     if isinstance(endpoint, ChatEndpoint) and endpoint.rater.provider == "batch":
         return rate_in_batches(
-            workspace, visits, wording, endpoint=endpoint, rater_budget=rater_budget, wait=wait, progress=progress
+            workspace, visits, prompts, endpoint=endpoint, rater_budget=rater_budget, wait=wait, progress=progress
         )
     return rate_visits(
-        workspace, visits, wording, endpoint=endpoint, rater_budget=rater_budget, progress=progress, several=several
+        workspace, visits, prompts, endpoint=endpoint, rater_budget=rater_budget, progress=progress, several=several
     )
 
 

@@ -17,7 +17,7 @@ from spa.errors import StudyError
 if TYPE_CHECKING:
     from spa.commands.workspace import Workspace
     from spa.raters.budget import PriceTable, RaterBudget
-    from spa.raters.prompt_messages import Wording
+    from spa.raters.prompt_messages import PromptWriter
     from spa.raters.summary import RatingSummary
     from spa.raters.visits import RaterVisit
     from spa.responses.store import Store
@@ -194,7 +194,7 @@ def pace(summary: RatingSummary, currency: str) -> str:
 
 
 def print_estimate(
-    workspace: Workspace, visits: Sequence[RaterVisit], wording: Wording, prices: PriceTable, *, as_json: bool
+    workspace: Workspace, visits: Sequence[RaterVisit], prompts: PromptWriter, prices: PriceTable, *, as_json: bool
 ) -> None:
     """Print what a run would come to."""
     import json
@@ -209,7 +209,7 @@ def print_estimate(
     hidden = as_json or not sys.stderr.isatty()
     length = min(SAMPLE, len(visits))
     with click.progressbar(length=length, label="Reading forms", hidden=hidden, file=sys.stderr) as bar:
-        found = estimate(workspace, visits, wording, price=price, spent=spent, progress=lambda: bar.update(1))
+        found = estimate(workspace, visits, prompts, price=price, spent=spent, progress=lambda: bar.update(1))
     if as_json:
         click.echo(json.dumps({**asdict(found), "currency": prices.currency}, indent=2))
         return

@@ -16,17 +16,16 @@ from typing import Any
 
 from spa import journal
 from spa.errors import StudyError
-from spa.forms.prompt_turns import PromptTurn, turns_of
+from spa.forms.prompt_turns import PromptTurn
 from spa.journal import STARTED, Journal, JournalEntry, calls_of
-from spa.raters.budget import RaterBudget, budget_message
+from spa.raters.budget import RaterBudget, budget_message, expected_tokens
 from spa.raters.conversation import RaterConversation
 from spa.raters.endpoints.batch_files import ENDED, KIND, BatchFile, BatchFiles, files_of, jsonl
 from spa.raters.endpoints.chat import ChatEndpoint
 from spa.raters.endpoints.endpoint import LLMReply, LLMRequest, mapping, read_body
-from spa.raters.prompt_messages import Wording
+from spa.raters.prompt_messages import PromptWriter
 from spa.raters.run import Forms
 from spa.raters.summary import Progress, RatingSummary
-from spa.raters.tokens import expected_tokens
 from spa.raters.visit_state import visit_state_of, visit_states
 from spa.raters.visits import KIND as REQUEST
 from spa.raters.visits import RaterVisit, rater_visits
@@ -45,7 +44,7 @@ class BatchRequest:
     """One request that is to stand in a file."""
 
     lease: Lease
-    ask: PromptTurn
+    turn: PromptTurn
     request: LLMRequest
     expected: float  # cost
 
@@ -53,7 +52,7 @@ class BatchRequest:
 def rate_in_batches(
     forms: Forms,
     visits: Sequence[RaterVisit],
-    wording: Wording,
+    prompts: PromptWriter,
     *,
     endpoint: ChatEndpoint,
     rater_budget: RaterBudget | None = None,
@@ -65,7 +64,7 @@ def rate_in_batches(
 
     Parameters
     ----------
-    forms, visits, wording, endpoint, purse, progress
+    forms, visits, prompts, endpoint, rater_budget, progress
         As :func:`spa.raters.run.rate_visits` takes them; the endpoint is closed on return.
     wait : bool
         Look again until nothing is under way and nothing open.
@@ -82,7 +81,7 @@ def rate_in_batches(
     PlatformError
         If the endpoint refuses a file or a batch, or cannot be reached; what is known is on record.
     """
-    run = BatchRun(forms, visits, wording, endpoint, rater_budget or RaterBudget(None), progress)
+    run = BatchRun(forms, visits, prompts, endpoint, rater_budget or RaterBudget(None), progress)
     return asyncio.run(run.run(wait=wait, sleep=sleep))
 
 
@@ -93,7 +92,7 @@ class BatchRun:
         self,
         forms: Forms,
         visits: Sequence[RaterVisit],
-        wording: Wording,
+        prompts: PromptWriter,
         endpoint: ChatEndpoint,
         rater_budget: RaterBudget,
         progress: Progress | None,
@@ -105,7 +104,7 @@ class BatchRun:
             )
         self._forms = forms
         self._visits = visits
-        self._wording = wording
+        self._prompts = prompts
         self._endpoint = endpoint
         self._rater_budget = rater_budget
         self._progress = progress
@@ -229,7 +228,7 @@ class BatchRun:
                 outcome = conversation.outcome_of(begun, reply)
                 cost = self._rater_budget.pay(expected, reply)
                 facts = reply.facts if cost is None else {**reply.facts, "cost": cost}
-                conversation = conversation.after(
+                conversation = conversation.with_call(
                     journal.finish(connection, begun, outcome, response=reply.body, facts=facts)
                 )
                 self.summary.count_request(outcome, reply, self._rater_budget)
@@ -245,10 +244,8 @@ class BatchRun:
             visit_state = visit_state_of(visit, lease, calls_of(connection, REQUEST, [name]).get(name, ()))
             if visit_state.write is not None:
                 visit_state.write(connection, visit_state.lease)
-        form = visit.shown(self._forms.form(visit.assignment_id, visit.asked.protocol))
-        return visit_state.lease, RaterConversation(
-            turns_of(form, visit.asked.protocol.conversation), visit_state.calls, visit
-        )
+        form = self._forms.form(visit.assignment_id, visit.asked.protocol)
+        return visit_state.lease, RaterConversation(form, visit_state.calls, visit)
 
     async def _submit(self) -> None:
         """Upload what is open and not under way, in as many files as it takes."""
@@ -275,15 +272,15 @@ class BatchRun:
                     complete_rater_visit(connection, conversation.submission(lease), completion_code="rater")
                 self.summary.count_visit(conversation.answers)
                 continue
-            for ask in conversation.open_turns:
-                if f"{lease.submission_id}|{ask.turn_id}" in under_way:
+            for turn in conversation.open_turns:
+                if f"{lease.submission_id}|{turn.turn_id}" in under_way:
                     continue
-                request = conversation.request(self._wording, ask)
+                request = conversation.request(self._prompts, turn)
                 reserved = self._rater_budget.reserve(*expected_tokens(request))
                 if reserved is None:
                     self.summary.problem = budget_message(visit.asked.rater, self._rater_budget)
                     return
-                yield BatchRequest(lease=lease, ask=ask, request=request, expected=reserved)
+                yield BatchRequest(lease=lease, turn=turn, request=request, expected=reserved)
 
     async def _send(self, lines: Sequence[BatchRequest]) -> None:
         """Write every request down, then upload the file and have it worked on."""
@@ -291,7 +288,7 @@ class BatchRun:
             bodies = []
             for line in lines:
                 record = self._endpoint.record(line.request)
-                begun = journal.begin(connection, REQUEST, line.lease.submission_id, line.ask.turn_id, record)
+                begun = journal.begin(connection, REQUEST, line.lease.submission_id, line.turn.turn_id, record)
                 name = f"{begun.scope}|{begun.key}|{begun.attempt}"
                 bodies.append((name, self._endpoint.body(line.request)))
             content = jsonl(bodies)

@@ -1,14 +1,16 @@
-"""Where one visit stands: its asks, the calls made for each, and what they settled."""
+"""One visit of a rater as a conversation: its turns, the calls made for each, and the answers read so far."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import replace
 
-from spa.forms.prompt_turns import PromptTurn
+from spa.forms.form import Form
+from spa.forms.prompt_turns import PromptTurn, turns_of
 from spa.journal import JournalEntry
 from spa.raters.endpoints.endpoint import LLMReply, LLMRequest
-from spa.raters.prompt_messages import Wording, conversation_messages
+from spa.raters.prompt_messages import PromptWriter, conversation_messages
 from spa.raters.reading.reply_reader import READ_OUTCOMES, TurnOutcome, read_turn
 from spa.raters.visits import RaterVisit
 from spa.responses.leases import Lease
@@ -16,78 +18,70 @@ from spa.responses.submission import Missing, Response, Submission
 
 
 class RaterConversation:
-    """Where one visit stands: its asks, the calls made for each, and what they settled."""
+    """One visit of a rater: the turns of its form, the calls made for each, and the answers read so far."""
 
-    def __init__(self, asks: Sequence[PromptTurn], calls: Sequence[JournalEntry], visit: RaterVisit) -> None:
+    def __init__(self, form: Form, calls: Sequence[JournalEntry], visit: RaterVisit) -> None:
         self.visit = visit
-        self._read: tuple[str, str | None, TurnOutcome] | None = None  # of the last call that was tried
-        self._asks = tuple(asks)
-        self._calls: dict[str, tuple[JournalEntry, ...]] = {
-            ask.turn_id: tuple(call for call in calls if call.key == ask.turn_id) for ask in asks
+        self._protocol = visit.asked.protocol
+        self._turns = turns_of(visit.shown(form), self._protocol.conversation)
+        self._calls = {turn.turn_id: tuple(call for call in calls if call.key == turn.turn_id) for turn in self._turns}
+        self._outcomes = {
+            turn.turn_id: read_turn(turn.questions, self._calls[turn.turn_id], self._protocol) for turn in self._turns
         }
-        self._settled: dict[str, TurnOutcome] = {ask.turn_id: self._settle(ask) for ask in asks}
+        self._last_read: tuple[str, str | None, TurnOutcome] | None = None  # key, response and what was read
+
+    @property
+    def open_turns(self) -> tuple[PromptTurn, ...]:
+        """The turns that still need a reply."""
+        attempts = self._protocol.attempts
+        return tuple(turn for turn in self._turns if not self._outcomes[turn.turn_id].is_final(attempts))
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing is to be asked any more."""
-        return all(self._is_final(ask) for ask in self._asks)
+        """Whether no turn needs a reply any more."""
+        return not self.open_turns
 
     @property
-    def ask(self) -> PromptTurn:
-        """The first ask that is open."""
-        return next(ask for ask in self._asks if not self._is_final(ask))
+    def turn(self) -> PromptTurn:
+        """The first open turn."""
+        return self.open_turns[0]
 
     @property
-    def place(self) -> int:
-        """The number of the first ask that is open."""
-        return self._asks.index(self.ask)
+    def position(self) -> int:
+        """The number of the first open turn."""
+        return self._turns.index(self.turn)
 
     @property
     def may_share(self) -> bool:
-        """Whether the first ask that is open would be put in the same words to every repeat of the visit."""
-        return self.ask.alone and not self._calls[self.ask.turn_id]
+        """Whether the first open turn would be put in the same words to every repeat of the visit."""
+        return self.turn.alone and not self._calls[self.turn.turn_id]
 
     @property
     def next_attempt(self) -> int:
-        """The number of the next call for the first ask that is open."""
-        calls = self._calls[self.ask.turn_id]
+        """The number of the next call for the first open turn."""
+        calls = self._calls[self.turn.turn_id]
         return calls[-1].attempt + 1 if calls else 1
 
     @property
     def answers(self) -> tuple[Response | Missing, ...]:
         """One answer a question, in the order of the form."""
-        return tuple(answer for ask in self._asks for answer in self._settled[ask.turn_id].answers)
+        return tuple(answer for turn in self._turns for answer in self._outcomes[turn.turn_id].answers)
 
-    @property
-    def seconds(self) -> float:
-        """How long the calls took, all together."""
-        return sum(call.seconds or 0.0 for calls in self._calls.values() for call in calls)
-
-    @property
-    def open_turns(self) -> tuple[PromptTurn, ...]:
-        """Every ask that is open."""
-        return tuple(ask for ask in self._asks if not self._is_final(ask))
-
-    def calls(self, ask: PromptTurn) -> tuple[JournalEntry, ...]:
-        """Return the calls made for an ask."""
-        return self._calls[ask.turn_id]
-
-    def request(self, wording: Wording, ask: PromptTurn | None = None) -> LLMRequest:
-        """Return the request for an ask, the first that is open: for what it lacks, after what was said before."""
-        ask = self.ask if ask is None else ask
-        place = self._asks.index(ask)
-        while not self._asks[place].alone:
-            place -= 1
-        history = [(each, self._settled[each.turn_id].turns) for each in self._asks[place : self._asks.index(ask) + 1]]
-        missing = {answer.question_id for answer in self._settled[ask.turn_id].missing}
-        questions = tuple(question for question in ask.questions if question.question_id in missing)
+    def request(self, prompts: PromptWriter, turn: PromptTurn | None = None) -> LLMRequest:
+        """Return the request for a turn (the first open one by default): its open questions, after all said before."""
+        turn = self.turn if turn is None else turn
+        last = first = self._turns.index(turn)
+        while not self._turns[first].alone:
+            first -= 1
+        history = [(each, self._outcomes[each.turn_id].replies) for each in self._turns[first : last + 1]]
+        missing = {answer.question_id for answer in self._outcomes[turn.turn_id].missing}
+        questions = tuple(question for question in turn.questions if question.question_id in missing)
         protocol = self.visit.protocol
-        return LLMRequest(
-            messages=tuple(conversation_messages(wording, history, protocol)), questions=questions, protocol=protocol
-        )
+        messages = tuple(conversation_messages(prompts, history, protocol))
+        return LLMRequest(messages=messages, questions=questions, protocol=protocol)
 
     def submission(self, lease: Lease) -> Submission:
-        """Return the visit with its answers."""
+        """Return the visit with its answers; its seconds are those of its calls."""
         return Submission(
             submission_id=lease.submission_id,
             assignment_id=lease.assignment_id,
@@ -95,7 +89,7 @@ class RaterConversation:
             annotator_kind=lease.annotator_kind,
             source=lease.source,
             answers=self.answers,
-            seconds=self.seconds,
+            seconds=sum(call.seconds or 0.0 for calls in self._calls.values() for call in calls),
             asked=self.visit.label,
         )
 
@@ -103,33 +97,26 @@ class RaterConversation:
         """Return the outcome of a call as the journal has it: "ok" where every question has its answer."""
         if reply.outcome not in ("answered", "truncated"):
             return reply.outcome
-        settled = self._settled_after(replace(call, outcome="ok", response=reply.body))
-        cut = (
-            reply.outcome == "truncated" and self.visit.asked.protocol.readout != "logit"
-        )  # else one token was all we asked for
-        return ("truncated" if cut else "unreadable") if settled.missing else "ok"
+        if not self._outcome_after(replace(call, outcome="ok", response=reply.body)).missing:
+            return "ok"
+        cut = reply.outcome == "truncated" and self._protocol.readout != "logit"  # where one token is requested
+        return "truncated" if cut else "unreadable"
 
-    def after(self, call: JournalEntry) -> RaterConversation:
-        """Return where the visit stands with one more call."""
-        updated = RaterConversation((), (), self.visit)
-        updated._asks = self._asks
+    def with_call(self, call: JournalEntry) -> RaterConversation:
+        """Return the conversation with one more call."""
+        updated = copy(self)
+        updated._last_read = None
         updated._calls = {**self._calls, call.key: (*self._calls[call.key], call)}
-        updated._settled = {**self._settled, call.key: self._settled_after(call)}
+        updated._outcomes = {**self._outcomes, call.key: self._outcome_after(call)}
         return updated
 
-    def _settled_after(self, call: JournalEntry) -> TurnOutcome:
-        """Read one more call of an ask; the same response is read once."""
-        spoken = call.outcome in READ_OUTCOMES
-        if self._read is not None and spoken and self._read[:2] == (call.key, call.response):
-            return self._read[2]
-        ask = next(ask for ask in self._asks if ask.turn_id == call.key)
-        settled = read_turn(ask.questions, (*self._calls[call.key], call), self.visit.asked.protocol)
-        if spoken:
-            self._read = (call.key, call.response, settled)
-        return settled
-
-    def _is_final(self, ask: PromptTurn) -> bool:
-        return self._settled[ask.turn_id].is_final(self.visit.asked.protocol.attempts)
-
-    def _settle(self, ask: PromptTurn) -> TurnOutcome:
-        return read_turn(ask.questions, self._calls[ask.turn_id], self.visit.asked.protocol)
+    def _outcome_after(self, call: JournalEntry) -> TurnOutcome:
+        """Read one more call of a turn; the same response is read once."""
+        readable = call.outcome in READ_OUTCOMES
+        if self._last_read is not None and readable and self._last_read[:2] == (call.key, call.response):
+            return self._last_read[2]
+        turn = next(turn for turn in self._turns if turn.turn_id == call.key)
+        outcome = read_turn(turn.questions, (*self._calls[call.key], call), self._protocol)
+        if readable:
+            self._last_read = (call.key, call.response, outcome)
+        return outcome

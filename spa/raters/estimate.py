@@ -9,10 +9,9 @@ from typing import Any
 from spa.forms.prompt_turns import PromptTurn, turns_of
 from spa.journal import Journal
 from spa.raters import capabilities
-from spa.raters.budget import Price
-from spa.raters.prompt_messages import Wording, conversation_messages
+from spa.raters.budget import CHARACTERS_A_TOKEN, Price, answer_tokens, tokens_of
+from spa.raters.prompt_messages import PromptWriter, conversation_messages
 from spa.raters.run import Forms
-from spa.raters.tokens import CHARACTERS_A_TOKEN, answer_tokens, tokens_of
 from spa.raters.visit_state import visit_states
 from spa.raters.visits import KIND, RaterVisit
 
@@ -36,7 +35,7 @@ class RaterCostEstimate:
 def estimate(
     forms: Forms,
     visits: Sequence[RaterVisit],
-    wording: Wording,
+    prompts: PromptWriter,
     *,
     price: Price | None,
     spent: float = 0.0,
@@ -50,7 +49,7 @@ def estimate(
         The store and the forms.
     visits : sequence of RaterVisit
         What would be asked.
-    wording : Wording
+    prompts : PromptWriter
         How the form is put.
     price : Price or None
         Of the rater's model.
@@ -66,7 +65,7 @@ def estimate(
     requests = prompt = completion = 0
     batch = bool(visits) and visits[0].asked.rater.provider == "batch"
     for visit, answered in sample:
-        for asked, read, said in _asked_of(forms, visit, answered, wording):
+        for asked, read, said in _asked_of(forms, visit, answered, prompts):
             requests, prompt, completion = requests + asked, prompt + read, completion + said
         if progress is not None:
             progress()
@@ -86,19 +85,19 @@ def estimate(
 
 
 def _asked_of(
-    forms: Forms, visit: RaterVisit, answered: Collection[str], wording: Wording
+    forms: Forms, visit: RaterVisit, answered: Collection[str], prompts: PromptWriter
 ) -> Iterable[tuple[int, int, int]]:
-    """Yield requests, tokens read and tokens written for each ask of a visit that is open."""
+    """Yield requests, tokens read and tokens written for each open turn of a visit."""
     protocol = visit.asked.protocol
     form = forms.form(visit.assignment_id, protocol)
     turns: list[tuple[PromptTurn, tuple[Any, ...]]] = []
-    for ask in turns_of(form, protocol.conversation):
-        turns = [(ask, ())] if ask.alone else [*turns, (ask, ())]
-        if ask.turn_id in answered:
+    for turn in turns_of(form, protocol.conversation):
+        turns = [(turn, ())] if turn.alone else [*turns, (turn, ())]
+        if turn.turn_id in answered:
             continue
-        said = answer_tokens(ask.questions, explained=protocol.explain != "no")
+        said = answer_tokens(turn.questions, explained=protocol.explain != "no")
         before = sum(answer_tokens(one.questions, explained=protocol.explain != "no") for one, _ in turns[:-1])
-        yield 1, tokens_of(conversation_messages(wording, turns, protocol)) + before, said
+        yield 1, tokens_of(conversation_messages(prompts, turns, protocol)) + before, said
 
 
 def spent_before(journal: Journal, rater_id: str) -> float:

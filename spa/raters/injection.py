@@ -16,8 +16,7 @@ from spa.forms.form import (
     Question,
     RatingTarget,
 )
-from spa.raters.hostile import CLEAN
-from spa.raters.visits import RaterVisit
+from spa.raters.visits import CLEAN, RaterVisit
 from spa.responses.store import Store
 from spa.responses.submission import Missing, Response, Submission
 from spa.study.assignment import Assignment

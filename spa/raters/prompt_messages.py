@@ -1,9 +1,9 @@
-"""How a form is put to an LLM: the study's own prompt, and what is said where a reply cannot be used."""
+"""The chat messages that put a form to an LLM; the words themselves are in spa/forms/prompt.py."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from spa.forms.form import Form
 from spa.forms.prompt import answer_format, ask_again, render_ask
@@ -15,76 +15,66 @@ from spa.study.raters import RaterProtocol, RaterVariant
 Message = Mapping[str, Any]
 
 
-class Wording(Protocol):
-    """How a form is put to an LLM; the same for every rater of a study."""
-
-    def turn_messages(self, ask: PromptTurn, protocol: RaterProtocol) -> list[Message]:
-        """Return the messages that put an ask: those that open a conversation where it stands alone."""
-
-    def retry_message(self, ask: PromptTurn, turn: ReplyTurn, protocol: RaterProtocol) -> str:
-        """Return what is said after a reply that could not be used for some questions."""
-
-
 class PromptWriter:
     """The form's own prompt, in the language of the study."""
 
     def __init__(self, texts: Texts) -> None:
         self._texts = texts
 
-    def turn_messages(self, ask: PromptTurn, protocol: RaterProtocol) -> list[Message]:
-        """Return what is read and asked, and how to answer it."""
-        wanted = "" if protocol.answer_format == "text" else answer_format(ask.questions, self._texts)
-        persona = [{"role": "system", "content": protocol.persona}] if protocol.persona and ask.alone else []
-        return [*persona, *render_ask(ask).chat_messages(wanted)]
+    def turn_messages(self, turn: PromptTurn, protocol: RaterProtocol) -> list[Message]:
+        """Return the messages that put a turn: what is read and asked, and how to answer it."""
+        answer = "" if protocol.answer_format == "text" else answer_format(turn.questions, self._texts)
+        persona = [{"role": "system", "content": protocol.persona}] if protocol.persona and turn.alone else []
+        return [*persona, *render_ask(turn).chat_messages(answer)]
 
-    def retry_message(self, ask: PromptTurn, turn: ReplyTurn, protocol: RaterProtocol) -> str:
-        """Return which questions are open still, and what arrived for them."""
+    def retry_message(self, turn: PromptTurn, reply: ReplyTurn) -> str:
+        """Return what is said after an unusable reply: which questions are open, and what arrived for them."""
         arrived = {
             answer.question_id: None
-            if answer.raw is None or answer.raw == turn.text
+            if answer.raw is None or answer.raw == reply.text
             else without_lone_surrogates(answer.raw)
-            for answer in turn.missing
+            for answer in reply.missing
         }
-        return ask_again(ask.questions, arrived, self._texts)
+        return ask_again(turn.questions, arrived, self._texts)
 
 
 def without_lone_surrogates(text: str) -> str:
     r"""Return text that can be sent as UTF-8: a lone half of a surrogate pair becomes a replacement character.
 
-    >>> writable("a\ud800b")
+    >>> without_lone_surrogates("a\ud800b")
     'a\ufffdb'
     """
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def conversation_messages(
-    wording: Wording, asks: list[tuple[PromptTurn, tuple[ReplyTurn, ...]]], protocol: RaterProtocol
+    prompts: PromptWriter, turns: list[tuple[PromptTurn, tuple[ReplyTurn, ...]]], protocol: RaterProtocol
 ) -> list[Message]:
-    """Return the messages of a conversation up to now: each ask, what was said, and what was asked again.
+    """Return the messages of a conversation up to now: each turn, its replies, and what was asked again.
 
-    The last ask is the one that is open; where an earlier turn of it could not be used, it is asked again.
+    The last turn is the open one; where an earlier reply to it could not be used, it is asked again.
     """
     messages: list[Message] = []
-    for place, (ask, turns) in enumerate(asks):
-        messages += wording.turn_messages(ask, protocol)
-        for number, turn in enumerate(turns):
-            if not turn.text.strip():  # an empty turn is refused by some endpoints
+    for place, (turn, replies) in enumerate(turns):
+        messages += prompts.turn_messages(turn, protocol)
+        for number, reply in enumerate(replies):
+            if not reply.text.strip():  # some endpoints refuse an empty message
                 continue
-            messages.append({"role": "assistant", "content": without_lone_surrogates(turn.text)})
-            if number < len(turns) - 1 or place == len(asks) - 1:
-                messages.append({"role": "user", "content": wording.retry_message(ask, turn, protocol)})
+            messages.append({"role": "assistant", "content": without_lone_surrogates(reply.text)})
+            if number < len(replies) - 1 or place == len(turns) - 1:
+                messages.append({"role": "user", "content": prompts.retry_message(turn, reply)})
     return messages
 
 
 def all_prompts(
-    texts: Texts, ways: Sequence[RaterVariant]
+    texts: Texts, variants: Sequence[RaterVariant]
 ) -> Callable[[Form], Iterator[tuple[PromptTurn, Sequence[Message]]]]:
-    """Return what lists every ask of a form with the messages that put it, for all the ways given."""
-    wording = PromptWriter(texts)
+    """Return a function that lists every turn of a form with the messages that put it, for all variants given."""
+    prompts = PromptWriter(texts)
 
-    def put(form: Form) -> Iterator[tuple[PromptTurn, Sequence[Message]]]:
-        for asked in ways:
-            for ask in turns_of(form, asked.protocol.conversation):
-                yield ask, wording.turn_messages(ask, asked.protocol)
+    def prompts_of(form: Form) -> Iterator[tuple[PromptTurn, Sequence[Message]]]:
+        for asked in variants:
+            for turn in turns_of(form, asked.protocol.conversation):
+                yield turn, prompts.turn_messages(turn, asked.protocol)
 
-    return put
+    return prompts_of

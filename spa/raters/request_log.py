@@ -1,4 +1,4 @@
-"""What the calls to LLMs came to: counted by rater and outcome, and read a few at a time."""
+"""The recorded calls to LLMs: counted by rater and outcome, read a page at a time, or exported as JSON lines."""
 
 from __future__ import annotations
 
@@ -8,17 +8,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
+from hashlib import sha256
 from heapq import merge
+from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Select, select
+from sqlalchemy import Connection, select
 
+from spa.files import written_whole
+from spa.journal import Journal, JournalEntry
 from spa.raters.endpoints.endpoint import read_body
 from spa.raters.visits import KIND
-from spa.responses.leases import PROBE, asked_from_json
+from spa.responses.leases import PROBE, Lease, asked_from_json
 from spa.responses.store import Store
 from spa.responses.store_schema import journal, submissions
 
+FILE = "calls.jsonl"
 CHUNK = 2_000  # rows read at once
 
 
@@ -90,7 +95,7 @@ def index_calls(store: Store) -> CallIndex:
     asked = select(submissions.c.submission_id, submissions.c.annotator_id, submissions.c.asked)
     with store.reading() as connection:
         visits = connection.execute(asked.where(submissions.c.source != PROBE))
-        raters = {visit.submission_id: _name(visit) for visit in visits}
+        raters = {visit.submission_id: _rater_name(visit.annotator_id, visit.asked) for visit in visits}
         for number, visit, outcome, begun_at, finished_at, facts in _calls(connection):
             rater = raters.get(visit)
             if rater is None:  # a call that only tried the endpoint
@@ -108,35 +113,19 @@ def index_calls(store: Store) -> CallIndex:
             tally[3] += 0.0 if finished_at is None else finished_at - begun_at
             if used.get("cost") is not None:
                 tally[4] = (tally[4] or Decimal(0)) + Decimal(str(used["cost"]))
-    counts = tuple(
-        CallCount(
-            rater=rater,
-            outcome=outcome,
-            calls=calls,
-            prompt_tokens=prompt,
-            completion_tokens=completion,
-            seconds=seconds,
-            cost=cost,
-        )
-        for (rater, outcome), (calls, prompt, completion, seconds, cost) in found.items()
-    )
+    columns = ("rater", "outcome", "calls", "prompt_tokens", "completion_tokens", "seconds", "cost")
+    counts = tuple(CallCount(**dict(zip(columns, (*key, *tally), strict=True))) for key, tally in found.items())
     return CallIndex(counts=counts, numbers=numbers)
 
 
 def read_calls(store: Store, numbers: Sequence[int]) -> list[RaterCall]:
     """Return the calls that stand in the journal under some numbers, a page of them at most, oldest first."""
-    query = _joined(journal).where(journal.c.number.in_(list(numbers))).order_by(journal.c.number)
+    visit = submissions.c.submission_id == journal.c.scope
+    columns = journal.c.number, journal, submissions.c.annotator_id, submissions.c.assignment_id, submissions.c.asked
+    query = select(*columns).join(submissions, visit).where(journal.c.kind == KIND, submissions.c.source != PROBE)
+    query = query.where(journal.c.number.in_(list(numbers))).order_by(journal.c.number)
     with store.reading() as connection:
         return [_call(row) for row in connection.execute(query)]
-
-
-def _joined(*columns: Any) -> Select[Any]:
-    visit = submissions.c.submission_id == journal.c.scope
-    return (
-        select(journal.c.number, *columns, submissions.c.annotator_id, submissions.c.assignment_id, submissions.c.asked)
-        .join(submissions, visit)
-        .where(journal.c.kind == KIND, submissions.c.source != PROBE)
-    )
 
 
 def _calls(connection: Connection) -> Iterator[Sequence[Any]]:
@@ -147,12 +136,8 @@ def _calls(connection: Connection) -> Iterator[Sequence[Any]]:
         yield from rows
 
 
-def _name(row: Any) -> str:
-    return _named(row.annotator_id, row.asked)
-
-
-@lru_cache(maxsize=4096)  # a rater is asked in a few ways, and visits are many
-def _named(annotator_id: str, asked_as: str | None) -> str:
+@lru_cache(maxsize=4096)  # few variants, many visits
+def _rater_name(annotator_id: str, asked_as: str | None) -> str:
     asked = asked_from_json(asked_as)
     variant = None if asked is None else asked.variant
     return annotator_id if variant is None else f"{annotator_id}/{variant}"
@@ -160,7 +145,7 @@ def _named(annotator_id: str, asked_as: str | None) -> str:
 
 def _call(row: Any) -> RaterCall:
     return RaterCall(
-        rater=_name(row),
+        rater=_rater_name(row.annotator_id, row.asked),
         assignment_id=row.assignment_id,
         ask=row.key,
         attempt=row.attempt,
@@ -171,3 +156,44 @@ def _call(row: Any) -> RaterCall:
         request=row.request,
         response=row.response,
     )
+
+
+def write_calls(store: Store, folder: Path) -> tuple[Path, int]:
+    """Write all calls of a store to ``calls.jsonl`` and return the path and their number; memory stays flat."""
+    path = folder / FILE
+    number = 0
+    with written_whole(path) as temporary, temporary.open("w", encoding="utf-8") as file:
+        for row in raw_calls(store):
+            file.write(json.dumps(row, ensure_ascii=True) + "\n")
+            number += 1
+    return path, number
+
+
+def raw_calls(store: Store) -> Iterator[dict[str, Any]]:
+    """Yield what is on record of every call to an LLM, oldest first."""
+    visits = {lease.submission_id: lease for lease in store.leases() if lease.annotator_kind == "llm"}
+    for call in Journal(store).every(KIND):
+        yield _exported(call, visits[call.scope])
+
+
+def _exported(call: JournalEntry, visit: Lease) -> dict[str, Any]:
+    request = json.loads(call.request)
+    asked = visit.asked
+    return {
+        "annotator_id": visit.annotator_id,
+        "variant": None if asked is None else asked.variant,
+        "repeat": None if asked is None else asked.repeat,
+        "assignment_id": visit.assignment_id,
+        "ask": call.key,
+        "attempt": call.attempt,
+        "outcome": call.outcome,
+        "begun_at": call.begun_at,
+        "seconds": call.seconds,
+        **{name: call.facts.get(name) for name in ("prompt_tokens", "completion_tokens", "cached_tokens", "cost")},
+        "model": call.facts.get("model"),
+        "fingerprint": call.facts.get("fingerprint"),
+        "detail": call.facts.get("detail"),
+        "prompt_sha256": sha256(json.dumps(request.get("messages"), sort_keys=True).encode()).hexdigest(),
+        "request": request,
+        "response": call.response,
+    }

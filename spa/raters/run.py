@@ -11,9 +11,9 @@ import gc
 import signal
 import threading
 import time
-from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
@@ -21,23 +21,20 @@ from sqlalchemy import Connection
 
 from spa import journal
 from spa.forms.form import Form
-from spa.forms.prompt_turns import turns_of
 from spa.journal import JournalEntry
-from spa.raters.budget import RaterBudget, budget_message
+from spa.raters.budget import RaterBudget, budget_message, expected_tokens, is_cut
 from spa.raters.conversation import RaterConversation
 from spa.raters.endpoints.endpoint import LLMEndpoint, LLMReply, LLMRequest, samples_of
 from spa.raters.endpoints.failures import LONGEST_WAIT, backoff, failure_message, is_hopeless, is_refusal, is_transient
 from spa.raters.endpoints.rate_limiter import RateLimiter
-from spa.raters.prompt_messages import Wording
+from spa.raters.prompt_messages import PromptWriter
 from spa.raters.summary import Progress, RatingSummary
-from spa.raters.tokens import expected_tokens, is_cut
 from spa.raters.visit_state import RaterVisitState, group_repeats, visit_states
-from spa.raters.visits import KIND, RaterVisit, rater_visits
+from spa.raters.visits import KIND, RaterVisit
 from spa.responses.batches import BatchedWriter, LoopWriter, Writer
 from spa.responses.leases import Lease
 from spa.responses.store import Store
 from spa.responses.visit_ends import complete_rater_visit
-from spa.study.raters import Rater, RaterProtocol, RaterVariant
 
 TRIES = 4  # requests in one run for a turn that the endpoint does not answer
 TRIES_BUSY = 10  # where it says that there are too many
@@ -59,45 +56,42 @@ class Forms(Protocol):
         """Where assignments come from and answers go."""
 
     def form(self, assignment_id: str, protocol: RaterProtocol | None = None) -> Form:
-        """Return the form of an assignment, with what a way of asking adds to it."""
+        """Return the form of an assignment, with what a protocol adds to it."""
 
     def expect(self, assignment_ids: Sequence[str]) -> None:
         """Get ready for the forms of these assignments, which come next."""
 
 
-def rate_assignments(
+def rate_visits(
     forms: Forms,
-    ways: Sequence[RaterVariant],
-    wording: Wording,
+    visits: Sequence[RaterVisit],
+    prompts: PromptWriter,
     *,
     endpoint: LLMEndpoint,
     rater_budget: RaterBudget | None = None,
-    limit: int | None = None,
-    only: Collection[str] = (),
     progress: Progress | None = None,
+    several: bool = False,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     rng: np.random.Generator | None = None,
 ) -> RatingSummary:
-    """Let a rater answer the assignments of a store.
+    """Let a rater answer the visits given.
 
     Parameters
     ----------
     forms : Forms
         A workspace: the store and the forms of its assignments.
-    ways : sequence of RaterVariant
-        Who answers and how: the ways of one rater.
-    wording : Wording
+    visits : sequence of RaterVisit
+        What is to be answered, by one rater.
+    prompts : PromptWriter
         How the form is put.
     endpoint : LLMEndpoint
         The connection; closed on return.
     rater_budget : RaterBudget, optional
         What the rater may spend; without one nothing is counted.
-    limit : int, optional
-        Only the first so many assignments.
-    only : collection of str, optional
-        Only these assignments.
     progress : callable, optional
-        Called with the summary so far whenever a request has been answered or a visit has ended.
+        Called with the summary so far after each reply and each visit.
+    several : bool
+        Whether the endpoint gives several answers to one request, so that repeats without seeds share theirs.
     sleep : callable
         Waits between tries.
     rng : numpy.random.Generator, optional
@@ -108,56 +102,19 @@ def rate_assignments(
     RatingSummary
         Counts of this run. ``problem`` is set where visits were left for a rerun.
     """
-    visits = rater_visits(forms.store, ways, limit=limit, only=only)
-    return rate_visits(
-        forms, visits, wording, endpoint=endpoint, rater_budget=rater_budget, progress=progress, sleep=sleep, rng=rng
-    )
-
-
-def concurrency(rater: Rater) -> int:
-    """Return how many visits may be under way: one for a model on this machine, which reuses what it read last."""
-    return 1 if rater.provider == "local" else rater.concurrency
-
-
-def rate_visits(
-    forms: Forms,
-    visits: Sequence[RaterVisit],
-    wording: Wording,
-    *,
-    endpoint: LLMEndpoint,
-    rater_budget: RaterBudget | None = None,
-    progress: Progress | None = None,
-    several: bool = False,
-    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-    rng: np.random.Generator | None = None,
-) -> RatingSummary:
-    """Let a rater make the visits given; see :func:`rate_assignments`.
-
-    ``several``: the endpoint gives several answers to one request, so that repeats without seeds share theirs.
-    """
     rater = visits[0].asked.rater
-    most = min(concurrency(rater), len(visits))
-    waiting = RetryTimer(sleep=sleep, rng=np.random.default_rng() if rng is None else rng)
-    samples = MAX_SAMPLES if several and rater.provider == "chat" else 1
-    rater_budget = rater_budget or RaterBudget(None)
+    concurrency = 1 if rater.provider == "local" else rater.concurrency  # a local model reuses what it read last
     run = RatingRun(
         forms,
-        wording,
+        prompts,
         endpoint=endpoint,
-        rater_budget=rater_budget,
-        waiting=waiting,
-        rater_id=rater.id,
-        samples=samples,
+        rater_budget=rater_budget or RaterBudget(None),
+        rater=rater,
+        samples=MAX_SAMPLES if several and rater.provider == "chat" else 1,
+        sleep=sleep,
+        rng=np.random.default_rng() if rng is None else rng,
     )
-    return asyncio.run(run.run(visits, most, progress))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RetryTimer:
-    """How a run waits between tries."""
-
-    sleep: Callable[[float], Awaitable[None]]
-    rng: np.random.Generator
+    return asyncio.run(run.run(visits, min(concurrency, len(visits)), progress))
 
 
 class RatingRun:
@@ -166,23 +123,25 @@ class RatingRun:
     def __init__(
         self,
         forms: Forms,
-        wording: Wording,
+        prompts: PromptWriter,
         *,
         endpoint: LLMEndpoint,
         rater_budget: RaterBudget,
-        rater_id: str,
-        waiting: RetryTimer,
-        samples: int = 1,
+        rater: Rater,
+        samples: int,
+        sleep: Callable[[float], Awaitable[None]],
+        rng: np.random.Generator,
     ) -> None:
         self._forms = forms
         self._store = forms.store
-        self._wording = wording
+        self._prompts = prompts
         self._endpoint = endpoint
         self._rater_budget = rater_budget
         self._progress: Progress | None = None
         self._began = 0.0
-        self._waiting = waiting
+        self._rater = rater
         self._samples = samples
+        self._sleep, self._rng = sleep, rng
         self._failed_visits = 0
         self._answered = 0  # requests of this run
         self._stopped = False
@@ -190,12 +149,12 @@ class RatingRun:
         self._write_error: BaseException | None = None  # with which one of them could not be kept
         # How the leases of visits are written, with their first call
         self._lease_writers: dict[str, Callable[[Connection, Lease], object]] = {}
-        self.summary = RatingSummary(rater=rater_id)
+        self.summary = RatingSummary(rater=rater.id)
 
     async def run(self, visits: Sequence[RaterVisit], most: int, progress: Progress | None) -> RatingSummary:
         """Work through the visits, as many at once as the endpoint lets us and ``most`` at the most."""
         self.summary.visits = len(visits)
-        self._limiter = RateLimiter(most, sleep=self._waiting.sleep)
+        self._limiter = RateLimiter(most, sleep=self._sleep)
         self._writer = writer_of(self._store, most)
         self._progress, self._began = progress, time.monotonic()
         waiting = group_repeats(visit_states(self._store, visits, self._forms.expect), self._samples)
@@ -219,7 +178,7 @@ class RatingRun:
             finally:
                 await asyncio.gather(*self._saving, return_exceptions=True)
             if self.summary.unfinished["budget"]:  # said when all that was under way is paid
-                self.summary.problem = budget_message(visits[0].asked.rater, self._rater_budget)
+                self.summary.problem = budget_message(self._rater, self._rater_budget)
             self._report()
         for end in ends:
             if isinstance(end, BaseException):
@@ -266,13 +225,9 @@ class RatingRun:
                 continue
             if visit_state.write is not None:
                 self._lease_writers[lease.submission_id] = visit_state.write
-            form = visit.shown(self._forms.form(visit.assignment_id, visit.asked.protocol))
-            conversation = RaterConversation(
-                turns_of(form, visit.asked.protocol.conversation), visit_state.calls, visit
-            )
-            if (
-                conversation.is_over
-            ):  # and not completed, which the last call does as a rule; nothing holds up the next visit
+            form = self._forms.form(visit.assignment_id, visit.asked.protocol)
+            conversation = RaterConversation(form, visit_state.calls, visit)
+            if conversation.is_over:  # and not completed, as the last call usually does
                 await self._finish(conversation, lease)
             else:
                 conversations.append((conversation, lease))
@@ -296,7 +251,7 @@ class RatingRun:
     async def _ask(self, conversations: list[OpenConversation]) -> tuple[list[OpenConversation], str | None]:
         """Put what is open until the endpoint answers; return the outcome too where it does not."""
         conversation = conversations[0][0]
-        request = conversation.request(self._wording)
+        request = conversation.request(self._prompts)
         if len(conversations) > 1:
             request = replace(request, samples=len(conversations))
         read, said = expected_tokens(request) if self._rater_budget.counts else (0, 0)
@@ -314,13 +269,13 @@ class RatingRun:
                 return conversations, None
             if len(conversations) > 1 and is_refusal(reply.outcome) and not is_hopeless(reply.outcome):
                 return conversations, None  # it may be several answers that it refuses; each is asked for alone
-            self.summary.problem = failure_message(reply, conversation.visit.asked.rater, self._endpoint.shown)
+            self.summary.problem = failure_message(reply, self._rater, self._endpoint.shown)
             tries = TRIES_BUSY if reply.outcome == "http_429" else TRIES
             if trial >= tries - 1 or self._stopped or not is_transient(reply.outcome):
                 break
-            wait = backoff(trial, self._waiting.rng)
+            wait = backoff(trial, self._rng)
             if reply.retry_after is None or reply.retry_after < wait:  # a server may ask for no wait at all, for ever
-                await self._waiting.sleep(wait)
+                await self._sleep(wait)
             elif reply.retry_after > LONGEST_WAIT:
                 self._stopped = True
                 break
@@ -334,13 +289,12 @@ class RatingRun:
         self, conversations: Sequence[OpenConversation], request: LLMRequest, record: str, reserved: float
     ) -> tuple[list[OpenConversation], LLMReply]:
         """Make one request, on record before and after; the last answer of a visit completes it."""
-        local = conversations[0][0].visit.asked.rater.provider == "local"
 
         def begin(connection: Connection) -> list[JournalEntry]:
             begun = []
             for conversation, lease in conversations:
                 self._write_lease(connection, lease)
-                scope, key, attempt = lease.submission_id, conversation.ask.turn_id, conversation.next_attempt
+                scope, key, attempt = lease.submission_id, conversation.turn.turn_id, conversation.next_attempt
                 begun.append(journal.begin(connection, KIND, scope, key, record, attempt=attempt))
             return begun
 
@@ -357,7 +311,7 @@ class RatingRun:
             reserved = 0.0  # paid once
             facts = one.facts if cost is None else {**one.facts, "cost": cost}
             done.append(journal.ended(call, conversation.outcome_of(call, one), response=one.body, facts=facts))
-            further.append((conversation.after(done[-1]), lease))
+            further.append((conversation.with_call(done[-1]), lease))
 
         def save(connection: Connection) -> None:
             for call, (conversation, lease) in zip(done, further, strict=True):
@@ -371,7 +325,7 @@ class RatingRun:
                 if conversation.is_over:
                     self.summary.count_visit(conversation.answers)
             self.summary.shared += len(done) - 1
-            self.summary.cut_prompts += not local and is_cut(request, reply)
+            self.summary.cut_prompts += self._rater.provider != "local" and is_cut(request, reply)
 
         self._save(save, count)
         self._report()
@@ -409,8 +363,8 @@ class RatingRun:
 
 def next_asked(conversations: Sequence[OpenConversation]) -> tuple[list[OpenConversation], list[OpenConversation]]:
     """Return what is asked next, the visit that is furthest behind and those that share its request, and the others."""
-    behind = min(conversations, key=lambda one: one[0].place)
-    alike = [one for one in conversations if one[0].may_share and one[0].ask.turn_id == behind[0].ask.turn_id]
+    behind = min(conversations, key=lambda one: one[0].position)
+    alike = [one for one in conversations if one[0].may_share and one[0].turn.turn_id == behind[0].turn.turn_id]
     asked = alike if behind in alike else [behind]
     return asked, [one for one in conversations if one not in asked]
 

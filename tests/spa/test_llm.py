@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,112 +17,33 @@ from hypothesis import strategies as st
 from sqlalchemy import update
 
 from spa.errors import PlatformError, ResponseError
-from spa.forms.form import ExhibitsBlock, Form
-from spa.forms.prompt_turns import PromptTurn, turns_of
+from spa.forms.prompt_turns import turns_of
 from spa.journal import Journal, JournalEntry
 from spa.raters.endpoints.chat import ChatEndpoint
 from spa.raters.endpoints.endpoint import LLMReply, LLMRequest, read_body
 from spa.raters.endpoints.keys import find_key
-from spa.raters.prompt_messages import Message
 from spa.raters.reading.json_replies import UnreadableReply, find_payload
-from spa.raters.reading.reply_reader import ReplyTurn, read_turn
-from spa.raters.run import rate_assignments
-from spa.raters.summary import RatingSummary, stop_if_unfinished
+from spa.raters.reading.reply_reader import read_turn
+from spa.raters.summary import stop_if_unfinished
 from spa.raters.visits import KIND, RaterVisit
 from spa.responses.leases import asked_to_json
 from spa.responses.store import Store
 from spa.responses.store_schema import submissions
 from spa.responses.submission import Missing, Response
 from spa.server.loopback import served
-from spa.simulation.simulated_endpoint import EndpointTraffic, SimulatedFaults, SimulatedModel, create_endpoint
-from spa.simulation.truth import Truth
-from spa.study.assignment import Assignment, BlindingKey
+from spa.simulation.simulated_endpoint import SimulatedFaults
+from spa.study.assignment import Assignment
 from spa.study.raters import Rater, RaterProtocol, rater_variants
 from tests.spa.hand_made import hand_made
+from tests.spa.rater_bench import KEY, Bench, rater_bench
 from tests.spa.scripted_server import Asked, Said, chat, http, middle, scripted
 from tests.spa.store_steps import lease_for_rater
-
-TRUTH = Truth(utilities={"good": 0.5, "poor": -0.5})
-KEY = "sk-very-secret-1234"
-
-
-class PlainWording:
-    """The form as one message, the least that a rater can be given."""
-
-    def turn_messages(self, ask: PromptTurn, protocol: RaterProtocol) -> list[Message]:
-        """Open the conversation."""
-        shown = [
-            exhibit.text
-            for page in ask.pages
-            for block in page.blocks
-            if isinstance(block, ExhibitsBlock)
-            for exhibit in block.exhibits
-        ]
-        asked = [f"[{question.question_id}] {question.text}" for question in ask.questions]
-        return [{"role": "user", "content": "\n".join(shown + asked)}]
-
-    def retry_message(self, ask: PromptTurn, turn: ReplyTurn, protocol: RaterProtocol) -> str:
-        """Say what was wrong."""
-        return "Once more: " + "; ".join(f"{answer.question_id}: {answer.reason}" for answer in turn.missing)
-
-
-@dataclass
-class Bench:
-    """A store with some assignments, and an endpoint that knows their forms."""
-
-    store: Store
-    made: dict[str, tuple[Form, BlindingKey]]
-    stack: ExitStack
-    waits: list[float]
-
-    def form(self, assignment_id: str, protocol: RaterProtocol | None = None) -> Form:
-        """Return the form of an assignment."""
-        return self.made[assignment_id][0]
-
-    def expect(self, assignment_ids: Sequence[str]) -> None:
-        """Have every form ready already."""
-
-    def endpoint(self, faults: SimulatedFaults | None = None) -> tuple[str, EndpointTraffic]:
-        """Serve an endpoint until the test ends."""
-        seen = EndpointTraffic()
-        model = SimulatedModel(self.made.values(), put, TRUTH)
-        return self.stack.enter_context(served(create_endpoint(model, faults=faults, seen=seen))) + "/v1", seen
-
-    def rate(self, base_url: str, *, timeout: float = 10, limit: int | None = None, **fields: Any) -> RatingSummary:
-        """Let the rater run, without real waiting between tries."""
-        rater = Rater(id="judge", model="some-model", base_url=base_url, api_key_env="JUDGE_KEY", **fields)
-        endpoint = ChatEndpoint(rater, environment={"JUDGE_KEY": KEY}, timeout=timeout)
-
-        async def sleep(seconds: float) -> None:
-            self.waits.append(seconds)
-            await asyncio.sleep(0)
-
-        return rate_assignments(
-            self, rater_variants(rater), PlainWording(), endpoint=endpoint, limit=limit, sleep=sleep
-        )
-
-    def calls(self, visit: str = "judge/1/a00001") -> tuple[JournalEntry, ...]:
-        """Return the rater's calls on record."""
-        return Journal(self.store).calls(KIND, visit)
-
-
-def put(form: Form) -> Iterator[tuple[PromptTurn, list[Message]]]:
-    for conversation in ("form", "page", "question"):
-        for ask in turns_of(form, conversation):
-            yield ask, PlainWording().turn_messages(ask, RaterProtocol())
 
 
 @pytest.fixture
 def bench(tmp_path: Path) -> Iterator[Bench]:
-    made = {name: hand_made(name) for name in ("a00001", "a00002", "a00003")}
-    draws = [
-        (Assignment(assignment_id=name, number=place, blocks=()), key)
-        for place, (name, (_, key)) in enumerate(made.items())
-    ]
-    with ExitStack() as stack:
-        store = stack.enter_context(Store.create(tmp_path / "s.sqlite"))
-        store.save_build("f", draws)
-        yield Bench(store=store, made=made, stack=stack, waits=[])
+    with rater_bench(tmp_path) as bench:
+        yield bench
 
 
 def test_every_question_is_answered_once_and_a_rerun_asks_nothing(bench: Bench) -> None:
@@ -442,12 +361,14 @@ def test_a_first_usable_answer_stays() -> None:
     questions = list(form.questions("everybody"))
     names = [question.question_id for question in questions]
     first, second = ({names[0]: 70, names[1]: 130}, {names[0]: 10, names[1]: 30})
-    talk = read_turn(questions, [replied(json.dumps(first)), replied(json.dumps(second), attempt=2)], RaterProtocol())
-    assert [(answer.question_id, answer.value) for answer in talk.answers if isinstance(answer, Response)] == [
+    outcome = read_turn(
+        questions, [replied(json.dumps(first)), replied(json.dumps(second), attempt=2)], RaterProtocol()
+    )
+    assert [(answer.question_id, answer.value) for answer in outcome.answers if isinstance(answer, Response)] == [
         (names[0], 0.7),
         (names[1], 0.3),
     ]
-    assert len(talk.turns) == 2
+    assert len(outcome.replies) == 2
 
 
 @pytest.mark.parametrize(

@@ -20,10 +20,9 @@ from spa.raters.visits import rater_visits
 from spa.responses.submission import Response
 from spa.study.raters import Rater, rater_variants
 from tests.spa.batch_server import BatchServer
-from tests.spa.rater_bench import rater_bench
+from tests.spa.rater_bench import Bench, PlainPrompts, rater_bench
 from tests.spa.rehearsed import built_example, spa
 from tests.spa.scripted_server import chat, scripted
-from tests.spa.test_llm import Bench, PlainWording
 
 
 @pytest.fixture
@@ -49,7 +48,7 @@ def rate(
         bench.waits.append(seconds)
 
     return batch.rate_in_batches(
-        bench, visits, PlainWording(), endpoint=endpoint, rater_budget=rater_budget, wait=wait, sleep=sleep
+        bench, visits, PlainPrompts(), endpoint=endpoint, rater_budget=rater_budget, wait=wait, sleep=sleep
     )
 
 

@@ -16,12 +16,11 @@ import pytest
 from spa.errors import PlatformError
 from spa.raters.endpoints.chat import ChatEndpoint
 from spa.raters.endpoints.failures import LONGEST_WAIT, backoff
-from spa.raters.endpoints.http_endpoint import retry_after_seconds
+from spa.raters.endpoints.rate_limit_headers import retry_after_seconds
 from spa.raters.summary import RatingSummary
 from spa.study.raters import Rater
-from tests.spa.rater_bench import rater_bench
+from tests.spa.rater_bench import KEY, Bench, rater_bench
 from tests.spa.scripted_server import Asked, Said, chat, http, middle, scripted
-from tests.spa.test_llm import KEY, Bench
 
 DOCS = Path(__file__).parents[2] / "docs" / "llm-raters.md"
 

@@ -14,10 +14,10 @@ import pytest
 from spa.forms.form import Form, NumberAnswer, RatingTarget
 from spa.forms.texts import load_texts
 from spa.raters.endpoints.endpoint import LLMReply, LLMRequest, read_body
-from spa.raters.hostile import HOSTILE_LINE, with_hostile_line
 from spa.raters.injection import Injection, injection, probes
 from spa.raters.prompt_messages import PromptWriter
 from spa.raters.run import rate_visits
+from spa.raters.visits import HOSTILE_LINE, with_hostile_line
 from spa.responses.store import Store
 from spa.study.assignment import Assignment, Block, ShownOutput
 from spa.study.raters import Rater, RaterProtocol, rater_variants

@@ -12,13 +12,12 @@ from spa import journal
 from spa.errors import ResponseError
 from spa.journal import STARTED, Journal
 from spa.raters.endpoints.chat import ChatEndpoint
-from spa.raters.run import rate_assignments
+from spa.raters.run import rate_visits
 from spa.raters.summary import RatingSummary
-from spa.raters.visits import KIND
+from spa.raters.visits import KIND, rater_visits
 from spa.study.raters import Rater, rater_variants
-from tests.spa.rater_bench import rater_bench
+from tests.spa.rater_bench import Bench, PlainPrompts, rater_bench
 from tests.spa.scripted_server import http, middle, scripted
-from tests.spa.test_llm import Bench, PlainWording
 
 VISITS = 6
 
@@ -68,7 +67,13 @@ def test_nothing_is_counted_before_it_is_on_disk(bench: Bench) -> None:
     with scripted(lambda asked: http(middle(asked))) as served:
         rater = Rater(id="judge", model="m", base_url=served.url, concurrency=3)
         endpoint = ChatEndpoint(rater, environment={})
-        rate_assignments(bench, rater_variants(rater), PlainWording(), endpoint=endpoint, progress=progress)
+        rate_visits(
+            bench,
+            rater_visits(bench.store, rater_variants(rater)),
+            PlainPrompts(),
+            endpoint=endpoint,
+            progress=progress,
+        )
     assert seen
     assert all(told <= kept for told, kept in seen)
     assert seen[-1] == (VISITS, VISITS)

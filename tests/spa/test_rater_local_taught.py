@@ -21,7 +21,8 @@ from spa.raters.endpoints.chat import ChatEndpoint
 from spa.raters.endpoints.endpoint import LLMEndpoint
 from spa.raters.local.endpoint import LocalEndpoint
 from spa.raters.prompt_messages import PromptWriter
-from spa.raters.run import rate_assignments
+from spa.raters.run import rate_visits
+from spa.raters.visits import rater_visits
 from spa.responses.store import Store
 from spa.responses.submission import Missing, Response
 from spa.study.assignment import Assignment
@@ -57,8 +58,11 @@ def answers(rater: Rater, endpoint: LLMEndpoint, folder: Path) -> tuple[Response
     """Let a rater answer the form and return what the store holds then."""
     with Store.create(folder / "s.sqlite") as store:
         store.save_build("f", [(Assignment(assignment_id="a00001", number=0, blocks=()), KEY)])
-        summary = rate_assignments(
-            OneForm(store), rater_variants(rater), PromptWriter(load_texts("en", {})), endpoint=endpoint
+        summary = rate_visits(
+            OneForm(store),
+            rater_visits(store, rater_variants(rater)),
+            PromptWriter(load_texts("en", {})),
+            endpoint=endpoint,
         )
         assert (summary.finished, summary.problem) == (1, None)
         (visit,) = store.submissions()

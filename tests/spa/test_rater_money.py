@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spa.errors import StudyError
-from spa.raters.budget import Price, RaterBudget, load_prices
+from spa.raters.budget import Price, RaterBudget, load_prices, tokens_of
 from spa.raters.endpoints.endpoint import LLMReply
-from spa.raters.tokens import tokens_of
 from tests.spa.rehearsed import built_example, spa
 from tests.spa.scripted_server import Asked, Said, http, middle, scripted
 

@@ -15,14 +15,14 @@ from spa.errors import StudyError
 from spa.raters.endpoints.endpoint import read_body
 from spa.raters.endpoints.responses import ResponsesEndpoint, as_input
 from spa.raters.reading.distribution import read_distribution
-from spa.raters.run import rate_assignments
+from spa.raters.run import rate_visits
 from spa.raters.summary import RatingSummary
+from spa.raters.visits import rater_visits
 from spa.study.load import load_study
 from spa.study.raters import Rater, rater_variants
 from tests.spa.hand_made import FIVE
-from tests.spa.rater_bench import rater_bench
+from tests.spa.rater_bench import Bench, PlainPrompts, rater_bench
 from tests.spa.scripted_server import Asked, Said, http, middle, scripted
-from tests.spa.test_llm import Bench, PlainWording
 from tests.spa.test_rater_distribution import question
 
 
@@ -35,7 +35,9 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
 def rate(bench: Bench, url: str, **fields: Any) -> RatingSummary:
     rater = Rater(id="judge", model="m", base_url=url, provider="responses", **fields)
     endpoint = ResponsesEndpoint(rater, environment={})
-    return rate_assignments(bench, rater_variants(rater), PlainWording(), endpoint=endpoint, limit=1)
+    return rate_visits(
+        bench, rater_visits(bench.store, rater_variants(rater), limit=1), PlainPrompts(), endpoint=endpoint
+    )
 
 
 def response(*parts: dict[str, Any], status: str = "completed", **more: Any) -> dict[str, Any]:

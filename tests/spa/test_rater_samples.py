@@ -18,10 +18,9 @@ from spa.raters.summary import RatingSummary
 from spa.raters.visits import rater_visits
 from spa.responses.submission import Response
 from spa.study.raters import Rater, rater_variants
-from tests.spa.rater_bench import rater_bench
+from tests.spa.rater_bench import Bench, PlainPrompts, rater_bench
 from tests.spa.rehearsed import built_example, spa
 from tests.spa.scripted_server import Asked, Said, Served, chat, http, middle, scripted
-from tests.spa.test_llm import Bench, PlainWording
 from tests.spa.test_rater_capabilities import EVERYTHING, Server
 
 
@@ -52,7 +51,7 @@ def rate(
     visits = rater_visits(bench.store, rater_variants(rater))
     endpoint = ChatEndpoint(rater, environment={})
     return rate_visits(
-        bench, visits, PlainWording(), endpoint=endpoint, rater_budget=rater_budget, several=True, sleep=sleep
+        bench, visits, PlainPrompts(), endpoint=endpoint, rater_budget=rater_budget, several=True, sleep=sleep
     )
 
 

@@ -18,14 +18,14 @@ from spa.raters.budget import RaterBudget
 from spa.raters.endpoints.chat import ChatEndpoint
 from spa.raters.endpoints.keys import find_key, named_values
 from spa.raters.endpoints.responses import ResponsesEndpoint
-from spa.raters.run import rate_assignments
+from spa.raters.run import rate_visits
+from spa.raters.visits import rater_visits
 from spa.study.load import load_study
 from spa.study.raters import Rater, rater_variants
-from tests.spa.rater_bench import rater_bench
+from tests.spa.rater_bench import Bench, PlainPrompts, rater_bench
 from tests.spa.rehearsed import built_example, spa
 from tests.spa.scripted_server import Asked, Said, Served, http, middle, scripted
 from tests.spa.study_files import SPA, write_study
-from tests.spa.test_llm import Bench, PlainWording
 
 SECRET = "azure-secret-1234"
 ENVIRONMENT = {"JUDGE_KEY": "sk-judge-key-1234", "AZURE_KEY": SECRET}
@@ -129,7 +129,9 @@ def test_each_kind_of_server_is_asked_as_it_says(bench: Bench, tmp_path: Path, n
         assert capabilities.problems(found, rater, rater_variants(rater), "it")[0] == []
         tried = len(server.asked)
         endpoint = ChatEndpoint(rater, environment=ENVIRONMENT)
-        summary = rate_assignments(bench, rater_variants(rater), PlainWording(), endpoint=endpoint)
+        summary = rate_visits(
+            bench, rater_visits(bench.store, rater_variants(rater)), PlainPrompts(), endpoint=endpoint
+        )
     assert (summary.finished, summary.missing, summary.problem) == (1, {}, None)
     sent, headers = server.asked[tried], server.headers[tried]
     assert kind.sends.items() <= sent.body.items()
@@ -163,13 +165,15 @@ def test_a_prompt_that_the_server_cut_in_silence_is_noticed(
     bench: Bench, letters: str, read: int | None, cut: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As Ollama does: of 5,000 tokens or more, it reads half a window of 4,096."""
-    opening = PlainWording.turn_messages
+    opening = PlainPrompts.turn_messages
     long = [{"role": "user", "content": [{"type": "text", "text": 20_000 * letters}]}]
-    monkeypatch.setattr(PlainWording, "turn_messages", lambda *given: [*long, *opening(*given)])
+    monkeypatch.setattr(PlainPrompts, "turn_messages", lambda *given: [*long, *opening(*given)])
     with scripted(lambda asked: http({**middle(asked), "usage": {"prompt_tokens": read}})) as server:
         rater = rater_for(Kind(), server, model="m")
         endpoint = ChatEndpoint(rater, environment=ENVIRONMENT)
-        summary = rate_assignments(bench, rater_variants(rater), PlainWording(), endpoint=endpoint)
+        summary = rate_visits(
+            bench, rater_visits(bench.store, rater_variants(rater)), PlainPrompts(), endpoint=endpoint
+        )
     assert (summary.cut_prompts, summary.finished) == (cut, 1)
 
 
@@ -186,7 +190,12 @@ def test_the_responses_api_takes_effort_and_other_words(bench: Bench) -> None:
     with scripted(lambda asked: http(middle(asked))) as server:
         rater = rater_for(Kind(), server, reasoning_effort="high", extra_body={"truncation": "disabled"}, max_tokens=99)
         endpoint = ResponsesEndpoint(rater, environment=ENVIRONMENT)
-        assert rate_assignments(bench, rater_variants(rater), PlainWording(), endpoint=endpoint).finished == 1
+        assert (
+            rate_visits(
+                bench, rater_visits(bench.store, rater_variants(rater)), PlainPrompts(), endpoint=endpoint
+            ).finished
+            == 1
+        )
     sent = server.asked[0].body
     assert (sent["reasoning"], sent["truncation"], sent["max_output_tokens"]) == ({"effort": "high"}, "disabled", 99)
 
@@ -196,7 +205,9 @@ def test_a_secret_header_that_the_server_repeats_is_blotted_out(bench: Bench, tm
     with scripted(lambda asked: http({"error": {"message": f"not {SECRET}"}}, status=status)) as server:
         rater = rater_for(KINDS["Azure OpenAI"], server)
         endpoint = ChatEndpoint(rater, environment=ENVIRONMENT)
-        summary = rate_assignments(bench, rater_variants(rater), PlainWording(), endpoint=endpoint, sleep=quick)
+        summary = rate_visits(
+            bench, rater_visits(bench.store, rater_variants(rater)), PlainPrompts(), endpoint=endpoint, sleep=quick
+        )
     assert "[key]" in str(summary.problem)
     assert "[key]" in str(bench.calls()[0].response)
     bench.store.close()

@@ -7,6 +7,7 @@ anybody acts on it.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import TracebackType
@@ -14,7 +15,6 @@ from typing import Any, Protocol, Self
 
 from spa.forms.form import Question
 from spa.raters.endpoints.rate_limit_headers import RateLimitHint
-from spa.raters.endpoints.said import message_text, without_reasoning
 from spa.study.raters import RaterProtocol
 
 REPLY_OUTCOMES = (
@@ -23,6 +23,12 @@ REPLY_OUTCOMES = (
     "truncated",
     "unreadable",
 )  # the model, or something in its name, replied: paid
+
+TEXTS = ("text", "output_text")  # kinds of parts
+THOUGHT = re.compile(r"\s*<(think|thinking|thought)>(?P<thought>.*?)(</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+# A chat template may write the opening tag itself, so that the reply begins inside the thought. Only a tag alone in
+# its line ends one: an answer can quote what stands in an output.
+END_OF_THOUGHT = re.compile(r"\A(?:(?!<think>).)*?^[ \t]*</think>[ \t]*$", re.DOTALL | re.MULTILINE | re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,6 +186,28 @@ def read_completion(completion: Mapping[str, Any], body: str) -> LLMReply:
     if message.get("refusal") or finish == "content_filter":
         return LLMReply(outcome="refused", text=text, detail=str(message.get("refusal") or finish), **known)
     return LLMReply(outcome="truncated" if finish == "length" else "answered", text=text, **known)
+
+
+def message_text(content: object) -> str:
+    """Return the text of a message: a text, or a list of parts; ``""`` for anything else.
+
+    >>> message_text([{"type": "thinking", "thinking": []}, {"type": "text", "text": "70"}])
+    '70'
+    """
+    if isinstance(content, list):
+        parts = [part for part in content if isinstance(part, dict) and part.get("type", "text") in TEXTS]
+        return "".join(part["text"] for part in parts if isinstance(part.get("text"), str))
+    return content if isinstance(content, str) else ""
+
+
+def without_reasoning(text: str) -> str:
+    """Return a reply without the thought in tags at its beginning; a thought that breaks off leaves nothing.
+
+    >>> without_reasoning("<think>Perhaps 20.</think> 70"), without_reasoning("<think>Perhaps 20")
+    (' 70', '')
+    """
+    found = THOUGHT.match(text) or END_OF_THOUGHT.match(text)
+    return text if found is None else text[found.end() :]
 
 
 def parts_of(response: Mapping[str, Any]) -> list[dict[str, Any]]:

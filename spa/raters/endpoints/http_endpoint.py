@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 import os
 import re
-import time
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
 from hashlib import sha256
 from importlib.metadata import version
 from types import TracebackType
@@ -22,7 +20,7 @@ import openai
 
 from spa.raters.endpoints.endpoint import LLMReply, LLMRequest, mapping, read_body
 from spa.raters.endpoints.keys import NO_KEY, find_key, is_loopback, named_values, without_password
-from spa.raters.endpoints.rate_limit_headers import rate_limit_hint
+from spa.raters.endpoints.rate_limit_headers import rate_limit_hint, retry_after_seconds
 from spa.study.raters import Rater
 
 OPENAI_URL = "https://api.openai.com/v1"
@@ -228,35 +226,6 @@ def readable(body: str) -> str:
     '502 Bad Gateway ...'
     """
     return " ".join(MARKUP.sub(" ", body[:5000]).split())
-
-
-def retry_after_seconds(headers: Mapping[str, str], *, now: float | None = None) -> float | None:
-    """Return the seconds that a server asks us to wait; ``None`` where it does not say.
-
-    Parameters
-    ----------
-    headers : mapping of str to str
-        "retry-after-ms", or "retry-after" in seconds or as a date.
-    now : float, optional
-        Seconds since 1970; the clock's where absent.
-
-    >>> waiting_time({"retry-after": "2"}), waiting_time({"retry-after-ms": "250"}), waiting_time({})
-    (2.0, 0.25, None)
-    >>> waiting_time({"retry-after": "Thu, 01 Jan 1970 00:01:00 GMT"}, now=50.0)
-    10.0
-    """
-    for name, scale in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
-        try:
-            seconds = float(headers.get(name, "")) / scale
-        except ValueError:  # absent, or a date
-            continue
-        if 0 <= seconds < float("inf"):
-            return seconds
-    try:
-        moment = parsedate_to_datetime(headers.get("retry-after", "")).timestamp()
-    except (ValueError, OverflowError):
-        return None
-    return max(0.0, moment - (time.time() if now is None else now))
 
 
 def without_images(message: Mapping[str, Any]) -> dict[str, Any]:

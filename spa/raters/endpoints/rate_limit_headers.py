@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 
 PART_OF_TIME = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h|d)?")
 SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "": 1.0}
@@ -22,9 +24,9 @@ class RateLimitHint:
 def rate_limit_hint(headers: Mapping[str, str]) -> RateLimitHint | None:
     """Read ``x-ratelimit-limit-*``, ``-remaining-*`` and ``-reset-*``; ``None`` where they are absent or odd.
 
-    >>> hint_of({"x-ratelimit-limit-requests": "60", "x-ratelimit-remaining-requests": "15",
+    >>> rate_limit_hint({"x-ratelimit-limit-requests": "60", "x-ratelimit-remaining-requests": "15",
     ...          "x-ratelimit-reset-requests": "1m30s"})
-    Hint(share_left=0.25, reset=90.0)
+    RateLimitHint(share_left=0.25, reset=90.0)
     """
     found = []
     for kind in KINDS:
@@ -50,3 +52,32 @@ def seconds_of(text: str) -> float | None:
     if not parts or "".join(number + unit for number, unit in parts) != text:
         return None
     return sum(float(number) * SECONDS[unit] for number, unit in parts)
+
+
+def retry_after_seconds(headers: Mapping[str, str], *, now: float | None = None) -> float | None:
+    """Return the seconds that a server asks us to wait; ``None`` where it does not say.
+
+    Parameters
+    ----------
+    headers : mapping of str to str
+        "retry-after-ms", or "retry-after" in seconds or as a date.
+    now : float, optional
+        Seconds since 1970; the clock's where absent.
+
+    >>> retry_after_seconds({"retry-after": "2"}), retry_after_seconds({"retry-after-ms": "250"})
+    (2.0, 0.25)
+    >>> retry_after_seconds({"retry-after": "Thu, 01 Jan 1970 00:01:00 GMT"}, now=50.0)
+    10.0
+    """
+    for name, scale in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
+        try:
+            seconds = float(headers.get(name, "")) / scale
+        except ValueError:  # absent, or a date
+            continue
+        if 0 <= seconds < float("inf"):
+            return seconds
+    try:
+        date = parsedate_to_datetime(headers.get("retry-after", "")).timestamp()
+    except (ValueError, OverflowError):
+        return None
+    return max(0.0, date - (time.time() if now is None else now))

@@ -1,7 +1,6 @@
-"""What an LLM said, read as answers: one JSON object, found strictly, validated like a person's form.
+"""Replies of an LLM read as answers: one JSON object, found strictly, validated like a person's form.
 
-Everything here is computed from calls on record alone, so that a run that was broken off goes
-on where it stood, without asking anything again.
+Everything is computed from recorded calls alone, so that an interrupted run resumes without asking anything again.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ READ_OUTCOMES = ("ok", "unreadable", "refused", "truncated")  # outcomes of a ca
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplyTurn:
-    """One thing that the LLM said, and the questions that it left without a usable answer."""
+    """One reply, and the questions that it left without a usable answer."""
 
     text: str
     missing: tuple[Missing, ...]
@@ -33,25 +32,25 @@ class ReplyTurn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnOutcome:
-    """Where a rater stands with one ask after some calls."""
+    """What the calls of one turn have answered so far."""
 
     answers: tuple[Response | Missing, ...]  # one a question, in the order of the form
     missing: tuple[Missing, ...]  # those of them that are no usable answer so far
-    turns: tuple[ReplyTurn, ...]
-    closed: bool  # the last turn was a refusal or broke off: asking again would only cost
+    replies: tuple[ReplyTurn, ...]
+    closed: bool  # the last reply was a refusal or was truncated: asking again would only cost
 
     def is_final(self, attempts: int) -> bool:
-        """Tell whether nothing is to be asked any more: all is answered, or the attempts are used up."""
-        return not self.missing or self.closed or len(self.turns) >= attempts
+        """Whether all is answered, or the attempts are used up."""
+        return not self.missing or self.closed or len(self.replies) >= attempts
 
 
 def read_turn(questions: Sequence[Question], calls: Iterable[JournalEntry], protocol: RaterProtocol) -> TurnOutcome:
-    """Read all calls of one ask, oldest first.
+    """Read all calls of one turn, oldest first.
 
     A question keeps its first usable answer; what a later reply says about it is not read.
     """
-    settled: dict[str, Response | Missing] = {}
-    turns: list[ReplyTurn] = []
+    read: dict[str, Response | Missing] = {}
+    replies: list[ReplyTurn] = []
     closed = False
     open_questions = questions
     for call in calls:
@@ -59,26 +58,24 @@ def read_turn(questions: Sequence[Question], calls: Iterable[JournalEntry], prot
             continue
         reply = read_body(call.response)
         answers = read_answers(open_questions, reply, protocol)
-        settled.update({answer.question_id: answer for answer in answers})
+        read.update({answer.question_id: answer for answer in answers})
         missing = missing_of(answers)
         left = {answer.question_id for answer in missing}
         open_questions = [question for question in open_questions if question.question_id in left]
-        turns.append(ReplyTurn(text=reply.text, missing=missing))
+        replies.append(ReplyTurn(text=reply.text, missing=missing))
         closed = reply.outcome in ("refused", "truncated")
         if protocol.readout == "logit" and reply.outcome == "answered":
             closed = True  # the probabilities would be the same again
-    answers = tuple([settled.get(question.question_id) or not_asked(question) for question in questions])
-    return TurnOutcome(answers=answers, missing=missing_of(answers), turns=tuple(turns), closed=closed)
+    not_asked: dict[str, Response | Missing] = {
+        one.question_id: one for one in all_missing(questions, "not asked", None)
+    }
+    answers = tuple((not_asked | read).values())
+    return TurnOutcome(answers=answers, missing=missing_of(answers), replies=tuple(replies), closed=closed)
 
 
 def missing_of(answers: Iterable[Response | Missing]) -> tuple[Missing, ...]:
     """Return the answers that cannot be used."""
     return tuple([answer for answer in answers if isinstance(answer, Missing)])
-
-
-def not_asked(question: Question) -> Missing:
-    """Return what stands for a question to which nothing arrived."""
-    return Missing(question_id=question.question_id, target=question.target, reason="not asked", raw=None)
 
 
 def read_answers(
