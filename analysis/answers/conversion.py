@@ -110,6 +110,8 @@ def as_frame(records: Iterable[Any]) -> pl.DataFrame:
     records : iterable of dataclasses, or one with arrays over systems
         What the functions of this package return.
 
+    Examples
+    --------
     >>> from analysis import pairwise_agreement
     >>> as_frame(pairwise_agreement([[1, 1], [2, 3], [3, 3]])).select("annotator_x", "n_items").rows()
     [('1', 3)]

@@ -62,6 +62,8 @@ def preference_tests(
     AnalysisError
         With every mistake of the frame, one line each.
 
+    Examples
+    --------
     >>> answers = {"annotator_id": ["a", "b", "c"], "system_x": ["new"] * 3, "system_y": ["old"] * 3}
     >>> [test] = preference_tests(answers | {"preference": [0.7, 0.6, 0.8]})
     >>> test.n, round(test.mean, 3), round(test.p_value, 4), test.verdict
@@ -124,6 +126,8 @@ def rating_means(
     mapping, llms, annotators, plan
         As for :func:`preference_tests`.
 
+    Examples
+    --------
     >>> answers = {"annotator_id": ["a", "b"], "item_id": [1, 1], "system": ["new", "new"], "score": [4, 5]}
     >>> [row.mean for row in rating_means(answers, scale=(1, 5))]
     [4.5]
@@ -174,6 +178,8 @@ def choice_tests(
     mapping, llms, annotators, plan
         As for :func:`preference_tests`.
 
+    Examples
+    --------
     >>> answers = {"annotator_id": ["a"] * 3, "item_id": [1, 2, 3], "system_x": ["new"] * 3, "system_y": ["old"] * 3}
     >>> [test] = choice_tests(answers | {"winner": ["x", "x", "tie"]})
     >>> test.wins_x, test.ties, round(test.win_rate, 3)

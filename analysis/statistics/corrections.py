@@ -59,6 +59,8 @@ def adjust(p_values: Sequence[float | None], *, correction: Procedure = "holm", 
     The same figures as :func:`holm`, :func:`benjamini_hochberg` and :func:`benjamini_yekutieli`. A report uses these
     few lines because statsmodels takes 0.7 s to load; the tests hold the two together.
 
+    Examples
+    --------
     >>> adjust([0.01, None, 0.04, 0.03]).p_adjusted
     (0.03, None, 0.06, 0.06)
     >>> adjust([0.01, None, 0.04, 0.03], correction="bh").p_adjusted
@@ -112,6 +114,8 @@ def holm(p_values: Sequence[float], *, fwer: float = 0.05) -> HolmResult:
     Holm, S. (1979). A simple sequentially rejective multiple test procedure.
     Scandinavian Journal of Statistics, 6(2), 65-70.
 
+    Examples
+    --------
     >>> holm([0.01, 0.04, 0.03, 0.005]).p_adjusted.round(3).tolist()
     [0.03, 0.06, 0.06, 0.02]
     """
@@ -141,6 +145,8 @@ def benjamini_hochberg(p_values: Sequence[float | None], *, fdr: float = 0.05) -
     Benjamini, Y. and Hochberg, Y. (1995). Controlling the false discovery rate. Journal of the Royal
     Statistical Society B, 57(1), 289-300.
 
+    Examples
+    --------
     >>> [p and round(p, 3) for p in benjamini_hochberg([0.01, None, 0.04, 0.03]).p_adjusted]
     [0.03, None, 0.04, 0.04]
     """
@@ -164,6 +170,8 @@ def benjamini_yekutieli(p_values: Sequence[float | None], *, fdr: float = 0.05) 
     Benjamini, Y. and Yekutieli, D. (2001). The control of the false discovery rate in multiple testing
     under dependency. Annals of Statistics, 29(4), 1165-1188, theorem 1.3.
 
+    Examples
+    --------
     >>> [p and round(p, 3) for p in benjamini_yekutieli([0.01, None, 0.04]).p_adjusted]
     [0.03, None, 0.06]
     """
