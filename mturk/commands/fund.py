@@ -1,4 +1,4 @@
-"""``spa mturk fund``: what a requester may spend."""
+"""``spa mturk fund``: budgets of requesters."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from mturk.commands.keys import opened
 @click.argument("name")
 @click.argument("amount", metavar="DOLLARS")
 @click.option("--store", required=True, metavar="PATH|URL", help="Store of the endpoint.")
-@click.option("--note", default="", help="Why, for the record.")
+@click.option("--note", default="", help="Reason, for the record.")
 def fund(name: str, amount: str, store: str, note: str) -> None:
-    """Raise the budget of the requester NAME by DOLLARS; lower it where these are negative (after a `--`).
+    """Raise the budget of the requester NAME by DOLLARS; a negative amount (after `--`) lowers it.
 
-    A budget is a limit that the host sets. No money moves: what is owed stands in `spa mturk ledger`.
+    A budget is a limit that the host sets. No money moves: `spa mturk ledger` shows what is owed.
     """
     from mturk.endpoint.ledger import fund as fund_requester
 
     with opened(store) as endpoint:
         left = endpoint.call(lambda tx: fund_requester(tx, name, amount, note=note))
-    click.echo(f"{name} may spend {left} US dollars now")
+    click.echo(f"{name} can now spend {left} US dollars")

@@ -20,15 +20,15 @@ MOST = 10_000  # invitations of one call; more is a slip of the finger
 @click.command(
     epilog="Example: spa mturk invite --store lab.sqlite --name Ada --locale GB --public-url https://hits.lab.org"
 )
-@click.option("--store", required=True, metavar="PATH|URL", help="Store of the endpoint; made where it is absent.")
+@click.option("--store", required=True, metavar="PATH|URL", help="Store of the endpoint; created if missing.")
 @click.option("--name", "names", multiple=True, help="A new worker's name, which requesters do not see; repeatable.")
-@click.option("--count", type=click.IntRange(1, MOST), help="Enter so many new workers, named by number.")
-@click.option("--again", multiple=True, metavar="WORKER", help="A new link for a worker who is known; repeatable.")
-@click.option("--locale", metavar="COUNTRY[-PART]", help="Where the new workers live, such as GB or US-CA.")
-@click.option("--adult", is_flag=True, help="The new workers are of age.")
+@click.option("--count", type=click.IntRange(1, MOST), help="Number of new workers to create, named by number.")
+@click.option("--again", multiple=True, metavar="WORKER", help="A new link for an existing worker (id); repeatable.")
+@click.option("--locale", metavar="COUNTRY[-PART]", help="Location of the new workers, such as GB or US-CA.")
+@click.option("--adult", is_flag=True, help="The new workers are adults.")
 @click.option("--masters", is_flag=True, help="The new workers are Masters.")
-@click.option("--qualify", multiple=True, metavar="TYPE[=VALUE]", help="Grant a qualification (id); repeatable.")
-@click.option("--days", type=click.IntRange(1, 365), default=30, show_default=True, help="How long a link works.")
+@click.option("--qualify", multiple=True, metavar="TYPE[=VALUE]", help="Grant a qualification by its id; repeatable.")
+@click.option("--days", type=click.IntRange(1, 365), default=30, show_default=True, help="Days until a link expires.")
 @click.option(
     "--public-url",
     "address",
@@ -36,9 +36,11 @@ MOST = 10_000  # invitations of one call; more is a slip of the finger
     aliases=("--address",),
     default="http://127.0.0.1:8470",
     show_default=True,
-    help="Where people reach the site.",
+    help="Public URL of the worker site.",
 )
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write the links here, one a line.")
+@click.option(
+    "--out", type=click.Path(dir_okay=False, path_type=Path), help="Write the links to this file, one per line."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def invite(
     store: str,
@@ -54,9 +56,9 @@ def invite(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Enter workers and print a link for each, which signs them in once.
+    """Create workers and print a one-time sign-in link for each.
 
-    Whoever has a link can use it: send each to its person alone.
+    Anybody who has a link can use it: send each link only to its worker.
     """
     from mturk.commands.keys import opened
     from mturk.endpoint.site.settings import origin
@@ -65,7 +67,7 @@ def invite(
     if origin(address.rstrip("/")) != address.rstrip("/"):
         raise PlatformError(f"--public-url: expected an origin such as https://hits.example.org, got {address!r}")
     if not names and count is None and not again:
-        raise click.UsageError("say whom to invite: --name, --count or --again")
+        raise click.UsageError("nobody to invite: give --name, --count or --again")
     country, _, part = (locale or "").partition("-")
     facts: dict[str, object] = {
         "country": country or None,

@@ -22,11 +22,11 @@ def keys() -> None:
 
 @keys.command(epilog="Example: spa mturk keys add lab --store lab.sqlite --budget 500")
 @click.argument("name")
-@click.option("--store", required=True, metavar="PATH|URL", help="Store of the endpoint; made where it is absent.")
-@click.option("--budget", metavar="DOLLARS", help="What the requester may spend beside what was granted before.")
+@click.option("--store", required=True, metavar="PATH|URL", help="Store of the endpoint; created if missing.")
+@click.option("--budget", metavar="DOLLARS", help="US dollars to add to the requester's budget.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def add(name: str, store: str, budget: str | None, as_json: bool) -> None:
-    """Issue a key to the requester NAME, who is entered where the name is new. The secret is shown once."""
+    """Issue a key to the requester NAME, creating the requester if new. The secret is shown once."""
     from mturk.endpoint.keys import issue, load_host_key
     from mturk.endpoint.money import parse_money
 
@@ -40,8 +40,8 @@ def add(name: str, store: str, budget: str | None, as_json: bool) -> None:
     click.echo(f"requester {name}: {issued.requester_id}")
     click.echo(f"export AWS_ACCESS_KEY_ID={issued.access_key_id}")
     click.echo(f"export AWS_SECRET_ACCESS_KEY={issued.secret_access_key}")
-    click.echo(f"notifications are signed with: {issued.hook_secret}")
-    click.echo("Hand these over on a safe way; they are not shown again.")
+    click.echo(f"notification signing secret: {issued.hook_secret}")
+    click.echo("Store these safely; they are not shown again.")
 
 
 @keys.command("list", epilog="Example: spa mturk keys list --store lab.sqlite")
@@ -65,7 +65,7 @@ def list_keys(store: str, as_json: bool) -> None:
 @click.argument("access_key_id")
 @click.option("--store", required=True, metavar="PATH|URL", help="Store of the endpoint.")
 def revoke(access_key_id: str, store: str) -> None:
-    """Let a key be used no more; what its requester made stays theirs."""
+    """Revoke a key. The requester's HITs and results stay."""
     from mturk.endpoint.keys import revoke as revoke_key
 
     with opened(store) as endpoint:
@@ -75,10 +75,7 @@ def revoke(access_key_id: str, store: str) -> None:
 
 @contextmanager
 def opened(store: str, *, create: bool = False) -> Iterator[MTurkService]:
-    """Yield an endpoint's store for a command beside a server that may be running.
-
-    The time is that of this machine, or the emulator's where the store is one's.
-    """
+    """Open an endpoint's store for a command; a server may be running on it. An emulator's store keeps its clock."""
     from mturk.endpoint.emulator import load_clock
     from mturk.endpoint.service import MTurkService
     from mturk.endpoint.store import open_store

@@ -1,4 +1,4 @@
-"""``spa mturk ledger``: what is owed to whom by whom."""
+"""``spa mturk ledger``: rewards and bonuses that requesters owe workers."""
 
 from __future__ import annotations
 
@@ -16,13 +16,11 @@ from mturk.commands.keys import opened
 @click.command(epilog="Example: spa mturk ledger --store lab.sqlite --since 2026-11-01 --format csv > november.csv")
 @click.option("--store", required=True, metavar="PATH|URL", help="Store of the endpoint.")
 @click.option("--format", "kind", type=click.Choice(["csv", "json"]), default="csv", show_default=True)
-@click.option(
-    "--since", type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]), help="Only what is owed since then, UTC."
-)
+@click.option("--since", type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]), help="Only entries since then, UTC.")
 def ledger(store: str, kind: str, since: datetime | None) -> None:
-    """Print what is owed: one row a reward or bonus, for payroll. No money moves by itself.
+    """Print what is owed for payroll: one row per reward or bonus. No money moves.
 
-    The workers' names are those that the host entered; requesters never see them.
+    Workers' names are those that the host entered; requesters never see them.
     """
     from mturk.endpoint.ledger import LedgerEntry, entries
 
@@ -32,7 +30,7 @@ def ledger(store: str, kind: str, since: datetime | None) -> None:
     for row in rows:
         row["at"] = datetime.fromtimestamp(row["at"], UTC).isoformat(timespec="seconds")
     if kind == "json":
-        click.echo(json.dumps(rows, ensure_ascii=False, indent=1))
+        click.echo(json.dumps([row | {"currency": "USD"} for row in rows], ensure_ascii=False, indent=1))
         return
     text = io.StringIO()
     writer = csv.DictWriter(text, [field.name for field in fields(LedgerEntry)])
@@ -42,5 +40,5 @@ def ledger(store: str, kind: str, since: datetime | None) -> None:
 
 
 def _plain(value: object) -> object:
-    """Return a cell that no spreadsheet takes for a formula."""
+    """Return a cell that a spreadsheet does not read as a formula."""
     return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")) else value

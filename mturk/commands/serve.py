@@ -32,18 +32,22 @@ EMULATOR_BUDGET = 1_000_000  # cents: the budget of an emulator's requester
     cls=Aliased,
     aliases=("--address",),
     metavar="URL",
-    help="URL at which people reach the worker site. [default: http://HOST:PORT]",
+    help="Public URL of the worker site. [default: http://HOST:PORT]",
 )
-@click.option("--frame-port", type=click.IntRange(0, 65535), help="Port of the frames that hold HITs; --port and one.")
-@click.option("--frame-url", metavar="URL", help="Where browsers reach that port; another origin than --public-url.")
-@click.option("--name", default="HITs", show_default=True, help="What the worker site calls itself.")
-@click.option("--popups", is_flag=True, help="Let HITs open other windows, as old ones do that send people to the web.")
 @click.option(
-    "--fees", type=click.Choice(["none", "mturk"]), help="Fees on top of what is owed; none, but mturk with --emulate."
+    "--frame-port", type=click.IntRange(0, 65535), help="Port that serves HITs in frames. [default: PORT + 1]"
 )
-@click.option("--private-hooks", is_flag=True, help="Allow notifications to addresses of the own network, and http://.")
+@click.option("--frame-url", metavar="URL", help="Public URL of that port; a different origin from --public-url.")
+@click.option("--name", default="HITs", show_default=True, help="Title of the worker site.")
+@click.option("--popups", is_flag=True, help="Let HITs open new windows, as HITs that send people to other sites do.")
 @click.option(
-    "--emulate", is_flag=True, help="An emulator: clock and faults by hand under /emulator/, on this machine only."
+    "--fees", type=click.Choice(["none", "mturk"]), help="Fees added to rewards; default none, or mturk with --emulate."
+)
+@click.option("--private-hooks", is_flag=True, help="Allow notifications to private addresses and over http://.")
+@click.option(
+    "--emulate",
+    is_flag=True,
+    help="Run an emulator with a clock and faults controlled under /emulator/; this machine only.",
 )
 def serve(
     store: str,
@@ -58,12 +62,12 @@ def serve(
     private_hooks: bool,
     emulate: bool,
 ) -> None:
-    """Serve the MTurk protocol and the worker site; STORE is a file, made where it is absent, or a PostgreSQL URL.
+    """Serve the MTurk protocol and the worker site; STORE is a file, created if missing, or a PostgreSQL URL.
 
-    Programs written with boto3 reach it with ``endpoint_url`` and a key of `spa mturk keys add`. Nothing is
-    paid: `spa mturk ledger` says what is owed. Workers sign in with the links of `spa mturk invite`; HITs are
-    shown in frames of another origin, behind a port of their own. A proxy in front has to bring https for both
-    and leave the Host header as it is.
+    boto3 programs connect with ``endpoint_url`` and a key from `spa mturk keys add`. No money
+    moves: `spa mturk ledger` shows what is owed. Workers sign in with the links of `spa mturk invite`; HITs are
+    shown in frames of another origin, on a second port. A proxy in front has to provide https for both ports
+    and pass the Host header on unchanged.
     """
     from mturk.endpoint.emulator import load_clock
     from mturk.endpoint.keys import load_host_key
@@ -76,7 +80,7 @@ def serve(
     from spa.server.listening import listen
 
     if emulate and host not in LOOPBACK:
-        raise PlatformError(f"--emulate: expected --host 127.0.0.1, got {host}; an emulator's controls ask for no key")
+        raise PlatformError(f"--emulate: expected --host 127.0.0.1, got {host}; an emulator's controls need no key")
     kind = fees or ("mturk" if emulate else "none")
     behind = frame_port if frame_port is not None else (port + 1 if port else 0)
     with (
@@ -94,10 +98,10 @@ def serve(
         click.echo(f"endpoint: {listener.address} (store {opened.name})")
         click.echo(f"worker site: {settings.site_url} (frames: {settings.frame_url})")
         if address is None and host not in LOOPBACK:
-            click.echo("workers on other machines reach the site only with --public-url and --frame-url")
+            click.echo("workers on other machines can reach the site only if --public-url and --frame-url are set")
         if emulate:
             _print_emulator_key(endpoint, host_key)
-        click.echo("Ctrl-C stops the server; everything stays.")
+        click.echo("Ctrl-C stops the server; the store keeps everything.")
         with ticking(endpoint, host_key):
             serve_both_ports(app, create_frames(endpoint, settings), listener, frames)
 
@@ -142,7 +146,7 @@ def make_app(endpoint: MTurkService, host_key: bytes, settings: SiteSettings, *,
 
 
 def _print_emulator_key(endpoint: MTurkService, host_key: bytes) -> None:
-    """Say the emulator's own key, which opens nothing but play money."""
+    """Print the emulator's own key, which spends only play money."""
     from mturk.endpoint.emulator import emulator_key
 
     issued = emulator_key(endpoint, host_key, budget=EMULATOR_BUDGET)

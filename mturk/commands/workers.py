@@ -1,4 +1,4 @@
-"""``spa mturk workers``: the people who work at the endpoint, as its host sees them."""
+"""``spa mturk workers``: the endpoint's workers, as its host sees them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def list_workers(store: str, as_json: bool) -> None:
 @click.argument("worker_id")
 @click.option("--store", required=True, metavar="PATH|URL", help="Store of the endpoint.")
 def sign_out(worker_id: str, store: str) -> None:
-    """End every session of a worker, and make their unused links useless."""
+    """End all sessions of a worker and revoke their unused links."""
     from mturk.commands.keys import opened
     from mturk.endpoint.site.sessions import end_all
     from mturk.endpoint.workers import find_worker
@@ -49,9 +49,9 @@ def sign_out(worker_id: str, store: str) -> None:
 @workers.command(epilog="Example: spa mturk workers close A1B2C3D4E5F6G7 --store lab.sqlite --yes")
 @click.argument("worker_id")
 @click.option("--store", required=True, metavar="PATH|URL", help="Store of the endpoint.")
-@click.option("--yes", is_flag=True, help="Do it; without it only what would happen is said.")
+@click.option("--yes", is_flag=True, help="Apply; the default is a dry run.")
 def close(worker_id: str, store: str, yes: bool) -> None:
-    """Close a worker's account: they cannot sign in any more; what they did and are owed stays."""
+    """Close a worker's account: they can no longer sign in. Their work and what they are owed stay."""
     from mturk.commands.keys import opened
     from mturk.endpoint.site.sessions import end_all
     from mturk.endpoint.workers import change_worker, find_worker

@@ -49,10 +49,7 @@ class HitAssignment:
 def submitted(held: HitAssignment, answer: str, *, turn: int, delay: int, now: float) -> HitAssignment:
     """Return the assignment with the worker's answer.
 
-    Raises
-    ------
-    Refusal
-        If it is not held, or its time is over.
+    Raise MTurkRequestError if it is not held, or its time is over.
     """
     _held(held, now)
     return replace(held, status=SUBMITTED, answer=answer, turn=turn, submitted_at=now, auto_approval_at=now + delay)
@@ -72,10 +69,8 @@ def abandoned(held: HitAssignment) -> HitAssignment:
 def approved(work: HitAssignment, *, feedback: str | None, override: bool, now: float) -> HitAssignment:
     """Return the assignment approved.
 
-    Raises
-    ------
-    Refusal
-        If it is approved already, or rejected and no override was asked for, or it is too late for one.
+    Raise MTurkRequestError if it is approved already, or rejected and no override was asked for, or it is too late
+    for one.
     """
     if work.status == REJECTED and override:
         if work.submitted_at is None or now > work.submitted_at + OVERRIDE_WITHIN:
@@ -95,10 +90,7 @@ def approved(work: HitAssignment, *, feedback: str | None, override: bool, now: 
 def rejected(work: HitAssignment, *, feedback: str, now: float) -> HitAssignment:
     """Return the assignment rejected.
 
-    Raises
-    ------
-    Refusal
-        If it is not submitted, or approved or rejected already.
+    Raise MTurkRequestError if it is not submitted, or approved or rejected already.
     """
     if work.status != SUBMITTED:
         raise wrong_state("Assignment", work.assignment_id, work.status, [SUBMITTED])

@@ -67,10 +67,7 @@ class FaultRule:
 def read_fault(given: dict[str, Any]) -> FaultRule:
     """Return the fault that a test ordered.
 
-    Raises
-    ------
-    PlatformError
-        If a field is unknown or has an impossible value.
+    Raise PlatformError if a field is unknown or has an impossible value.
     """
     known = {"kind": str, "operation": str, "skip": int, "every": int, "times": int, "seconds": (int, float)}
     for name, value in given.items():

@@ -119,10 +119,7 @@ def reviewed(hit: HostedHit, now: float) -> HostedHit:
 def extended(hit: HostedHit, more: int, now: float) -> HostedHit:
     """Return the HIT with more assignments; one that was reviewed is open again.
 
-    Raises
-    ------
-    Refusal
-        If fewer than ten would become ten or more, if it is disposed of, or there are too many.
+    Raise MTurkRequestError if fewer than ten would become ten or more, if it is disposed of, or there are too many.
     """
     _require_not_disposed(hit)
     maximum = hit.maximum + more
@@ -152,10 +149,7 @@ def expired(hit: HostedHit) -> HostedHit:
 def in_review(hit: HostedHit, reviewing: bool, now: float) -> HostedHit:
     """Return the HIT as Reviewing, or as Reviewable again; a repeated call changes nothing.
 
-    Raises
-    ------
-    Refusal
-        If it is neither.
+    Raise MTurkRequestError if it is neither.
     """
     if hit.status not in (REVIEWABLE, REVIEWING):
         raise wrong_state("HIT", hit.hit_id, hit.status, [REVIEWABLE, REVIEWING])
@@ -171,10 +165,7 @@ def retyped(hit: HostedHit, hit_type_id: str, now: float) -> HostedHit:
 def disposed(hit: HostedHit, now: float) -> HostedHit:
     """Return the HIT after it was deleted.
 
-    Raises
-    ------
-    Refusal
-        If it is not Reviewable or Reviewing, or a submission waits for its approval or rejection.
+    Raise MTurkRequestError if it is not Reviewable or Reviewing, or a submission waits for its approval or rejection.
     """
     if hit.status not in (REVIEWABLE, REVIEWING):
         raise wrong_state("HIT", hit.hit_id, hit.status, [REVIEWING, REVIEWABLE], "Expire it first.")

@@ -58,10 +58,7 @@ class KnownKey:
 def load_host_key(store: str, *, create: bool = False) -> bytes:
     """Return the host key of a store: from the environment, or from the file beside it.
 
-    Raises
-    ------
-    PlatformError
-        If there is none, or it is not 64 hexadecimal digits, or others may read the file.
+    Raise PlatformError if there is none, or it is not 64 hexadecimal digits, or others may read the file.
     """
     given = os.environ.get(VARIABLE)
     if given is not None:
@@ -101,10 +98,7 @@ def hook_secret(host_key: bytes, requester_id: str) -> str:
 def issue(tx: Transaction, name: str, host_key: bytes, *, budget: int = 0) -> IssuedKey:
     """Make an access key for a requester, who is made too where the name is new.
 
-    Raises
-    ------
-    PlatformError
-        If the name cannot be used.
+    Raise PlatformError if the name cannot be used.
     """
     if NAME.fullmatch(name) is None:
         raise PlatformError(f"expected a name of 1 to 100 printable characters, got {name!r}")
@@ -138,10 +132,7 @@ def reissued(requester_id: str, access_key_id: str, host_key: bytes) -> IssuedKe
 def revoke(tx: Transaction, access_key_id: str) -> None:
     """Let a key be used no more.
 
-    Raises
-    ------
-    PlatformError
-        If there is none, or it was revoked before.
+    Raise PlatformError if there is none, or it was revoked before.
     """
     changed = tx.connection.execute(
         update(access_keys)

@@ -60,10 +60,7 @@ def entries(tx: Transaction, *, since: float | None = None) -> Iterator[LedgerEn
 def fund(tx: Transaction, name: str, amount: str, *, note: str) -> str:
     """Raise a requester's budget, or lower it where the amount is negative; return what may be spent then.
 
-    Raises
-    ------
-    PlatformError
-        If there is no such requester, or the amount is none.
+    Raise PlatformError if there is no such requester, or the amount is none.
     """
     signed = SIGNED.fullmatch(amount)
     if signed is None:

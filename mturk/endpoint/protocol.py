@@ -30,10 +30,7 @@ INTEGER = 2**31
 def service() -> ServiceModel:
     """Return the service model.
 
-    Raises
-    ------
-    PlatformError
-        If botocore is absent or no longer carries it.
+    Raise PlatformError if botocore is absent or no longer carries it.
     """
     try:
         import botocore.session
@@ -51,10 +48,7 @@ def service() -> ServiceModel:
 def operation_named(target: str) -> str:
     """Return the operation that a request's ``X-Amz-Target`` names.
 
-    Raises
-    ------
-    MTurkRequestError
-        If there is none.
+    Raise MTurkRequestError if there is none.
     """
     prefix, _, name = target.partition(".")
     if prefix != service().metadata["targetPrefix"] or name not in service().operation_names:
@@ -65,10 +59,7 @@ def operation_named(target: str) -> str:
 def read_request(operation: str, body: bytes) -> dict[str, Any]:
     """Return the parameters of a request.
 
-    Raises
-    ------
-    MTurkRequestError
-        If the body is no JSON object, or the model does not allow it.
+    Raise MTurkRequestError if the body is no JSON object, or the model does not allow it.
     """
     try:
         given = json.loads(body or b"{}", parse_constant=_no_number)
@@ -88,10 +79,8 @@ def read_request(operation: str, body: bytes) -> dict[str, Any]:
 def check(given: Mapping[str, Any], shape: Shape) -> None:
     """Check parameters by the model.
 
-    Raises
-    ------
-    MTurkRequestError
-        If something is missing, unknown, or outside its type, pattern, length, range or enumeration.
+    Raise MTurkRequestError if something is missing, unknown, or outside its type, pattern, length, range or
+    enumeration.
     """
     from botocore.validate import ParamValidator
 
@@ -203,10 +192,7 @@ AUTO_APPROVAL_DELAY = 2_592_000  # seconds, where it is not given
 def check_limits(given: Mapping[str, Any]) -> None:
     """Check lengths and ranges of the parameters of any operation.
 
-    Raises
-    ------
-    Refusal
-        Naming the first parameter that is too short, too long, too small or too large.
+    Raise MTurkRequestError naming the first parameter that is too short, too long, too small or too large.
     """
     for name, (least, most) in LENGTHS.items():
         if name in given and not least <= len(given[name]) <= most:

@@ -96,10 +96,7 @@ def assignment_from(row: Sequence[Any]) -> HitAssignment:
 def find_hit(tx: Transaction, hit_id: str, *, requester_id: str | None = None) -> HostedHit:
     """Return a HIT, of this requester where one is given.
 
-    Raises
-    ------
-    Refusal
-        If there is none, or it is another requester's.
+    Raise MTurkRequestError if there is none, or it is another requester's.
     """
     row = tx.connection.execute(ONE_HIT, {"name": hit_id}).first()
     if row is None or requester_id not in (None, row.requester_id):
@@ -110,10 +107,7 @@ def find_hit(tx: Transaction, hit_id: str, *, requester_id: str | None = None) -
 def find_type(tx: Transaction, hit_type_id: str, *, requester_id: str | None = None) -> HitType:
     """Return a HIT type, of this requester where one is given.
 
-    Raises
-    ------
-    Refusal
-        If there is none, or it is another requester's.
+    Raise MTurkRequestError if there is none, or it is another requester's.
     """
     row = tx.connection.execute(ONE_TYPE, {"name": hit_type_id}).first()
     if row is None or requester_id not in (None, row.requester_id):
@@ -124,10 +118,7 @@ def find_type(tx: Transaction, hit_type_id: str, *, requester_id: str | None = N
 def find_assignment(tx: Transaction, assignment_id: str, *, requester_id: str | None = None) -> HitAssignment:
     """Return an assignment, of this requester's HITs where one is given.
 
-    Raises
-    ------
-    Refusal
-        If there is none, or it is another requester's.
+    Raise MTurkRequestError if there is none, or it is another requester's.
     """
     row = tx.connection.execute(ONE_ASSIGNMENT, {"name": assignment_id}).first()
     if row is None or requester_id not in (None, row.requester_id):

@@ -91,10 +91,7 @@ class QualificationValue:
 def check_requirements(requirements: Sequence[Requirement]) -> None:
     """Check requirements against the rules of the protocol.
 
-    Raises
-    ------
-    Refusal
-        If there are more than ten, or one has values that its comparator or type does not allow.
+    Raise MTurkRequestError if there are more than ten, or one has values that its comparator or type does not allow.
     """
     where = "QualificationRequirements"
     if len(requirements) > MOST:

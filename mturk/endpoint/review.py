@@ -35,10 +35,7 @@ def approve(
 ) -> HitAssignment:
     """Approve an assignment: its reward is owed from now on.
 
-    Raises
-    ------
-    Refusal
-        If it is not this requester's, its state does not allow it, or the budget does not reach.
+    Raise MTurkRequestError if it is not this requester's, its state does not allow it, or the budget does not reach.
     """
     work, hit = _found(tx, assignment_id, requester_id)
     done = approved(work, feedback=feedback, override=override, now=tx.now)
@@ -60,10 +57,7 @@ def approve_by_time(tx: Transaction, work: HitAssignment, hit: HostedHit, kind: 
 def reject(tx: Transaction, assignment_id: str, *, requester_id: str, feedback: str) -> HitAssignment:
     """Reject an assignment: nothing is owed for it.
 
-    Raises
-    ------
-    Refusal
-        If it is not this requester's, or its state does not allow it.
+    Raise MTurkRequestError if it is not this requester's, or its state does not allow it.
     """
     work, hit = _found(tx, assignment_id, requester_id)
     done = rejected(work, feedback=feedback, now=tx.now)

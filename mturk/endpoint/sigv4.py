@@ -50,10 +50,8 @@ def verify(request: SignedRequest, *, secret_of: Callable[[str], str | None], no
     now : float
         Seconds since 1970 of this machine's clock.
 
-    Raises
-    ------
-    MTurkRequestError
-        If there is no signature, it is not made with a known key, for this service, of this body, or is too old.
+    Raise MTurkRequestError if there is no signature, it is not made with a known key, for this service, of this
+    body, or is too old.
     """
     header = request.headers.get("authorization", "")
     if not header:

@@ -149,10 +149,8 @@ def open_store(target: str | Path, *, create: bool = False, wait: float = LOCK_W
     wait : float
         Seconds to wait for another process that is writing.
 
-    Raises
-    ------
-    ResponseError
-        If it is absent, of a later version, or no store of an endpoint; one of an earlier version is migrated.
+    Raise ResponseError if it is absent, of a later version, or no store of an endpoint; one of an earlier version is
+    migrated.
     """
     place = parse_target(target)
     if create and place.path is not None and not place.path.exists():
@@ -225,10 +223,7 @@ def get_meta(connection: Connection, name: str) -> str | None:
 def server_lock(store: EndpointStore, target: str) -> Iterator[None]:
     """Hold the store's lock while a server runs; it is freed when the process dies.
 
-    Raises
-    ------
-    ResponseError
-        If another process serves it.
+    Raise ResponseError if another process serves it.
     """
     lock = exclusive_run(target, "mturk endpoint", store.connection)
     try:

@@ -98,10 +98,7 @@ def next_hit(tx: Transaction, worker_id: str, group_id: str) -> HostedHit | None
 def preview(tx: Transaction, worker_id: str, hit_id: str) -> tuple[HostedHit, HitType]:
     """Return a HIT to be looked at; nothing is held for the worker.
 
-    Raises
-    ------
-    Refusal
-        If there is none, or a requirement or block keeps the worker from seeing it.
+    Raise MTurkRequestError if there is none, or a requirement or block keeps the worker from seeing it.
     """
     hit = find_hit(tx, hit_id)
     kind = find_type(tx, hit.hit_type_id)
@@ -115,10 +112,8 @@ def preview(tx: Transaction, worker_id: str, hit_id: str) -> tuple[HostedHit, Hi
 def accept(tx: Transaction, worker_id: str, hit_id: str) -> HitAssignment:
     """Give a worker an assignment of a HIT.
 
-    Raises
-    ------
-    Refusal
-        If the HIT is not open, the worker had an assignment of it, holds too many, or does not qualify.
+    Raise MTurkRequestError if the HIT is not open, the worker had an assignment of it, holds too many, or does not
+    qualify.
     """
     hit = find_hit(tx, hit_id)
     kind = find_type(tx, hit.hit_type_id)
@@ -145,10 +140,7 @@ def accept(tx: Transaction, worker_id: str, hit_id: str) -> HitAssignment:
 def return_assignment(tx: Transaction, worker_id: str, assignment_id: str) -> HitAssignment:
     """Return an assignment, so that others may take its place.
 
-    Raises
-    ------
-    Refusal
-        If the worker does not hold it.
+    Raise MTurkRequestError if the worker does not hold it.
     """
     held = find_held(tx, worker_id, assignment_id)
     hit = find_hit(tx, held.hit_id)
@@ -162,10 +154,7 @@ def return_assignment(tx: Transaction, worker_id: str, assignment_id: str) -> Hi
 def submit(tx: Transaction, worker_id: str, assignment_id: str, answer: str) -> HitAssignment:
     """Take a worker's answer, XML; it is kept as it is.
 
-    Raises
-    ------
-    Refusal
-        If the worker does not hold the assignment, or its time is over.
+    Raise MTurkRequestError if the worker does not hold the assignment, or its time is over.
     """
     held = find_held(tx, worker_id, assignment_id)
     hit = find_hit(tx, held.hit_id)
@@ -184,10 +173,7 @@ def submit(tx: Transaction, worker_id: str, assignment_id: str, answer: str) -> 
 def find_held(tx: Transaction, worker_id: str, assignment_id: str) -> HitAssignment:
     """Return an assignment of this worker, whatever its state.
 
-    Raises
-    ------
-    Refusal
-        If there is none, or it is somebody else's.
+    Raise MTurkRequestError if there is none, or it is somebody else's.
     """
     work = find_assignment(tx, assignment_id)
     if work.worker_id != worker_id:

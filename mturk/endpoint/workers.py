@@ -65,10 +65,8 @@ def add_worker(
 ) -> KnownWorker:
     """Enter a worker.
 
-    Raises
-    ------
-    PlatformError
-        If the name is empty, the country is no code of two capital letters, or the id is taken or no worker id.
+    Raise PlatformError if the name is empty, the country is no code of two capital letters, or the id is taken or no
+    worker id.
     """
     if not name.strip() or len(name) > 200 or not name.isprintable():
         raise PlatformError(f"worker: expected a name of 1 to 200 printable characters, got {name[:40]!r}")
@@ -96,10 +94,7 @@ def add_worker(
 def change_worker(tx: Transaction, worker_id: str, **changes: object) -> None:
     """Change what the host knows of a worker: country, subdivision, masters, adult, closed_at.
 
-    Raises
-    ------
-    PlatformError
-        If there is no such worker.
+    Raise PlatformError if there is no such worker.
     """
     changed = tx.connection.execute(update(workers).where(workers.c.worker_id == worker_id).values(**changes))
     if not changed.rowcount:
@@ -141,10 +136,7 @@ class Worker:
 def find_worker(tx: Transaction, worker_id: str, *, requirements: str | None = None) -> Worker:
     """Return a worker; of what they have, nothing is looked up where ``requirements`` ask for nothing.
 
-    Raises
-    ------
-    Refusal
-        If there is none, or the host closed their account.
+    Raise MTurkRequestError if there is none, or the host closed their account.
     """
     row = tx.connection.execute(ONE_WORKER, {"name": worker_id}).first()
     if row is None:
@@ -201,10 +193,7 @@ def grant_qualification(tx: Transaction, type_id: str, worker_id: str, value: in
 def request_qualification(tx: Transaction, worker_id: str, type_id: str) -> str:
     """Ask for a qualification as a worker does; return the request's id.
 
-    Raises
-    ------
-    Refusal
-        If the type cannot be requested, was requested before, or its delay is not over.
+    Raise MTurkRequestError if the type cannot be requested, was requested before, or its delay is not over.
     """
     worker = find_worker(tx, worker_id)
     kind = tx.connection.execute(

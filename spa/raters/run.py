@@ -35,6 +35,7 @@ from spa.responses.batches import BatchedWriter, LoopWriter, Writer
 from spa.responses.leases import Lease
 from spa.responses.store import Store
 from spa.responses.visit_ends import complete_rater_visit
+from spa.study.raters import Rater, RaterProtocol
 
 TRIES = 4  # requests in one run for a turn that the endpoint does not answer
 TRIES_BUSY = 10  # where it says that there are too many

@@ -150,7 +150,7 @@ def test_the_host_issues_keys_grants_and_exports_for_payroll(tmp_path: Path) -> 
     listed = run("keys", "list")
     assert issued["access_key_id"] in listed
     assert issued["secret_access_key"] not in listed
-    assert "may spend 7.50 US dollars" in run("fund", "lab", "2.50", "--note", "grant 17")
+    assert "can now spend 7.50 US dollars" in run("fund", "lab", "2.50", "--note", "grant 17")
     with emulator(store, fees="none") as place:
         client = place.client_of(place.requester("=lab", budget=1000))
         assert client.get_account_balance()["AvailableBalance"] == "10.00"

@@ -137,12 +137,12 @@ def test_the_site_on_both_databases(database: str) -> None:
             assert [f"<bdi>${sum_}</bdi>" in shown for sum_ in ("0.80", "0.50", "0.30")] == [True] * 3
             assert "Approved" in visitor.get("/history").text
             assert title_of(visitor.post(f"/qualifications/{asked}/request")) == "Qualifications"
-            assert "Asked, waiting" in visitor.get("/qualifications").text
+            assert "Requested, waiting" in visitor.get("/qualifications").text
             request = lab.ask("ListQualificationRequests")["QualificationRequests"][0]["QualificationRequestId"]
             lab.ask("RejectQualificationRequest", QualificationRequestId=request, Reason="Not yet.")
             refused = visitor.get("/qualifications").text
             assert "refused: Not yet." in refused
-            assert "Ask for it" not in refused  # it can be asked for once only
+            assert "<button>Request</button>" not in refused  # it can be asked for once only
             lab.ask("AssociateQualificationWithWorker", QualificationTypeId=asked, WorkerId=worker, IntegerValue=3)
             assert "Value: 3" in visitor.get("/qualifications").text
             assert title_of(visitor.get("/account")) == "Account"

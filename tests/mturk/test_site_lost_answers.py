@@ -176,7 +176,7 @@ def test_a_browser_without_a_mark_uses_nothing_up(lab: Lab, held: str | None) ->
     for _ in range(2 * TRIES):
         shown = httpx2.post(link, data={}, headers={k: v.encode() for k, v in headers.items()}, timeout=60)
         assert (shown.status_code, title_of(shown)) == (200, "Welcome")
-        assert "keep cookies" in shown.text
+        assert "allow cookies" in shown.text
     assert sessions(lab) == []
     cookies = {name: str(shown.cookies[name]) for name in (lab.settings.mark_cookie,)}
     pressed = httpx2.post(link, data={}, headers={"origin": lab.site_url}, cookies=cookies, timeout=60)

@@ -76,10 +76,10 @@ def test_a_page_elsewhere_keeps_its_own_parameters(lab: Lab, wanda: Visitor) -> 
     ("fields", "status", "title"),
     [
         ({"assignmentId": NOT_AVAILABLE, "q": "1"}, 400, "This is a preview"),
-        ({"assignmentId": "3" + "X" * 29, "q": "1"}, 404, "This work is not known"),
-        ({"assignmentId": "../etc", "q": "1"}, 404, "This work is not known"),
-        ({"q": "1"}, 404, "This work is not known"),
-        ({"assignmentId": "", "q": "1"}, 404, "This work is not known"),
+        ({"assignmentId": "3" + "X" * 29, "q": "1"}, 404, "This assignment is not known"),
+        ({"assignmentId": "../etc", "q": "1"}, 404, "This assignment is not known"),
+        ({"q": "1"}, 404, "This assignment is not known"),
+        ({"assignmentId": "", "q": "1"}, 404, "This assignment is not known"),
     ],
 )
 def test_a_form_that_names_no_work_is_refused(
@@ -106,7 +106,7 @@ def test_what_was_sent_first_counts(lab: Lab, wanda: Visitor) -> None:
     assert wanda.submit(assignmentId=name, score="7").status_code == 200
     assert wanda.submit(assignmentId=name, score="7").status_code == 200  # the same again: its reply was lost
     other = wanda.submit(assignmentId=name, score="1")
-    assert (other.status_code, title_of(other)) == (409, "This HIT was submitted before")
+    assert (other.status_code, title_of(other)) == (409, "You have already submitted this HIT")
     assert [one["fields"] for one in lab.submissions(hit)] == [{"score": "7"}]
 
 
@@ -116,7 +116,7 @@ def test_after_its_time_nothing_is_taken(lab: Lab, wanda: Visitor) -> None:
     frame = wanda.frame_address(f"/work/{name}")
     lab.clock.now += 3600
     assert wanda.submit(assignmentId=name, q="1").status_code == 410
-    assert title_of(wanda.get(f"/work/{name}/done")) == "The time for this HIT is over"
+    assert title_of(wanda.get(f"/work/{name}/done")) == "The time for this HIT is up"
     assert httpx2.get(frame).status_code == 410
     assert lab.submissions(hit) == []
     assert titles(wanda.get("/hits")) == ["Rate a story"]  # it is there again, for this worker too
@@ -150,7 +150,7 @@ def test_forms_in_parts_are_read_and_files_refused(lab: Lab, wanda: Visitor) -> 
     name = wanda.accept(hit)
     where = lab.submit_address(name)
     with_file = httpx2.post(where, data={"assignmentId": name, "q": "é"}, files={"f": ("a.txt", b"x")})
-    assert (with_file.status_code, title_of(with_file)) == (415, "Files cannot be sent")
+    assert (with_file.status_code, title_of(with_file)) == (415, "Files cannot be uploaded")
     body = f'--b\r\ncontent-disposition: form-data; name="assignmentId"\r\n\r\n{name}\r\n'
     body += '--b\r\ncontent-disposition: form-data; name="q"\r\n\r\né\r\n'
     body += '--b\r\ncontent-disposition: form-data; name="f"; filename=""\r\n\r\n\r\n--b--\r\n'
@@ -179,7 +179,7 @@ def test_only_the_address_that_the_frame_was_given_takes_a_submission(lab: Lab, 
         others = lab.submit_address(xaver.accept(hit))
     for where in (f"{lab.frame_url}/mturk/externalSubmit", others, given.replace("/s/", "/s/x")):
         sent = httpx2.post(where, data={"assignmentId": name, "score": "1"})
-        assert (sent.status_code, title_of(sent)) == (404, "This work is not known")
+        assert (sent.status_code, title_of(sent)) == (404, "This assignment is not known")
     assert lab.submissions(hit) == []
     assert f'action="{given}"' in httpx2.get(str(frame)).text  # of a page that names the path alone
     assert httpx2.post(given, data={"assignmentId": name, "score": "7"}).status_code == 200
@@ -220,7 +220,7 @@ def test_a_button_pressed_twice_takes_one_hit(lab: Lab, wanda: Visitor) -> None:
     pressed = [wanda.post(f"/groups/{group}/accept", **offered).url.path for _ in range(2)]
     assert len(set(pressed)) == 1
     assert lab.ask("GetHIT", HITId=third)["HIT"]["NumberOfAssignmentsAvailable"] == 1
-    assert "did this HIT before" in wanda.post(f"/groups/{group}/accept", hit=first).text
+    assert "have already worked on this HIT" in wanda.post(f"/groups/{group}/accept", hit=first).text
 
 
 def test_a_worker_holds_no_more_than_they_may(lab: Lab, wanda: Visitor) -> None:
@@ -228,7 +228,7 @@ def test_a_worker_holds_no_more_than_they_may(lab: Lab, wanda: Visitor) -> None:
     for hit in made[:-1]:
         wanda.accept(hit)
     group = lab.ask("GetHIT", HITId=made[0])["HIT"]["HITGroupId"]
-    assert "as many HITs as you may" in wanda.post(f"/groups/{group}/accept").text
+    assert "maximum number of HITs in progress" in wanda.post(f"/groups/{group}/accept").text
 
 
 def test_the_list_is_searched_ordered_and_paged(lab: Lab, wanda: Visitor) -> None:
@@ -261,7 +261,7 @@ def test_who_does_not_qualify_sees_no_more_than_the_requester_allows(lab: Lab, w
     assert titles(shown) == ["PreviewAndAccept", "Accept"]
     groups = re.findall(r'href="(/groups/\w+)"', shown.text)
     assert "not met" in shown.text
-    assert "Only those who qualify" in wanda.get(groups[0]).text
+    assert "Only workers who qualify" in wanda.get(groups[0]).text
     assert "<iframe" in wanda.get(groups[1]).text
     for group in groups:
         refusal = wanda.post(f"{group}/accept")

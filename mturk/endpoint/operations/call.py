@@ -150,10 +150,7 @@ UNSUPPORTED: Mapping[str, tuple[str, str]] = {  # parameter: what it is, what to
 def refuse_unsupported(given: Mapping[str, Any]) -> None:
     """Refuse parameters that are left out.
 
-    Raises
-    ------
-    Refusal
-        Naming the first of them.
+    Raise MTurkRequestError naming the first of them.
     """
     for name, (what, instead) in UNSUPPORTED.items():
         if name in given:

@@ -54,10 +54,7 @@ def send_test_event(call: OperationCall) -> Answer:
 def check_notification(asked: Mapping[str, Any], *, private: bool) -> None:
     """Check where events shall go; looks its host up, and is therefore called before any transaction.
 
-    Raises
-    ------
-    Refusal
-        If version, transport or destination cannot be used.
+    Raise MTurkRequestError if version, transport or destination cannot be used.
     """
     if asked["Version"] != VERSION:
         raise invalid("Notification.Version", f"expected {VERSION}, got {asked['Version'][:40]!r}")

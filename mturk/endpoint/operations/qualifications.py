@@ -284,10 +284,7 @@ def list_types(call: OperationCall) -> Answer:
 def find_qualification_type(call: OperationCall, type_id: str) -> Row[Any]:
     """Return a requester's own qualification type.
 
-    Raises
-    ------
-    Refusal
-        If there is none, it was deleted, or it is somebody else's.
+    Raise MTurkRequestError if there is none, it was deleted, or it is somebody else's.
     """
     row = call.tx.connection.execute(
         select(qualification_types).where(

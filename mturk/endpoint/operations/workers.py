@@ -18,10 +18,7 @@ MOST_TOLD = 100  # workers a call
 def check_worker(call: OperationCall, worker_id: str) -> None:
     """Check that there is such a worker.
 
-    Raises
-    ------
-    Refusal
-        If not.
+    Raise MTurkRequestError if not.
     """
     if call.tx.connection.scalar(select(workers.c.number).where(workers.c.worker_id == worker_id)) is None:
         raise invalid("WorkerId", f'The value "{worker_id}" is not valid for the parameter WorkerId: no such worker.')

@@ -143,10 +143,7 @@ def frame_for(
     deadline : float
         After which the frame's address opens nothing, seconds since 1970.
 
-    Raises
-    ------
-    FrameRefused
-        If the page lies on the site's own host and would be sent the session.
+    Raise FrameRefused if the page lies on the site's own host and would be sent the session.
     """
     given = {"assignmentId": assignment_id or NOT_AVAILABLE, "hitId": hit_id, "turkSubmitTo": settings.frame_url}
     if assignment_id is not None:

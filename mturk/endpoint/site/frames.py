@@ -169,10 +169,8 @@ class SentForm:
 async def read_form(request: Request) -> SentForm:
     """Read a form post.
 
-    Raises
-    ------
-    SubmissionRefused
-        If it is a preview's, names no assignment, is empty, too large, has a file, or is no form post.
+    Raise SubmissionRefused if it is a preview's, names no assignment, is empty, too large, has a file, or is no form
+    post.
     """
     pairs = await read_pairs(request)
     asked = next((value for name, value in pairs if name == "assignmentId" and value), None)

@@ -43,10 +43,7 @@ class Visitor:
 def invite(tx: Transaction, worker_id: str, *, life: float = INVITATION_LIFE) -> str:
     """Return a new token that signs a worker in once.
 
-    Raises
-    ------
-    PlatformError
-        If there is no such worker.
+    Raise PlatformError if there is no such worker.
     """
     known = select(workers.c.worker_id).where(workers.c.worker_id == worker_id, workers.c.closed_at.is_(None))
     if tx.connection.scalar(known) is None:

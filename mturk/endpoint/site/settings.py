@@ -28,10 +28,7 @@ class SiteSettings:
     clock : callable
         Seconds since 1970, for limits on sign-in.
 
-    Raises
-    ------
-    PlatformError
-        If one is no origin, or both are the same.
+    Raise PlatformError if one is no origin, or both are the same.
     """
 
     site_url: str

@@ -99,10 +99,7 @@ def stamp(seconds: float) -> str:
 def load_texts(language: str) -> SiteTexts:
     """Load one of ``LANGUAGES``.
 
-    Raises
-    ------
-    TextsIncomplete
-        If its keys or placeholders are not those of English.
+    Raise TextsIncomplete if its keys or placeholders are not those of English.
     """
     entries, wanted = _read(language), _read("en")
     problems = [f"{key} is missing" for key in wanted if key not in entries]
