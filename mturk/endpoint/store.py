@@ -23,7 +23,7 @@ from sqlalchemy.exc import DBAPIError
 
 from mturk.endpoint.schema import SCHEMA_VERSION, meta, metadata
 from spa.errors import ResponseError, SpaError
-from spa.responses.database import LOCK_WAIT, Target, created_file, open_engine, parse_target, told, writing
+from spa.responses.database import LOCK_WAIT, Target, created_file, database_errors, open_engine, parse_target, writing
 from spa.responses.migration import Schema, migrate
 from spa.responses.run_lock import exclusive_run
 
@@ -101,7 +101,7 @@ class EndpointStore:
                 _settle(waiting.future, result)
 
     def _commit(self, batch: list[QueuedWork]) -> list[Any]:
-        with told(self.name), self._writer.begin() as connection:
+        with database_errors(self.name), self._writer.begin() as connection:
             return [_savepoint(connection, waiting.work) for waiting in batch]
 
     def _each_alone(self, batch: list[QueuedWork]) -> None:
@@ -195,7 +195,7 @@ def _create_tables(engine: Engine) -> None:
 
 
 def _check(engine: Engine, place: Target, create: bool, wait: float) -> None:
-    with told(place.name):
+    with database_errors(place.name):
         if not inspect(engine).has_table(meta.name):
             if not create or place.path is not None:
                 raise ResponseError(

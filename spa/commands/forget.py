@@ -10,7 +10,7 @@ import click
 from spa.commands.options import json_option, store_option, study_argument, yes_option
 
 if TYPE_CHECKING:
-    from spa.responses.forgetting import Account
+    from spa.responses.erasure import ErasureCounts
 
 
 @click.command(epilog="Example: spa forget my-study/study.toml --person 5f3a2c9e8b7d6a5f4e3c2b1a --yes")
@@ -39,7 +39,7 @@ def forget(
     from dataclasses import asdict
 
     from spa.commands.workspace import open_workspace
-    from spa.responses.forgetting import forget as forget_visitor
+    from spa.responses.erasure import forget as forget_visitor
 
     if (person is None) == (submission is None):
         raise click.UsageError("expected either --person or --submission")
@@ -50,7 +50,7 @@ def forget(
             submission=submission,
             forms=workspace.form,
             with_answers=answers,
-            really=yes,
+            apply=yes,
         )
     if as_json:
         click.echo(json.dumps({**asdict(account), "done": yes}, indent=2))
@@ -59,7 +59,7 @@ def forget(
         click.echo(line)
 
 
-def _told(account: Account, done: bool) -> list[str]:
+def _told(account: ErasureCounts, done: bool) -> list[str]:
     what = {
         "names on the platform (the person's and those of their visits)": account.platform_names,
         "links": account.links,

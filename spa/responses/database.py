@@ -146,7 +146,7 @@ def _file_errors(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def told(name: str) -> Iterator[None]:
+def database_errors(name: str) -> Iterator[None]:
     """Turn what a database complains of into a ``ResponseError`` that names the store."""
     try:
         yield
@@ -192,7 +192,7 @@ def _connect(path: Path, options: str, wait: float) -> sqlite3.Connection:
 
 
 @contextmanager
-def alone(path: Path, *, wait: float) -> Iterator[Connection]:
+def exclusive_connection(path: Path, *, wait: float) -> Iterator[Connection]:
     """Yield a connection to an SQLite file that nobody else has open, and can open meanwhile.
 
     No transaction is open, foreign keys are not enforced; what is not committed at the end is undone.

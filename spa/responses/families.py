@@ -144,7 +144,7 @@ class StudyFamily:
 
     @contextmanager
     def _writing(self) -> Iterator[Connection]:
-        with database.told(self.name), database.writing(self._engine).begin() as connection:
+        with database.database_errors(self.name), database.writing(self._engine).begin() as connection:
             if connection.dialect.name == "postgresql":
                 connection.execute(text("SELECT pg_advisory_xact_lock(:number)"), {"number": LOCK})
             yield connection

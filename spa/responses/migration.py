@@ -52,9 +52,9 @@ class Schema:
         expected = f"{name}: expected a store of version {self.version} or earlier"
         if found is None or not found.isdecimal():
             told = "none" if found is None else f"{found[:20]!r}"
-            raise ResponseError(f"{expected}, found {told}; name a store that spa-eval made")
+            raise ResponseError(f"{expected}, got {told}; name a store that spa-eval made")
         if int(found) > self.version:
-            raise ResponseError(f"{expected}, found version {found[:20]} of a newer spa-eval; upgrade spa-eval")
+            raise ResponseError(f"{expected}, got version {found[:20]} of a newer spa-eval; upgrade spa-eval")
         return int(found) == self.version
 
     def version_of(self, connection: Connection) -> str | None:
@@ -70,7 +70,7 @@ def migrate(where: Target, schema: Schema, *, wait: float) -> None:
     ResponseError
         If somebody else has it open for longer than ``wait`` seconds, or it cannot be written.
     """
-    with database.told(f"{where.name}: migrating it to version {schema.version}"):
+    with database.database_errors(f"{where.name}: migrating it to version {schema.version}"):
         if where.path is not None:
             done = _migrate_file(where.path, schema, wait)
         else:
@@ -80,7 +80,7 @@ def migrate(where: Target, schema: Schema, *, wait: float) -> None:
 
 
 def _migrate_file(path: Path, schema: Schema, wait: float) -> tuple[str, int, str] | None:
-    with database.alone(path, wait=wait) as connection:
+    with database.exclusive_connection(path, wait=wait) as connection:
         found = str(schema.version_of(connection))
         if schema.is_current(found, str(path)):
             return None

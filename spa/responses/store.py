@@ -108,7 +108,7 @@ class Store:
             return os.path.exists(where.path)  # False also for a name that no file can have
         engine = database.open_engine(where, read_only=True, wait=database.LOCK_WAIT)
         try:
-            with database.told(where.name):
+            with database.database_errors(where.name):
                 return inspect(engine).has_table(meta.name)
         finally:
             engine.dispose()
@@ -162,19 +162,19 @@ class Store:
 
     def scrub(self) -> None:
         """Let the database forget what was deleted: its log and its dead rows still hold it."""
-        with database.told(self.name):
+        with database.database_errors(self.name):
             database.scrub(self._engine)
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """Yield a connection to read from."""
-        with database.told(self.name), self._engine.connect() as connection:
+        with database.database_errors(self.name), self._engine.connect() as connection:
             yield connection
 
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
         """Yield a connection in a writing transaction, on disk when the block ends without an error."""
-        with self._one_writer, database.told(self.name), self._writer.begin() as connection:
+        with self._one_writer, database.database_errors(self.name), self._writer.begin() as connection:
             yield connection
 
     def stream(self, query: Select[Any]) -> Iterator[Any]:

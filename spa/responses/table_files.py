@@ -78,7 +78,7 @@ def check_table_file(path: Path) -> None:
     try:
         if not path.is_file():
             found = "a folder" if path.is_dir() else "a pipe or device" if path.exists() else "no such file"
-            raise ResponseError(f"{path}: expected a file, found {found}; name a file with a table")
+            raise ResponseError(f"{path}: expected a file, got {found}; name a file with a table")
         with path.open("rb") as stream:
             start = stream.read(4)
     except OSError as error:
@@ -86,9 +86,9 @@ def check_table_file(path: Path) -> None:
     found = next((kind for signature, kind in KINDS.items() if start.startswith(signature)), "another kind of file")
     if path.suffix.lower() == ".parquet":
         if found != PARQUET:
-            raise ResponseError(f"{path}: expected {PARQUET}, found {found if start else 'an empty file'}")
+            raise ResponseError(f"{path}: expected {PARQUET}, got {found if start else 'an empty file'}")
     elif found != "another kind of file":
-        raise ResponseError(f"{path}: expected text, found {found}; save the table as CSV, JSONL or Parquet")
+        raise ResponseError(f"{path}: expected text, got {found}; save the table as CSV, JSONL or Parquet")
 
 
 def utf8_lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -107,7 +107,7 @@ def utf8_lines(path: Path) -> Iterator[tuple[int, str]]:
                     yield number, content.decode()
                 except UnicodeDecodeError as error:
                     raise ResponseError(
-                        f"{path}, line {number}: expected UTF-8, found the byte 0x{content[error.start]:02x} that is "
+                        f"{path}, line {number}: expected UTF-8, got the byte 0x{content[error.start]:02x} that is "
                         "not UTF-8; save the file as UTF-8"
                     ) from error
     except OSError as error:
@@ -135,19 +135,17 @@ def read_json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             if "\\u" in text:
                 json.dumps(read, ensure_ascii=False).encode()
         except UnicodeEncodeError as error:
-            raise ResponseError(f"{place}: expected UTF-8, found half of a surrogate pair") from error
+            raise ResponseError(f"{place}: expected UTF-8, got half of a surrogate pair") from error
         except json.JSONDecodeError as error:
             found = f"{error.msg} at column {error.colno}"
-            raise ResponseError(f"{place}: expected one JSON object, found a mistake: {found}") from error
+            raise ResponseError(f"{place}: expected one JSON object, got a mistake: {found}") from error
         except RecursionError as error:
-            raise ResponseError(
-                f"{place}: expected one JSON object, found lists or objects nested too deeply"
-            ) from error
+            raise ResponseError(f"{place}: expected one JSON object, got lists or objects nested too deeply") from error
         except ValueError as error:
             raise ResponseError(f"{place}: {error}") from error
         if not isinstance(read, dict):
             found = "a list" if isinstance(read, list) else shortened(repr(read))
-            raise ResponseError(f"{place}: expected one JSON object, found {found}")
+            raise ResponseError(f"{place}: expected one JSON object, got {found}")
         yield number, read
 
 
@@ -156,12 +154,12 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(read) != len(pairs):
         keys = [key for key, _ in pairs]
         twice = next(key for key in read if keys.count(key) > 1)
-        raise ValueError(f"expected each key once, found {json.dumps(shortened(twice))} twice; remove or rename one")
+        raise ValueError(f"expected each key once, got {json.dumps(shortened(twice))} twice; remove or rename one")
     return read
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"expected JSON, found {name}; write null where there is no number")
+    raise ValueError(f"expected JSON, got {name}; write null where there is no number")
 
 
 def read_csv(path: Path) -> pl.DataFrame:
@@ -182,11 +180,11 @@ def read_csv(path: Path) -> pl.DataFrame:
         _check_header(path, ["" if name is None else name for name in first.row(0)])
         frame = pl.read_csv(path, infer_schema=False, glob=False)
     except pl.exceptions.NoDataError as error:
-        raise ResponseError(f"{path}: expected a header and one row an answer, found an empty file") from error
+        raise ResponseError(f"{path}: expected a header and one row an answer, got an empty file") from error
     except pl.exceptions.PolarsError as error:
         _refuse_uneven(path)
         found = shortened(str(error).partition("\n")[0], 160)
-        raise ResponseError(f"{path}: expected CSV, found a mistake: {found}") from error
+        raise ResponseError(f"{path}: expected CSV, got a mistake: {found}") from error
     except OSError as error:
         raise ResponseError(f"{path}: cannot be read: {error.strerror or error}") from error
     last = pl.col(frame.columns[-1])
@@ -198,9 +196,9 @@ def read_csv(path: Path) -> pl.DataFrame:
 
 def _check_header(path: Path, header: list[str]) -> None:
     if any("\0" in name for name in header):
-        raise ResponseError(f"{path}, line 1: expected UTF-8, found a NUL byte; save the file as UTF-8")
+        raise ResponseError(f"{path}, line 1: expected UTF-8, got a NUL byte; save the file as UTF-8")
     if any("\r" in name for name in header):
-        raise ResponseError(f"{path}: expected lines that end in LF, found CR only; save the file with LF or CRLF")
+        raise ResponseError(f"{path}: expected lines that end in LF, got CR only; save the file with LF or CRLF")
     found = next((name for sign, name in SEPARATORS.items() if sign in header[0]), None)
     if len(header) == 1 and found is not None:
         raise ResponseError(
@@ -225,16 +223,16 @@ def _refuse_uneven(path: Path) -> None:
         try:
             for values in lines:
                 if not (columns := columns or len(values)):
-                    raise ResponseError(f"{path}, line 1: expected the names of columns, found a blank line; remove it")
+                    raise ResponseError(f"{path}, line 1: expected the names of columns, got a blank line; remove it")
                 if values and len(values) != columns:
                     found = f"{len(values)}, {'more' if len(values) > columns else 'fewer'} fields than the header"
                     raise ResponseError(
-                        f"{path}, line {start}: expected {columns} values, found {found}; "
+                        f"{path}, line {start}: expected {columns} values, got {found}; "
                         "put a text that holds a comma in double quotes"
                     )
                 start = lines.line_num + 1
         except csv.Error as error:
             found = "a double quote that never closes" if "end of data" in str(error) else f"a mistake: {error}"
             raise ResponseError(
-                f'{path}, line {start}: expected CSV, found {found}; write a double quote inside a text as ""'
+                f'{path}, line {start}: expected CSV, got {found}; write a double quote inside a text as ""'
             ) from error

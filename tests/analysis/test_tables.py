@@ -139,8 +139,8 @@ def parquet_that_counts(rows: int, of: int = 0) -> bytes:
 
 BROKEN: dict[str, tuple[str, str | bytes, str]] = {
     "no rows": ("t.csv", HEADER, "a header without rows"),
-    "nothing": ("t.csv", "", "found an empty file"),
-    "blank lines": ("t.csv", "\n\n", "line 1: expected the names of columns, found a blank line"),
+    "nothing": ("t.csv", "", "got an empty file"),
+    "blank lines": ("t.csv", "\n\n", "line 1: expected the names of columns, got a blank line"),
     "a blank line first": ("t.csv", "\n" + HEADER + ROW, "line 1: expected the names of columns"),
     "semicolons": ("t.csv", (HEADER + ROW).replace(",", ";"), "separated by commas, this file has semicolons"),
     "tabs": ("t.csv", (HEADER + ROW).replace(",", "\t"), "separated by commas, this file has tabs"),
@@ -150,7 +150,7 @@ BROKEN: dict[str, tuple[str, str | bytes, str]] = {
         (HEADER + ROW).replace(",", " "),
         "columns annotator_id, system_x, system_y, preference are missing",
     ),
-    "CR only": ("t.csv", (HEADER + ROW).replace("\n", "\r"), "found CR only"),
+    "CR only": ("t.csv", (HEADER + ROW).replace("\n", "\r"), "got CR only"),
     "a column twice": ("t.csv", "annotator_id," + HEADER + "a," + ROW, "annotator_id stands in the header twice"),
     "a column twice, quoted": ("t.csv", '"preference",' + HEADER + "1," + ROW, "preference stands in the header twice"),
     "a column twice after a mark": ("t.csv", "\ufeffpreference," + HEADER + "1," + ROW, "stands in the header twice"),
@@ -168,19 +168,19 @@ BROKEN: dict[str, tuple[str, str | bytes, str]] = {
     "too many values": (
         "t.csv",
         HEADER + ROW + "b,x,y,0.7,0.8\n",
-        "line 3: expected 4 values, found 5, more fields than",
+        "line 3: expected 4 values, got 5, more fields than",
     ),
-    "too few values": ("t.csv", HEADER + ROW + "b,x,0.7\n", "line 3: expected 4 values, found 3, fewer fields than"),
-    "broken off": ("t.csv", HEADER + ROW + "b,x", "line 3: expected 4 values, found 2"),
+    "too few values": ("t.csv", HEADER + ROW + "b,x,0.7\n", "line 3: expected 4 values, got 3, fewer fields than"),
+    "broken off": ("t.csv", HEADER + ROW + "b,x", "line 3: expected 4 values, got 2"),
     "too few values after lines in quotes": (
         "t.csv",
         HEADER + '"a\nb",x,y,1\nb,x\n',
-        "line 4: expected 4 values, found 2",
+        "line 4: expected 4 values, got 2",
     ),
     "a quote that stays open": (
         "t.csv",
         HEADER + ROW + 'b,x,y,"0.7\n',
-        "line 3: expected CSV, found a double quote that never",
+        "line 3: expected CSV, got a double quote that never",
     ),
     "a quote in quotes": ("t.csv", HEADER + 'a,x,y,"0"7"\n', "line 2: expected CSV"),
     "nobody": ("t.csv", HEADER + ",x,y,0.7\n", "row 2: annotator_id must not be empty, got nothing"),
@@ -193,13 +193,13 @@ BROKEN: dict[str, tuple[str, str | bytes, str]] = {
     "a robot": ("t.csv", "annotator_kind," + HEADER + "robot," + ROW, "must be human, llm or simulated, got 'robot'"),
     "no kind": ("t.csv", "annotator_kind," + HEADER + "," + ROW, "must be human, llm or simulated, got nothing"),
     "few": ("t.csv", HEADER.strip() + ",exposure\na,x,y,1,few\n", "exposure must be a whole number, got 'few'"),
-    "Latin-1": ("t.csv", (HEADER + ROW + "ä,x,y,1\n").encode("latin-1"), "line 3: expected UTF-8, found the byte 0xe4"),
+    "Latin-1": ("t.csv", (HEADER + ROW + "ä,x,y,1\n").encode("latin-1"), "line 3: expected UTF-8, got the byte 0xe4"),
     "Latin-1 names": ("t.csv", ("ä," + HEADER + "1," + ROW).encode("latin-1"), "line 1: expected UTF-8"),
     "UTF-16": ("t.csv", (HEADER + ROW).encode("utf-16"), "not UTF-8"),
-    "UTF-16 without a mark": ("t.csv", (HEADER + ROW).encode("utf-16-le"), "line 1: expected UTF-8, found a NUL byte"),
-    "gzip": ("t.csv", gzip.compress((HEADER + ROW).encode()), "expected text, found a gzip file"),
-    "a workbook": ("t.csv", b"PK\x03\x04" + bytes(99), "expected text, found a workbook or zip file"),
-    "Parquet called CSV": ("t.csv", parquet(), "expected text, found a Parquet file"),
+    "UTF-16 without a mark": ("t.csv", (HEADER + ROW).encode("utf-16-le"), "line 1: expected UTF-8, got a NUL byte"),
+    "gzip": ("t.csv", gzip.compress((HEADER + ROW).encode()), "expected text, got a gzip file"),
+    "a workbook": ("t.csv", b"PK\x03\x04" + bytes(99), "expected text, got a workbook or zip file"),
+    "Parquet called CSV": ("t.csv", parquet(), "expected text, got a Parquet file"),
     "a huge cell": ("t.csv", HEADER + f"a,x,y,{LONG}\n", "row 2: preference must be a number"),
     "a huge name": ("t.csv", f"{LONG},b\n1,2\n", "are missing"),
     "a huge name twice": ("t.csv", f"{LONG},{LONG}\n1,2\n", "stands in the header twice"),
@@ -227,24 +227,24 @@ BROKEN: dict[str, tuple[str, str | bytes, str]] = {
         line() + '{"annotator_id": "b", "annotator_id": "c"}',
         "line 2: expected each key once",
     ),
-    "NaN in JSON": ("t.jsonl", line() + line(preference=NAN), "line 2: expected JSON, found NaN"),
-    "infinite in JSON": ("t.jsonl", line(preference=INF), "line 1: expected JSON, found Infinity"),
+    "NaN in JSON": ("t.jsonl", line() + line(preference=NAN), "line 2: expected JSON, got NaN"),
+    "infinite in JSON": ("t.jsonl", line(preference=INF), "line 1: expected JSON, got Infinity"),
     "too large in JSON": (
         "t.jsonl",
         line() + line(annotator_id="b").replace("0.5", "1e400"),
         "row 2: preference must be finite",
     ),
     "no JSON": ("t.jsonl", "not json\n", "line 1: expected one JSON object"),
-    "JSON broken off": ("t.jsonl", line() + line()[:20], "line 2: expected one JSON object, found a mistake: "),
+    "JSON broken off": ("t.jsonl", line() + line()[:20], "line 2: expected one JSON object, got a mistake: "),
     "JSON without lines": ("t.jsonl", "", "got an empty file"),
     "JSON with blank lines": ("t.jsonl", "\n\n", "got an empty file"),
     "a line of two": (
         "t.jsonl",
         line() + line().strip() + line(),
-        "line 2: expected one JSON object, found a mistake: Extra",
+        "line 2: expected one JSON object, got a mistake: Extra",
     ),
-    "an array": ("t.jsonl", line() + json.dumps([ANSWER]), "line 2: expected one JSON object, found a list"),
-    "a number": ("t.jsonl", line() + "5", "line 2: expected one JSON object, found '5'"),
+    "an array": ("t.jsonl", line() + json.dumps([ANSWER]), "line 2: expected one JSON object, got a list"),
+    "a number": ("t.jsonl", line() + "5", "line 2: expected one JSON object, got '5'"),
     "a document over lines": ("t.jsonl", json.dumps([ANSWER], indent=1), "line 1: expected one JSON object"),
     "a list in a cell": (
         "t.jsonl",
@@ -259,13 +259,13 @@ BROKEN: dict[str, tuple[str, str | bytes, str]] = {
     "a deep cell": (
         "t.jsonl",
         line() + f'{{"annotator_id": {DEEP}',
-        "line 2: expected one JSON object, found lists or objects",
+        "line 2: expected one JSON object, got lists or objects",
     ),
-    "a deep document": ("t.jsonl", DEEP, "line 1: expected one JSON object, found lists or objects nested too deeply"),
+    "a deep document": ("t.jsonl", DEEP, "line 1: expected one JSON object, got lists or objects nested too deeply"),
     "half a pair": ("t.jsonl", line() + line(annotator_id="\ud800"), "line 2: expected UTF-8"),
     "JSON in Latin-1": ("t.jsonl", (line() + '{"a": "ä"}').encode("latin-1"), "line 2: expected UTF-8"),
     "JSON in UTF-16": ("t.jsonl", line().encode("utf-16"), "line 1: expected UTF-8"),
-    "JSON in gzip": ("t.jsonl", gzip.compress(line().encode()), "expected text, found a gzip file"),
+    "JSON in gzip": ("t.jsonl", gzip.compress(line().encode()), "expected text, got a gzip file"),
     "JSON without a column": (
         "t.jsonl",
         '{"annotator_id": "a"}\n',
@@ -277,8 +277,8 @@ BROKEN: dict[str, tuple[str, str | bytes, str]] = {
         "row 3: preference must lie in",
     ),
     "a huge value in JSON": ("t.jsonl", line(preference=LONG), "row 1: preference must be a number"),
-    "no Parquet": ("t.parquet", "not parquet", "expected a Parquet file, found another kind"),
-    "Parquet without bytes": ("t.parquet", b"", "expected a Parquet file, found an empty file"),
+    "no Parquet": ("t.parquet", "not parquet", "expected a Parquet file, got another kind"),
+    "Parquet without bytes": ("t.parquet", b"", "expected a Parquet file, got an empty file"),
     "Parquet broken off": ("t.parquet", parquet()[:200], "cannot be read as parquet"),
     "Parquet that counts wrong": (
         "t.parquet",
@@ -334,7 +334,7 @@ def test_a_table_too_large_for_the_memory_is_told(tmp_path: Path, monkeypatch: p
 
 
 @pytest.mark.parametrize(
-    ("make", "told"), [(Path.mkdir, "found a folder"), (os.mkfifo, "found a pipe"), (Path, "no such")]
+    ("make", "told"), [(Path.mkdir, "got a folder"), (os.mkfifo, "got a pipe"), (Path, "no such")]
 )
 def test_what_is_no_file_is_told(tmp_path: Path, make: Callable[[Path], object], told: str) -> None:
     make(tmp_path / "t.csv")

@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import insert
 
 from spa.responses.admission import AdmissionRules, NoneLeft, QuotaFull, SecondVisit, WrongSession
-from spa.responses.forgetting import find_person, forget_person
+from spa.responses.erasure import find_person, forget_person
 from spa.responses.leases import Lease, lock_leases
 from spa.responses.outcomes import COMPLETED, NO_CONSENT, OUTCOMES, RETURNED, SCREENED_OUT, TIMED_OUT
 from spa.responses.store import Store

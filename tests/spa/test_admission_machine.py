@@ -26,7 +26,7 @@ from sqlalchemy import select
 
 from spa.forms.form import Form
 from spa.responses.admission import AdmissionRules, NoneLeft, SecondVisit
-from spa.responses.forgetting import find_person, forget_person
+from spa.responses.erasure import find_person, forget_person
 from spa.responses.leases import Lease, lock_leases
 from spa.responses.outcomes import COMPLETED, FAILED_CHECKS, OUTCOMES, RETURNED, SCREENED_OUT, TIMED_OUT
 from spa.responses.store import Store

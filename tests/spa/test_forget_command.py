@@ -14,8 +14,8 @@ from spa.commands.workspace import Workspace, open_workspace
 from spa.forms.form import Form, TextAnswer
 from spa.journal import Journal
 from spa.responses.admission import SecondVisit
+from spa.responses.erasure import forget as forget_visitor
 from spa.responses.export import export_tables
-from spa.responses.forgetting import forget as forget_visitor
 from spa.responses.leases import Lease
 from spa.responses.outcomes import COMPLETED
 from spa.responses.store import Store
@@ -138,7 +138,7 @@ def test_on_both_databases_the_answers_go_and_the_person_is_known_again(database
         lease = store.admit(source="panel", person="ada", external_id="v1", now=1.0)
         save_payload(store, lease.submission_id, "p1", "{}")
         store.finish(submission_of(lease), COMPLETED, "C", now=2.0)
-        account = forget_visitor(store, person="ada", submission=None, forms=no_form, with_answers=True, really=True)
+        account = forget_visitor(store, person="ada", submission=None, forms=no_form, with_answers=True, apply=True)
         assert (account.visits, account.platform_names, account.pages) == (1, 2, 1)
         visit = store.find_visit("panel", "v1")
         assert visit is not None

@@ -141,9 +141,9 @@ NESTED = "[" * 100_000
         ({"id": "\ud800"}, "line 1: expected UTF-8"),
         ("annotation_order.txt", "annotation_order.txt, line 2: expected UTF-8"),
         (b'{"id": "i1"', "annotated_instances.jsonl, line 1: expected one JSON object"),
-        (b'{"id": "i1", "id": "i2"}', 'line 1: expected each key once, found "id" twice'),
-        pytest.param(NESTED.encode(), "line 1: expected one JSON object, found lists or objects nested", id="nested"),
-        (b"[1]", "line 1: expected one JSON object, found a list"),
+        (b'{"id": "i1", "id": "i2"}', 'line 1: expected each key once, got "id" twice'),
+        pytest.param(NESTED.encode(), "line 1: expected one JSON object, got lists or objects nested", id="nested"),
+        (b"[1]", "line 1: expected one JSON object, got a list"),
         (b"\xff", "line 1: expected UTF-8"),
     ],
 )
@@ -210,7 +210,7 @@ def test_a_wide_table_becomes_three_tidy_ones(tmp_path: Path) -> None:
         ("70", "nan", "row 2, q2: expected a finite number"),
         ("70", "x" * 9999, "row 2, q2: expected a finite number"),
         ("q3\n", "q2\n", "column q2 stands in the header twice"),
-        (",left", "", "line 2: expected 6 values, found 5, fewer"),
+        (",left", "", "line 2: expected 6 values, got 5, fewer"),
         ("70", "170", "row 2, q2: expected a preference from 0 to 1"),
         ("left", "middle", "row 2, q3: expected x, y or tie"),
         ("A1,i1", ",i1", "row 2, q1: expected who answered"),
@@ -231,7 +231,7 @@ def test_a_folder_in_the_place_of_a_file_is_told(tmp_path: Path) -> None:
         'annotator = "w"\nquestions = [{ column = "q", system = "a", criterion = "c" }]\n'
     )
     done = run("csv", tmp_path, "--map", tmp_path / "import.toml", "--out", tmp_path / "out", code=1)
-    assert "expected a file, found a folder" in done.output
+    assert "expected a file, got a folder" in done.output
 
 
 def test_a_mapping_that_cannot_be_used_is_told(tmp_path: Path) -> None:

@@ -337,9 +337,9 @@ def test_a_store_that_is_in_use_is_not_migrated_and_no_copy_is_overwritten(tmp_p
 @pytest.mark.parametrize(
     ("version", "said"),
     [
-        ("6", "expected a store of version 5 or earlier, found version 6 of a newer spa-eval; upgrade"),
-        ("new", "found 'new'; name a store that spa-eval made"),
-        (None, "found none; name a store that spa-eval made"),
+        ("6", "expected a store of version 5 or earlier, got version 6 of a newer spa-eval; upgrade"),
+        ("new", "got 'new'; name a store that spa-eval made"),
+        (None, "got none; name a store that spa-eval made"),
     ],
 )
 def test_a_store_of_a_version_that_is_not_known_is_refused(tmp_path: Path, version: str | None, said: str) -> None:

@@ -34,7 +34,7 @@ from spa.forms.form import (
 )
 from spa.responses.admission import NoneLeft
 from spa.responses.answers import parse_answer
-from spa.responses.database import told
+from spa.responses.database import database_errors
 from spa.responses.leases import Lease
 from spa.responses.store import CHUNK, Store
 from spa.responses.submission import Missing, Response, Submission
@@ -431,7 +431,7 @@ def test_a_read_only_file_and_folder_are_told() -> None:
 def test_a_disk_that_fails_is_told_with_what_to_do(tmp_path: Path) -> None:
     """A full disk on which not even the log's index has room is an I/O error to SQLite."""
     broken = sqlite3.OperationalError("disk I/O error")
-    with pytest.raises(ResponseError) as caught, told("study.sqlite"):
+    with pytest.raises(ResponseError) as caught, database_errors("study.sqlite"):
         raise OperationalError("BEGIN", None, broken)
     assert str(caught.value) == (
         "study.sqlite: expected a store, but the disk cannot be read or written; "

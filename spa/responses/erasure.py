@@ -27,7 +27,7 @@ DELETED = "deleted on request"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Account:
+class ErasureCounts:
     """What is deleted of one person, and what stays."""
 
     visits: int
@@ -47,8 +47,8 @@ def forget(
     submission: str | None,
     forms: Callable[[str], Form],
     with_answers: bool,
-    really: bool,
-) -> Account:
+    apply: bool,
+) -> ErasureCounts:
     """Delete what says who a person is, from the disk too, or only say what that would be.
 
     Parameters
@@ -61,7 +61,7 @@ def forget(
         Assignment id -> its form.
     with_answers : bool
         Delete the answers too.
-    really : bool
+    apply : bool
         False: nothing is deleted.
     """
     with store.transaction() as connection:
@@ -72,9 +72,9 @@ def forget(
         visits = find_person(connection, names, person=person, submission=submission)
         trial = connection.begin_nested()
         account = forget_person(connection, visits, forms=forms, hashed=store.keyed, with_answers=with_answers)
-        if not really:
+        if not apply:
             trial.rollback()
-    if really:
+    if apply:
         store.scrub()
     return account
 
@@ -131,7 +131,7 @@ def forget_person(
     forms: Callable[[str], Form],
     hashed: Callable[[str], str],
     with_answers: bool,
-) -> Account:
+) -> ErasureCounts:
     """Delete what says who a person is, and say what that was.
 
     Parameters
@@ -180,7 +180,7 @@ def forget_person(
         pages = sum(_clean_pages(connection, visit, forms(visit.assignment_id)) for visit in visits)
         texts = sum(_clean_answers(connection, visit) for visit in visits)
     noted = select(func.count()).select_from(decisions).where(decisions.c.submission_id.in_(ids))
-    return Account(
+    return ErasureCounts(
         visits=len(ids),
         platform_names=named,
         links=links,
