@@ -14,7 +14,7 @@ from mturk.fees import FeeRules
 from spa.errors import StudyError
 from spa.forms import form as form_module
 from spa.forms.effort import estimate_effort
-from spa.study.schema_errors import shown
+from spa.study.problems import shown
 from spa.study.study import Study
 from spa.study.toml_table import Text, TomlTable
 

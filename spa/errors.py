@@ -84,6 +84,15 @@ def shortened(value: object, limit: int = 80) -> str:
     return text if len(text) <= limit else f"{text[: kept - kept // 3]} ... {text[-(kept // 3) :]}"
 
 
+def expected_got(place: str, expected: str, got: object, do: str) -> str:
+    """Return the line of a problem: where, what was expected, what came instead, what to do.
+
+    >>> expected_got("[spa] baseline", "a system", "none", "add one")
+    '[spa] baseline: expected a system, got none; add one'
+    """
+    return f"{place}: expected {expected}, got {got}; {do}"
+
+
 class StudyError(SpaError):
     """The study file or the outputs that it names are not usable."""
 

@@ -9,7 +9,6 @@ from analysis.planning.plan import Assumptions, Kind, assumed
 from spa.errors import AnalysisError
 from spa.study.load import load_study
 from spa.study.outputs import load_outputs
-from spa.study.question_checks import items_read
 from spa.study.study import Study
 
 KINDS: tuple[Kind, ...] = ("spa", "likert")
@@ -64,7 +63,7 @@ def _spa(study: Study) -> dict[str, Any]:
 def _likert(study: Study) -> dict[str, Any]:
     if study.likert is None:
         raise ValueError("the study has no [likert]")
-    rated = {"first": 1, "all": items_read(study)}
+    rated = {"first": 1, "all": study.items_per_annotator}
     shown = "all" if study.single_outputs else getattr(study, study.page_table("likert")).outputs
     compared = len(study.compared)
     pairs = {frozenset(pair) for pair in (*study.pairs, *study.choice_pairs)}  # as the report corrects them

@@ -25,7 +25,7 @@ def _scores(context: click.Context, option: click.Parameter, given: tuple[str, .
         label, _, number = text.rpartition("=")
         score = number_of(number.strip())
         if not label or score is None:
-            raise click.BadParameter(f"expected LABEL=NUMBER, found {shortened(repr(text))}", context, option)
+            raise click.BadParameter(f"expected LABEL=NUMBER, got {shortened(repr(text))}", context, option)
         if scores.setdefault(label, score) != score:
             raise click.BadParameter(f"{shortened(repr(label))} has two scores", context, option)
     return scores

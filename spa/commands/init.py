@@ -93,7 +93,7 @@ def write_example(folder: Path, example: str) -> tuple[str, ...]:
         if there:
             raise StudyError(
                 *(
-                    f"{path}: expected no such file, found one; it is not overwritten, choose another folder"
+                    f"{path}: expected no such file, got one; it is not overwritten, choose another folder"
                     for path in there
                 )
             )
@@ -106,7 +106,7 @@ def write_example(folder: Path, example: str) -> tuple[str, ...]:
                 for name in names:
                     (Path(temporary) / name).rename(folder / name)
         except OSError as error:
-            raise StudyError(f"{folder}: expected a folder that can be written, found: {error.strerror}") from error
+            raise StudyError(f"{folder}: expected a folder that can be written, got {error.strerror}") from error
     return names
 
 

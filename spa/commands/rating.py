@@ -76,7 +76,7 @@ def rater_of_file(path: Path, study: Study) -> Rater:
     try:
         rater = Rater.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
     except OSError as error:
-        raise StudyError(f"{path}: expected a file with a rater, got: {error.strerror}; check its name") from error
+        raise StudyError(f"{path}: expected a file with a rater, got {error.strerror}; check its name") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise StudyError(f"{path}: expected TOML, got a mistake: {error}; put it right") from error
     except ValidationError as error:

@@ -168,7 +168,7 @@ def question_of(workspace: Workspace, asked: RatedTarget) -> Question:
             and systems[target.label] == asked.system
         ):
             return question
-    raise StudyError(f"{asked.assignment_id}: expected the question about {asked.criterion!r} on this form, found none")
+    raise StudyError(f"{asked.assignment_id}: expected the question about {asked.criterion!r} on this form, got none")
 
 
 def unlabelled(workspace: Workspace, asked: RatedTarget) -> str:
@@ -263,7 +263,7 @@ def write_study(folder: Path, text: str, rows: Sequence[Mapping[str, object]]) -
     """
     try:
         if folder.exists() and any(folder.iterdir()):
-            raise StudyError(f"{folder}: expected a new or empty folder, found files in it; choose another --out")
+            raise StudyError(f"{folder}: expected a new or empty folder, got files in it; choose another --out")
         folder.mkdir(parents=True, exist_ok=True)
         lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         with tempfile.TemporaryDirectory(dir=folder, prefix=".spa-review-") as temporary:
@@ -272,4 +272,4 @@ def write_study(folder: Path, text: str, rows: Sequence[Mapping[str, object]]) -
                 path.write_text(content, encoding="utf-8", errors="backslashreplace")
                 path.rename(folder / name)
     except OSError as error:
-        raise StudyError(f"{folder}: expected a folder that can be written, got: {error.strerror}") from error
+        raise StudyError(f"{folder}: expected a folder that can be written, got {error.strerror}") from error

@@ -72,7 +72,7 @@ def reserved_places(workspace: Workspace, wanted: int | None) -> int:
     links = len(workspace.store.tokens(personal=True))
     if wanted is not None and wanted > links:
         raise StudyError(
-            f"--reserve: expected at most {links}, the personal links of {workspace.store.name}, found {wanted}; "
+            f"--reserve: expected at most {links}, the personal links of {workspace.store.name}, got {wanted}; "
             "build more of them with `spa build STUDY --annotators N`"
         )
     return wanted if wanted is not None else links if workspace.store.meta(LINKS_WRITTEN) else 0

@@ -125,7 +125,7 @@ def open_workspace(study_path: Path, store: str | None = None, *, read_only: boo
         built = opened.fingerprint
         if built != study_fingerprint(study) and built not in former_fingerprints(study_path, study):
             raise StudyError(
-                f"{study_path}: expected the study as it was built into {opened.name}, found another "
+                f"{study_path}: expected the study as it was built into {opened.name}, got another "
                 "study's store, or the study file, a text, an output or an image has changed since; name the right "
                 "store, undo the change, or build into a new store with `spa build STUDY --store NEW`"
             )

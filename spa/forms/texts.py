@@ -121,7 +121,7 @@ def _override_problems(expected: Mapping[str, str], overrides: Mapping[str, str]
             problems.append(f"texts: {key!r} has the placeholder {{{name}}}, expected one of: {offered}")
         for name in sorted((known & _KEPT) - given):
             problems.append(
-                f"texts: {key!r} must contain {{{name}}}, found {text!r}; without it nobody knows what is meant"
+                f"texts: {key!r} must contain {{{name}}}, got {text!r}; without it nobody knows what is meant"
             )
     return problems
 

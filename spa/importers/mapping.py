@@ -74,9 +74,9 @@ def read_mapping(path: Path, kind: type[Mapped]) -> Mapped:
     except OSError as error:
         raise StudyError(f"{path}: cannot be read ({error.strerror}); --map names the file that says how") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise StudyError(f"{path}: expected TOML in UTF-8, found a mistake: {error}") from error
+        raise StudyError(f"{path}: expected TOML in UTF-8, got a mistake: {error}") from error
     except RecursionError as error:
-        raise StudyError(f"{path}: expected TOML, found lists or tables nested too deeply") from error
+        raise StudyError(f"{path}: expected TOML, got lists or tables nested too deeply") from error
     try:
         return kind.model_validate(raw)
     except ValidationError as error:

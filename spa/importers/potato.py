@@ -70,7 +70,7 @@ def read_potato(folder: Path, mapping: Potato, scores: Mapping[str, float] | Non
     """
     paths = sorted(folder.rglob(ANSWERS))
     if not paths:
-        raise ResponseError(f"{folder}: expected files {ANSWERS} at any depth, found none; name POTATO's output folder")
+        raise ResponseError(f"{folder}: expected files {ANSWERS} at any depth, got none; name POTATO's output folder")
     rows: list[Row] = []
     skipped: Counter[str] = Counter()
     labels = _Scores(scores or {})
@@ -82,7 +82,7 @@ def read_potato(folder: Path, mapping: Potato, scores: Mapping[str, float] | Non
         absent = [shortened(repr(label), 40) for label in labels.absent]
         more = f" and {len(absent) - SHOWN} more" if len(absent) > SHOWN else ""
         raise ResponseError(
-            f"{folder}: expected labels that are finite numbers, found {', '.join(absent[:SHOWN])}{more}; "
+            f"{folder}: expected labels that are finite numbers, got {', '.join(absent[:SHOWN])}{more}; "
             f"say what each counts, such as --score {shortened(repr(f'{next(iter(labels.absent))}=NUMBER'), 40)}"
         )
     return ImportedTables(rows={"ratings": rows}, skipped=dict(skipped))
@@ -108,7 +108,7 @@ def _person(path: Path, folder: Path, mapping: Potato, scores: _Scores, skipped:
         labels = instance.get("label_annotations")
         if not isinstance(labels, dict):
             raise ResponseError(
-                f"{path}, line {number}: expected label_annotations, an object, found {shortened(repr(labels))}"
+                f"{path}, line {number}: expected label_annotations, an object, got {shortened(repr(labels))}"
             )
         for system, criterion, label in _asked(mapping):
             score, reason = _score(labels.get(label), f"{path}, line {number}, {label}", scores)
@@ -140,14 +140,14 @@ def _score(answer: object, place: str, scores: _Scores) -> tuple[float | None, s
         return None, EMPTY
     if not isinstance(answer, dict):
         raise ResponseError(
-            f"{place}: expected a chosen value such as {{'scale_4': '4'}}, found {shortened(repr(answer))}"
+            f"{place}: expected a chosen value such as {{'scale_4': '4'}}, got {shortened(repr(answer))}"
         )
     chosen = {label: value for label, value in answer.items() if label != FREE_RESPONSE} or answer
     if len(chosen) != 1:
         return None, f"{len(chosen)} values were chosen"
     label, value = next(iter(chosen.items()))
     if not isinstance(value, str | bool):
-        raise ResponseError(f"{place}: expected one text or number, found {shortened(repr(value))}")
+        raise ResponseError(f"{place}: expected one text or number, got {shortened(repr(value))}")
     if label in NO_SCORE:
         return None, label
     if label in FIELDS:
@@ -163,9 +163,7 @@ def _seconds(instance: dict[str, Any], place: str) -> float | None:
         return None
     found = TIME.search(str(told))
     if found is None:
-        raise ResponseError(
-            f"{place}: expected a time such as 'Time spent: 0d 0h 1m 2s', found {shortened(repr(told))}"
-        )
+        raise ResponseError(f"{place}: expected a time such as 'Time spent: 0d 0h 1m 2s', got {shortened(repr(told))}")
     days, hours, minutes, seconds = map(int, found.groups())
     return float(((days * 24 + hours) * 60 + minutes) * 60 + seconds)
 
@@ -186,12 +184,12 @@ def _llm(path: Path, llm: LlmFile, mapping: Potato, scores: _Scores) -> Iterator
         for system in mapping.systems:
             told = instance.get(system)
             if not isinstance(told, dict):
-                raise ResponseError(f"{place}: expected the scores of {system!r}, found {shortened(repr(told))}")
+                raise ResponseError(f"{place}: expected the scores of {system!r}, got {shortened(repr(told))}")
             for criterion in mapping.criteria:
                 label = told.get(criterion)
                 if not isinstance(label, str | None):
                     raise ResponseError(
-                        f"{place}, {system}, {criterion}: expected a number or label, found {shortened(repr(label))}"
+                        f"{place}, {system}, {criterion}: expected a number or label, got {shortened(repr(label))}"
                     )
                 yield {
                     "annotator_id": llm.id,
@@ -207,5 +205,5 @@ def _llm(path: Path, llm: LlmFile, mapping: Potato, scores: _Scores) -> Iterator
 def _id(instance: dict[str, Any], place: str) -> str:
     name = instance.get("id")
     if not isinstance(name, str) or not name:
-        raise ResponseError(f"{place}: expected an id, found {shortened(repr(name))}")
+        raise ResponseError(f"{place}: expected an id, got {shortened(repr(name))}")
     return name

@@ -70,7 +70,7 @@ class ImportedTables:
             )
         except UnicodeEncodeError as error:
             raise ResponseError(
-                f"{name}: expected names in UTF-8, found {shortened(repr(error.object))}; rename its file or folder"
+                f"{name}: expected names in UTF-8, got {shortened(repr(error.object))}; rename its file or folder"
             ) from error
         return frame.drop([column for column in frame.columns if frame[column].null_count() == frame.height])
 

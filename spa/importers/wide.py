@@ -51,7 +51,7 @@ def _columns_there(path: Path, frame: pl.DataFrame, mapping: Wide) -> None:
     absent = [column for column in wanted if column is not None and column not in frame.columns]
     if absent:
         raise ResponseError(
-            f"{path}: expected a column {absent[0]!r}, found {shortened(', '.join(frame.columns), 200)}; "
+            f"{path}: expected a column {absent[0]!r}, got {shortened(', '.join(frame.columns), 200)}; "
             "name it as it stands in the file"
         )
 
@@ -59,7 +59,7 @@ def _columns_there(path: Path, frame: pl.DataFrame, mapping: Wide) -> None:
 def _answer(asked: QuestionColumn, mapping: Wide, row: dict[str, str | None], place: str) -> Row:
     annotator = row[mapping.annotator]
     if not annotator:
-        raise ResponseError(f"{place}: expected who answered in column {mapping.annotator!r}, found nothing")
+        raise ResponseError(f"{place}: expected who answered in column {mapping.annotator!r}, got nothing")
     shared: Row = {
         "annotator_id": annotator,
         "annotator_kind": "human",
@@ -73,7 +73,7 @@ def _answer(asked: QuestionColumn, mapping: Wide, row: dict[str, str | None], pl
         value = None if told is None else _number(told, place) / (100 if asked.percent else 1)
         if value is not None and not 0 <= value <= 1:
             raise ResponseError(
-                f"{place}: expected a preference from 0 to 1 (percent = true reads 0 to 100), found {_shown(raw)}"
+                f"{place}: expected a preference from 0 to 1 (percent = true reads 0 to 100), got {_shown(raw)}"
             )
         return {
             **shared,
@@ -84,13 +84,13 @@ def _answer(asked: QuestionColumn, mapping: Wide, row: dict[str, str | None], pl
         }
     shared["item_id"] = asked.item or (row[mapping.item] if mapping.item else None)
     if not shared["item_id"]:
-        raise ResponseError(f"{place}: expected the item, from `item` of the question or of the mapping, found neither")
+        raise ResponseError(f"{place}: expected the item, from `item` of the question or of the mapping, got neither")
     if asked.kind == "choice":
         if told is not None and told not in WINNERS:
-            raise ResponseError(f"{place}: expected x, y or tie (`values` turns words into them), found {_shown(raw)}")
+            raise ResponseError(f"{place}: expected x, y or tie (`values` turns words into them), got {_shown(raw)}")
         return {**shared, **_pair(asked, place), "winner": told, "missing_reason": reason}
     if asked.system is None:
-        raise ResponseError(f"{place}: expected `system` of a rating in the mapping, found none")
+        raise ResponseError(f"{place}: expected `system` of a rating in the mapping, got none")
     return {
         **shared,
         "system": asked.system,
@@ -110,7 +110,7 @@ def _number(text: str, place: str) -> float:
     value = number_of(text.strip())
     if value is None:
         raise ResponseError(
-            f"{place}: expected a finite number (`values` turns words into numbers), found {_shown(text)}"
+            f"{place}: expected a finite number (`values` turns words into numbers), got {_shown(text)}"
         )
     return value
 

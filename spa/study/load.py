@@ -16,10 +16,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from spa.errors import StudyError, shortened
-from spa.study.findings import StudyProblem, find
 from spa.study.output_files import SUFFIXES, decoded, is_control
 from spa.study.outputs import Outputs, load_outputs
-from spa.study.schema_errors import LONGEST_VALUE, schema_errors, shown
+from spa.study.problems import LONGEST_VALUE, StudyProblem, find, shown
+from spa.study.schema_errors import schema_errors
 from spa.study.study import Study, Words
 from spa.study.validation import validate_study
 
@@ -169,24 +169,24 @@ def _read_bytes(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except IsADirectoryError:
-        raise StudyError(f"{path}: expected a file, found a directory; name the file in it") from None
+        raise StudyError(f"{path}: expected a file, got a directory; name the file in it") from None
     except FileNotFoundError:
-        raise StudyError(f"{path}: expected a file, found nothing; no such file, check its name") from None
+        raise StudyError(f"{path}: expected a file, got nothing; no such file, check its name") from None
     except (OSError, ValueError) as error:
-        raise StudyError(f"{path}: expected a readable file, found: {getattr(error, 'strerror', error)}") from error
+        raise StudyError(f"{path}: expected a readable file, got {getattr(error, 'strerror', error)}") from error
 
 
 def _parse(path: Path) -> dict[str, Any]:
     text = decoded(str(path), _read_bytes(path))
     do = "`spa init FOLDER` writes a study.toml to start from"
     if not text.strip():
-        raise StudyError(f"{path}: expected a study file, found an empty one; {do}")
+        raise StudyError(f"{path}: expected a study file, got an empty one; {do}")
     if path.suffix.lower() in SUFFIXES or text.lstrip().startswith("{"):
         raise StudyError(
-            f"{path}: expected a study file in TOML, found outputs or other data; give the study.toml "
+            f"{path}: expected a study file in TOML, got outputs or other data; give the study.toml "
             f"that names this file in [outputs] files ({do})"
         )
-    too_deep = StudyError(f"{path}: expected at most {DEEPEST} tables within tables, found more; shorten the key")
+    too_deep = StudyError(f"{path}: expected at most {DEEPEST} tables within tables, got more; shorten the key")
     if _LONG_KEY.search(text):
         raise too_deep
     try:
@@ -194,7 +194,7 @@ def _parse(path: Path) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as error:
         raise StudyError(f"{path} {_toml_mistake(text, str(error))}") from error
     except (RecursionError, ValueError) as error:
-        raise StudyError(f"{path}: expected TOML, found values too deep or too long to read: {error}") from error
+        raise StudyError(f"{path}: expected TOML, got values too deep or too long to read: {error}") from error
     if _depth(raw) > DEEPEST:
         raise too_deep
     return raw
@@ -210,7 +210,7 @@ def _toml_mistake(text: str, told: str) -> str:
     known = (mistake for start, mistake in TOML_MISTAKES.items() if words.startswith(start))
     found, do = next(known, (words, "put the line right"))
     line = lines[min(number, len(lines)) - 1].strip()
-    return f"line {number}, column {column}: expected TOML, found {found}: {shortened(line, LONGEST_VALUE)}; {do}"
+    return f"line {number}, column {column}: expected TOML, got {found}: {shortened(line, LONGEST_VALUE)}; {do}"
 
 
 def _depth(raw: dict[str, Any]) -> int:
@@ -246,10 +246,10 @@ def _unfit_values(file: str, table: dict[str, Any], place: str = "") -> Iterator
             yield from _unfit_values(file, entries, f"{here}, entry")
             table[key] = list(entries.values())
         elif isinstance(value, datetime.date | datetime.time):
-            yield f"{file}: {here}: expected text or a number, found the date or time {value}; write it in quotes"
+            yield f"{file}: {here}: expected text or a number, got the date or time {value}; write it in quotes"
             table[key] = str(value)
         elif isinstance(value, str) and (bad := next((c for c in value if is_control(c)), None)):
-            yield f"{file}: {here}: expected readable text, found the control character U+{ord(bad):04X}; remove it"
+            yield f"{file}: {here}: expected readable text, got the control character U+{ord(bad):04X}; remove it"
             table[key] = "".join(c for c in value if not is_control(c)) or "-"
 
 

@@ -89,15 +89,14 @@ def decoded(place: str, content: bytes) -> str:
     """
     if content.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in content[:4]:
         raise StudyError(
-            f"{place}: expected UTF-8, found UTF-16; save the file as UTF-8, or run "
-            "`iconv -f UTF-16 -t UTF-8 OLD > NEW`"
+            f"{place}: expected UTF-8, got UTF-16; save the file as UTF-8, or run `iconv -f UTF-16 -t UTF-8 OLD > NEW`"
         )
     try:
         return content.decode().removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise StudyError(
-            f"{place} line {line}: expected UTF-8, found the byte 0x{content[error.start]:02x}; save the file as UTF-8"
+            f"{place} line {line}: expected UTF-8, got the byte 0x{content[error.start]:02x}; save the file as UTF-8"
         ) from error
 
 
@@ -124,10 +123,10 @@ def read_rows(path: Path, columns: Sequence[str]) -> list[OutputFileRow]:
     place = shown_path(path)
     if path.suffix.lower() not in SUFFIXES:
         got = path.suffix or "no suffix"
-        raise StudyError(f"{place}: expected a file ending in {', '.join(SUFFIXES)}, found {got}; convert it")
+        raise StudyError(f"{place}: expected a file ending in {', '.join(SUFFIXES)}, got {got}; convert it")
     if not os.path.isfile(path):  # unlike Path.is_file, it takes any name
         got = "a directory" if os.path.isdir(path) else "nothing"
-        raise StudyError(f"{place}: expected a file, found {got}; check [outputs] files")
+        raise StudyError(f"{place}: expected a file, got {got}; check [outputs] files")
     try:
         if path.suffix.lower() == ".jsonl":
             rows, found = _read_jsonl(path, columns)
@@ -135,9 +134,9 @@ def read_rows(path: Path, columns: Sequence[str]) -> list[OutputFileRow]:
             read = _read_csv if path.suffix.lower() == ".csv" else _read_parquet
             rows, found = read(path, columns)
     except OSError as error:
-        raise StudyError(f"{place}: expected a readable file, found: {error.strerror}") from error
+        raise StudyError(f"{place}: expected a readable file, got {error.strerror}") from error
     if not rows:
-        raise StudyError(f"{place}: expected rows of outputs, found none; write the systems' outputs there")
+        raise StudyError(f"{place}: expected rows of outputs, got none; write the systems' outputs there")
     missing = [column for column in columns if column not in found]
     if missing:
         raise _missing_columns(path, missing, found)
@@ -151,7 +150,7 @@ def _missing_columns(path: Path, missing: Sequence[str], found: Sequence[str]) -
         hint = "the file seems to have another separator; save it with commas"
     wanted = ", ".join(f'"{name}"' for name in missing)
     return StudyError(
-        f"{shown_path(path)}: expected column{'s' * (len(missing) > 1)} {wanted}, found columns {listed}; {hint}"
+        f"{shown_path(path)}: expected column{'s' * (len(missing) > 1)} {wanted}, got columns {listed}; {hint}"
     )
 
 
@@ -179,13 +178,11 @@ def _read_jsonl(path: Path, columns: Sequence[str]) -> tuple[list[OutputFileRow]
         try:
             entry = decoder.decode(line.strip(" \t\r"))
         except (ValueError, RecursionError) as error:
-            problems.append(
-                f"{place}: expected one JSON object, found a mistake: {str(error)[:120]}; put the line right"
-            )
+            problems.append(f"{place}: expected one JSON object, got a mistake: {str(error)[:120]}; put the line right")
             continue
         if not isinstance(entry, dict):
             problems.append(
-                f'{place}: expected one JSON object such as {{"item_id": "1"}}, found another value; put it right'
+                f'{place}: expected one JSON object such as {{"item_id": "1"}}, got another value; put it right'
             )
             continue
         found.update(dict.fromkeys(entry))
@@ -204,7 +201,7 @@ def _not_text(place: str, values: dict[str, Any]) -> Iterator[str]:
     for column, value in values.items():
         if not (value is None or isinstance(value, str)):
             kind = {bool: "true or false", list: "a list", dict: "an object"}[type(value)]
-            yield f'{place}: "{column}": expected text, found {kind}; write it as text in quotes'
+            yield f'{place}: "{column}": expected text, got {kind}; write it as text in quotes'
 
 
 def _csv_mistake(place: str, text: str, told: str) -> str:
@@ -216,15 +213,15 @@ def _csv_mistake(place: str, text: str, told: str) -> str:
             columns = columns or len(values)
             if len(values) > columns:
                 return (
-                    f"{place} line {start}: expected {columns} values, as many as columns, found {len(values)}; "
+                    f"{place} line {start}: expected {columns} values, as many as columns, got {len(values)}; "
                     'put texts with commas in quotes ("...")'
                 )
             start = lines.line_num + 1
     except csv.Error as error:
-        return f"{place} line {start}: expected CSV, found a mistake: {error}; close the quotes, double those in a text"
+        return f"{place} line {start}: expected CSV, got a mistake: {error}; close the quotes, double those in a text"
     if not text.strip():
-        return f"{place}: expected a header and rows of outputs, found an empty file; write the systems' outputs there"
-    return f"{place}: expected CSV, found a mistake: {told.splitlines()[0][:160]}; put it right"
+        return f"{place}: expected a header and rows of outputs, got an empty file; write the systems' outputs there"
+    return f"{place}: expected CSV, got a mistake: {told.splitlines()[0][:160]}; put it right"
 
 
 def _read_csv(path: Path, columns: Sequence[str]) -> tuple[list[OutputFileRow], list[str]]:
@@ -239,7 +236,7 @@ def _read_csv(path: Path, columns: Sequence[str]) -> tuple[list[OutputFileRow], 
     header = [str(name or "") for name in frame.row(0)] if frame.height else []
     twice = sorted({name for name in header if name and header.count(name) > 1})
     if twice:
-        raise StudyError(f"{place}: expected each column once, found {', '.join(twice)} twice; rename one")
+        raise StudyError(f"{place}: expected each column once, got {', '.join(twice)} twice; rename one")
     present = [column for column in columns if column in header]
     series = [frame.to_series(header.index(column)).to_list()[1:] for column in present]
     rows = [
@@ -257,10 +254,10 @@ def _read_parquet(path: Path, columns: Sequence[str]) -> tuple[list[OutputFileRo
         frame = pl.read_parquet(path, columns=present, glob=False)
     except pl.exceptions.PolarsError as error:
         raise StudyError(
-            f"{place}: expected Parquet, found a mistake: {str(error).splitlines()[0][:160]}; put it right"
+            f"{place}: expected Parquet, got a mistake: {str(error).splitlines()[0][:160]}; put it right"
         ) from error
     problems = [
-        f'{place}: column "{name}": expected text or numbers, found {kind}; write it as text'
+        f'{place}: column "{name}": expected text or numbers, got {kind}; write it as text'
         for name, kind in frame.schema.items()
         if not (kind.is_numeric() or kind in (pl.String, pl.Categorical, pl.Enum, pl.Null))
     ]

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from spa.study.output_files import Number, OutputFileRow, cleaned, shown_files
+from spa.study.problems import nearest, shown
 from spa.study.raters import rater_variants
-from spa.study.schema_errors import nearest, shown
 from spa.study.study import Study
 from spa.study.toml_table import NOTHING
 
@@ -81,7 +81,7 @@ def sort_rows(study: Study, rows: Iterable[OutputFileRow]) -> tuple[Cells, list[
                 continue
             if isinstance(value, Number):
                 wanted = f"the output of {shown(system)} as text"
-                problems.append(f"{row.place}: expected {wanted}, found the number {value}; write it in quotes")
+                problems.append(f"{row.place}: expected {wanted}, got the number {value}; write it in quotes")
             sample = row.values[study.outputs.sample] if study.outputs.sample else None
             gathered.setdefault((item_id, system), []).append(RawOutput(row, sample, value or ""))
     problems += _unknown_systems(unknown, known)
@@ -92,7 +92,7 @@ def sort_rows(study: Study, rows: Iterable[OutputFileRow]) -> tuple[Cells, list[
     files = shown_files(study.outputs.files)
     problems += _absent(files, texts, ordered, needed)
     problems += [
-        f"{files}: expected outputs of {shown(system)}, found none; add some or remove the system"
+        f"{files}: expected outputs of {shown(system)}, got none; add some or remove the system"
         for system in known
         if system not in needed and all(answered != system for _, answered in ordered)
     ]
@@ -124,10 +124,10 @@ def _identify(study: Study, rows: Iterable[OutputFileRow]) -> tuple[list[tuple[s
             identified.append((item_id, row))
         elif all(parts):
             wanted = f'an item id in column "{", ".join(columns)}"'
-            lines.append(f"{row.place}: expected {wanted}, found {shown(item_id)}, a missing value; give it another")
+            lines.append(f"{row.place}: expected {wanted}, got {shown(item_id)}, a missing value; give it another")
         else:
             empty = columns[[bool(part) for part in parts].index(False)]
-            lines.append(f'{row.place}: expected an item id in column "{empty}", found nothing; fill it in')
+            lines.append(f'{row.place}: expected an item id in column "{empty}", got nothing; fill it in')
     return identified, some(lines, "rows without an item id")
 
 
@@ -143,11 +143,11 @@ def _item_texts(
         if item_id not in first:
             first[item_id], texts[item_id] = row, value
             if isinstance(value, Number):
-                lines.append(f'{row.place}: expected text in "{column}", found the number {value}; write it in quotes')
+                lines.append(f'{row.place}: expected text in "{column}", got the number {value}; write it in quotes')
         elif texts[item_id] != value:
             lines.append(
                 f'{row.place}: expected the same "{column}" for all rows of item {shown(item_id)}, '
-                f"found another than in {first[item_id].place}; make them equal"
+                f"got another than in {first[item_id].place}; make them equal"
             )
     return texts, first, some(lines, "item texts that differ")
 
@@ -162,7 +162,7 @@ def _answers(study: Study, row: OutputFileRow) -> Iterator[tuple[str, str | None
 
 def _unknown_systems(unknown: dict[str, list[OutputFileRow]], known: Sequence[str]) -> list[str]:
     lines = [
-        f"{rows[0].place}: expected the id of a system, found {shown(system) if system else 'nothing'} "
+        f"{rows[0].place}: expected the id of a system, got {shown(system) if system else 'nothing'} "
         f"({len(rows)} row{'s' if len(rows) > 1 else ''}); {nearest(system, known)} "
         "(add it to [[systems]], or leave its rows out)"
         for system, rows in unknown.items()
@@ -178,12 +178,11 @@ def _in_order(study: Study, key: Key, samples: list[RawOutput]) -> tuple[tuple[R
             return tuple(samples), []
         places = ", ".join(one.place for one in samples[:LISTED])
         return tuple(samples), [
-            f"{places}: expected one output of {shown(system)} for item {shown(item_id)}, found {len(samples)}; "
+            f"{places}: expected one output of {shown(system)} for item {shown(item_id)}, got {len(samples)}; "
             "remove rows or name the column that numbers them in [outputs] sample"
         ]
     problems = [
-        f'{one.place}: expected a sample in column "{study.outputs.sample}", found {one.sample or "nothing"}; '
-        "fill it in"
+        f'{one.place}: expected a sample in column "{study.outputs.sample}", got {one.sample or "nothing"}; fill it in'
         for one in samples
         if not one.sample or one.sample in NOTHING
     ]
@@ -191,7 +190,7 @@ def _in_order(study: Study, key: Key, samples: list[RawOutput]) -> tuple[tuple[R
     for one in samples:
         if one.sample in first and one.sample:
             problems.append(
-                f"{first[one.sample].place}, {one.place}: expected each sample once, found {shown(one.sample)} of "
+                f"{first[one.sample].place}, {one.place}: expected each sample once, got {shown(one.sample)} of "
                 f"{shown(system)} for item {shown(item_id)} again; renumber or remove one"
             )
         first.setdefault(one.sample, one)
@@ -214,6 +213,6 @@ def _absent(
     listed = ", ".join(f"{shown(item_id)} by {shown(system)}" for item_id, system in absent[:LISTED])
     more = f" and {len(absent) - LISTED} more" if len(absent) > LISTED else ""
     return [
-        f"{files}: expected an output of every system for every item, found none for item {listed}{more}; "
+        f"{files}: expected an output of every system for every item, got none for item {listed}{more}; "
         'add these rows, leave those items out, or rate single outputs (pages = "output")'
     ]

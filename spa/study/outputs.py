@@ -13,8 +13,7 @@ from spa.study.filters import failures
 from spa.study.length_matching import cut_to_sentences
 from spa.study.output_files import REPLACEMENT, cleaned, is_image, read_rows, shown_files
 from spa.study.output_table import Cells, Key, RawOutput, required_columns, some, sort_rows
-from spa.study.question_checks import items_read
-from spa.study.schema_errors import shown
+from spa.study.problems import shown
 from spa.study.study import Study
 
 EMPTY_ADVICE = '[[outputs.filters]] field = "{field}" min_characters = 1 leaves such items out'
@@ -87,7 +86,7 @@ def too_few_outputs(study: Study, place: str, outputs: Outputs) -> list[str]:
     if found >= study.design.outputs:
         return []
     wanted = f"at least {study.design.outputs} outputs, as many as an annotator rates"
-    return [f"{place}: expected {wanted}, found {found}; add outputs or lower [design] outputs"]
+    return [f"{place}: expected {wanted}, got {found}; add outputs or lower [design] outputs"]
 
 
 def count_rules(dropped: Iterable[DroppedItem]) -> str:
@@ -127,12 +126,12 @@ def load_outputs(study: Study) -> Outputs:
         raise StudyError(*problems)
     items, emptied = _length_matched(study, items, made)
     dropped += emptied
-    wanted = items_read(study)
+    wanted = study.items_per_annotator
     if len(items) < wanted and not study.single_outputs:
         left_out = f" ({len(dropped)} left out: {count_rules(dropped)})" if dropped else ""
         raise StudyError(
             f"{shown_files(study.outputs.files)}: expected at least {wanted} items, as many as an annotator reads, "
-            f"found {len(items)}{left_out}; add items or lower the exposure"
+            f"got {len(items)}{left_out}; add items or lower the exposure"
         )
     by_id = {item.item_id: item for item in items}
     keys = [(item_id, one.id) for item_id in by_id for one in study.systems]
@@ -191,20 +190,20 @@ def _unfit_image(raw: RawOutput, image: Path, folder: Path | None) -> Iterator[s
     inside = any(found.is_relative_to(place) for place in (raw.row.file.parent, folder) if place is not None)
     if Path(raw.value).is_absolute() or not inside:
         wanted = "an image in the study's folder, its path relative to the outputs file"
-        yield f"{raw.place}: expected {wanted}, found {shown(raw.value)}; copy the image there"
+        yield f"{raw.place}: expected {wanted}, got {shown(raw.value)}; copy the image there"
         return
     try:
         with image.open("rb") as file:
             fits = is_image(file.read(16))
     except FileNotFoundError:
         do = "paths are relative to the outputs file"
-        yield f"{raw.place}: expected an image, found {shown(raw.value)}, no such file; {do}"
+        yield f"{raw.place}: expected an image, got {shown(raw.value)}, no such file; {do}"
     except OSError as error:
-        yield f"{raw.place}: expected an image, found {shown(raw.value)}: {error.strerror}"
+        yield f"{raw.place}: expected an image, got {shown(raw.value)}: {error.strerror}"
     else:
         if not fits:
             wanted = "a PNG, JPEG, GIF or WebP image"
-            yield f"{raw.place}: expected {wanted}, found {shown(raw.value)}, which is none; convert it"
+            yield f"{raw.place}: expected {wanted}, got {shown(raw.value)}, which is none; convert it"
 
 
 def _filtered(
@@ -241,7 +240,7 @@ def _empty(study: Study, items: Sequence[Item], made: dict[Key, tuple[Output, ..
     for item in items:
         if item.text is not None and not item.text.strip():
             lines.append(
-                f"{cells.first[item.item_id].place}: expected the text of item {shown(item.item_id)}, found nothing; "
+                f"{cells.first[item.item_id].place}: expected the text of item {shown(item.item_id)}, got nothing; "
                 f"fill it in, or {EMPTY_ADVICE.format(field='item_text')}"
             )
         for one in study.systems:
@@ -249,10 +248,10 @@ def _empty(study: Study, items: Sequence[Item], made: dict[Key, tuple[Output, ..
             for raw, output in zip(cells.outputs.get(key, ()), made.get(key, ()), strict=True):
                 if study.outputs.kind == "image" and output.image is None:
                     do = "name its file or remove the item"
-                    lines.append(f"{raw.place}: expected an image of {shown(one.id)}, found nothing; {do}")
+                    lines.append(f"{raw.place}: expected an image of {shown(one.id)}, got nothing; {do}")
                 if output.text is not None and not output.text.strip():
                     lines.append(
-                        f"{raw.place}: expected an output of {shown(one.id)}, found an empty text; "
+                        f"{raw.place}: expected an output of {shown(one.id)}, got an empty text; "
                         f"fill it in, or {EMPTY_ADVICE.format(field='output')}"
                     )
     return some(lines, "empty texts")

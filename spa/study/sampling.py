@@ -26,7 +26,6 @@ from spa.study.assignment import (
 )
 from spa.study.balanced_draws import Deck, SpreadDeck, draw_order
 from spa.study.outputs import Output, Outputs, too_few_outputs
-from spa.study.question_checks import items_read
 from spa.study.study import RatingSection, RatingTable, Study
 
 
@@ -102,7 +101,7 @@ def label_name(position: int) -> str:
 
 def _check_drawable(study: Study, outputs: Outputs) -> None:
     problems = []
-    needed = items_read(study)
+    needed = study.items_per_annotator
     if study.single_outputs:
         problems += too_few_outputs(study, f"study {study.id!r}", outputs)
     elif needed > len(outputs.items):
@@ -163,7 +162,7 @@ class _Sampler:
             column = self._labels(orders[place], place, appearance)
             columns.append(column)
             systems |= column
-        hand = iter(self.items.deal(items_read(self.study)))
+        hand = iter(self.items.deal(self.study.items_per_annotator))
         blocks = tuple(
             self._block(self.exposures[place], column, hand) for place, column in zip(places, columns, strict=True)
         )

@@ -7,7 +7,6 @@ needs no words of its own.
 from __future__ import annotations
 
 import difflib
-import json
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from functools import cache
@@ -19,7 +18,8 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from spa.errors import shortened
+from spa.errors import expected_got
+from spa.study.problems import nearest, shown
 from spa.study.study import Study
 
 PATTERNS = {  # how a pattern is told to a reader, by the start of the pattern
@@ -32,41 +32,7 @@ PATTERNS = {  # how a pattern is told to a reader, by the start of the pattern
     "^[^": "a text of 1 to 80 characters that neither starts with a slash nor has spaces at its ends "
     "nor is NaN or NA (a missing value)",
 }
-LONGEST_VALUE = 60  # characters of a wrong value that are repeated in the message
 MOST_TOLD = 100  # mistakes; more come from one cause
-
-
-def nearest(name: str, known: Sequence[str]) -> str:
-    """Return a question that offers the known name nearest to ``name``, else the list of known names.
-
-    >>> nearest("exposur", ["exposure", "baseline"])
-    'did you mean "exposure"?'
-    >>> nearest("zzz", ["exposure", "baseline"])
-    'known: exposure, baseline'
-    """
-    lowered = {candidate.casefold(): candidate for candidate in known}
-    found = difflib.get_close_matches(name.casefold(), lowered, n=1, cutoff=0.6)
-    if found:
-        return f'did you mean "{lowered[found[0]]}"?'
-    return "known: " + (", ".join(known[:12]) + (", ..." if len(known) > 12 else "") if known else "none")
-
-
-def shown(value: object) -> str:
-    """Return a value as it would stand in a study file, cut where it is long.
-
-    >>> shown("five"), shown(True), shown({"a": 1}), shown([1, 2])
-    ('"five"', 'true', 'a table', '[1, 2]')
-    """
-    if value is None:
-        return "nothing"
-    if isinstance(value, dict):
-        return "a table"
-    if isinstance(value, list) and any(isinstance(entry, dict) for entry in value):
-        return "a list of 1 table" if len(value) == 1 else f"a list of {len(value)} tables"
-    if isinstance(value, Decimal):
-        return str(value)
-    text = json.dumps(value, ensure_ascii=False, default=str)
-    return shortened(text, LONGEST_VALUE)
 
 
 def schema_errors(
@@ -101,13 +67,12 @@ def schema_errors(
         ):
             continue  # pydantic counts only the good entries; the bad ones are told themselves
         found = _locate(detail["loc"], kind)
-        told = f"{file}: {found.place}: "
+        place = f"{file}: {found.place}"
         if detail["type"] == "extra_forbidden":
-            lines.setdefault(detail["loc"], told + _unknown_key(found.keys, str(detail["loc"][-1]), kind))
+            lines.setdefault(detail["loc"], f"{place}: {_unknown_key(found.keys, str(detail['loc'][-1]), kind)}")
             continue
         value = _value_at(raw, found.path)
-        came = f"expected {found.wanted}, found {shown(value)}"
-        lines.setdefault(found.path, told + came + "; " + _advice(found, value))
+        lines.setdefault(found.path, expected_got(place, found.wanted, shown(value), _advice(found, value)))
     return tuple(lines.values())
 
 

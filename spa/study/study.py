@@ -6,7 +6,8 @@ the reference of the file. Files are read and cross-checked in :mod:`spa.study.l
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
@@ -317,6 +318,20 @@ class Study(TomlTable):
         return self.spa is None and self.choices is None and bool(pages) and set(pages) == {"output"}
 
     @property
+    def items_per_annotator(self) -> int:
+        """How many items one annotator meets, which is the least that the study must have.
+
+        Where single outputs are dealt, that is as many as if all systems answered them.
+        """
+        if self.single_outputs:
+            return max(1, self.design.outputs // max(1, len(self.compared)))
+        if self.spa is None:
+            return self.design.items
+        if self.spa.exposure_study is not None:
+            return sum(self.spa.exposure_study.exposures)
+        return self.spa.exposure * (1 if self.spa.same_items else len(self.compared))
+
+    @property
     def rating_tables(self) -> tuple[RatingTable, ...]:
         """The rating sections that there are."""
         tables: tuple[RatingTable, ...] = get_args(RatingTable)
@@ -396,3 +411,16 @@ def expand_pairs(
     if comparisons == "baseline":
         return tuple((other, baseline) for other in ids if baseline is not None and other != baseline)
     return tuple((x, y) for position, x in enumerate(ids) for y in ids[position + 1 :])
+
+
+def parse_expected(text: str, known: Sequence[str]) -> tuple[str, str, str] | None:
+    """Read "x > y" or "x ~ y" as (system_x, sign, system_y); ``None`` where it is neither.
+
+    >>> parse_expected("human > gpt", ["human", "gpt"])
+    ('human', '>', 'gpt')
+    >>> parse_expected("human < gpt", ["human", "gpt"])
+    """
+    splits = [(text[: m.start()].strip(), m.group(), text[m.end() :].strip()) for m in re.finditer("[>~]", text)]
+    splits = [split for split in splits if split[0] and split[2]]
+    known_ones = [split for split in splits if split[0] in known and split[2] in known]
+    return next(iter([*known_ones, *splits]), None)

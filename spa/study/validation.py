@@ -1,4 +1,4 @@
-"""What the tables of a study file must mean together: outputs, systems, comparisons."""
+"""Checks what the tables of a study file must mean together, once each of them can be read."""
 
 from __future__ import annotations
 
@@ -6,16 +6,22 @@ from collections.abc import Callable, Iterator
 from importlib import resources
 from typing import get_args
 
-from pydantic import ValidationError
+from spa.study.problems import StudyProblem, find, nearest, repeated, shown, unfit_system
+from spa.study.rater_validation import rater_problems
+from spa.study.study import (
+    OVERALL,
+    Criterion,
+    Elicitation,
+    OutputFilter,
+    PeopleGroup,
+    RatingTable,
+    Study,
+    Words,
+    parse_expected,
+)
 
-from spa.study.findings import StudyProblem, find, repeated, unfit_system
-from spa.study.people_checks import panel_checks, people_checks
-from spa.study.question_checks import question_checks
-from spa.study.raters import FROM_ENVIRONMENT, OWN_KEYS, SECRET, Rater, RaterProtocol, rater_variants
-from spa.study.schema_errors import nearest, shown
-from spa.study.study import OVERALL, Elicitation, OutputFilter, Study
-
-RESERVED_RATERS = ("human", "simulated")  # groups of annotators that are analysed apart
+RATINGS: tuple[RatingTable, ...] = get_args(RatingTable)
+RESERVED_SOURCES = ("link", "prolific", "mturk", "rater", "simulated", "human", "llm")  # of other annotators
 
 
 def validate_study(study: Study) -> list[StudyProblem]:
@@ -30,10 +36,10 @@ def validate_study(study: Study) -> list[StudyProblem]:
         _spa,
         _exposure_study,
         _choices,
-        question_checks,
-        people_checks,
-        panel_checks,
-        _raters,
+        _questions,
+        _people,
+        _panel,
+        rater_problems,
     )
     return [finding for check in checks for finding in check(study)]
 
@@ -121,7 +127,7 @@ def _systems(study: Study) -> Iterator[StudyProblem]:
     tables = get_args(Elicitation)
     if all(getattr(study, table) is None for table in tables):
         wanted = "at least one of [spa], [likert], [continuous], [categories], [choices]"
-        yield StudyProblem(tables, f"nothing is asked: expected {wanted}, found none; add [spa]")
+        yield StudyProblem(tables, f"nothing is asked: expected {wanted}, got none; add [spa]")
 
 
 def _spa(study: Study) -> Iterator[StudyProblem]:
@@ -176,73 +182,283 @@ def _exposure_study(study: Study) -> Iterator[StudyProblem]:
             yield find(f"[spa] {key}", f"none beside {place}, which settles it", "one", "remove it")
 
 
-def _raters(study: Study) -> Iterator[StudyProblem]:
-    for rater in study.raters:
-        place = f"[[raters]] {rater.id}"
-        if rater.id in RESERVED_RATERS:
-            yield find("[[raters]] id", "another name", f"{shown(rater.id)}, a group of annotators", "rename it")
-        try:
-            ways = rater_variants(rater)
-        except ValidationError as error:
-            told = error.errors()[0]
-            key = ".".join(str(part) for part in told["loc"])
-            yield find(f"{place} grid", f"values that {key} takes", shown(told["input"]), told["msg"].lower())
+def _questions(study: Study) -> Iterator[StudyProblem]:
+    yield from _criteria(study)
+    for table in get_args(Elicitation):
+        yield from _asked(study, table)
+    yield from _one_rating_each(study)
+    yield from _shown_outputs(study)
+    yield from _pages(study)
+    yield from _single_outputs(study)
+    yield from _hidden_item_text(study)
+    yield from _identical_pairs(study)
+    yield from _references(study)
+    yield from _answers(study)
+    yield from _text_tables(study)
+    yield from _expected(study)
+
+
+def _criteria(study: Study) -> Iterator[StudyProblem]:
+    for criterion in study.criteria:
+        yield from _criterion(study, f"[[criteria]] {criterion.id}", criterion)
+
+
+def _criterion(study: Study, place: str, criterion: Criterion) -> Iterator[StudyProblem]:
+    if criterion.id == OVERALL:
+        yield find(f"{place}, id", "another name", f"{shown(OVERALL)}, reserved for the overall question", "rename it")
+    if len(criterion.options) == 1:
+        yield find(f"{place}, options", "at least 2", "1", "add another")
+    for option in criterion.options:
+        if option.score is None:
+            yield find(f"{place}, options", "a score for each", f"none for {shown(option.text)}", "add score = ...")
+    for key in ("against_source", "mark_differences"):
+        if getattr(criterion, key) and study.outputs.item_text is None:
+            do = "name the column with the source texts in [outputs] item_text"
+            yield find(f"{place}, {key}", "[outputs] item_text to compare with", "none", do, "outputs")
+    if criterion.mark_differences and study.outputs.kind == "image":
+        yield find(f"{place}, mark_differences", "text outputs", "images", "set it to false", "outputs")
+
+
+def _asked(study: Study, table: Elicitation) -> Iterator[StudyProblem]:
+    section = getattr(study, table)
+    if section is None:
+        return
+    known = {criterion.id: criterion for criterion in study.criteria}
+    place = f"[{table}] criteria"
+    yield from repeated(place, section.criteria or ())
+    for name in section.criteria or ():
+        if name == OVERALL:
+            do = "remove it" if table == "categories" else "remove it and set overall = true"
+            yield find(place, "criteria", shown(OVERALL), do)
+        elif name not in known:
+            yield find(place, "the id of a criterion", shown(name), nearest(name, list(known)), "criteria")
+        elif table == "categories" and not known[name].options:
+            do = "give it options, or ask it in another section"
+            yield find(place, "criteria with options", f"{shown(name)} without", do, "criteria")
+        elif table != "categories" and known[name].options:
+            yield find(place, "criteria without options", f"{shown(name)} with", "ask it in [categories]", "criteria")
+    if not study.asked(table):
+        do = "give a criterion options" if table == "categories" else "set overall = true or name criteria"
+        yield find(f"[{table}]", "something to ask", "no criterion", do, "criteria")
+
+
+def _one_rating_each(study: Study) -> Iterator[StudyProblem]:
+    asked: dict[str, str] = {}
+    for table in RATINGS:
+        for criterion in study.asked(table):
+            if criterion in asked:
+                key = "overall = false" if criterion == OVERALL else "criteria = [...] without it"
+                got = f"{shown(criterion)} in [{asked[criterion]}] too"
+                do = f"set {key} in one of them"
+                yield find(f"[{table}]", "each criterion rated in one way", got, do, asked[criterion], "criteria")
+            asked.setdefault(criterion, table)
+
+
+def _shown_outputs(study: Study) -> Iterator[StudyProblem]:
+    most, single = study.items_per_annotator, study.single_outputs
+    where = "[design] items" if study.spa is None else "[spa] exposure"
+    for table in (*RATINGS, "choices"):
+        section = getattr(study, table)
+        if section is not None and isinstance(section.outputs, int) and section.outputs > most and not single:
+            do = f'write "all" or raise {where}'
+            wanted = f"at most the {most} items that an annotator reads"
+            yield find(f"[{table}] outputs", wanted, str(section.outputs), do, "spa", "design", "systems")
+
+
+def _pages(study: Study) -> Iterator[StudyProblem]:
+    for table in study.rating_tables:
+        section = getattr(study, table)
+        host = section.same_page_as
+        if host is None:
             continue
-        yield from _sent_beside(place, rater)
-        yield from repeated(f"{place}, variants", [asked.variant for asked in ways if asked.variant is not None])
-        for asked in ways:
-            named = f"{place} {asked.variant or ''}".strip()
-            if rater.provider == "local" and asked.protocol.answer_format == "schema":
-                wanted = '"json" or "text": a model on this machine cannot be held to a schema'
-                yield find(f"{named}, answer_format", wanted, '"schema"', "set one of them")
-            yield from _endpoint_takes(named, rater, asked.protocol)
-            yield from _check_protocol(study, named, asked.protocol)
+        place = f"[{table}] same_page_as"
+        if host == table or getattr(study, host) is None or getattr(study, host).same_page_as is not None:
+            do = "name another rating section, or remove the key"
+            yield find(place, "a rating section with pages of its own", shown(host), do, host)
+        for key in ("pages", "outputs", "order"):
+            if key in section.model_fields_set:
+                yield find(f"[{table}] {key}", f"none beside same_page_as, as [{host}] says it", "one", "remove it")
 
 
-def _sent_beside(place: str, rater: Rater) -> Iterator[StudyProblem]:
-    for table in ("headers", "query"):
-        for name, value in getattr(rater, table).items():
-            if (SECRET.search(name) or value.startswith("env:")) and FROM_ENVIRONMENT.fullmatch(value) is None:
-                wanted = '"env:NAME", NAME being the environment variable that holds the secret'
-                yield find(f"{place}, {table}.{name}", wanted, "another text", "no secret stands in a study file")
+def _single_outputs(study: Study) -> Iterator[StudyProblem]:
+    if not study.single_outputs:
+        if "outputs" in study.design.model_fields_set:
+            wanted = 'pages = "output" in every rating section, no [spa] and no [choices]'
+            do = "put these right, or remove the key and say how many items"
+            yield find("[design] outputs", wanted, "another design", do, *RATINGS, "spa", "choices")
+        return
+    if "items" in study.design.model_fields_set:
+        wanted = 'outputs (how many outputs an annotator rates, as pages = "output")'
+        yield find("[design] items", wanted, "items", "write outputs instead", *RATINGS)
+    for table in study.rating_tables:
+        section = getattr(study, table)
+        if "outputs" in section.model_fields_set and section.outputs != "all":
+            do = "remove it and say how many in [design] outputs"
+            yield find(f"[{table}] outputs", '"all", as pages = "output"', shown(section.outputs), do)
 
 
-def _endpoint_takes(place: str, rater: Rater, protocol: RaterProtocol) -> Iterator[StudyProblem]:
-    if rater.provider == "responses" and protocol.seed is not None:
-        wanted = "no seed: the Responses API takes none"
-        yield find(f"{place}, seed", wanted, str(protocol.seed), 'remove it, or set provider = "chat"')
-    if protocol.max_tokens is not None and protocol.max_completion_tokens is not None:
-        yield find(f"{place}, max_tokens", "one limit", "max_tokens and max_completion_tokens", "remove one of them")
-    for name in (name for name in OWN_KEYS if name in (protocol.extra_body or {})):
-        yield find(f"{place}, extra_body.{name}", "none: keys of the rater decide about it", "one", "remove it")
-    for key in ("max_completion_tokens", "reasoning_effort", "extra_body"):
-        if rater.provider == "local" and getattr(protocol, key) is not None:
-            wanted = 'none with provider = "local": it is for endpoints over HTTP'
-            yield find(f"{place}, {key}", wanted, shown(getattr(protocol, key)), "remove it")
-    if rater.provider == "batch" and protocol.conversation == "page":
-        wanted = 'conversation = "form" or "question": a batch file has no second turn'
-        yield find(f"{place}, conversation", wanted, '"page"', "set one of them")
+def _hidden_item_text(study: Study) -> Iterator[StudyProblem]:
+    hiding = [
+        f"[{table}]" for table in (*RATINGS, "choices") if not getattr(getattr(study, table), "show_item_text", 1)
+    ]
+    for criterion in study.criteria:
+        place = f"[[criteria]] {criterion.id}"
+        if criterion.show_item_text is not False:
+            continue
+        hiding.append(place)
+        if criterion.against_source or criterion.mark_differences:
+            key = "against_source" if criterion.against_source else "mark_differences"
+            yield find(f"{place}, show_item_text", f"true beside {key}", "false", "remove one of them")
+        if criterion.id in study.asked("spa"):
+            wanted = "none for a criterion of [spa], where the item text is read with the outputs"
+            yield find(f"{place}, show_item_text", wanted, "false", "remove it, or the criterion from [spa]", "spa")
+    if study.outputs.item_text is None:
+        for place in hiding:
+            do = "remove the key, or name the column in [outputs] item_text"
+            yield find(f"{place}, show_item_text", "an item text to leave out", "none", do, "outputs")
 
 
-def _check_protocol(study: Study, place: str, protocol: RaterProtocol) -> Iterator[StudyProblem]:
-    if protocol.answer_format == "text" and protocol.conversation != "question":
-        got = f'conversation = "{protocol.conversation}"'
-        yield find(f"{place}, answer_format", 'conversation = "question" with free text', got, "set it")
-    if protocol.reading != "strict" and protocol.answer_format != "text":
-        got = f'answer_format = "{protocol.answer_format}"'
-        yield find(f"{place}, reading", f'answer_format = "text" with {protocol.reading}', got, "set it")
-    if protocol.readout == "logit" and (protocol.conversation, protocol.answer_format) != ("question", "text"):
-        got = f'conversation = "{protocol.conversation}", answer_format = "{protocol.answer_format}"'
-        yield find(f"{place}, readout", 'conversation = "question" and answer_format = "text"', got, "set both")
-    if protocol.readout == "logit" and protocol.explain != "no":
-        got = f'explain = "{protocol.explain}"'
-        yield find(f"{place}, readout", 'explain = "no": nothing is said where probabilities are read', got, "set it")
-    if protocol.readout == "logit" and protocol.repeats > 1:
-        got = f"repeats = {protocol.repeats}"
-        yield find(f"{place}, repeats", "1 with probabilities, which are the same each time", got, "remove the key")
-    known = [*(criterion.id for criterion in study.criteria), OVERALL]
-    for name in dict(protocol.guidelines) if isinstance(protocol.guidelines, tuple) else ():
-        if name not in known:
-            yield find(f"{place}, guidelines", "the id of a criterion", shown(name), nearest(name, known), "criteria")
-    if protocol.reference is not None:
-        yield from unfit_system(study, f"{place}, reference", protocol.reference, role="any")
+def _identical_pairs(study: Study) -> Iterator[StudyProblem]:
+    if study.likert is None or not study.likert.identical_pairs:
+        return
+    place = "[likert] identical_pairs"
+    if study.outputs.item_text is None:
+        do = "name the column with the source texts in [outputs] item_text"
+        yield find(place, "[outputs] item_text as the source", "none", do, "outputs")
+    if study.outputs.kind == "image":
+        yield find(place, "text outputs", "images", "set it to 0", "outputs")
+    against = [one.id for one in study.criteria if one.against_source and one.id in study.asked("likert")]
+    if not against and study.outputs.item_text is not None:
+        do = "set against_source on the criterion that asks about the source"
+        yield find(place, "a criterion of [likert] with against_source = true", "none", do, "criteria")
+    if study.likert.identical_pairs > study.items_per_annotator:
+        wanted = f"at most the {study.items_per_annotator} items that an annotator reads"
+        yield find(place, wanted, str(study.likert.identical_pairs), "lower it", "spa", "design")
+
+
+def _references(study: Study) -> Iterator[StudyProblem]:
+    if study.continuous is None:
+        return
+    best, worst = study.continuous.best_reference, study.continuous.worst_reference
+    if best is not None:
+        yield from unfit_system(study, "[continuous] best_reference", best, role="reference")
+    if worst is not None:
+        yield from unfit_system(study, "[continuous] worst_reference", worst, role="reference")
+        if best == worst:
+            yield find("[continuous] worst_reference", "another than best_reference", shown(worst), "change one")
+
+
+def _answers(study: Study) -> Iterator[StudyProblem]:
+    for question in study.screening:
+        place = f"[[screening]] {question.id}, eligible"
+        for answer in question.eligible:
+            if answer not in question.options:
+                yield find(place, "one of the options", shown(answer), nearest(answer, question.options))
+    for check in study.attention_checks:
+        if check.expected not in check.options:
+            place = f"[[attention_checks]] {check.id}, expected"
+            yield find(place, "one of the options", shown(check.expected), nearest(check.expected, check.options))
+
+
+def _text_tables(study: Study) -> Iterator[StudyProblem]:
+    for name in ("instructions", "consent", "debriefing"):
+        words: Words = getattr(study, name)
+        if words.text is not None and not words.text.strip():
+            yield find(f"[{name}] text", "words", "nothing to read", "write some or remove the key")
+
+
+def _expected(study: Study) -> Iterator[StudyProblem]:
+    ids = [system.id for system in study.compared]
+    seen: set[frozenset[str]] = set()
+    for number, text in enumerate(study.analysis.expected, start=1):
+        place = f"[analysis] expected, entry {number}"
+        parsed = parse_expected(text, ids)
+        if parsed is None:
+            wanted = '"x > y" (x is preferred) or "x ~ y" (no difference)'
+            yield find(place, wanted, shown(text), "put it right")
+            continue
+        pair = frozenset((parsed[0], parsed[2]))
+        for system in sorted(pair):
+            yield from unfit_system(study, place, system)
+        if len(pair) == 1 or pair in seen:
+            yield find(place, "two systems, each pair once", shown(text), "remove it")
+        seen.add(pair)
+
+
+def _panel(study: Study) -> Iterator[StudyProblem]:
+    """Yield every mistake about the panel."""
+    panel = study.panel
+    if panel is None:
+        return
+    if panel.name in RESERVED_SOURCES:
+        wanted = f"a name other than {', '.join(RESERVED_SOURCES)}"
+        yield find("[panel] name", wanted, shown(panel.name), "choose another name")
+    if (panel.study is None) != (panel.study_id is None):
+        given, absent = ("study", "study_id") if panel.study_id is None else ("study_id", "study")
+        yield find(f"[panel] {given}", f"{absent} beside it", "none", f"add {absent}, or remove {given}")
+    if panel.session is None and any("{session}" in str(address) for _, address in panel.redirects):
+        yield find("[panel.redirects]", "session in [panel] where {session} is used", "none", "name its parameter")
+    parameters = [one for one in (panel.participant, panel.session, panel.study) if one is not None]
+    yield from repeated("[panel] participant, session, study", parameters)
+
+
+def _people(study: Study) -> Iterator[StudyProblem]:
+    people = study.people
+    yield from repeated("[[people.groups]] name", [group.name for group in people.groups])
+    for group in people.groups:
+        yield from _group(study, group)
+    yield from _shared_values(study)
+    wanted = sum(group.places for group in people.groups)
+    if wanted > people.annotators:
+        got = f"{wanted} places and annotators = {people.annotators}"
+        yield find("[[people.groups]] places", "no more places than annotators", got, "change one of them")
+    most = people.end_after_failed_checks
+    if most is not None and most > len(study.attention_checks):
+        got = f"{most}, and {len(study.attention_checks)} attention checks"
+        place = "[people] end_after_failed_checks"
+        yield find(place, "at most the number of [[attention_checks]]", got, "lower it", "attention_checks")
+    if (people.family is None) != (people.family_store is None):
+        given, absent = ("family", "family_store") if people.family_store is None else ("family_store", "family")
+        yield find(f"[people] {given}", f"{absent} beside it", "none", f"add {absent}, or remove {given}")
+    if people.per_assignment > people.annotators:
+        got = f"{people.per_assignment} of {people.annotators} annotators"
+        yield find("[people] per_assignment", "at most annotators", got, "change one of them")
+
+
+def _group(study: Study, group: PeopleGroup) -> Iterator[StudyProblem]:
+    place = f"[[people.groups]] {group.name}"
+    if (group.screening is None) == (group.parameter is None):
+        got = "none" if group.screening is None else "both"
+        yield find(place, "screening or parameter", got, "say by which of them people come into the group")
+        return
+    yield from repeated(f"{place}, values", group.values)
+    if group.screening is None:
+        return
+    asked = {question.id: question for question in study.screening}
+    if group.screening not in asked:
+        do = nearest(group.screening, list(asked)) if asked else "add that question"
+        yield find(f"{place}, screening", "the id of a [[screening]] question", shown(group.screening), do, "screening")
+        return
+    question = asked[group.screening]
+    for value in group.values:
+        if value not in question.eligible:
+            wanted = f"one of the eligible answers of {question.id} ({', '.join(question.eligible)})"
+            yield find(f"{place}, values", wanted, shown(value), "put the value right", "screening")
+
+
+def _shared_values(study: Study) -> Iterator[StudyProblem]:
+    """Tell two groups that one answer, or one link, would put a person into."""
+    seen: dict[tuple[str | None, str | None, str], str] = {}
+    for group in study.people.groups:
+        for value in group.values:
+            key = (group.screening, group.parameter, value)
+            if key in seen and seen[key] != group.name:
+                got = f"{shown(value)} in {seen[key]} and {group.name}"
+                yield find("[[people.groups]] values", "each value in one group", got, "remove one of them")
+            seen.setdefault(key, group.name)
+    ways = {(group.screening, group.parameter) for group in study.people.groups}
+    if len(ways) > 1:
+        got = f"{len(ways)} questions and parameters"
+        yield find(
+            "[[people.groups]]", "one question or one parameter for all groups", got, "group people by one of them"
+        )

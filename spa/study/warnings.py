@@ -10,8 +10,7 @@ from typing import get_args
 
 from spa.study.name_leaks import find_name_leaks
 from spa.study.outputs import Outputs, count_rules
-from spa.study.question_checks import items_read, parse_expected
-from spa.study.study import Continuous, Elicitation, Likert, People, Study
+from spa.study.study import Continuous, Elicitation, Likert, People, Study, parse_expected
 
 ADVISED_EXPOSURE = 4  # Ethayarajh & Jurafsky (2022) advise to show at least so many outputs of each system
 FEW_ANNOTATORS = 10  # below this the tests speak of these annotators only
@@ -196,7 +195,7 @@ def _dropped(study: Study, outputs: Outputs) -> Iterator[str]:
     if study.single_outputs:
         if sum(1 for _ in outputs.of_compared(study)) == study.design.outputs:
             yield f"{study.design.outputs} outputs, all of which every annotator rates: the answer holds for these only"
-    elif len(outputs.items) == items_read(study):
+    elif len(outputs.items) == study.items_per_annotator:
         read = "1 item, which" if len(outputs.items) == 1 else f"{len(outputs.items)} items, all of which"
         these = "this item" if len(outputs.items) == 1 else "these items"
         yield f"{read} every annotator reads: the answer holds for {these} only"

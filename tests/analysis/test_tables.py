@@ -333,9 +333,7 @@ def test_a_table_too_large_for_the_memory_is_told(tmp_path: Path, monkeypatch: p
     assert "expected a table that fits into memory" in refusal(tmp_path, parquet(), name="t.parquet")
 
 
-@pytest.mark.parametrize(
-    ("make", "told"), [(Path.mkdir, "got a folder"), (os.mkfifo, "got a pipe"), (Path, "no such")]
-)
+@pytest.mark.parametrize(("make", "told"), [(Path.mkdir, "got a folder"), (os.mkfifo, "got a pipe"), (Path, "no such")])
 def test_what_is_no_file_is_told(tmp_path: Path, make: Callable[[Path], object], told: str) -> None:
     make(tmp_path / "t.csv")
     with pytest.raises(AnalysisError, match=told):

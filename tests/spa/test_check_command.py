@@ -41,7 +41,7 @@ def test_init_overwrites_nothing(tmp_path: Path) -> None:
     (tmp_path / "outputs.jsonl").write_text("mine", encoding="utf-8")
     result = spa("init", tmp_path)
     assert result.exit_code == 1
-    assert "outputs.jsonl: expected no such file, found one" in result.stderr
+    assert "outputs.jsonl: expected no such file, got one" in result.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["outputs.jsonl"]
     assert (tmp_path / "outputs.jsonl").read_text(encoding="utf-8") == "mine"
 

@@ -132,7 +132,7 @@ NESTED = "[" * 100_000
         ({"label_annotations": None}, "line 1: expected label_annotations"),
         ({"label_annotations": {"fluency": "4"}}, "line 1, fluency: expected a chosen value"),
         ({"label_annotations": {"fluency": {"x": ["4"]}}}, "line 1, fluency: expected one text or number"),
-        ({"label_annotations": {"fluency": {"1e400": "1"}}}, "found '1e400'"),
+        ({"label_annotations": {"fluency": {"1e400": "1"}}}, "got '1e400'"),
         ({"label_annotations": {"grammar": {"x": "1"}}}, "label 'grammar' is none of the criteria's"),
         ({"label_annotations": {"g" * 9999: {"x": "1"}}}, "is none of the criteria's"),
         ({"label_annotations": {"fluency": {"x" * 9999: "1"}}}, "--score"),
@@ -238,7 +238,7 @@ def test_a_mapping_that_cannot_be_used_is_told(tmp_path: Path) -> None:
     folder = potato(tmp_path)
     (folder / "import.toml").write_text("systems = " + "[" * 9999)
     done = run("potato", folder, "--map", folder / "import.toml", "--out", tmp_path / "out", code=1)
-    assert "expected TOML, found lists or tables nested too deeply" in done.output
+    assert "expected TOML, got lists or tables nested too deeply" in done.output
     (folder / "import.toml").write_text('systems = []\ncriteria = ["fluency"]\nskipp = []\n')
     done = run("potato", folder, "--map", folder / "import.toml", "--out", tmp_path / "out", code=1)
     assert "skipp" in done.output
@@ -251,4 +251,4 @@ def test_a_mapping_that_cannot_be_used_is_told(tmp_path: Path) -> None:
     shutil.rmtree(folder / "part")
     (folder / "import.toml").write_text('systems = ["a"]\ncriteria = ["fluency"]\n')
     done = run("potato", folder, "--map", folder / "import.toml", "--out", tmp_path / "out", code=1)
-    assert "found none; name POTATO's output folder" in done.output
+    assert "got none; name POTATO's output folder" in done.output

@@ -50,7 +50,7 @@ def test_instructions_are_read_from_their_file(tmp_path: Path) -> None:
 def test_the_form_of_a_line(tmp_path: Path) -> None:
     assert problems_of(write_study(tmp_path, rest='[spa]\nexposure = "five"\n')) == [
         "study.toml: [spa] exposure: expected a whole number of at least 1, "
-        'found "five"; write it without quotes, in digits'
+        'got "five"; write it without quotes, in digits'
     ]
 
 
@@ -58,61 +58,61 @@ GROUP = '[[people.groups]]\nname = "g"\nparameter = "p"\nvalues = ["v"]\n{}\n'
 SCREENED = '[[screening]]\nid = "s"\nquestion = "?"\noptions = ["Yes", "No"]\neligible = ["Yes"]\n'
 # What a user may write instead, and what the one line about it must say.
 SINGLE_MISTAKES = [
-    ({"rest": "[spa]\nexposure = 5.0\n"}, "[spa] exposure: expected a whole number of at least 1, found 5.0"),
+    ({"rest": "[spa]\nexposure = 5.0\n"}, "[spa] exposure: expected a whole number of at least 1, got 5.0"),
     ({"rest": "[spa]\nexposre = 5\n"}, '[spa] exposre: unknown key; did you mean "exposure"?'),
     ({"rest": SPA + "[sap]\n"}, 'sap: unknown key; did you mean "spa"?'),
     ({"head": HEAD + "fwer = 0.1\n"}, 'fwer: unknown key; "fwer" belongs in [analysis]'),
-    ({"head": HEAD + "seed = nan\n"}, "seed: expected a whole number of at least 0, found NaN"),
-    ({"head": HEAD + "seed = true\n"}, "seed: expected a whole number of at least 0, found true"),
+    ({"head": HEAD + "seed = nan\n"}, "seed: expected a whole number of at least 0, got NaN"),
+    ({"head": HEAD + "seed = true\n"}, "seed: expected a whole number of at least 0, got true"),
     (
         {"head": 'id = "small"\ntitle = 2024-01-01\n'},
-        "title: expected text or a number, found the date or time 2024-01-01",
+        "title: expected text or a number, got the date or time 2024-01-01",
     ),
     (
         {"head": 'id = "small"\ntitle = "a\\u0000b"\n'},
-        "title: expected readable text, found the control character U+0000",
+        "title: expected readable text, got the control character U+0000",
     ),
-    ({"head": HEAD + 'language = "fr"\n'}, 'language: expected one of ar, en, zh, found "fr"'),
+    ({"head": HEAD + 'language = "fr"\n'}, 'language: expected one of ar, en, zh, got "fr"'),
     ({"head": HEAD + "language = 5\n"}, 'language: expected a language tag such as "en"'),
     ({"systems": "[systems]\nid = 'x'\n"}, "[[systems]]: expected an array of tables"),
-    ({"systems": '[[systems]]\nid = "x"\n'}, "[[systems]]: expected at least 2 that are no reference, found 1; "),
-    ({"rest": SPA + "[analysis]\nconfidence = 95\n"}, "less than 1, found 95; 0.95 means 95 %"),
+    ({"systems": '[[systems]]\nid = "x"\n'}, "[[systems]]: expected at least 2 that are no reference, got 1; "),
+    ({"rest": SPA + "[analysis]\nconfidence = 95\n"}, "less than 1, got 95; 0.95 means 95 %"),
     ({"systems": '[[systems]]\nid = "x"\n[[systems]]\nid = "y "\n'}, "[[systems]] 2, id: expected a text of 1 to 80"),
     (
         {"systems": '[[systems]]\nid = "x"\n[[systems]]\nid = "x"\n'},
-        '[[systems]] id: expected each once, found "x" again',
+        '[[systems]] id: expected each once, got "x" again',
     ),
     (
         {"outputs": OUTPUTS.replace("outputs.jsonl", "no.jsonl")},
-        '[outputs] files: expected a file, found "no.jsonl", no',
+        '[outputs] files: expected a file, got "no.jsonl", no',
     ),
-    ({"outputs": OUTPUTS.replace("outputs.jsonl", ".")}, '[outputs] files: expected a file, found ".", a directory'),
+    ({"outputs": OUTPUTS.replace("outputs.jsonl", ".")}, '[outputs] files: expected a file, got ".", a directory'),
     ({"outputs": OUTPUTS.replace("outputs.jsonl", "o" * 300)}, "[outputs] files: expected a file"),
     (
         {"outputs": OUTPUTS + 'match_length_of = "z"\n'},
-        '[outputs] match_length_of: expected the id of a system, found "z"',
+        '[outputs] match_length_of: expected the id of a system, got "z"',
     ),
     ({"outputs": OUTPUTS + 'kind = "image"\nmatch_length_of = "x"\n'}, "match_length_of: expected text outputs"),
-    ({"outputs": OUTPUTS + "[[outputs.filters]]\nmin_words = 1\n"}, "1: expected [outputs] item_text, found none"),
+    ({"outputs": OUTPUTS + "[[outputs.filters]]\nmin_words = 1\n"}, "1: expected [outputs] item_text, got none"),
     ({"outputs": OUTPUTS + TEXT + "[[outputs.filters]]\n"}, "[[outputs.filters]] 1: expected a condition such as"),
     (
         {"outputs": OUTPUTS + TEXT + "[[outputs.filters]]\nmin_words = 3\nmax_words = 2\n"},
-        "expected min_words at most max_words, found 3 and 2",
+        "expected min_words at most max_words, got 3 and 2",
     ),
     ({"outputs": OUTPUTS + 'layout = "wide"\nitem = "x"\n'}, "[outputs] layout: expected a column of its own for each"),
     (
         {"rest": '[spa]\ncomparisons = [["x", "z"]]\n'},
-        '[spa] comparisons, entry 1: expected the id of a system, found "z"',
+        '[spa] comparisons, entry 1: expected the id of a system, got "z"',
     ),
-    ({"rest": '[spa]\ncomparisons = [["x", "x"]]\n'}, 'entry 1: expected two systems, found "x" against itself'),
+    ({"rest": '[spa]\ncomparisons = [["x", "x"]]\n'}, 'entry 1: expected two systems, got "x" against itself'),
     ({"rest": '[spa]\ncomparisons = [["x","y"],["y","x"]]\n'}, "entry 2: expected each pair once"),
-    ({"rest": "[spa]\ncomparisons = []\n"}, "[spa] comparisons: expected at least one pair, found []"),
+    ({"rest": "[spa]\ncomparisons = []\n"}, "[spa] comparisons: expected at least one pair, got []"),
     ({"rest": '[spa]\ncomparisons = [["x", "y", "x"]]\n'}, "[spa] comparisons: expected one of"),
     ({"rest": '[spa]\ncomparisons = "baseline"\n'}, "[spa] baseline: expected a system"),
-    ({"rest": '[spa]\nbaseline = "x"\n'}, '[spa] baseline: expected none unless comparisons = "baseline", found "x"'),
-    ({"rest": '[spa]\ncriteria = ["clear"]\n'}, '[spa] criteria: expected the id of a criterion, found "clear"'),
-    ({"rest": '[spa]\ncriteria = ["overall"]\n'}, '[spa] criteria: expected criteria, found "overall"'),
-    ({"rest": "[spa]\noverall = false\n"}, "[spa]: expected something to ask, found no criterion"),
+    ({"rest": '[spa]\nbaseline = "x"\n'}, '[spa] baseline: expected none unless comparisons = "baseline", got "x"'),
+    ({"rest": '[spa]\ncriteria = ["clear"]\n'}, '[spa] criteria: expected the id of a criterion, got "clear"'),
+    ({"rest": '[spa]\ncriteria = ["overall"]\n'}, '[spa] criteria: expected criteria, got "overall"'),
+    ({"rest": "[spa]\noverall = false\n"}, "[spa]: expected something to ask, got no criterion"),
     ({"rest": ""}, "nothing is asked: expected at least one of [spa], [likert]"),
     (
         {"rest": '[spa.exposure_study]\nsystem_x = "x"\nsystem_y = "x"\nexposures = [1]\n'},
@@ -124,25 +124,25 @@ SINGLE_MISTAKES = [
     ),
     (
         {"rest": '[spa.exposure_study]\nsystem_x = "x"\nsystem_y = "y"\nexposures = [2, 2]\n'},
-        "[spa.exposure_study] exposures: expected each once, found 2 again",
+        "[spa.exposure_study] exposures: expected each once, got 2 again",
     ),
     (
         {"rest": SPA + "[likert]\n[continuous]\n"},
-        '[continuous]: expected each criterion rated in one way, found "overall"',
+        '[continuous]: expected each criterion rated in one way, got "overall"',
     ),
     ({"rest": SPA + CRITERIA + "[likert]\n[continuous]\noverall = false\n"}, "set criteria = [...] without it"),
     ({"rest": SPA + "[likert]\noutputs = 2\n"}, "[likert] outputs: expected at most the 1 items"),
     ({"rest": SPA + "[likert]\nidentical_pairs = 1\n"}, "[likert] identical_pairs: expected [outputs] item_text"),
     (
         {"outputs": OUTPUTS + TEXT, "rest": SPA + "[likert]\nidentical_pairs = 1\n"},
-        "[likert] identical_pairs: expected a criterion of [likert] with against_source = true, found none",
+        "[likert] identical_pairs: expected a criterion of [likert] with against_source = true, got none",
     ),
     (
         {
             "outputs": OUTPUTS + TEXT,
             "rest": SPA + "[likert]\nidentical_pairs = 2\n" + CRITERIA + "against_source = true\n",
         },
-        "[likert] identical_pairs: expected at most the 1 items that an annotator reads, found 2",
+        "[likert] identical_pairs: expected at most the 1 items that an annotator reads, got 2",
     ),
     ({"rest": SPA + CRITERIA + PAGED.format("likert")}, "a rating section with pages of its own, "),
     (
@@ -167,66 +167,66 @@ SINGLE_MISTAKES = [
         },
         "true beside against_source, ",
     ),
-    ({"rest": SPA + "[categories]\n"}, "[categories]: expected something to ask, found no criterion; give"),
+    ({"rest": SPA + "[categories]\n"}, "[categories]: expected something to ask, got no criterion; give"),
     (
         {"rest": SPA + CRITERIA + '[categories]\ncriteria = ["clear"]\n'},
-        'expected criteria with options, found "clear"',
+        'expected criteria with options, got "clear"',
     ),
-    ({"rest": SPA + CRITERIA + 'options = [{text = "0", score = 1}]\n'}, "options: expected at least 2, found 1"),
+    ({"rest": SPA + CRITERIA + 'options = [{text = "0", score = 1}]\n'}, "options: expected at least 2, got 1"),
     (
         {"rest": SPA + CRITERIA + 'options = [{text = "0", score = 1}, {text = "1"}]\n'},
-        'options: expected a score for each, found none for "1"',
+        'options: expected a score for each, got none for "1"',
     ),
     ({"rest": SPA + CRITERIA.replace("clear", "overall")}, "[[criteria]] overall, id: expected another name"),
     ({"rest": SPA + CRITERIA + "against_source = true\n"}, "against_source: expected [outputs] item_text"),
     ({"rest": SPA + '[continuous]\nbest_reference = "x"\n'}, 'best_reference: expected a system of role "reference"'),
     (
         {"rest": SPA + "same_items = false\n[choices]\n"},
-        "[spa] same_items: expected true beside [choices], found false",
+        "[spa] same_items: expected true beside [choices], got false",
     ),
     ({"rest": SPA + '[choices]\ncomparisons = [["x", "z"]]\n'}, "[choices] comparisons, entry 1: expected the id"),
-    ({"rest": SPA + '[instructions]\ntext = "a"\nfile = "b"\n'}, "[instructions]: expected text or file, found both"),
-    ({"rest": SPA + '[consent]\nfile = "none.md"\n'}, "[consent] file: none.md: expected a file, found nothing"),
+    ({"rest": SPA + '[instructions]\ntext = "a"\nfile = "b"\n'}, "[instructions]: expected text or file, got both"),
+    ({"rest": SPA + '[consent]\nfile = "none.md"\n'}, "[consent] file: none.md: expected a file, got nothing"),
     (
         {"rest": SPA + '[[screening]]\nid = "s"\nquestion = "?"\noptions = ["Yes", "No"]\neligible = ["yes"]\n'},
-        '[[screening]] s, eligible: expected one of the options, found "yes"; did you mean "Yes"?',
+        '[[screening]] s, eligible: expected one of the options, got "yes"; did you mean "Yes"?',
     ),
     (
         {"rest": SPA + '[[attention_checks]]\nid = "a"\nquestion = "?"\noptions = ["1", "2"]\nexpected = "3"\n'},
-        '[[attention_checks]] a, expected: expected one of the options, found "3"',
+        '[[attention_checks]] a, expected: expected one of the options, got "3"',
     ),
     ({"rest": SPA + '[analysis]\nexpected = ["x < y"]\n'}, 'expected, entry 1: expected "x > y" (x is preferred)'),
-    ({"rest": SPA + '[analysis]\nexpected = ["x > q"]\n'}, 'expected, entry 1: expected the id of a system, found "q"'),
+    ({"rest": SPA + '[analysis]\nexpected = ["x > q"]\n'}, 'expected, entry 1: expected the id of a system, got "q"'),
     (
         {"rest": SPA + '[analysis]\nexpected = ["x > y", "y ~ x"]\n'},
         "expected, entry 2: expected two systems, each pair",
     ),
     (
         {"rest": SPA + "[people]\npay = -1\n"},
-        "[people] pay: expected a decimal number of at least 0 and at most 1000000, found -1",
+        "[people] pay: expected a decimal number of at least 0 and at most 1000000, got -1",
     ),
     (
         {"rest": SPA + '[people]\npay = "NaN"\n'},
-        '[people] pay: expected a decimal number of at least 0 and at most 1000000, found "NaN"',
+        '[people] pay: expected a decimal number of at least 0 and at most 1000000, got "NaN"',
     ),
     (
         {"rest": SPA + "[people]\nminutes = inf\n"},
-        "[people] minutes: expected a number of at least 0.01 and at most 100000, found Infinity",
+        "[people] minutes: expected a number of at least 0.01 and at most 100000, got Infinity",
     ),
-    ({"rest": SPA + "[people]\nper_assignment = 31\n"}, "per_assignment: expected at most annotators, found 31 of 30"),
-    ({"rest": SPA + '[people]\nfamily = "f"\n'}, "[people] family: expected family_store beside it, found none"),
+    ({"rest": SPA + "[people]\nper_assignment = 31\n"}, "per_assignment: expected at most annotators, got 31 of 30"),
+    ({"rest": SPA + '[people]\nfamily = "f"\n'}, "[people] family: expected family_store beside it, got none"),
     (
         {"rest": SPA + "[people]\nend_after_failed_checks = 1\n"},
-        "end_after_failed_checks: expected at most the number of [[attention_checks]], found 1, and 0 attention checks",
+        "end_after_failed_checks: expected at most the number of [[attention_checks]], got 1, and 0 attention checks",
     ),
-    ({"rest": SPA + GROUP.format("places = 31")}, "expected no more places than annotators, found 31 places and"),
+    ({"rest": SPA + GROUP.format("places = 31")}, "expected no more places than annotators, got 31 places and"),
     (
         {"rest": SPA + GROUP.format('places = 1\nscreening = "s"')},
         "[[people.groups]] g: expected screening or parameter",
     ),
     (
         {"rest": SPA + GROUP.format("places = 1").replace("parameter", "screening")},
-        '[[people.groups]] g, screening: expected the id of a [[screening]] question, found "p"; add that question',
+        '[[people.groups]] g, screening: expected the id of a [[screening]] question, got "p"; add that question',
     ),
     (
         {"rest": SPA + 2 * GROUP.format("places = 1").replace('"g"', '"h"', 1)},
@@ -234,23 +234,23 @@ SINGLE_MISTAKES = [
     ),
     (
         {"rest": SPA + GROUP.format("places = 1") + GROUP.format("places = 1").replace('"g"', '"h"')},
-        '[[people.groups]] values: expected each value in one group, found "v" in g and h',
+        '[[people.groups]] values: expected each value in one group, got "v" in g and h',
     ),
     (
         {"rest": SPA + SCREENED + GROUP.format("places = 1").replace('parameter = "p"', 'screening = "s"')},
-        "[[people.groups]] g, values: expected one of the eligible answers of s (Yes), found",
+        "[[people.groups]] g, values: expected one of the eligible answers of s (Yes), got",
     ),
     ({"rest": SPA + CRITERIA.replace("clear", "NA")}, "[[criteria]] 1, id: expected a text of 1 to 80 characters that"),
     (
         {"rest": SPA + "[people]\nannotators = 10000000\n"},
         "[people] annotators: expected a whole number of at least 1 and",
     ),
-    ({"rest": SPA + "[texts]\na = 1\n"}, "[texts] a: expected a text in quotes, found 1"),
-    ({"rest": SPA + '[[raters]]\nid = "human"\nmodel = "m"\n'}, '[[raters]] id: expected another name, found "human"'),
+    ({"rest": SPA + "[texts]\na = 1\n"}, "[texts] a: expected a text in quotes, got 1"),
+    ({"rest": SPA + '[[raters]]\nid = "human"\nmodel = "m"\n'}, '[[raters]] id: expected another name, got "human"'),
     (
         {"rest": SPA + '[[raters]]\nid = "here"\nmodel = "m"\nprovider = "local"\n'},
         'here, answer_format: expected "json" or "text": a model on this machine cannot be held to a schema, '
-        'found "schema"; set one of them',
+        'got "schema"; set one of them',
     ),
     (
         {
@@ -259,24 +259,24 @@ SINGLE_MISTAKES = [
         },
         '[[raters]] llm, readout: expected explain = "no"',
     ),
-    ({"head": HEAD + f'seed = "{"9" * 100_000}"\n'}, "seed: expected a whole number of at least 0, found"),
+    ({"head": HEAD + f'seed = "{"9" * 100_000}"\n'}, "seed: expected a whole number of at least 0, got"),
     ({"head": f'id = "small"\n{"x" * 10_000} = 1\ntitle = "T"\n'}, "x: unknown key"),
     ({"head": HEAD.replace("small", "s" * 100_000)}, "id: expected small letters"),
-    ({"head": HEAD + 'allowed_names = ["Z"]\n'}, 'allowed_names: expected the id or name of a system, found "Z"'),
+    ({"head": HEAD + 'allowed_names = ["Z"]\n'}, 'allowed_names: expected the id or name of a system, got "Z"'),
     ({"head": HEAD + 'allowed_names = "x"\n'}, "allowed_names: expected a list of texts that are not empty"),
     (
         {"head": HEAD + 'language = "xx"\n', "rest": SPA + '[texts]\npage.next = "N"\n'},
         "every text of spa/forms/locales",
     ),
     ({"head": HEAD + f'language = "xx-{"a" * 9999}"\n', "rest": SPA + '[texts]\npage.next = "N"\n'}, "'xx-aaaa"),
-    ({"outputs": OUTPUTS + 'layout = "tall"\n'}, '[outputs] layout: expected one of "long", "wide", found "tall"'),
-    ({"outputs": OUTPUTS + 'kind = "audio"\n'}, '[outputs] kind: expected one of "text", "image", found "audio"'),
+    ({"outputs": OUTPUTS + 'layout = "tall"\n'}, '[outputs] layout: expected one of "long", "wide", got "tall"'),
+    ({"outputs": OUTPUTS + 'kind = "audio"\n'}, '[outputs] kind: expected one of "text", "image", got "audio"'),
     ({"outputs": OUTPUTS + "item = []\n"}, "[outputs] item: expected"),
-    ({"outputs": "[outputs]\nfiles = []\n"}, "[outputs] files: expected a list of at least 1 file names, found []"),
+    ({"outputs": "[outputs]\nfiles = []\n"}, "[outputs] files: expected a list of at least 1 file names, got []"),
     ({"outputs": '[outputs]\nfiles = "outputs.jsonl"\n'}, "[outputs] files: expected a list of at least 1 file names"),
     ({"systems": SYSTEMS + 'role = "judge"\n'}, '[[systems]] 2, role: expected one of "system", "human", "reference"'),
     ({"systems": SYSTEMS + 'model = "m"\n'}, "model: unknown key"),
-    ({"rest": '[spa]\ndirections = "left"\n'}, '[spa] directions: expected one of "both", "one", found "left"'),
+    ({"rest": '[spa]\ndirections = "left"\n'}, '[spa] directions: expected one of "both", "one", got "left"'),
     ({"rest": '[spa]\ncomparisons = "al"\n'}, '[spa] comparisons: expected one of "all", "chain", "baseline"'),
     ({"rest": f'[spa]\ncomparisons = [["x", "{"z" * 80}"]]\n'}, "entry 1: expected the id of a system"),
     ({"rest": '[spa]\nreading = "last"\n'}, '[spa] reading: expected one of "first", "with_questions"'),
@@ -292,12 +292,12 @@ SINGLE_MISTAKES = [
     ({"rest": SPA + '[likert]\nhalf_points = "up"\n'}, "[likert] half_points: expected one of"),
     (
         {"rest": SPA + "[likert]\npages = 1\n"},
-        '[likert] pages: expected one of "output", "item", "system", "one", found 1',
+        '[likert] pages: expected one of "output", "item", "system", "one", got 1',
     ),
     ({"rest": SPA + "[continuous]\npoints = 5\n"}, "[continuous] points: unknown key"),
     ({"rest": SPA + '[continuous]\nlow = ""\n'}, "[continuous] low: expected a text in quotes that is not empty"),
-    ({"rest": SPA + '[choices]\nties = "yes"\n'}, '[choices] ties: expected true or false, found "yes"'),
-    ({"rest": SPA + "[design]\nitems = 0\n"}, "[design] items: expected a whole number of at least 1, found 0"),
+    ({"rest": SPA + '[choices]\nties = "yes"\n'}, '[choices] ties: expected true or false, got "yes"'),
+    ({"rest": SPA + "[design]\nitems = 0\n"}, "[design] items: expected a whole number of at least 1, got 0"),
     ({"rest": SPA + '[design]\nlabels = "random"\n'}, '[design] labels: expected one of "counterbalanced", "fixed"'),
     (
         {"rest": SPA + SCREENED.replace('"Yes", "No"', '"Yes"')},
@@ -305,12 +305,12 @@ SINGLE_MISTAKES = [
     ),
     ({"rest": SPA + SCREENED.replace('= ["Yes"]', "= []")}, "[[screening]] 1, eligible: expected a list of at least 1"),
     ({"rest": SPA + SCREENED.replace("Yes", "y" * 9999, 1)}, "[[screening]] s, eligible: expected one of the options"),
-    ({"rest": SPA + CRITERIA + CRITERIA}, '[[criteria]] id: expected each once, found "clear" again'),
+    ({"rest": SPA + CRITERIA + CRITERIA}, '[[criteria]] id: expected each once, got "clear" again'),
     ({"rest": SPA + CRITERIA.replace('name = "clarity"\n', "")}, "[[criteria]] 1, name: expected a text in quotes"),
     ({"rest": SPA + '[people]\ncurrency = "usd"\n'}, "[people] currency: expected a currency code of three capitals"),
     ({"rest": SPA + '[people]\ncompletion_url = "ftp://a"\n'}, "[people] completion_url: expected an address"),
     ({"rest": SPA + "[people]\nminutes_allowed = 0\n"}, "[people] minutes_allowed: expected a number greater than 0"),
-    ({"rest": SPA + "[people]\nsessions = 0\n"}, "[people] sessions: expected a whole number of at least 1, found 0"),
+    ({"rest": SPA + "[people]\nsessions = 0\n"}, "[people] sessions: expected a whole number of at least 1, got 0"),
     (
         {"rest": SPA + '[people]\npay = "1e999999"\n'},
         "[people] pay: expected a decimal number of at least 0 and at most",
@@ -321,7 +321,7 @@ SINGLE_MISTAKES = [
         "[people] annotators: expected a whole number of at least",
     ),
     ({"rest": SPA + "[people]\nminimum_hourly_pay = -1\n"}, "[people] minimum_hourly_pay: expected a decimal number"),
-    ({"rest": SPA + "[people]\npay = 1979-05-27\n"}, "[people] pay: expected text or a number, found the date"),
+    ({"rest": SPA + "[people]\npay = 1979-05-27\n"}, "[people] pay: expected text or a number, got the date"),
     ({"rest": SPA + "[analysis]\nfwer = 0\n"}, "[analysis] fwer: expected a number greater than 0 and less than 1"),
     (
         {"rest": SPA + "[analysis]\nconsistency_tau = 3\n"},
@@ -342,8 +342,8 @@ SINGLE_MISTAKES = [
     ),
     ({"rest": SPA + '[texts]\n"form.nothing" = "a"\n'}, "texts: unknown key 'form.nothing'"),
     ({"rest": SPA + f'[texts]\n"form.system_label" = "{"a" * 9999}"\n'}, "must contain {label}"),
-    ({"rest": SPA + '[instructions]\ntext = " "\n'}, "[instructions] text: expected words, found nothing to read"),
-    ({"rest": SPA + '[consent]\nfile = "."\n'}, "expected a file, found a directory; name the file in it"),
+    ({"rest": SPA + '[instructions]\ntext = " "\n'}, "[instructions] text: expected words, got nothing to read"),
+    ({"rest": SPA + '[consent]\nfile = "."\n'}, "expected a file, got a directory; name the file in it"),
 ]
 
 
@@ -377,27 +377,27 @@ def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
     [
         (
             b"id = 'a'\ntitle = Big\n",
-            "study.toml line 2, column 9: expected TOML, found no value: title = Big; write a",
+            "study.toml line 2, column 9: expected TOML, got no value: title = Big; write a",
         ),
-        (b"id = 'a'\nb = [", "line 2, column 6: expected TOML, found no value: b = [; "),
-        (b"id = 'a'\nid = 'b'\n", "line 2, column 9: expected TOML, found a key that stands twice: id = 'b'; remove"),
-        (b"[spa]\n[spa]\n", "line 2, column 5: expected TOML, found a table that stands twice: [spa]; put"),
+        (b"id = 'a'\nb = [", "line 2, column 6: expected TOML, got no value: b = [; "),
+        (b"id = 'a'\nid = 'b'\n", "line 2, column 9: expected TOML, got a key that stands twice: id = 'b'; remove"),
+        (b"[spa]\n[spa]\n", "line 2, column 5: expected TOML, got a table that stands twice: [spa]; put"),
         (
             b'title = "a\nb"\n',
-            "line 1, column 11: expected TOML, found quotes that are not closed on their line: title",
+            "line 1, column 11: expected TOML, got quotes that are not closed on their line: title",
         ),
-        (b"id 'a'\n", "line 1, column 4: expected TOML, found no = after the key: id 'a'; write key = value"),
+        (b"id 'a'\n", "line 1, column 4: expected TOML, got no = after the key: id 'a'; write key = value"),
         (b"title = " + b"a" * 99_999, "aaa ... aaa"),
         (b"a = " + b"[" * 4000, "too deep"),
-        (b"a = " + b"[" * 90 + b"]" * 90, "expected at most 20 tables within tables, found more"),
-        (b".".join([b"a"] * 900) + b" = 1", "expected at most 20 tables within tables, found more"),
-        (b".".join([b"a"] * 100_000) + b" = 1", "expected at most 20 tables within tables, found more"),
-        (b"\xff\xfei\x00", "found UTF-16; save the file as UTF-8, or run `iconv -f UTF-16 -t UTF-8 OLD > NEW`"),
-        (b"i\x00d\x00", "found UTF-16"),
-        (b"", "expected a study file, found an empty one; `spa init FOLDER` writes"),
-        (b"\xef\xbb\xbf\n", "expected a study file, found an empty one"),
-        (b'{"item_id": "1"}\n', "expected a study file in TOML, found outputs or other data; give the study.toml that"),
-        (b"id = 'a'\ntitle = '\xe9'", "line 2: expected UTF-8, found the byte 0xe9"),
+        (b"a = " + b"[" * 90 + b"]" * 90, "expected at most 20 tables within tables, got more"),
+        (b".".join([b"a"] * 900) + b" = 1", "expected at most 20 tables within tables, got more"),
+        (b".".join([b"a"] * 100_000) + b" = 1", "expected at most 20 tables within tables, got more"),
+        (b"\xff\xfei\x00", "got UTF-16; save the file as UTF-8, or run `iconv -f UTF-16 -t UTF-8 OLD > NEW`"),
+        (b"i\x00d\x00", "got UTF-16"),
+        (b"", "expected a study file, got an empty one; `spa init FOLDER` writes"),
+        (b"\xef\xbb\xbf\n", "expected a study file, got an empty one"),
+        (b'{"item_id": "1"}\n', "expected a study file in TOML, got outputs or other data; give the study.toml that"),
+        (b"id = 'a'\ntitle = '\xe9'", "line 2: expected UTF-8, got the byte 0xe9"),
     ],
 )
 def test_what_is_no_toml_is_one_line(tmp_path: Path, content: bytes, said: str) -> None:
@@ -422,8 +422,8 @@ def test_many_mistakes_of_one_cause_are_counted(tmp_path: Path) -> None:
 
 
 def test_no_file_is_one_line(tmp_path: Path) -> None:
-    assert "found a directory" in problems_of(tmp_path)[0]
-    assert "found nothing; no such file" in problems_of(tmp_path / "none.toml")[0]
+    assert "got a directory" in problems_of(tmp_path)[0]
+    assert "got nothing; no such file" in problems_of(tmp_path / "none.toml")[0]
     assert "expected a readable file" in problems_of(tmp_path / ("x" * 300))[0]
 
 
@@ -499,4 +499,4 @@ def test_what_is_only_rated_may_come_from_one_system(tmp_path: Path) -> None:
     assert [system.id for system in load_study(write_study(tmp_path, systems=one, rest=likert)).compared] == ["x"]
     for compares in (SPA, "[choices]\n"):
         (told,) = problems_of(write_study(tmp_path, systems=one, rest=likert + compares))
-        assert "[[systems]]: expected at least 2 that are no reference, found 1" in told
+        assert "[[systems]]: expected at least 2 that are no reference, got 1" in told

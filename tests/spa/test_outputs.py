@@ -78,7 +78,7 @@ def test_samples_are_numbered_in_order(tmp_path: Path) -> None:
     assert made.output("i", "y", 2).text == "y9"
     told = output_problems(tmp_path, [*rows, rows[0]], outputs=OUTPUTS + 'sample = "seed"\n')
     assert told == [
-        'outputs.jsonl line 1, outputs.jsonl line 7: expected each sample once, found "10" of "x" for item "i" again; '
+        'outputs.jsonl line 1, outputs.jsonl line 7: expected each sample once, got "10" of "x" for item "i" again; '
         "renumber or remove one"
     ]
 
@@ -118,7 +118,7 @@ def test_any_text_loads_or_is_told(tmp_path: Path, text: str) -> None:
     """Whatever a system wrote, it can be encoded afterwards, and only line ends and controls differ."""
     rows = long_rows({"i": {"x": text, "y": "y"}})
     if not cleaned(text).strip():  # a control character becomes a sign that can be seen
-        assert "found an empty text" in output_problems(tmp_path, rows)[0]
+        assert "got an empty text" in output_problems(tmp_path, rows)[0]
         return
     made = outputs_of(tmp_path, rows).of("i", "x")[0].text
     assert made is not None
@@ -151,9 +151,9 @@ def test_single_outputs_need_not_answer_every_item(tmp_path: Path, layout: str) 
 @pytest.mark.parametrize(
     ("rest", "said"),
     [
-        (SINGLE.replace("3", "9"), "expected at least 9 outputs, as many as an annotator rates, found 4"),
-        (SINGLE + '[[systems]]\nid = "z"\n', 'expected outputs of "z", found none; add some or remove the system'),
-        (SINGLE + '[[raters]]\nid = "g"\nmodel = "m"\nreference = "y"\n', 'found none for item "i1" by "y"'),
+        (SINGLE.replace("3", "9"), "expected at least 9 outputs, as many as an annotator rates, got 4"),
+        (SINGLE + '[[systems]]\nid = "z"\n', 'expected outputs of "z", got none; add some or remove the system'),
+        (SINGLE + '[[raters]]\nid = "g"\nmodel = "m"\nreference = "y"\n', 'got none for item "i1" by "y"'),
     ],
 )
 def test_what_single_outputs_cannot_do_without(tmp_path: Path, rest: str, said: str) -> None:
@@ -164,7 +164,7 @@ def test_what_single_outputs_cannot_do_without(tmp_path: Path, rest: str, said: 
 def test_empty_outputs_name_the_row_and_the_way_out(tmp_path: Path) -> None:
     rows = [*ROWS, *long_rows({"empty": {"x": " \n", "y": "y"}})]
     assert output_problems(tmp_path, rows) == [
-        'outputs.jsonl line 13: expected an output of "x", found an empty text; fill it in, or [[outputs.filters]] '
+        'outputs.jsonl line 13: expected an output of "x", got an empty text; fill it in, or [[outputs.filters]] '
         'field = "output" min_characters = 1 leaves such items out'
     ]
     made = outputs_of(tmp_path, rows, outputs=OUTPUTS + NO_EMPTY)
@@ -180,21 +180,21 @@ def test_mistakes_in_rows_are_told_together(tmp_path: Path) -> None:
         {"item_id": "i9", "system": "X1", "output": "?"},
     ]
     told = "\n".join(output_problems(tmp_path, rows))
-    assert 'outputs.jsonl line 14: expected the id of a system, found "X1" (1 row); did you mean "x"?' in told
-    assert 'outputs.jsonl line 1, outputs.jsonl line 13: expected one output of "x" for item "i0", found 2' in told
+    assert 'outputs.jsonl line 14: expected the id of a system, got "X1" (1 row); did you mean "x"?' in told
+    assert 'outputs.jsonl line 1, outputs.jsonl line 13: expected one output of "x" for item "i0", got 2' in told
     wanted = "outputs.jsonl: expected an output of every system for every item"
-    assert f'{wanted}, found none for item "i9" by "x", "i9" by "y"' in told
+    assert f'{wanted}, got none for item "i9" by "x", "i9" by "y"' in told
 
 
 @pytest.mark.parametrize(
     ("row", "said"),
     [
-        ({"item_id": "", "system": "x", "output": "a"}, 'expected an item id in column "item_id", found nothing'),
-        ({"item_id": "NaN", "system": "x", "output": "a"}, 'in column "item_id", found "NaN", a missing value'),
-        ({"item_id": True, "system": "x", "output": "a"}, '"item_id": expected text, found true or false'),
-        ({"item_id": "q", "system": "x", "output": ["a"]}, '"output": expected text, found a list'),
-        ({"item_id": "q", "system": "x", "output": 5}, 'expected the output of "x" as text, found the number 5'),
-        ({"item_id": "q", "system": "", "output": "a"}, "expected the id of a system, found nothing"),
+        ({"item_id": "", "system": "x", "output": "a"}, 'expected an item id in column "item_id", got nothing'),
+        ({"item_id": "NaN", "system": "x", "output": "a"}, 'in column "item_id", got "NaN", a missing value'),
+        ({"item_id": True, "system": "x", "output": "a"}, '"item_id": expected text, got true or false'),
+        ({"item_id": "q", "system": "x", "output": ["a"]}, '"output": expected text, got a list'),
+        ({"item_id": "q", "system": "x", "output": 5}, 'expected the output of "x" as text, got the number 5'),
+        ({"item_id": "q", "system": "", "output": "a"}, "expected the id of a system, got nothing"),
     ],
 )
 def test_a_bad_row_is_told_by_its_line(tmp_path: Path, row: dict[str, object], said: str) -> None:
@@ -205,36 +205,36 @@ def test_a_bad_row_is_told_by_its_line(tmp_path: Path, row: dict[str, object], s
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("o.jsonl", b"", "expected rows of outputs, found none"),
+        ("o.jsonl", b"", "expected rows of outputs, got none"),
         ("o.jsonl", b"[1]\n", "line 1: expected one JSON object"),
-        ("o.jsonl", b"\n{\n", "line 2: expected one JSON object, found a mistake"),
+        ("o.jsonl", b"\n{\n", "line 2: expected one JSON object, got a mistake"),
         ("o.jsonl", b'{"a": 1, "a": 2}\n', "the key 'a' stands twice"),
         ("o.jsonl", b"[" * 100_000, "line 1: expected one JSON object"),
-        ("o.jsonl", b'{"a": "\xff"}\n', "line 1: expected UTF-8, found the byte 0xff"),
+        ("o.jsonl", b'{"a": "\xff"}\n', "line 1: expected UTF-8, got the byte 0xff"),
         (
             "o.jsonl",
             b'{"id": "1", "text": "a"}\n',
-            'expected columns "item_id", "system", "output", found columns "id", "te',
+            'expected columns "item_id", "system", "output", got columns "id", "te',
         ),
         (
             "o.jsonl",
             '{"item_id": "1"}\n'.encode("utf-16"),
-            "o.jsonl: expected UTF-8, found UTF-16; save the file as UTF-8",
+            "o.jsonl: expected UTF-8, got UTF-16; save the file as UTF-8",
         ),
-        ("o.csv", "item_id,system\n1,x\n".encode("utf-16-le"), "o.csv: expected UTF-8, found UTF-16"),
-        ("o.csv", b"", "expected a header and rows of outputs, found an empty file"),
+        ("o.csv", "item_id,system\n1,x\n".encode("utf-16-le"), "o.csv: expected UTF-8, got UTF-16"),
+        ("o.csv", b"", "expected a header and rows of outputs, got an empty file"),
         ("o.csv", b"item_id;system;output\n1;x;a\n", "another separator"),
-        ("o.csv", b"item_id,system,output,output\n1,x,a,b\n", "expected each column once, found output twice"),
+        ("o.csv", b"item_id,system,output,output\n1,x,a,b\n", "expected each column once, got output twice"),
         (
             "o.csv",
             b'item_id,system,output\n1,x,"two\nlines"\n2,x,a,b\n',
-            "line 4: expected 3 values, as many as columns, found 4",
+            "line 4: expected 3 values, as many as columns, got 4",
         ),
-        ("o.csv", b'item_id,system,output\n1,x,a\n2,x,"b\n', "line 3: expected CSV, found a mistake"),
+        ("o.csv", b'item_id,system,output\n1,x,a\n2,x,"b\n', "line 3: expected CSV, got a mistake"),
         ("o.csv", b"item_id,system,output\n1,x,\xe9\n", "line 2: expected UTF-8"),
-        ("o.csv", b"item_id,system,output\n", "expected rows of outputs, found none"),
-        ("o.parquet", b"PAR1", "expected Parquet, found a mistake"),
-        ("o.txt", b"a", "expected a file ending in .jsonl, .csv, .parquet, found .txt"),
+        ("o.csv", b"item_id,system,output\n", "expected rows of outputs, got none"),
+        ("o.parquet", b"PAR1", "expected Parquet, got a mistake"),
+        ("o.txt", b"a", "expected a file ending in .jsonl, .csv, .parquet, got .txt"),
     ],
 )
 def test_unreadable_files_are_one_line(tmp_path: Path, name: str, content: bytes, said: str) -> None:
@@ -251,7 +251,7 @@ def test_item_texts_must_agree(tmp_path: Path) -> None:
     assert outputs_of(tmp_path, ROWS, outputs=with_source).item("i0").text == "source of i0"
     told = output_problems(tmp_path, [*ROWS[:-1], {**ROWS[-1], "source": "other"}], outputs=with_source)
     assert told == [
-        'outputs.jsonl line 12: expected the same "source" for all rows of item "i5", found another than in '
+        'outputs.jsonl line 12: expected the same "source" for all rows of item "i5", got another than in '
         "outputs.jsonl line 11; make them equal"
     ]
 
@@ -350,9 +350,7 @@ def test_filters(condition: dict[str, object], text: str, rule: str | None) -> N
 )
 def test_there_must_be_enough_items(tmp_path: Path, rest: str, wanted: int) -> None:
     (problem,) = output_problems(tmp_path, ROWS, rest=rest)
-    assert problem.startswith(
-        f"outputs.jsonl: expected at least {wanted} items, as many as an annotator reads, found 6;"
-    )
+    assert problem.startswith(f"outputs.jsonl: expected at least {wanted} items, as many as an annotator reads, got 6;")
 
 
 def test_advice(tmp_path: Path) -> None:
@@ -483,7 +481,7 @@ def test_stories_of_the_published_study(tmp_path: Path, shared_data: Path) -> No
     files = f'[outputs]\nfiles = ["{shared_data / "spa_gpt3" / "stories.jsonl"}"]\nlayout = "wide"\n'
     columns = 'item = ["reader_id", "prompt_index"]\nitem_text = "prompt"\n'
     study = load_study(write_study(tmp_path, outputs=files + columns, systems=systems, rest="[spa]\n"))
-    with pytest.raises(StudyError, match=r'stories.jsonl line 552: expected an output of "human", found an empty text'):
+    with pytest.raises(StudyError, match=r'stories.jsonl line 552: expected an output of "human", got an empty text'):
         load_outputs(study)
     study = load_study(write_study(tmp_path, outputs=files + columns + NO_EMPTY, systems=systems, rest="[spa]\n"))
     made = load_outputs(study)

@@ -105,7 +105,7 @@ def test_a_rater_may_stand_in_a_file_of_its_own(tmp_path: Path) -> None:
     rated = json.loads(spa("rate", study, "--rater", file, "--simulate", "--only", "a00002", "--json").output)
     assert (rated["rater"], rated["visits"], rated["finished"]) == ("another", 2, 2)
     file.write_text('id = "another"\nmodel = "m"\nreading = "first_number"\n', encoding="utf-8")
-    assert "with first_number, found" in spa("rate", study, "--rater", file, code=1).output
+    assert "with first_number, got" in spa("rate", study, "--rater", file, code=1).output
     file.write_text('id = "another"\n', encoding="utf-8")
     assert "another.toml: model: field required" in spa("rate", study, "--rater", file, code=1).output
 

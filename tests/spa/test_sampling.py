@@ -21,7 +21,6 @@ from spa.study.assignment import Assignment, BlindingKey
 from spa.study.assignment_json import assignment_from_json, assignment_to_json, key_from_json, key_to_json
 from spa.study.balanced_draws import Deck
 from spa.study.outputs import Outputs
-from spa.study.question_checks import items_read
 from spa.study.sampling import exposure_run, label_name, sample_assignments, study_rng
 from spa.study.study import Study
 from tests.strategies import outputs_of, small_study, studies
@@ -118,7 +117,7 @@ def test_items_and_samples_are_shown_equally_often(case: tuple[Study, Outputs], 
         cells = {(shown.item_id, shown.label) for block in assignment.blocks for shown in block.shown}
         assert len(cells) == sum(len(block.shown) for block in assignment.blocks)
         shown_items = {item for item, _ in cells}
-        assert len(shown_items) == items_read(study)
+        assert len(shown_items) == study.items_per_annotator
         items.update(shown_items)
         for block in assignment.blocks:
             samples.update((each.item_id, key.systems[each.label], each.sample) for each in block.shown)
