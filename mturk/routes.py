@@ -23,7 +23,7 @@ from spa.forms.form import Form
 from spa.forms.html import render_notice, render_whole
 from spa.responses.outcomes import COMPLETED, FAILED_CHECKS, Outcome
 from spa.responses.visits import PersonVisit
-from spa.server.doors import SurveyContext
+from spa.server.survey_context import SurveyContext
 
 NOT_ACCEPTED = "ASSIGNMENT_ID_NOT_AVAILABLE"
 SUBMIT_PATH = "/mturk/externalSubmit"

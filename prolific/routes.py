@@ -38,7 +38,7 @@ from prolific.webhooks import WebhookReceiver
 from spa.journal import Journal
 from spa.responses.outcomes import Outcome
 from spa.responses.visits import PersonVisit
-from spa.server.doors import SurveyContext
+from spa.server.survey_context import SurveyContext
 
 log = logging.getLogger("uvicorn.error")
 SECONDS = 5.0  # a visitor waits for the platform so long at most, twice

@@ -22,7 +22,7 @@ from prolific.releasing import release_gone
 from prolific.study_body import DOOR
 from prolific.webhook_signature import is_recent, is_signed
 from spa.journal import STARTED, Journal, begin
-from spa.server.doors import SurveyContext
+from spa.server.survey_context import SurveyContext
 
 log = logging.getLogger("uvicorn.error")
 KIND = "prolific event"  # in the journal; scope "event", key is the event's id

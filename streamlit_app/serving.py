@@ -13,8 +13,8 @@ from pathlib import Path
 import click
 
 from spa.commands.workspace import Workspace, open_workspace
-from spa.server.listening import listen, run
-from spa.server.security import SecurityHeaders
+from spa.server.http_server import listen, run
+from spa.server.security_headers import SecurityHeaders
 from streamlit_app.background_analysis import BackgroundAnalysis
 from streamlit_app.options import LOOPBACK, DashboardOptions
 

@@ -23,7 +23,7 @@ def collect(study: Path, store: str | None, endpoint_url: str | None, everything
     from mturk.collecting import Collector
     from mturk.eligibility import find_family_type
     from mturk.hit_status import look
-    from spa.server.server import family_of
+    from spa.server.app import family_of
 
     with (
         open_hit_study(study, store, endpoint_url, changes=True) as hit_study,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from mturk.endpoint.service import Clock, MTurkService
     from mturk.endpoint.site.settings import SiteSettings
-    from spa.server.listening import Listener
+    from spa.server.http_server import Listener
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 EMULATOR_BUDGET = 1_000_000  # cents: the budget of an emulator's requester
@@ -77,7 +77,7 @@ def serve(
     from mturk.endpoint.store import open_store, server_lock
     from mturk.endpoint.transaction import HostRules
     from mturk.endpoint.webhooks import ticking
-    from spa.server.listening import listen
+    from spa.server.http_server import listen
 
     if emulate and host not in LOOPBACK:
         raise PlatformError(f"--emulate: expected --host 127.0.0.1, got {host}; an emulator's controls need no key")

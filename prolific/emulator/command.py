@@ -49,7 +49,7 @@ def emulate(port: int, store: Path, project: str | None, currency: str, clock: s
     from prolific.emulator.courier import delivering
     from prolific.emulator.ids import PATTERN
     from prolific.emulator.platform import ClockMode, Platform
-    from spa.server.listening import listen, run
+    from spa.server.http_server import listen, run
 
     if project is not None and not re.fullmatch(PATTERN, project):
         raise click.BadParameter(f"expected 24 hexadecimal digits, got {project!r}", param_hint="--project")

@@ -11,8 +11,8 @@ from prolific.rehearse.stage import RehearsalEnvironment
 from prolific.rehearse.visitor import Answering
 from spa.commands.workspace import Workspace
 from spa.forms.form import Form
-from spa.simulation.simulated import CROWD, SimulatedAnnotator, Temperament
-from spa.simulation.truth import Truth, even_truth
+from spa.simulation.simulated_annotators import CROWD, SimulatedAnnotator, Temperament
+from spa.simulation.true_utilities import Truth, even_truth
 
 
 def cast(stage: RehearsalEnvironment, given: Mapping[str, float], *, browsers: int, seed: int) -> Casting:

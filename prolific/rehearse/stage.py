@@ -22,9 +22,9 @@ from prolific.rehearse.emulator_control import EmulatorControl
 from prolific.routes import mount_with
 from spa.commands.workspace import Workspace, open_workspace
 from spa.errors import PlatformError
-from spa.server.doors import SurveyContext
-from spa.server.listening import Listener, listen
-from spa.server.server import create_app as create_survey
+from spa.server.app import create_app as create_survey
+from spa.server.http_server import Listener, listen
+from spa.server.survey_context import SurveyContext
 
 TOKEN = "rehearsal"  # any is taken
 START_SECONDS = 30.0

@@ -78,7 +78,7 @@ def unfinished(workspace: Workspace) -> Iterator[Submission]:
     """Yield what people answered in visits that they did not complete, page by finished page."""
     from spa.responses.outcomes import REPLACED
     from spa.responses.submission import Submission
-    from spa.server.progress import FormProgress
+    from spa.server.form_progress import FormProgress
 
     for lease in workspace.store.leases():
         if (lease.finished and not lease.claimed) or lease.annotator_kind == "llm" or lease.release_reason == REPLACED:

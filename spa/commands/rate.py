@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from spa.raters.endpoints.endpoint import LLMEndpoint
     from spa.raters.summary import Progress, RatingSummary
     from spa.raters.visits import RaterVisit
-    from spa.simulation.simulated import Temperament
-    from spa.simulation.truth import Truth
+    from spa.simulation.simulated_annotators import Temperament
+    from spa.simulation.true_utilities import Truth
     from spa.study.raters import Rater
 
 

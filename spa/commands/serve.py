@@ -85,7 +85,7 @@ def serve(
 
     from spa.commands.serving import LINKS_WRITTEN, ServerOptions, check_workers, reserved_places
     from spa.commands.workspace import open_workspace
-    from spa.server.listening import listen, run, run_workers
+    from spa.server.http_server import listen, run, run_workers
 
     serving = ServerOptions(
         study=study,
@@ -138,7 +138,7 @@ def preview(study: Path, assignment: str, page: str | None, host: str, port: int
     The assignment is the one `spa build` draws with the study's seed.
     """
     from spa.forms.html import render_whole
-    from spa.server.listening import listen, run
+    from spa.server.http_server import listen, run
     from spa.server.preview import create_preview
 
     form, texts = load_form(study, assignment)

@@ -33,11 +33,11 @@ class ServerOptions:
     def app(self, workspace: Workspace) -> FastAPI:
         """Return the application for an open workspace."""
         from spa.server.admin import admin_token
-        from spa.server.doors import installed_doors
-        from spa.server.guard import parse_networks
-        from spa.server.limits import Limits
-        from spa.server.logs import log_as_json
-        from spa.server.server import create_app
+        from spa.server.app import create_app
+        from spa.server.rate_limits import Limits
+        from spa.server.request_guard import parse_networks
+        from spa.server.request_log import log_as_json
+        from spa.server.survey_context import installed_doors
 
         app = create_app(
             workspace,

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from spa.commands.workspace import Workspace
     from spa.forms.form import Form
     from spa.responses.store import Store
-    from spa.simulation.simulated import Temperament
-    from spa.simulation.truth import Truth
-    from spa.simulation.visits import Answering
+    from spa.simulation.simulated_annotators import Temperament
+    from spa.simulation.survey_client import Answering
+    from spa.simulation.true_utilities import Truth
     from spa.study.study import People
 
 SOURCE = "simulated"
@@ -60,8 +60,8 @@ def simulate(
     import json
 
     from spa.commands.workspace import open_workspace
-    from spa.simulation.simulated import CROWD
-    from spa.simulation.visits import visit_all
+    from spa.simulation.simulated_annotators import CROWD
+    from spa.simulation.survey_client import visit_all
 
     with ExitStack() as stack:
         workspace = stack.enter_context(open_workspace(study, store))
@@ -141,15 +141,15 @@ def book(store: Store, wanted: int | None, people: People | None = None) -> list
 
 def serving(workspace: Workspace) -> AbstractContextManager[str]:
     """Serve the study on a free port of this machine."""
+    from spa.server.app import create_app
     from spa.server.loopback import served
-    from spa.server.server import create_app
 
     return served(create_app(workspace, annotator_kind="simulated", source=SOURCE))
 
 
 def answering(workspace: Workspace, truth: Truth, temperament: Temperament, seed: int) -> Callable[[str], Answering]:
     """Return who comes with which link: the same annotator at each place of an assignment, whoever is served first."""
-    from spa.simulation.simulated import SimulatedAnnotator
+    from spa.simulation.simulated_annotators import SimulatedAnnotator
     from spa.simulation.simulated_endpoint import assignment_rng
 
     @lru_cache(maxsize=64)

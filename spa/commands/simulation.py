@@ -13,8 +13,8 @@ from spa.errors import StudyError
 
 if TYPE_CHECKING:
     from spa.commands.workspace import Workspace
-    from spa.simulation.simulated import Temperament
-    from spa.simulation.truth import Truth
+    from spa.simulation.simulated_annotators import Temperament
+    from spa.simulation.true_utilities import Truth
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -75,8 +75,8 @@ def choose_truth(
     Without any option, each system is a little better than the one listed before it. What is in
     an output comes from the study's seed, so that people and raters read the same outputs.
     """
-    from spa.simulation.simulated import ATTENTIVE
-    from spa.simulation.truth import Truth, even_truth, likert_reversal_truth
+    from spa.simulation.simulated_annotators import ATTENTIVE
+    from spa.simulation.true_utilities import Truth, even_truth, likert_reversal_truth
     from spa.simulation.truth_file import load_truth
 
     if sum(map(bool, (truth, utilities, likert_reversal))) > 1:

@@ -15,8 +15,8 @@ from fastapi.responses import Response
 
 from spa.responses.outcomes import Outcome
 from spa.responses.visits import PersonVisit
-from spa.server.doors import SurveyContext
-from spa.server.survey import ENDS
+from spa.server.survey_context import SurveyContext
+from spa.server.survey_routes import ENDS
 from spa.study.panel import Panel, PanelRedirects
 
 PATH = "/panel"

@@ -21,7 +21,7 @@ from starlette.routing import Route
 from spa.errors import ResponseError
 from spa.responses.status import COUNTED, Status, VisitCounts, summarise_visits
 from spa.responses.store_schema import answers, payloads
-from spa.server.doors import SurveyContext
+from spa.server.survey_context import SurveyContext
 
 VARIABLE = "SPA_ADMIN_TOKEN"
 SHORTEST = 16  # characters

@@ -25,7 +25,7 @@ def served(app: FastAPI) -> Iterator[str]:
     """
     import uvicorn
 
-    from spa.server.listening import server_config
+    from spa.server.http_server import server_config
 
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as bound:
         bound.bind(("127.0.0.1", 0))

@@ -9,7 +9,7 @@ import json
 import sys
 from typing import Any
 
-from spa.server.posts import FORM_TYPE
+from spa.server.form_posts import FORM_TYPE
 
 Answers = dict[int, str]
 Paths = dict[str, dict[str, dict[str, Any]]]

@@ -9,9 +9,9 @@ from starlette.exceptions import HTTPException
 from spa.forms.form import Form, Page
 from spa.forms.html import Addresses, PageState
 from spa.forms.texts import Texts
-from spa.server.pages import find_image, page_response, send_asset, send_image, send_notice, to
-from spa.server.posts import Fields
-from spa.server.security import SecurityHeaders, content_policy
+from spa.server.form_posts import Fields
+from spa.server.page_responses import find_image, page_response, send_asset, send_image, send_notice, to
+from spa.server.security_headers import SecurityHeaders, content_policy
 
 
 def create_preview(form: Form, texts: Texts) -> FastAPI:

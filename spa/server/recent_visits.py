@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from spa.server.progress import FormProgress
+from spa.server.form_progress import FormProgress
 
 MOMENT = 2.0  # seconds
 MOST_JUST_TAKEN = 2_000

@@ -34,8 +34,8 @@ from spa.responses.outcomes import (
 from spa.responses.payloads import read_pages, save_page
 from spa.responses.tokens import has_token, note_consent
 from spa.responses.visit_ends import finish_visit
-from spa.server.doors import SurveyContext
-from spa.server.progress import FormProgress
+from spa.server.form_progress import FormProgress
+from spa.server.survey_context import SurveyContext
 
 Going = Literal["on", "back", "stay", "decline"]
 Fields = Mapping[str, str]

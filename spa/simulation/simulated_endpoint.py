@@ -21,8 +21,8 @@ from spa.forms.form import Form, NumberAnswer, OptionsAnswer, Question, TextAnsw
 from spa.forms.prompt_turns import PromptTurn
 from spa.raters.endpoints.endpoint import mapping
 from spa.raters.prompt_messages import Message
-from spa.simulation.simulated import SimulatedAnnotator, Temperament
-from spa.simulation.truth import Truth
+from spa.simulation.simulated_annotators import SimulatedAnnotator, Temperament
+from spa.simulation.true_utilities import Truth
 from spa.study.assignment import BlindingKey
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from spa.errors import StudyError
-from spa.simulation.simulated import Temperament
-from spa.simulation.truth import Truth
+from spa.simulation.simulated_annotators import Temperament
+from spa.simulation.true_utilities import Truth
 
 
 class TruthFile(Truth):

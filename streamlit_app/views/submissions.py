@@ -15,7 +15,7 @@ from spa.errors import AnalysisError, ResponseError
 from spa.forms.html import render_whole
 from spa.platforms.review_rules import rules_for
 from spa.responses.decisions import Action, Decision, parse_amount, standing_of
-from spa.server.progress import FormProgress as Progress
+from spa.server.form_progress import FormProgress as Progress
 from streamlit_app import loading
 from streamlit_app.queue import DECIDED, ReviewEntry, entries_of, matches
 from streamlit_app.rendering import document_frame, plain

@@ -12,8 +12,8 @@ from analysis import respacing_range
 from analysis.rating_checks.respacing import share_of_spacings
 from spa.forms.form import RatingTarget
 from spa.responses.answers import parse_answers
-from spa.simulation.simulated import SimulatedAnnotator, Temperament
-from spa.simulation.truth import likert_reversal_truth
+from spa.simulation.simulated_annotators import SimulatedAnnotator, Temperament
+from spa.simulation.true_utilities import likert_reversal_truth
 from tests.analysis.answers import ratings, run
 from tests.spa.hand_made import hand_made
 

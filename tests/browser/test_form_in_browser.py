@@ -16,9 +16,9 @@ from spa.forms.texts import load_texts
 from spa.responses.answers import parse_answers
 from spa.responses.store import Store
 from spa.responses.submission import Response
+from spa.server.app import create_app
 from spa.server.loopback import served
 from spa.server.preview import create_preview
-from spa.server.server import create_app
 from spa.study.assignment import Assignment, BlindingKey
 from spa.study.study import OutputFiles, Study, System
 from tests.browser.chromium import DESK, PHONE, expect, open_browser, open_context

@@ -15,9 +15,9 @@ from fastapi.responses import Response
 
 from spa.cli import main
 from spa.commands.workspace import open_workspace
-from spa.server.doors import SurveyContext
+from spa.server.app import create_app
 from spa.server.loopback import served
-from spa.server.server import create_app
+from spa.server.survey_context import SurveyContext
 from tests.browser.chromium import open_browser
 from tests.conftest import missing_part
 from tests.spa.small_study import STUDY, raw_answer, write_study

@@ -15,9 +15,9 @@ from click.testing import CliRunner, Result
 
 from spa.cli import main
 from spa.commands.workspace import open_workspace
-from spa.server.doors import installed_doors
-from spa.server.listening import listen
-from spa.server.server import create_app
+from spa.server.app import create_app
+from spa.server.http_server import listen
+from spa.server.survey_context import installed_doors
 from tests.browser.chromium import PHONE, expect, open_browser, open_context
 from tests.browser.worker_browser import signed_in
 from tests.conftest import missing_part

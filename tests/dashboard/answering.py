@@ -11,10 +11,10 @@ from pathlib import Path
 from spa.commands.simulate import SOURCE, answering, book
 from spa.commands.simulation import choose_truth
 from spa.commands.workspace import Workspace, open_workspace
-from spa.server.doors import SurveyContext
+from spa.server.survey_context import SurveyContext
 from spa.server.visit_transactions import VisitTransactions
-from spa.simulation.simulated import CROWD
-from spa.simulation.visits import Answering
+from spa.simulation.simulated_annotators import CROWD
+from spa.simulation.survey_client import Answering
 
 TYPED = "import json, sys; from spa.cli import main; [main(w, standalone_mode=False) for w in json.loads(sys.argv[1])]"
 

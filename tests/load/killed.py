@@ -26,8 +26,8 @@ from pathlib import Path
 
 from spa.commands.workspace import Workspace, open_workspace
 from spa.responses.store import Store
-from spa.server.listening import Listener, run
-from spa.server.server import create_app
+from spa.server.app import create_app
+from spa.server.http_server import Listener, run
 from tests.load.studies import build_load_study
 
 MOST_WORK = 6000  # bytes of acknowledgements, some forty pages, after which a server is killed at the latest

@@ -32,7 +32,7 @@ from mturk.endpoint.store import open_store, secret_of
 from mturk.endpoint.transaction import HostRules, Transaction
 from mturk.endpoint.workers import add_worker
 from mturk.questions import ExternalQuestion, HTMLQuestion, render_question
-from spa.server.listening import Listener, listen, server_config
+from spa.server.http_server import Listener, listen, server_config
 
 HOST_KEY = b"k" * 32
 FORM = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>t</title></head><body>

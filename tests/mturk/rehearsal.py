@@ -39,8 +39,8 @@ import httpx2
 from mturk.routes import submit_address
 from spa.commands.workspace import open_workspace
 from spa.forms.form import Form
-from spa.simulation.served_html import read_page
-from spa.simulation.visits import fill_in
+from spa.simulation.page_parser import read_page
+from spa.simulation.survey_client import fill_in
 from tests.mturk.rehearsal_browsers import take_part_in_browsers
 from tests.mturk.studies import answers_to
 

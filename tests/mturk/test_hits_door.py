@@ -19,8 +19,8 @@ from mturk.routes import mount
 from spa.cli import main
 from spa.responses.admission import SecondVisit
 from spa.responses.families import StudyFamily
+from spa.server.app import create_app
 from spa.server.loopback import served
-from spa.server.server import create_app
 from tests.mturk.studies import STUDY, Bench, answer_to, make_bench
 
 SITE = "https://frames.example.org"

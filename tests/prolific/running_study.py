@@ -19,10 +19,10 @@ from prolific.routes import mount_with
 from spa.cli import main
 from spa.commands.workspace import Workspace, open_workspace
 from spa.forms.form import Form
-from spa.server.doors import SurveyContext
+from spa.server.app import create_app
 from spa.server.loopback import served
-from spa.server.server import create_app
-from spa.simulation.visits import visit
+from spa.server.survey_context import SurveyContext
+from spa.simulation.survey_client import visit
 from tests.prolific.conftest import Emulator
 from tests.prolific.studies import study_text
 from tests.spa.small_study import raw_answer, write_study

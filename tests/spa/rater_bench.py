@@ -23,7 +23,7 @@ from spa.raters.visits import KIND, rater_visits
 from spa.responses.store import Store
 from spa.server.loopback import served
 from spa.simulation.simulated_endpoint import EndpointTraffic, SimulatedFaults, SimulatedModel, create_endpoint
-from spa.simulation.truth import Truth
+from spa.simulation.true_utilities import Truth
 from spa.study.assignment import Assignment, BlindingKey
 from spa.study.raters import Rater, RaterProtocol, rater_variants
 from tests.spa.hand_made import hand_made

@@ -14,7 +14,7 @@ from fastapi import FastAPI, Request, WebSocket
 from fastapi.responses import Response
 
 from mturk.endpoint.site import app
-from spa.server import connections, listening
+from spa.server import http_connection, http_server
 from spa.server.loopback import served
 from tests.conftest import need
 
@@ -111,7 +111,7 @@ def test_who_does_not_go_on_is_not_waited_for(
     server: str, sent: bytes, expected: list[int], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     for name in ("HEAD_SECONDS", "BODY_SECONDS"):
-        monkeypatch.setattr(connections, name, 0.5)
+        monkeypatch.setattr(http_connection, name, 0.5)
     with caplog.at_level(logging.INFO), connect(server) as client:
         began = time.monotonic()
         client.sendall(sent)
@@ -122,7 +122,7 @@ def test_who_does_not_go_on_is_not_waited_for(
 
 @pytest.mark.parametrize("drop", [b"\r\n", b"a"])
 def test_a_head_that_drips_is_not_waited_for(server: str, drop: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "HEAD_SECONDS", 0.5)
+    monkeypatch.setattr(http_connection, "HEAD_SECONDS", 0.5)
     began = time.monotonic()
     with connect(server) as client, suppress(ConnectionError):
         client.sendall(GET * (drop == b"a"))
@@ -135,7 +135,7 @@ def test_a_head_that_drips_is_not_waited_for(server: str, drop: bytes, monkeypat
 def test_a_websocket_stays_open(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     need("websockets")
     for name in ("HEAD_SECONDS", "BODY_SECONDS"):
-        monkeypatch.setattr(connections, name, 0.3)
+        monkeypatch.setattr(http_connection, name, 0.3)
     key = b"sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\nsec-websocket-version: 13\r\n\r\n"
     with connect(server) as client:
         client.sendall(GET.replace(b"/", b"/ws", 1) + b"connection: upgrade\r\nupgrade: websocket\r\n" + key)
@@ -148,8 +148,8 @@ def test_a_websocket_stays_open(server: str, monkeypatch: pytest.MonkeyPatch) ->
 def test_all_servers_limit_their_connections(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
     monkeypatch.setattr("uvicorn.Server.run", lambda self, sockets: seen.append(self.config.http))
-    with listening.listen("127.0.0.1", 0) as one, listening.listen("127.0.0.1", 0) as other:
-        listening.run(FastAPI(), one)
+    with http_server.listen("127.0.0.1", 0) as one, http_server.listen("127.0.0.1", 0) as other:
+        http_server.run(FastAPI(), one)
         app.serve_both_ports(FastAPI(), FastAPI(), one, other)
     assert seen == [connections.LimitedConnection] * 2
 

@@ -9,9 +9,9 @@ from fastapi import FastAPI
 from fastapi.responses import Response
 from fastapi.testclient import TestClient
 
-from spa.server.doors import SurveyContext
-from spa.server.server import create_app
-from spa.simulation.served_html import read_page
+from spa.server.app import create_app
+from spa.server.survey_context import SurveyContext
+from spa.simulation.page_parser import read_page
 from spa.study.study import Words
 from tests.spa.test_server import Place, opened
 from tests.spa.test_server import built as built

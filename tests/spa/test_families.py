@@ -13,7 +13,7 @@ from fastapi.testclient import TestClient
 from spa.errors import ResponseError
 from spa.responses.admission import SecondVisit
 from spa.responses.families import StudyFamily
-from spa.server.server import create_app
+from spa.server.app import create_app
 from tests.spa.small_study import STUDY
 from tests.spa.test_doors import come, mount
 from tests.spa.test_server import Place, build, opened

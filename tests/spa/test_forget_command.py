@@ -19,7 +19,7 @@ from spa.responses.export import export_tables
 from spa.responses.leases import Lease
 from spa.responses.outcomes import COMPLETED
 from spa.responses.store import Store
-from spa.server.progress import FormProgress
+from spa.server.form_progress import FormProgress
 from tests.spa.small_study import STUDY, raw_answer
 from tests.spa.store_steps import save_payload
 from tests.spa.test_server import build

@@ -22,10 +22,10 @@ from spa.cli import main
 from spa.commands.workspace import Workspace, open_workspace
 from spa.errors import ResponseError
 from spa.server.admin import admin_token
-from spa.server.guard import host_of, parse_networks
-from spa.server.limits import Buckets, Limits, Rate
-from spa.server.logs import JsonLines
-from spa.server.server import create_app
+from spa.server.app import create_app
+from spa.server.rate_limits import Buckets, Limits, Rate
+from spa.server.request_guard import host_of, parse_networks
+from spa.server.request_log import JsonLines
 from tests.conftest import missing_part
 from tests.spa.small_study import STUDY, answer_form, raw_answer, write_study
 from tests.spa.store_steps import save_payload

@@ -15,7 +15,7 @@ from spa.cli import main
 from spa.commands.workspace import Workspace, open_workspace
 from spa.responses.admission import AdmissionRules, NoneLeft
 from spa.responses.store import Store
-from spa.server.server import create_app
+from spa.server.app import create_app
 from tests.spa.small_study import STUDY, raw_answer, write_study
 from tests.spa.test_store import draws
 
@@ -152,7 +152,7 @@ def test_what_serve_says_and_keeps(
     def visit(app: FastAPI, *listener: object, **settings: object) -> None:
         came.extend(TestClient(app).post(OPEN).status_code for _ in range(7))
 
-    monkeypatch.setattr("spa.server.listening.run", visit)
+    monkeypatch.setattr("spa.server.http_server.run", visit)
     built(tmp_path, *built_with).close()
     result = CliRunner().invoke(main, ["serve", str(tmp_path / "study.toml"), "--port", "0", *served_with])
     assert said in result.output

@@ -12,7 +12,7 @@ from fastapi.testclient import TestClient
 from spa.cli import main
 from spa.forms.form import ScreeningTarget
 from spa.platforms.panel import mount
-from spa.server.server import create_app
+from spa.server.app import create_app
 from tests.spa.small_study import STUDY, write_study
 from tests.spa.test_server import Place, build, opened
 

@@ -11,7 +11,7 @@ from fastapi.testclient import TestClient
 
 from spa.forms.form import Page
 from spa.responses.leases import Lease
-from spa.server.server import create_app
+from spa.server.app import create_app
 from tests.spa.served_pages import ReadPage
 from tests.spa.small_study import STUDY
 from tests.spa.test_server import Place, build, code_on, finish, opened

@@ -19,7 +19,7 @@ from spa.raters.run import rate_visits
 from spa.raters.visits import rater_visits
 from spa.server.loopback import served
 from spa.simulation.simulated_endpoint import EndpointTraffic, SimulatedModel, create_endpoint
-from spa.simulation.truth import Truth
+from spa.simulation.true_utilities import Truth
 from spa.study.raters import Rater, rater_variants
 from tests.spa.rehearsed import built_example
 from tests.spa.test_form_equality import check_one_form

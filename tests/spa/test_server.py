@@ -26,11 +26,11 @@ from spa.forms.form import CheckTarget, Form, Page, ScreeningTarget
 from spa.forms.texts import load_texts
 from spa.responses.store import Store
 from spa.responses.submission import Missing, Response
-from spa.server.pages import find_image, send_image
+from spa.server.app import create_app
+from spa.server.page_responses import find_image, send_image
 from spa.server.preview import create_preview
-from spa.server.server import create_app
-from spa.simulation.served_html import read_page
-from spa.simulation.visits import visit
+from spa.simulation.page_parser import read_page
+from spa.simulation.survey_client import visit
 from tests.spa.served_pages import ReadPage
 from tests.spa.small_study import STUDY, raw_answer, write_study
 from tests.spa.store_steps import lease_assignment
@@ -543,7 +543,7 @@ def test_a_mistake_is_told_in_one_line(built: Path, arguments: tuple[str, ...], 
 
 
 def test_a_port_in_use_is_told_in_one_line(built: Path) -> None:
-    from spa.server.listening import listen
+    from spa.server.http_server import listen
 
     with listen("127.0.0.1", 0) as taken:
         port = taken.address.rpartition(":")[2]

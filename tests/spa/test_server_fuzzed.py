@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from spa.cli import main
 from spa.commands.workspace import open_workspace
 from spa.server.admin import Admin
-from spa.server.limits import Limits, Rate
+from spa.server.app import create_app
 from spa.server.loopback import served
 from spa.server.openapi import describe
-from spa.server.server import create_app
-from spa.server.survey import Survey
+from spa.server.rate_limits import Limits, Rate
+from spa.server.survey_routes import Survey
 from tests.spa.small_study import write_study
 
 with warnings.catch_warnings():  # a library that it brings warns while it is imported

@@ -20,9 +20,9 @@ from click.testing import CliRunner
 from spa.cli import main
 from spa.commands.serve import serve
 from spa.commands.workspace import open_workspace
-from spa.server.guard import parse_networks
+from spa.server.app import create_app
 from spa.server.loopback import served
-from spa.server.server import create_app
+from spa.server.request_guard import parse_networks
 from tests.benchmarks.bench_server import free_port
 from tests.spa.small_study import write_study
 

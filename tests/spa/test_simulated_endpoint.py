@@ -17,7 +17,7 @@ from spa.forms.prompt_turns import PromptTurn, turns_of
 from spa.responses.answers import answer_schema, parse_answers
 from spa.responses.submission import Response
 from spa.server.loopback import served
-from spa.simulation.simulated import SimulatedAnnotator
+from spa.simulation.simulated_annotators import SimulatedAnnotator
 from spa.simulation.simulated_endpoint import (
     MODEL,
     STEADY,
@@ -26,7 +26,7 @@ from spa.simulation.simulated_endpoint import (
     assignment_rng,
     create_endpoint,
 )
-from spa.simulation.truth import Truth
+from spa.simulation.true_utilities import Truth
 from tests.spa.hand_made import hand_made
 
 TRUTH = Truth(utilities={"good": 0.5, "poor": -0.5})

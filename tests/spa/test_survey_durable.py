@@ -14,7 +14,7 @@ import httpx2
 import pytest
 
 from spa.commands.workspace import open_workspace
-from spa.simulation.visits import visit
+from spa.simulation.survey_client import visit
 from tests.conftest import missing_part
 from tests.spa.small_study import STUDY, raw_answer
 from tests.spa.test_server import build

@@ -17,13 +17,13 @@ from spa.commands.workspace import Workspace, open_workspace
 from spa.errors import ResponseError
 from spa.forms.form import Form, NumberAnswer, OptionsAnswer, Page
 from spa.responses.submission import Response
+from spa.server.app import create_app
 from spa.server.loopback import served
-from spa.server.server import create_app
-from spa.simulation.served_html import read_page
-from spa.simulation.simulated import SimulatedAnnotator, Temperament
+from spa.simulation.page_parser import read_page
+from spa.simulation.simulated_annotators import SimulatedAnnotator, Temperament
 from spa.simulation.simulated_endpoint import assignment_rng
-from spa.simulation.truth import Truth
-from spa.simulation.visits import fill_in, visit, visit_all
+from spa.simulation.survey_client import fill_in, visit, visit_all
+from spa.simulation.true_utilities import Truth
 from spa.study.study import People
 from tests.spa.hand_made import hand_made
 from tests.spa.rehearsed import built_example

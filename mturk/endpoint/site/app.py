@@ -21,7 +21,7 @@ from mturk.endpoint.site.sign_in import SignInPages
 from mturk.endpoint.site.tasks import TaskPages
 from mturk.sites import ADDRESS, write_sites
 from spa.errors import ResponseError
-from spa.server.listening import Listener, server_config
+from spa.server.http_server import Listener, server_config
 
 
 def create_site(endpoint: MTurkService, settings: SiteSettings) -> FastAPI:

@@ -21,7 +21,7 @@ from mturk.endpoint.site.settings import SiteSettings
 from mturk.endpoint.site.texts import SiteTexts, choose_language, load_texts
 from mturk.endpoint.transaction import Transaction
 from spa.errors import ResponseError
-from spa.server.posts import read_fields
+from spa.server.form_posts import read_fields
 
 LANGUAGE_COOKIE = "language"
 REASONS: Mapping[str, tuple[HTTPStatus, str]] = {  # what a worker is told where the endpoint refuses

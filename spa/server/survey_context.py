@@ -36,7 +36,7 @@ from spa.responses.outcomes import Outcome, is_claim
 from spa.responses.store import Store
 from spa.responses.submission import AnnotatorKind
 from spa.responses.visits import PersonVisit
-from spa.server.pages import send_notice, to
+from spa.server.page_responses import send_notice, to
 from spa.study.study import Study
 
 GROUP = "spa.routes"  # entry points: name -> mount(app, context)

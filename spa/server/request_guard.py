@@ -16,7 +16,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from spa.errors import ResponseError
-from spa.server.limits import Buckets, Limits
+from spa.server.rate_limits import Buckets, Limits
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 OWN = frozenset({"same-origin", "none"})

@@ -24,7 +24,7 @@ from spa.forms.form import (
     ScreeningTarget,
     TextAnswer,
 )
-from spa.simulation.truth import Share, SimulationTable, Spread, Truth
+from spa.simulation.true_utilities import Share, SimulationTable, Spread, Truth
 from spa.study.assignment import BlindingKey
 
 Seen = tuple[str, str, int]  # system, item, sample

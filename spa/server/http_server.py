@@ -12,7 +12,7 @@ import uvicorn
 from uvicorn.supervisors import Multiprocess
 
 from spa.errors import ResponseError
-from spa.server.connections import LimitedConnection
+from spa.server.http_connection import LimitedConnection
 
 if TYPE_CHECKING:
     from fastapi import FastAPI

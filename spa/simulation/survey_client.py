@@ -17,7 +17,7 @@ import httpx2
 
 from spa.errors import ResponseError
 from spa.forms.form import ConfirmAnswer, Form, NumberAnswer, OptionsAnswer, Page, TextAnswer
-from spa.simulation.served_html import ServedForm, read_page
+from spa.simulation.page_parser import ServedForm, read_page
 
 THREADS = 4
 MOST_STEPS = 2  # requests a page, before a server that leads in circles is given up

@@ -31,12 +31,12 @@ from spa.responses.outcomes import (
     Outcome,
 )
 from spa.responses.tokens import add_token, is_token, random_token
-from spa.server.doors import SurveyContext
-from spa.server.pages import find_image, page_response, send_asset, send_image, to
-from spa.server.posts import read_fields
-from spa.server.progress import FormProgress
+from spa.server.form_posts import read_fields
+from spa.server.form_progress import FormProgress
+from spa.server.page_responses import find_image, page_response, send_asset, send_image, to
 from spa.server.recent_visits import RecentVisits
 from spa.server.request_queue import RequestQueue
+from spa.server.survey_context import SurveyContext
 from spa.server.visit_transactions import NO_PARAMETERS, Going, VisitTransactions
 
 GOING: dict[str | None, Going] = {going: going for going in get_args(Going)}

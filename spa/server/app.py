@@ -23,14 +23,14 @@ from spa.responses.families import StudyFamily
 from spa.responses.store import Store
 from spa.responses.submission import AnnotatorKind
 from spa.server.admin import Admin
-from spa.server.doors import Door, SurveyContext
-from spa.server.guard import Guard, Network
-from spa.server.limits import Limits
-from spa.server.logs import RequestLog
-from spa.server.pages import send_notice
+from spa.server.page_responses import send_notice
+from spa.server.rate_limits import Limits
+from spa.server.request_guard import Guard, Network
+from spa.server.request_log import RequestLog
 from spa.server.request_queue import RequestQueue
-from spa.server.security import SecurityHeaders, content_policy
-from spa.server.survey import Survey
+from spa.server.security_headers import SecurityHeaders, content_policy
+from spa.server.survey_context import SurveyContext
+from spa.server.survey_routes import Survey
 from spa.study.study import Study
 
 SWEEP = 30.0  # seconds between two looks for overdue places
@@ -82,7 +82,7 @@ def create_app(
     source : str
         Where those come from who come by a link, as the table of annotators says it.
     doors : iterable of Door
-        How visitors of platforms come in; see :mod:`spa.server.doors`.
+        How visitors of platforms come in; see :mod:`spa.server.survey_context`.
     public_url : str
         Where people reach this server.
     clock : callable
@@ -94,7 +94,7 @@ def create_app(
     limits : Limits, optional
         How much one link, and everybody together, may ask for.
     log_requests : bool
-        Note every request, without whose it is; see :mod:`spa.server.logs`.
+        Note every request, without whose it is; see :mod:`spa.server.request_log`.
     links_only : bool
         Close the open link, also where the study file does not.
     reserved : int
