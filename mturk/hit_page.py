@@ -12,7 +12,7 @@ from spa.forms.html import PageTexts, Posting, render_whole
 
 FORM_FIELD = "spa_form"  # which assignment of the study the form is of; sent beside the answers
 RESERVED = ("assignmentId", "hitId", "turkSubmitTo", "workerId")  # fields that belong to the protocol
-DOOR = "/hit"  # of the survey server
+ENTRY_PATH = "/hit"  # of the survey server
 
 
 def render_hit_page(form: Form, texts: PageTexts, *, origins: tuple[str, ...]) -> str:
@@ -43,7 +43,7 @@ def html_question(form: Form, texts: PageTexts, *, origins: tuple[str, ...]) -> 
 
 def external_question(public_url: str) -> ExternalQuestion:
     """Return the question of a HIT that shows the survey server's door."""
-    return ExternalQuestion(url=public_url.rstrip("/") + DOOR, frame_height=0)
+    return ExternalQuestion(url=public_url.rstrip("/") + ENTRY_PATH, frame_height=0)
 
 
 def fits(question: HTMLQuestion) -> bool:
@@ -56,4 +56,4 @@ def _script() -> str:
     return (files("mturk") / "pages" / "hit.js").read_text(encoding="utf-8")
 
 
-__all__ = ["DOOR", "FORM_FIELD", "RESERVED", "external_question", "fits", "html_question", "render_question"]
+__all__ = ["ENTRY_PATH", "FORM_FIELD", "RESERVED", "external_question", "fits", "html_question", "render_question"]

@@ -1,4 +1,4 @@
-"""The door of the survey server for annotators who come from a HIT that shows it: ``/hit``.
+"""The platform adapter for annotators who come from a HIT that shows it: ``/hit``.
 
 The frame's address says which assignment, which HIT and which annotator. Nobody vouches for it, since the
 protocol has no question "is this assignment held?". So each visit is a claim, apart from all others, which counts
@@ -16,7 +16,7 @@ from fastapi import FastAPI
 from fastapi.responses import HTMLResponse, Response
 
 from mturk import records
-from mturk.hit_page import DOOR
+from mturk.hit_page import ENTRY_PATH
 from mturk.receipts import RECEIPT_FIELD, SOURCE, claim_name, make_receipt
 from mturk.settings import MTurkTable, minutes_allowed, read_settings
 from spa.forms.form import Form
@@ -33,14 +33,16 @@ UNKNOWN, FORBIDDEN = 404, 403
 
 
 def mount(app: FastAPI, context: SurveyContext) -> None:
-    """Open the door of a study that has a table [mturk]."""
+    """Add the routes of a study that has a table [mturk]."""
     raw = context.study.bridges["mturk"]
     if not raw:
         return
-    door = HitAdapter(context, read_settings(raw, Path("study.toml")))
-    door.know_sites()
-    app.add_api_route(DOOR, door.come_in, methods=["GET", "HEAD"], response_class=HTMLResponse, response_model=None)
-    context.on_finish(SOURCE, door.hand_in)
+    adapter = HitAdapter(context, read_settings(raw, Path("study.toml")))
+    adapter.know_sites()
+    app.add_api_route(
+        ENTRY_PATH, adapter.enter, methods=["GET", "HEAD"], response_class=HTMLResponse, response_model=None
+    )
+    context.on_finish(SOURCE, adapter.hand_in)
 
 
 class HitAdapter:
@@ -54,10 +56,10 @@ class HitAdapter:
     def know_sites(self) -> None:
         """Let the sites of all HITs published so far show the form in a frame and take what is handed in."""
         for site in (*self.settings.worker_sites, *records.sites(self.context.store)):
-            self.context.may_be_framed_by(site)
-            self.context.may_lead_to(site)
+            self.context.allow_framing_by(site)
+            self.context.allow_redirect_to(site)
 
-    def come_in(
+    def enter(
         self,
         assignmentId: str = "",
         hitId: str = "",
@@ -107,7 +109,7 @@ class HitAdapter:
 
     def _preview(self) -> Response:
         page = render_whole(self._first_form(), self.context.texts)
-        frames = " ".join(sorted(self.context.frames)) or "'none'"
+        frames = " ".join(sorted(self.context.frame_sites)) or "'none'"
         policy = f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors {frames}"
         return HTMLResponse(page, headers={"content-security-policy": policy})
 

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import httpx2
 
 from prolific.api.access import is_loopback
-from prolific.study_body import DOOR
+from prolific.study_body import ENTRY_PATH
 
 SECONDS = 10.0
 
@@ -29,10 +29,10 @@ def address_problem(public_url: str, fingerprint: str, *, allow_http: bool) -> s
     base = public_url.rstrip("/")
     try:
         with httpx2.Client(timeout=SECONDS, trust_env=not is_loopback(public_url)) as client:
-            health, door = client.get(f"{base}/health"), client.get(f"{base}{DOOR}/health")
+            health, door = client.get(f"{base}/health"), client.get(f"{base}{ENTRY_PATH}/health")
     except httpx2.HTTPError as error:
         return f"{public_url} cannot be reached ({type(error).__name__}); is `spa serve` running there?"
-    for name, answer in (("/health", health), (f"{DOOR}/health", door)):
+    for name, answer in (("/health", health), (f"{ENTRY_PATH}/health", door)):
         if answer.status_code != 200:
             return f"{base}{name} answers HTTP {answer.status_code}; expected `spa serve` of this study there"
     try:

@@ -1,4 +1,4 @@
-"""The door on the survey server: participants come in at ``/prolific`` and leave with the code of their outcome.
+"""The platform adapter: participants come in at ``/prolific`` and leave with the code of their outcome.
 
 Addresses are not trusted. The platform is asked whether the submission is this participant's in this
 study; while it cannot be asked, people are let in and what they answer is marked unverified until
@@ -23,7 +23,7 @@ from prolific.completion_url import completion_address, completion_base, session
 from prolific.offer import SessionOffer, offer_of
 from prolific.prolific_study import store_key
 from prolific.settings import read_table
-from prolific.study_body import DOOR, PLACEHOLDERS
+from prolific.study_body import ENTRY_PATH, PLACEHOLDERS
 from prolific.study_ids import SOURCE, session_of, study_of
 from prolific.verification import (
     FALSE,
@@ -47,12 +47,12 @@ GONE_AWAY = frozenset({RETURNED, REJECTED})
 
 
 def mount(app: FastAPI, context: SurveyContext) -> None:
-    """Open the door where the study has a table ``[prolific]``."""
+    """Add the routes where the study has a table ``[prolific]``."""
     mount_with(app, context, os.environ)
 
 
 def mount_with(app: FastAPI, context: SurveyContext, environment: Mapping[str, str]) -> None:
-    """Open the door with the token and the address of an environment."""
+    """Add the routes with the token and the address of an environment."""
     raw = context.study.bridges["prolific"]
     if not raw:
         return
@@ -63,7 +63,7 @@ def mount_with(app: FastAPI, context: SurveyContext, environment: Mapping[str, s
     except NoToken as error:
         log.warning("%s Until then nobody who comes from Prolific is verified.", error)
     client = None if access is None else connect(access, timeout=SECONDS, tries=TRIES)
-    door = ProlificAdapter(
+    adapter = ProlificAdapter(
         context=context,
         asking=SubmissionVerifier(client, context.clock),
         offer=offer_of(context.study, table, file="study file"),
@@ -71,12 +71,12 @@ def mount_with(app: FastAPI, context: SurveyContext, environment: Mapping[str, s
         journal=Journal(context.store),
         key=store_key(context.store),
     )
-    app.add_api_route(DOOR, door.come_in, methods=["GET", "HEAD"], response_model=None)
-    app.add_api_route(f"{DOOR}/health", door.report_health, methods=["GET", "HEAD"], response_model=None)
+    app.add_api_route(ENTRY_PATH, adapter.enter, methods=["GET", "HEAD"], response_model=None)
+    app.add_api_route(f"{ENTRY_PATH}/health", adapter.report_health, methods=["GET", "HEAD"], response_model=None)
     if table.webhooks:
         WebhookReceiver(context, client, table.project).mount(app)
-    context.may_lead_to(door.base)
-    context.on_finish(SOURCE, door.leave)
+    context.allow_redirect_to(adapter.base)
+    context.on_finish(SOURCE, adapter.leave)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +90,7 @@ class ProlificAdapter:
     journal: Journal
     key: str
 
-    def come_in(self, request: Request) -> Response:
+    def enter(self, request: Request) -> Response:
         """Let a participant in whom the platform knows, and whom it may not know while it cannot be asked."""
         given = {name: request.query_params.get(name) for name in PLACEHOLDERS}
         if not any(given.values()):
@@ -114,7 +114,7 @@ class ProlificAdapter:
         """Send the browser back to the platform with the code of the outcome, which is on disk."""
         if visit.external_id is not None and last_found(self.context.store, visit.external_id) == UNVERIFIED:
             self._verify_again(visit)
-        return self.context.leave(
+        return self.context.redirect(
             completion_address(session_codes(self.context.store, visit.session)[outcome], self.base)
         )
 

@@ -12,7 +12,7 @@ from prolific.offer import SessionOffer
 from prolific.settings import OutcomeCode, ProlificTable
 from spa.study.study import PeopleGroup
 
-DOOR = "/prolific"
+ENTRY_PATH = "/prolific"
 PLACEHOLDERS = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
 CODE_TYPES = {
     "completed": "COMPLETED",
@@ -83,23 +83,23 @@ def study_body(
         body["content_warning_details"] = table.content_warning_details
     if table.taskflow:
         body["access_details"] = [
-            {"external_url": door_address(address, group), "total_allocation": group.places} for group in people_groups
+            {"external_url": entry_url(address, group), "total_allocation": group.places} for group in people_groups
         ]
     else:
-        body["external_study_url"] = door_address(address)
+        body["external_study_url"] = entry_url(address)
     return body
 
 
-def door_address(public_url: str, group: PeopleGroup | None = None) -> str:
+def entry_url(public_url: str, group: PeopleGroup | None = None) -> str:
     """Return where participants come in, with the three placeholders that the platform fills.
 
-    >>> door_address("https://example.org/").partition("?")[0]
+    >>> entry_url("https://example.org/").partition("?")[0]
     'https://example.org/prolific'
     """
     query = "&".join(f"{name}={{{{%{name}%}}}}" for name in PLACEHOLDERS)
     if group is not None and group.parameter is not None:
         query += f"&{quote(group.parameter, safe='')}={quote(group.values[0], safe='')}"
-    return f"{public_url.rstrip('/')}{DOOR}?{query}"
+    return f"{public_url.rstrip('/')}{ENTRY_PATH}?{query}"
 
 
 def _code(code: OutcomeCode, outcome: str, value: str, groups: Sequence[str]) -> dict[str, Any]:

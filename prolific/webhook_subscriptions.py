@@ -5,7 +5,7 @@ from __future__ import annotations
 from prolific.api.problems import ProlificError
 from prolific.api.records import Subscription
 from prolific.prolific_study import ProlificStudy
-from prolific.study_body import DOOR
+from prolific.study_body import ENTRY_PATH
 from prolific.webhooks import SUBMISSION_CHANGED
 
 EVENTS = (SUBMISSION_CHANGED, "study.status.change")
@@ -17,7 +17,7 @@ def hook_address(public_url: str) -> str:
     >>> hook_address("https://survey.example.org/")
     'https://survey.example.org/prolific/hooks'
     """
-    return f"{public_url.rstrip('/')}{DOOR}/hooks"
+    return f"{public_url.rstrip('/')}{ENTRY_PATH}/hooks"
 
 
 def subscribe(prolific_study: ProlificStudy, public_url: str, *, new_secret: bool = False) -> tuple[Subscription, ...]:

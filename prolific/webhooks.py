@@ -19,7 +19,7 @@ from prolific.api.access import IDENTIFIER
 from prolific.api.client import Prolific
 from prolific.api.problems import ProlificError
 from prolific.releasing import release_gone
-from prolific.study_body import DOOR
+from prolific.study_body import ENTRY_PATH
 from prolific.webhook_signature import is_recent, is_signed
 from spa.journal import STARTED, Journal, begin
 from spa.server.survey_context import SurveyContext
@@ -60,7 +60,7 @@ class WebhookReceiver:
 
     def mount(self, app: FastAPI) -> None:
         """Add the route."""
-        app.add_api_route(f"{DOOR}/hooks", self.take, methods=["POST"], response_model=None)
+        app.add_api_route(f"{ENTRY_PATH}/hooks", self.take, methods=["POST"], response_model=None)
 
     def take(self, request: Request, body: Raw) -> Response:
         """Take an event once; a repeat is acknowledged and changes nothing."""

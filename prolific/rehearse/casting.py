@@ -12,7 +12,7 @@ from prolific.rehearse.visitor import Answering
 from spa.commands.workspace import Workspace
 from spa.forms.form import Form
 from spa.simulation.simulated_annotators import CROWD, SimulatedAnnotator, Temperament
-from spa.simulation.true_utilities import Truth, even_truth
+from spa.simulation.true_utilities import TrueUtilities, even_truth
 
 
 def cast(stage: RehearsalEnvironment, given: Mapping[str, float], *, browsers: int, seed: int) -> Casting:
@@ -49,7 +49,7 @@ def cast(stage: RehearsalEnvironment, given: Mapping[str, float], *, browsers: i
 
 
 def _answering(
-    workspace: Workspace, truth: Truth, temperament: Temperament, seed: int
+    workspace: Workspace, truth: TrueUtilities, temperament: Temperament, seed: int
 ) -> Callable[[Person], Answering]:
     """Return how each person answers: who is to be screened out or to fail checks does, and nobody else."""
 

@@ -71,7 +71,7 @@ def staged(study: Path, platform_url: str, port: int, *, clock: Callable[[], flo
         workspace = stack.enter_context(open_workspace(study))
         listener = stack.enter_context(listen("127.0.0.1", port))
         app = create_survey(
-            workspace, annotator_kind="simulated", doors=[door], public_url=listener.address, clock=clock
+            workspace, annotator_kind="simulated", adapters=[door], public_url=listener.address, clock=clock
         )
         stack.enter_context(_served(app, listener))
         stack.enter_context(_environment(environment))

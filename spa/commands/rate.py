@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from spa.raters.summary import Progress, RatingSummary
     from spa.raters.visits import RaterVisit
     from spa.simulation.simulated_annotators import Temperament
-    from spa.simulation.true_utilities import Truth
+    from spa.simulation.true_utilities import TrueUtilities
     from spa.study.raters import Rater
 
 
@@ -241,11 +241,11 @@ def open_endpoint(rater: Rater, timeout: float, folder: Path) -> LLMEndpoint:
 
 
 def simulated_endpoint(
-    workspace: Workspace, rater: Rater, truth: Truth, temperament: Temperament, seed: int, limit: int | None
+    workspace: Workspace, rater: Rater, truth: TrueUtilities, temperament: Temperament, seed: int, limit: int | None
 ) -> AbstractContextManager[str]:
     """Serve an endpoint that knows the forms of the study's first assignments."""
     from spa.raters.prompt_messages import all_prompts
-    from spa.server.loopback import served
+    from spa.server.loopback import serve_on_loopback
     from spa.simulation.simulated_endpoint import SimulatedModel, create_endpoint
     from spa.study.raters import rater_variants
 
@@ -259,4 +259,4 @@ def simulated_endpoint(
     )
     put = all_prompts(workspace.texts, ways)
     model = SimulatedModel(forms, put, truth, temperament=temperament, seed=seed, rater_id=rater.id)
-    return served(create_endpoint(model))
+    return serve_on_loopback(create_endpoint(model))

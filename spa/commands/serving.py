@@ -37,11 +37,11 @@ class ServerOptions:
         from spa.server.rate_limits import Limits
         from spa.server.request_guard import parse_networks
         from spa.server.request_log import log_as_json
-        from spa.server.survey_context import installed_doors
+        from spa.server.survey_context import installed_adapters
 
         app = create_app(
             workspace,
-            doors=installed_doors(),
+            adapters=installed_adapters(),
             public_url=self.public_url,
             admin_token=admin_token(),
             trusted_proxies=parse_networks(self.trusted_proxies),

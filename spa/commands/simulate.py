@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from spa.responses.store import Store
     from spa.simulation.simulated_annotators import Temperament
     from spa.simulation.survey_client import Answering
-    from spa.simulation.true_utilities import Truth
+    from spa.simulation.true_utilities import TrueUtilities
     from spa.study.study import People
 
 SOURCE = "simulated"
@@ -142,12 +142,14 @@ def book(store: Store, wanted: int | None, people: People | None = None) -> list
 def serving(workspace: Workspace) -> AbstractContextManager[str]:
     """Serve the study on a free port of this machine."""
     from spa.server.app import create_app
-    from spa.server.loopback import served
+    from spa.server.loopback import serve_on_loopback
 
-    return served(create_app(workspace, annotator_kind="simulated", source=SOURCE))
+    return serve_on_loopback(create_app(workspace, annotator_kind="simulated", source=SOURCE))
 
 
-def answering(workspace: Workspace, truth: Truth, temperament: Temperament, seed: int) -> Callable[[str], Answering]:
+def answering(
+    workspace: Workspace, truth: TrueUtilities, temperament: Temperament, seed: int
+) -> Callable[[str], Answering]:
     """Return who comes with which link: the same annotator at each place of an assignment, whoever is served first."""
     from spa.simulation.simulated_annotators import SimulatedAnnotator
     from spa.simulation.simulated_endpoint import assignment_rng

@@ -14,7 +14,7 @@ from spa.errors import StudyError
 if TYPE_CHECKING:
     from spa.commands.workspace import Workspace
     from spa.simulation.simulated_annotators import Temperament
-    from spa.simulation.true_utilities import Truth
+    from spa.simulation.true_utilities import TrueUtilities
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -69,14 +69,14 @@ def choose_truth(
     utilities: dict[str, float],
     likert_reversal: tuple[str, str] | None,
     otherwise: Temperament,
-) -> tuple[Truth, Temperament, str]:
+) -> tuple[TrueUtilities, Temperament, str]:
     """Return what is taken for true, who answers, and both in words.
 
     Without any option, each system is a little better than the one listed before it. What is in
     an output comes from the study's seed, so that people and raters read the same outputs.
     """
     from spa.simulation.simulated_annotators import ATTENTIVE
-    from spa.simulation.true_utilities import Truth, even_truth, likert_reversal_truth
+    from spa.simulation.true_utilities import TrueUtilities, even_truth, likert_reversal_truth
     from spa.simulation.truth_file import load_truth
 
     if sum(map(bool, (truth, utilities, likert_reversal))) > 1:
@@ -84,12 +84,12 @@ def choose_truth(
     study = workspace.study
     systems = [system.id for system in study.compared]
     temperament = otherwise
-    chosen: Truth
+    chosen: TrueUtilities
     if truth is not None:
         file = load_truth(truth)
         chosen, temperament, words = file, file.temperament or otherwise, str(truth)
     elif utilities:
-        chosen, words = Truth(utilities=utilities, seed=study.seed), "--utility"
+        chosen, words = TrueUtilities(utilities=utilities, seed=study.seed), "--utility"
     elif likert_reversal:
         items = [item.item_id for item in workspace.outputs.items]
         samples = max(
@@ -117,7 +117,7 @@ def likert_reversal_of(given: tuple[str, str], systems: list[str]) -> tuple[str,
     return given
 
 
-def check_systems(truth: Truth, systems: list[str], place: str) -> None:
+def check_systems(truth: TrueUtilities, systems: list[str], place: str) -> None:
     """Refuse a truth that leaves a system of the study out or names one that it does not have."""
     known = truth.utilities.keys() | truth.output_utilities.keys()
     absent = [system for system in systems if system not in known]

@@ -30,9 +30,9 @@ def mount(app: FastAPI, context: SurveyContext) -> None:
     if panel is None:
         return
     adapter = PanelAdapter(context, panel)
-    app.add_api_route(PATH, adapter.come_in, methods=["GET"], response_model=None)
+    app.add_api_route(PATH, adapter.enter, methods=["GET"], response_model=None)
     for address in adapter.redirects.values():
-        context.may_lead_to(address)
+        context.allow_redirect_to(address)
     context.on_finish(panel.name, adapter.leave)
 
 
@@ -45,7 +45,7 @@ class PanelAdapter:
         named = {outcome: getattr(panel.redirects, outcome) for outcome in PanelRedirects.model_fields}
         self.redirects: dict[str, str] = {outcome: address for outcome, address in named.items() if address}
 
-    def come_in(self, request: Request) -> Response:
+    def enter(self, request: Request) -> Response:
         """Admit the participant whom the address names, or go on with their visit."""
         given = request.query_params
         participant = given.get(self.panel.participant, "")
@@ -67,7 +67,7 @@ class PanelAdapter:
         if address is None:
             return self.context.notice(ENDS[outcome])
         values = {"code": visit.completion_code, "participant": visit.person, "session": visit.external_id}
-        return self.context.leave(fill(address, values))
+        return self.context.redirect(fill(address, values))
 
 
 def fill(address: str, values: dict[str, str | None]) -> str:

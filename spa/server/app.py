@@ -29,7 +29,7 @@ from spa.server.request_guard import Guard, Network
 from spa.server.request_log import RequestLog
 from spa.server.request_queue import RequestQueue
 from spa.server.security_headers import SecurityHeaders, content_policy
-from spa.server.survey_context import SurveyContext
+from spa.server.survey_context import PlatformAdapter, SurveyContext
 from spa.server.survey_routes import Survey
 from spa.study.study import Study
 
@@ -61,7 +61,7 @@ def create_app(
     *,
     annotator_kind: AnnotatorKind = "human",
     source: str = "link",
-    doors: Iterable[Door] = (),
+    adapters: Iterable[PlatformAdapter] = (),
     public_url: str = "",
     clock: Callable[[], float] = time.time,
     admin_token: str | None = None,
@@ -81,7 +81,7 @@ def create_app(
         What those who come are recorded as.
     source : str
         Where those come from who come by a link, as the table of annotators says it.
-    doors : iterable of Door
+    adapters : iterable of PlatformAdapter
         How visitors of platforms come in; see :mod:`spa.server.survey_context`.
     public_url : str
         Where people reach this server.
@@ -130,8 +130,8 @@ def create_app(
     if admin_token is not None:
         app.router.routes.extend(Admin(context, admin_token).routes)
     if workspace.study.people.completion_url is not None:
-        context.may_lead_to(workspace.study.people.completion_url)
-    for mount in doors:
+        context.allow_redirect_to(workspace.study.people.completion_url)
+    for mount in adapters:
         mount(app, context)
     protect(app, context, public_url=public_url, trusted_proxies=trusted_proxies, limits=limits)
     if log_requests:
@@ -156,7 +156,9 @@ def protect(
         trusted_proxies=trusted_proxies,
         limits=limits,
     )
-    app.add_middleware(SecurityHeaders, policy=lambda: content_policy(context.places, frames=context.frames))
+    app.add_middleware(
+        SecurityHeaders, policy=lambda: content_policy(context.redirect_sites, frames=context.frame_sites)
+    )
 
 
 @asynccontextmanager

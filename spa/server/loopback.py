@@ -18,7 +18,7 @@ START_SECONDS = 15.0
 
 
 @contextmanager
-def served(app: FastAPI) -> Iterator[str]:
+def serve_on_loopback(app: FastAPI) -> Iterator[str]:
     """Serve ``app`` on loopback, yield its URL and stop it on leaving.
 
     The port is chosen by the system and bound here, so that nobody can take it in between.

@@ -9,7 +9,7 @@ who is there, and lets the ``context`` do the rest::
             return
 
         @app.get("/prolific")
-        def come_in(pid: str, submission: str) -> Response:
+        def enter(pid: str, submission: str) -> Response:
             ...  # ask the platform whether this is so
             return context.admit(source="prolific", person=pid, external_id=submission)
 
@@ -60,9 +60,9 @@ class SurveyContext:
     links_only: bool = False  # nobody comes by the open link
     reserved: int = 0  # places for personal links
     family: StudyFamily | None = None  # studies that take each person once
-    finishers: dict[str, Finish] = field(default_factory=dict)  # source -> what happens at the end
-    places: set[str] = field(default_factory=set)  # addresses elsewhere that the end of a visit may lead to
-    frames: set[str] = field(default_factory=set)  # sites elsewhere that may show this server in a frame
+    finish_handlers: dict[str, Finish] = field(default_factory=dict)  # source -> what happens at the end
+    redirect_sites: set[str] = field(default_factory=set)  # addresses elsewhere that the end of a visit may lead to
+    frame_sites: set[str] = field(default_factory=set)  # sites elsewhere that may show this server in a frame
 
     @property
     def rules(self) -> AdmissionRules:
@@ -147,30 +147,32 @@ class SurveyContext:
         ``finish(visit, outcome)`` is called each time the person asks for the end of the visit, when everything
         is on disk; ``visit.completion_code`` is that of the outcome (``Store.outcome_codes(source)``).
         """
-        self.finishers[source] = finish
+        self.finish_handlers[source] = finish
 
-    def may_lead_to(self, address: str) -> None:
+    def allow_redirect_to(self, address: str) -> None:
         """Allow the last page to lead to another site, such as ``https://app.prolific.com``.
 
         Browsers hold a form to the content policy through all redirects.
         """
         parts = urlsplit(address)
-        self.places.add(f"{parts.scheme}://{parts.netloc}")
+        self.redirect_sites.add(f"{parts.scheme}://{parts.netloc}")
 
-    def may_be_framed_by(self, address: str) -> None:
+    def allow_framing_by(self, address: str) -> None:
         """Allow a site to show this server's pages in a frame. Nobody else may."""
         parts = urlsplit(address)
-        self.frames.add(f"{parts.scheme}://{parts.netloc}")
+        self.frame_sites.add(f"{parts.scheme}://{parts.netloc}")
 
-    def leave(self, address: str) -> Response:
-        """Send the browser to another site, one that :meth:`may_lead_to` named."""
+    def redirect(self, address: str) -> Response:
+        """Send the browser to another site, one that :meth:`allow_redirect_to` named."""
         return RedirectResponse(address, status_code=303)
 
 
-Door = Callable[[FastAPI, SurveyContext], None]
+PlatformAdapter = Callable[[FastAPI, SurveyContext], None]
 
 
-def installed_doors() -> tuple[Door, ...]:
+def installed_adapters() -> tuple[PlatformAdapter, ...]:
     """Return the doors of all installed packages."""
-    doors: Iterable[Door] = (point.load() for point in sorted(entry_points(group=GROUP), key=lambda each: each.name))
+    doors: Iterable[PlatformAdapter] = (
+        point.load() for point in sorted(entry_points(group=GROUP), key=lambda each: each.name)
+    )
     return tuple(doors)

@@ -173,7 +173,7 @@ class Survey:
             return to(self._due_address(token, visit))
         more = outcome == COMPLETED and visit.lease.session < self.study.people.sessions
         debriefing = self.study.debriefing.text if outcome == COMPLETED and not more else None
-        led_by_platform = visit.lease.source in self.context.finishers
+        led_by_platform = visit.lease.source in self.context.finish_handlers
         to_address = outcome == COMPLETED and not more and self.study.people.completion_url is not None
         if debriefing is not None and (led_by_platform or to_address) and "go" not in request.query_params:
             title, text = (self.texts.say(f"page.done_{part}") for part in ("title", "text"))
@@ -243,7 +243,7 @@ class Survey:
         known = self.store.visit(visit.lease.submission_id)
         if known is None:
             raise HTTPException(404)
-        return self.context.finishers[visit.lease.source](known, outcome)
+        return self.context.finish_handlers[visit.lease.source](known, outcome)
 
     def _due_address(self, token: str, visit: FormProgress) -> str:
         return f"/a/{token}/done" if visit.lease.finished else f"/a/{token}/p/{visit.due.page_id}"

@@ -24,7 +24,7 @@ from spa.forms.form import (
     ScreeningTarget,
     TextAnswer,
 )
-from spa.simulation.true_utilities import Share, SimulationTable, Spread, Truth
+from spa.simulation.true_utilities import Share, SimulationTable, Spread, TrueUtilities
 from spa.study.assignment import BlindingKey
 
 Seen = tuple[str, str, int]  # system, item, sample
@@ -70,7 +70,7 @@ class SimulatedAnnotator:
 
     Parameters
     ----------
-    truth : Truth
+    truth : TrueUtilities
         How good every output is.
     temperament : Temperament
         The population that the annotator is drawn from.
@@ -78,7 +78,9 @@ class SimulatedAnnotator:
         Draws who the annotator is, and then the noise of each answer.
     """
 
-    def __init__(self, truth: Truth, temperament: Temperament | None = None, *, rng: np.random.Generator) -> None:
+    def __init__(
+        self, truth: TrueUtilities, temperament: Temperament | None = None, *, rng: np.random.Generator
+    ) -> None:
         temperament = Temperament() if temperament is None else temperament
         self.truth = truth
         self.temperament = temperament

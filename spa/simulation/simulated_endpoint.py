@@ -22,7 +22,7 @@ from spa.forms.prompt_turns import PromptTurn
 from spa.raters.endpoints.endpoint import mapping
 from spa.raters.prompt_messages import Message
 from spa.simulation.simulated_annotators import SimulatedAnnotator, Temperament
-from spa.simulation.true_utilities import Truth
+from spa.simulation.true_utilities import TrueUtilities
 from spa.study.assignment import BlindingKey
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class SimulatedModel:
         self,
         forms: Iterable[tuple[Form, BlindingKey]],
         put: Callable[[Form], Iterable[tuple[PromptTurn, Sequence[Message]]]],
-        truth: Truth,
+        truth: TrueUtilities,
         *,
         temperament: Temperament = STEADY,
         seed: int = 0,

@@ -24,7 +24,7 @@ class SimulationTable(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
-class Truth(SimulationTable):
+class TrueUtilities(SimulationTable):
     """How good every output is, on one scale of utility from ``low`` to ``high``.
 
     The utility of an output is its system's, plus an effect of the item, plus an effect of the
@@ -33,7 +33,7 @@ class Truth(SimulationTable):
 
     Examples
     --------
-    >>> truth = Truth(utilities={"ada": -0.5, "davinci": 0.5}, item_sd=0, output_sd=0)
+    >>> truth = TrueUtilities(utilities={"ada": -0.5, "davinci": 0.5}, item_sd=0, output_sd=0)
     >>> truth.utility("davinci", "story 1", 1)
     0.5
     """
@@ -49,7 +49,7 @@ class Truth(SimulationTable):
     seed: int = 0
 
     @model_validator(mode="after")
-    def check(self) -> Truth:
+    def check(self) -> TrueUtilities:
         """Refuse a scale without length and a truth about nothing."""
         if not self.low < self.high:
             raise ValueError(f"low must be below high, got {self.low:g} and {self.high:g}")
@@ -100,7 +100,7 @@ def likert_reversal_truth(
     points: int = 5,
     margin: float = 0.1,
     samples: int = 1,
-) -> Truth:
+) -> TrueUtilities:
     """Construct two systems whose averaged Likert ratings reverse the true preference.
 
     Every output of ``steady`` lies ``margin`` below a whole number of the scale, so that rounding
@@ -141,7 +141,7 @@ def likert_reversal_truth(
     middle = (points + 1) // 2
     just_below = middle - margin
     just_above = (middle + margin, middle - 1 + margin)
-    return Truth(
+    return TrueUtilities(
         utilities={steady: just_below, uneven: sum(just_above) / 2, **dict.fromkeys(others, 0.3 * points)},
         item_sd=0,
         output_sd=0,
@@ -154,11 +154,13 @@ def likert_reversal_truth(
     )
 
 
-def even_truth(systems: Sequence[str], *, seed: int = 0) -> Truth:
+def even_truth(systems: Sequence[str], *, seed: int = 0) -> TrueUtilities:
     """Return a truth in which every system is a little better than the one listed before it.
 
     >>> even_truth(["a", "b", "c"]).utilities
     {'a': -0.8, 'b': 0.0, 'c': 0.8}
     """
     step = 1.6 / max(len(systems) - 1, 1)
-    return Truth(utilities={system: round(place * step - 0.8, 6) for place, system in enumerate(systems)}, seed=seed)
+    return TrueUtilities(
+        utilities={system: round(place * step - 0.8, 6) for place, system in enumerate(systems)}, seed=seed
+    )

@@ -9,11 +9,11 @@ from pydantic import ValidationError
 
 from spa.errors import StudyError
 from spa.simulation.simulated_annotators import Temperament
-from spa.simulation.true_utilities import Truth
+from spa.simulation.true_utilities import TrueUtilities
 
 
-class TruthFile(Truth):
-    """The keys of the file: those of :class:`Truth`, and a table ``[temperament]``."""
+class TruthFile(TrueUtilities):
+    """The keys of the file: those of :class:`TrueUtilities`, and a table ``[temperament]``."""
 
     temperament: Temperament | None = None
 

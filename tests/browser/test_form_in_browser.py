@@ -17,7 +17,7 @@ from spa.responses.answers import parse_answers
 from spa.responses.store import Store
 from spa.responses.submission import Response
 from spa.server.app import create_app
-from spa.server.loopback import served
+from spa.server.loopback import serve_on_loopback
 from spa.server.preview import create_preview
 from spa.study.assignment import Assignment, BlindingKey
 from spa.study.study import OutputFiles, Study, System
@@ -76,7 +76,7 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
 def survey(tmp_path: Path) -> Iterator[tuple[HandMade, str]]:
     """Serve the small form to people; yield the study and the address of the first person."""
     made = HandMade(tmp_path, small_form(text=WORDS * 12))
-    with made.store, served(create_app(made)) as url:
+    with made.store, serve_on_loopback(create_app(made)) as url:
         yield made, f"{url}/a/{made.store.tokens()[0]}"
 
 
@@ -175,7 +175,7 @@ def test_whoever_declines_is_thanked_and_cannot_slip_back_in(context: BrowserCon
     form = small_form()
     made = HandMade(tmp_path, replace(form, pages=(replace(form.pages[0], kind="consent"), *form.pages[1:])))
     tab, said = watched(context)
-    with made.store, served(create_app(made)) as url:
+    with made.store, serve_on_loopback(create_app(made)) as url:
         address = f"{url}/a/{made.store.tokens()[0]}"
         tab.goto(address)
         tab.locator("#q1").set_checked(True)  # agreed at first
@@ -318,7 +318,7 @@ def test_no_output_runs_breaks_or_widens_a_page(browser: Browser) -> None:
     form = small_form(text=text)
     context = browser.new_context(viewport=PHONE, reduced_motion="reduce")
     context.set_default_timeout(20_000)
-    with served(create_preview(form, load_texts("en", {}))) as url:
+    with serve_on_loopback(create_preview(form, load_texts("en", {}))) as url:
         tab, said = watched(context)
         tab.goto(f"{url}/p/p5")
         assert tab.evaluate(HARMLESS)
@@ -333,7 +333,7 @@ def test_no_output_runs_breaks_or_widens_a_page(browser: Browser) -> None:
 
 
 def test_the_content_policy_stops_what_escaping_would_miss(context: BrowserContext) -> None:
-    with served(create_preview(small_form(), load_texts("en", {}))) as url:
+    with serve_on_loopback(create_preview(small_form(), load_texts("en", {}))) as url:
         tab, said = watched(context)
         tab.goto(f"{url}/p/p1")
         tab.evaluate(
@@ -361,7 +361,7 @@ def test_what_a_question_emphasises_stands_out(context: BrowserContext) -> None:
     asked = iter(["Is it **well** made?", "Is it good?"])
     blocks = tuple(replace(one, text=next(asked, "?")) if isinstance(one, Question) else one for one in page.blocks)
     form = replace(form, pages=tuple(replace(one, blocks=blocks) if one == page else one for one in form.pages))
-    with served(create_preview(form, load_texts("en", {}))) as url:
+    with serve_on_loopback(create_preview(form, load_texts("en", {}))) as url:
         tab, _ = watched(context)
         tab.goto(f"{url}/p/{page.page_id}")
         weight = "one => Number(getComputedStyle(one).fontWeight)"
@@ -376,7 +376,7 @@ def test_what_a_question_emphasises_stands_out(context: BrowserContext) -> None:
 def test_no_page_is_wider_than_its_window(context: BrowserContext, language: str) -> None:
     texts = load_texts(language, {})
     form = replace(small_form(text=WORDS * 20 + "x" * 400), right_to_left=texts.right_to_left, language=language)
-    with served(create_preview(form, texts)) as url:
+    with serve_on_loopback(create_preview(form, texts)) as url:
         tab, said = watched(context)
         for page in form.pages:
             tab.goto(f"{url}/p/{page.page_id}")
@@ -412,7 +412,7 @@ LEVELS = "() => [...document.querySelectorAll('h1, h2, h3, h4')].map((one) => Nu
 def test_everything_has_a_name_a_size_and_its_place(browser: Browser, size: Any) -> None:
     form = small_form(text=WORDS)
     context = browser.new_context(viewport=size)
-    with served(create_preview(form, load_texts("en", {}))) as url:
+    with serve_on_loopback(create_preview(form, load_texts("en", {}))) as url:
         tab, _ = watched(context)
         for page in form.pages:
             tab.goto(f"{url}/p/{page.page_id}")
@@ -428,7 +428,7 @@ def test_everything_has_a_name_a_size_and_its_place(browser: Browser, size: Any)
 
 def test_right_to_left_turns_columns_sliders_and_scales(context: BrowserContext) -> None:
     form = replace(small_form(), right_to_left=True, language="ar")
-    with served(create_preview(form, load_texts("ar", {}))) as url:
+    with serve_on_loopback(create_preview(form, load_texts("ar", {}))) as url:
         tab, _ = watched(context)
         tab.goto(f"{url}/p/p4")
         left = "one => one.getBoundingClientRect().left"
@@ -444,7 +444,7 @@ def test_right_to_left_turns_columns_sliders_and_scales(context: BrowserContext)
 
 
 def test_texts_and_questions_stay_in_view_together(context: BrowserContext) -> None:
-    with served(create_preview(small_form(text=WORDS * 60), load_texts("en", {}))) as url:
+    with serve_on_loopback(create_preview(small_form(text=WORDS * 60), load_texts("en", {}))) as url:
         tab, _ = watched(context)
         tab.goto(f"{url}/p/p4")
         columns = [tab.locator(f".column-{number}").first.bounding_box() for number in (1, 2)]
@@ -462,7 +462,7 @@ def test_texts_and_questions_stay_in_view_together(context: BrowserContext) -> N
 
 def test_on_a_phone_one_system_is_shown_at_a_time_and_the_prompt_stays(browser: Browser) -> None:
     context = browser.new_context(viewport=PHONE, reduced_motion="reduce")
-    with served(create_preview(small_form(text=WORDS * 60), load_texts("en", {}))) as url:
+    with serve_on_loopback(create_preview(small_form(text=WORDS * 60), load_texts("en", {}))) as url:
         tab, _ = watched(context)
         tab.goto(f"{url}/p/p3")
         assert tab.locator(".exhibit:visible .caption").all_inner_texts() == ["Writer A, text 1"]
@@ -482,7 +482,7 @@ def test_on_a_phone_one_system_is_shown_at_a_time_and_the_prompt_stays(browser: 
 def test_a_text_of_the_other_direction_begins_at_its_own_side(context: BrowserContext) -> None:
     """An English item on an Arabic page that is wider than the text may be."""
     form = replace(small_form(text="Written from the left."), right_to_left=True, language="ar")
-    with served(create_preview(form, load_texts("ar", {}))) as url:
+    with serve_on_loopback(create_preview(form, load_texts("ar", {}))) as url:
         tab = context.new_page()
         tab.set_viewport_size({"width": 1600, "height": 900})
         tab.goto(f"{url}/p/p3")

@@ -16,7 +16,7 @@ from fastapi.responses import Response
 from spa.cli import main
 from spa.commands.workspace import open_workspace
 from spa.server.app import create_app
-from spa.server.loopback import served
+from spa.server.loopback import serve_on_loopback
 from spa.server.survey_context import SurveyContext
 from tests.browser.chromium import open_browser
 from tests.conftest import missing_part
@@ -89,7 +89,7 @@ def test_axe_finds_nothing_serious(
     assert built.exit_code == 0, built.output
     found: list[tuple[str, str, str]] = []
     seen: list[str] = []
-    with open_workspace(path) as workspace, served(create_app(workspace, doors=[mount])) as url:
+    with open_workspace(path) as workspace, serve_on_loopback(create_app(workspace, adapters=[mount])) as url:
         context = browser.new_context(**settings, reduced_motion="reduce")
         context.set_default_timeout(30_000)
         tab = context.new_page()

@@ -17,7 +17,7 @@ from spa.cli import main
 from spa.commands.workspace import open_workspace
 from spa.server.app import create_app
 from spa.server.http_server import listen
-from spa.server.survey_context import installed_doors
+from spa.server.survey_context import installed_adapters
 from tests.browser.chromium import PHONE, expect, open_browser, open_context
 from tests.browser.worker_browser import signed_in
 from tests.conftest import missing_part
@@ -142,7 +142,7 @@ def test_a_study_on_its_own_server_inside_a_hit_on_a_phone(browser: Browser, lab
     with listen("127.0.0.1", 0) as door:
         study = published(tmp_path, annotators=2, mturk=f'\nform = "external"\npublic_url = "{door.address}"\n')
         with open_workspace(study) as workspace:
-            app = create_app(workspace, doors=installed_doors(), public_url=door.address)
+            app = create_app(workspace, adapters=installed_adapters(), public_url=door.address)
             with serving(app, (door,)), open_context(browser, viewport=PHONE) as context:
                 tab = signed_in(context, lab, lab.worker(country="US"))
                 tab.get_by_role("link", name="Which writer is better?").click()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import httpx2
 import pytest
 
-from spa.server.loopback import served
+from spa.server.loopback import serve_on_loopback
 from tests.browser.chromium import expect, open_browser, open_context
 from tests.browser.worker_browser import accepted, signed_in
 from tests.browser.worker_pages import (
@@ -220,7 +220,7 @@ def test_a_page_elsewhere_on_the_same_host_cannot_use_the_session(context: Brows
 """)
 
     other = elsewhere(page)
-    with served(other) as url:
+    with serve_on_loopback(other) as url:
         lab.publish(url=f"{url}/hit")
         tab = signed_in(context, lab, lab.worker())
         name = accepted(tab)
@@ -249,7 +249,7 @@ def test_a_page_elsewhere_cannot_show_the_site_in_a_frame(context: BrowserContex
     def page(request: Any) -> str:
         return "".join(f'<iframe name="f{n}" src="{url}"></iframe>' for n, url in enumerate((work, inside)))
 
-    with served(elsewhere(page)) as url:
+    with serve_on_loopback(elsewhere(page)) as url:
         trap = context.new_page()
         trap.goto(url)
         trap.wait_for_function("document.querySelectorAll('iframe').length === 2")
@@ -269,7 +269,7 @@ def test_who_lost_the_answer_comes_in_by_the_same_link_in_mail(context: BrowserC
         context.clear_cookies(name=lab.settings.cookie)  # of an answer that never came
         route.abort()
 
-    with served(elsewhere(lambda request: f'<a href="{link}">Your invitation</a>')) as url:
+    with serve_on_loopback(elsewhere(lambda request: f'<a href="{link}">Your invitation</a>')) as url:
         mail = url.replace("127.0.0.1", "localhost")
         tab.goto(mail)
         tab.get_by_text("Your invitation").click()

@@ -22,7 +22,7 @@ from mturk.endpoint.keys import IssuedKey, issue, load_host_key
 from mturk.endpoint.service import MTurkService
 from mturk.endpoint.store import open_store
 from mturk.endpoint.transaction import HostRules
-from spa.server.loopback import served
+from spa.server.loopback import serve_on_loopback
 
 QUESTION = (
     '<HTMLQuestion xmlns="http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2011-11-11/HTMLQuestion.xsd">'
@@ -148,7 +148,7 @@ def emulator(target: str | Path, **rules: Any) -> Iterator[Emulator]:
         endpoint = MTurkService(store, clock=clock, rules=HostRules(**{"fees": "mturk", **rules}))
         key = emulator_key(endpoint, host_key, budget=1_000_000)
         app = add_emulator(create_app(endpoint, host_key), endpoint, clock)
-        with served(app) as url:  # type: ignore[arg-type]
+        with serve_on_loopback(app) as url:  # type: ignore[arg-type]
             running = Emulator(url=url, endpoint=endpoint, clock=clock, host_key=host_key, key=key)
             try:
                 yield running

@@ -19,7 +19,7 @@ from sqlalchemy import delete, select
 
 from mturk.endpoint.schema import deliveries
 from mturk.endpoint.webhooks import WAITS, check_destination, deliver_due, hook_secret, new_client
-from spa.server.loopback import served
+from spa.server.loopback import serve_on_loopback
 from tests.mturk.emulated import Emulator, emulator, refused
 
 ALL = [
@@ -73,7 +73,7 @@ def nothing_on_its_way(lab: Emulator) -> None:
 def receiver() -> Iterator[Receiver]:
     made, app = Receiver(), FastAPI()
     app.add_api_route("/{path:path}", made.take, methods=["POST", "GET"], response_model=None)
-    with served(app) as url:
+    with serve_on_loopback(app) as url:
         made.url = url
         yield made
 
@@ -321,7 +321,7 @@ def test_an_answer_of_any_size_is_not_read(lab: Emulator) -> None:
         return StreamingResponse(forever())
 
     app.add_api_route("/", talk, methods=["POST"], response_model=None)
-    with served(app) as url:
+    with serve_on_loopback(app) as url:
         spec = {"Destination": url, "Transport": "SQS", "Version": "2006-05-05", "EventTypes": ["HITExpired"]}
         lab.client.send_test_event_notification(Notification=spec, TestEventType="Ping")
         assert deliver(lab) == 1

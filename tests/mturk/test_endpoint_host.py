@@ -19,7 +19,7 @@ from mturk.endpoint.store import open_store
 from mturk.endpoint.webhooks import ticking
 from spa.cli import main
 from spa.errors import PlatformError, ResponseError
-from spa.server.loopback import served
+from spa.server.loopback import serve_on_loopback
 from tests.mturk.emulated import emulator
 
 PATIENCE = 60.0  # seconds; a busy machine is no defect
@@ -33,7 +33,7 @@ def test_time_passes_and_events_are_delivered_without_any_request(tmp_path: Path
         taken.append(await request.body())
 
     app.add_api_route("/", take, methods=["POST"], response_model=None)
-    with served(app) as url, emulator(tmp_path / "lab.sqlite", private_hooks=True) as place:
+    with serve_on_loopback(app) as url, emulator(tmp_path / "lab.sqlite", private_hooks=True) as place:
         hit = place.hit(LifetimeInSeconds=60)
         spec = {"Destination": url, "Transport": "SQS", "Version": "2006-05-05", "EventTypes": ["HITExpired"]}
         place.client.update_notification_settings(HITTypeId=hit["HITTypeId"], Notification=spec)

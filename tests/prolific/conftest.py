@@ -16,7 +16,7 @@ from prolific.emulator.app import create_app
 from prolific.emulator.contract import Contract
 from prolific.emulator.courier import delivering
 from prolific.emulator.platform import ClockMode, Platform
-from spa.server.loopback import served
+from spa.server.loopback import serve_on_loopback
 from tests.postgres import database as database
 from tests.postgres import postgres_cluster as postgres_cluster
 from tests.postgres import postgres_url as postgres_url
@@ -48,7 +48,7 @@ def running(path: Path, *, clock: ClockMode = "manual", token: str | None = None
     try:
         with (
             delivering(platform, rng=random.Random(1)),
-            served(create_app(platform, contract())) as url,
+            serve_on_loopback(create_app(platform, contract())) as url,
             People.at(url) as people,
             httpx2.Client(base_url=url, headers={"Authorization": "Token any"}, timeout=30, trust_env=False) as api,
         ):

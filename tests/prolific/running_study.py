@@ -20,7 +20,7 @@ from spa.cli import main
 from spa.commands.workspace import Workspace, open_workspace
 from spa.forms.form import Form
 from spa.server.app import create_app
-from spa.server.loopback import served
+from spa.server.loopback import serve_on_loopback
 from spa.server.survey_context import SurveyContext
 from spa.simulation.survey_client import visit
 from tests.prolific.conftest import Emulator
@@ -156,8 +156,8 @@ def running_study(
         mount_with(app, context, environment)
 
     with open_workspace(path, store) as workspace:
-        app = create_app(workspace, doors=[door], clock=now)
-        with served(app) as url:
+        app = create_app(workspace, adapters=[door], clock=now)
+        with serve_on_loopback(app) as url:
             yield Running(
                 path=path,
                 emulator=emulator,

@@ -15,7 +15,7 @@ from fastapi import FastAPI, Request
 from fastapi.responses import Response
 
 from prolific.webhook_signature import is_recent, is_signed
-from spa.server.loopback import served
+from spa.server.loopback import serve_on_loopback
 from tests.prolific.conftest import Emulator
 from tests.prolific.drafts import published
 
@@ -47,7 +47,7 @@ def mailbox() -> Iterator[Mailbox]:
             box.got.append((dict(request.headers), body))
         return Response(status_code=box.status)
 
-    with served(app) as url:
+    with serve_on_loopback(app) as url:
         box.url = f"{url}/hook"
         yield box
 

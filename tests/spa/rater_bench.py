@@ -21,14 +21,14 @@ from spa.raters.run import rate_visits
 from spa.raters.summary import RatingSummary
 from spa.raters.visits import KIND, rater_visits
 from spa.responses.store import Store
-from spa.server.loopback import served
+from spa.server.loopback import serve_on_loopback
 from spa.simulation.simulated_endpoint import EndpointTraffic, SimulatedFaults, SimulatedModel, create_endpoint
-from spa.simulation.true_utilities import Truth
+from spa.simulation.true_utilities import TrueUtilities
 from spa.study.assignment import Assignment, BlindingKey
 from spa.study.raters import Rater, RaterProtocol, rater_variants
 from tests.spa.hand_made import hand_made
 
-TRUTH = Truth(utilities={"good": 0.5, "poor": -0.5})
+TRUTH = TrueUtilities(utilities={"good": 0.5, "poor": -0.5})
 KEY = "sk-very-secret-1234"
 
 
@@ -75,7 +75,8 @@ class Bench:
         """Serve an endpoint until the test ends."""
         seen = EndpointTraffic()
         model = SimulatedModel(self.made.values(), put, TRUTH)
-        return self.stack.enter_context(served(create_endpoint(model, faults=faults, seen=seen))) + "/v1", seen
+        served = serve_on_loopback(create_endpoint(model, faults=faults, seen=seen))
+        return self.stack.enter_context(served) + "/v1", seen
 
     def rate(self, base_url: str, *, timeout: float = 10, limit: int | None = None, **fields: Any) -> RatingSummary:
         """Let the rater run, without real waiting between tries."""

@@ -15,7 +15,7 @@ from fastapi.responses import Response
 
 from mturk.endpoint.site import app
 from spa.server import http_connection, http_server
-from spa.server.loopback import served
+from spa.server.loopback import serve_on_loopback
 from tests.conftest import need
 
 KB = 1000
@@ -36,7 +36,7 @@ def server() -> Iterator[str]:
 
     app.add_api_route("/", count, methods=["GET", "POST"])
     app.add_api_websocket_route("/ws", listen)
-    with served(app) as url:
+    with serve_on_loopback(app) as url:
         yield url
 
 
@@ -151,7 +151,7 @@ def test_all_servers_limit_their_connections(monkeypatch: pytest.MonkeyPatch) ->
     with http_server.listen("127.0.0.1", 0) as one, http_server.listen("127.0.0.1", 0) as other:
         http_server.run(FastAPI(), one)
         app.serve_both_ports(FastAPI(), FastAPI(), one, other)
-    assert seen == [connections.LimitedConnection] * 2
+    assert seen == [http_connection.LimitedConnection] * 2
 
 
 def test_a_client_that_goes_away_in_the_middle_is_no_failure(server: str, caplog: pytest.LogCaptureFixture) -> None:

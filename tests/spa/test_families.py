@@ -15,7 +15,7 @@ from spa.responses.admission import SecondVisit
 from spa.responses.families import StudyFamily
 from spa.server.app import create_app
 from tests.spa.small_study import STUDY
-from tests.spa.test_doors import come, mount
+from tests.spa.test_platform_adapters import come, mount
 from tests.spa.test_server import Place, build, opened
 from tests.spa.test_store import submission_of
 
@@ -68,7 +68,7 @@ def places(tmp_path: Path) -> Iterator[list[Place]]:
         folder.mkdir()
         text = STUDY.replace("people.annotators = 6", keys).replace('"small"', f'"{name}"')
         place = opened(build(folder, text), folder / "answers.sqlite")
-        place.client = TestClient(create_app(place.workspace, doors=[mount]))
+        place.client = TestClient(create_app(place.workspace, adapters=[mount]))
         found.append(place)
     yield found
     for place in found:

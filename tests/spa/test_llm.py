@@ -30,7 +30,7 @@ from spa.responses.leases import asked_to_json
 from spa.responses.store import Store
 from spa.responses.store_schema import submissions
 from spa.responses.submission import Missing, Response
-from spa.server.loopback import served
+from spa.server.loopback import serve_on_loopback
 from spa.simulation.simulated_endpoint import SimulatedFaults
 from spa.study.assignment import Assignment
 from spa.study.raters import Rater, RaterProtocol, rater_variants
@@ -92,7 +92,7 @@ def test_a_key_that_the_server_repeats_is_blotted_out(bench: Bench, tmp_path: Pa
         body = {"choices": [{"message": {"content": said}}]} if status == 200 else {"error": {"message": said}}
         return JSONResponse(body, status_code=status)
 
-    summary = bench.rate(bench.stack.enter_context(served(app)) + "/v1", limit=1, attempts=1)
+    summary = bench.rate(bench.stack.enter_context(serve_on_loopback(app)) + "/v1", limit=1, attempts=1)
     assert KEY not in (summary.problem or "")
     assert "[key]" in (bench.calls()[0].response or "")
     bench.store.close()

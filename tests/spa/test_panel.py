@@ -38,7 +38,7 @@ redirects.completed = "https://sona.example/credit?survey_code={participant}"
 
 def serve(folder: Path, panel: str) -> Place:
     place = opened(build(folder, STUDY + panel), folder / "answers.sqlite")
-    place.client = TestClient(create_app(place.workspace, doors=[mount]), follow_redirects=False)
+    place.client = TestClient(create_app(place.workspace, adapters=[mount]), follow_redirects=False)
     return place
 
 

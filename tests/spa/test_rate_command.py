@@ -88,10 +88,10 @@ def test_a_rater_at_an_address_of_its_own_and_a_limit(tmp_path: Path) -> None:
     study = built_example(tmp_path, annotators=3)
     with open_workspace(study) as workspace:
         truth_of = {system.id: 0.0 for system in workspace.study.systems}
-        from spa.simulation.true_utilities import Truth
+        from spa.simulation.true_utilities import TrueUtilities
 
         with simulated_endpoint(
-            workspace, workspace.study.raters[0], Truth(utilities=truth_of), STEADY, 0, None
+            workspace, workspace.study.raters[0], TrueUtilities(utilities=truth_of), STEADY, 0, None
         ) as address:
             shown = spa("rate", study, "--rater", "simulated-rater", "--base-url", f"{address}/v1/", "--limit", 2)
     assert "2 of 2 assignments finished" in shown.output

@@ -17,7 +17,7 @@ from spa.cli import main
 from spa.commands.workspace import open_workspace
 from spa.server.admin import Admin
 from spa.server.app import create_app
-from spa.server.loopback import served
+from spa.server.loopback import serve_on_loopback
 from spa.server.openapi import describe
 from spa.server.rate_limits import Limits, Rate
 from spa.server.survey_routes import Survey
@@ -63,7 +63,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]
     with open_workspace(path) as workspace:
         token = workspace.store.tokens()[0]
         workspace.store.admit_link(token, now=0)
-        with served(create_app(workspace, admin_token=ADMIN, limits=UNLIMITED)) as url:
+        with serve_on_loopback(create_app(workspace, admin_token=ADMIN, limits=UNLIMITED)) as url:
             yield url, token
 
 

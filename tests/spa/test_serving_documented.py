@@ -21,7 +21,7 @@ from spa.cli import main
 from spa.commands.serve import serve
 from spa.commands.workspace import open_workspace
 from spa.server.app import create_app
-from spa.server.loopback import served
+from spa.server.loopback import serve_on_loopback
 from spa.server.request_guard import parse_networks
 from tests.benchmarks.bench_server import free_port
 from tests.spa.small_study import write_study
@@ -113,7 +113,7 @@ def public_server(folder: Path) -> Iterator[str]:
         app = create_app(
             workspace, public_url="https://study.example.org", trusted_proxies=parse_networks(["127.0.0.1"])
         )
-        with served(app) as url:
+        with serve_on_loopback(app) as url:
             yield url
         assert len(workspace.store.tokens()) == 7  # six personal links, and one that was let in
 

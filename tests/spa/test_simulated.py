@@ -23,11 +23,11 @@ from spa.forms.form import (
 from spa.responses.answers import parse_answers
 from spa.responses.submission import Response
 from spa.simulation.simulated_annotators import PERFECT, SimulatedAnnotator, Temperament
-from spa.simulation.true_utilities import Truth, even_truth, likert_reversal_truth
+from spa.simulation.true_utilities import TrueUtilities, even_truth, likert_reversal_truth
 from spa.simulation.truth_file import load_truth
 from tests.spa.hand_made import hand_made, question_ids
 
-FLAT = Truth(utilities={"good": 0.5, "poor": -0.5}, item_sd=0, output_sd=0)
+FLAT = TrueUtilities(utilities={"good": 0.5, "poor": -0.5}, item_sd=0, output_sd=0)
 shares = st.floats(0, 1)
 temperaments = st.builds(
     Temperament,
@@ -44,7 +44,7 @@ temperaments = st.builds(
 )
 
 
-def answered(truth: Truth, temperament: Temperament, *, seed: int = 0, **layout: object) -> dict[str, str]:
+def answered(truth: TrueUtilities, temperament: Temperament, *, seed: int = 0, **layout: object) -> dict[str, str]:
     form, key = hand_made(**layout)  # type: ignore[arg-type]
     return SimulatedAnnotator(truth, temperament, rng=np.random.default_rng(seed)).answers(form, key)
 
@@ -53,7 +53,7 @@ def answered(truth: Truth, temperament: Temperament, *, seed: int = 0, **layout:
 @given(temperaments, st.integers(0, 2**32), st.floats(-9, 9))
 def test_whoever_answers_every_answer_is_accepted(temperament: Temperament, seed: int, better: float) -> None:
     form, key = hand_made()
-    truth = Truth(utilities={"good": better, "poor": 0})
+    truth = TrueUtilities(utilities={"good": better, "poor": 0})
     answers = SimulatedAnnotator(truth, temperament, rng=np.random.default_rng(seed)).answers(form, key)
     parsed = parse_answers(form.questions("people"), answers)
     assert [answer for answer in parsed if not isinstance(answer, Response)] == []
@@ -61,7 +61,9 @@ def test_whoever_answers_every_answer_is_accepted(temperament: Temperament, seed
 
 
 def test_the_same_seed_gives_the_same_answers_and_another_seed_others() -> None:
-    first, again, other = (answered(Truth(utilities=FLAT.utilities), Temperament(), seed=seed) for seed in (4, 4, 5))
+    first, again, other = (
+        answered(TrueUtilities(utilities=FLAT.utilities), Temperament(), seed=seed) for seed in (4, 4, 5)
+    )
     assert first == again != other
 
 
@@ -171,7 +173,7 @@ def test_a_criterion_of_something_bad_turns_the_rating() -> None:
 
 
 def test_criteria_are_correlated_with_the_overall_utility() -> None:
-    truth = Truth(utilities={"a": 0.0}, criterion_sd=0.5)
+    truth = TrueUtilities(utilities={"a": 0.0}, criterion_sd=0.5)
     overall = [truth.utility("a", f"i{n}", 1) for n in range(500)]
     fluency = [truth.utility("a", f"i{n}", 1, "fluency") for n in range(500)]
     # item and output effects are shared: variance .5^2 + .7^2 = .74 of .74 + .5^2 = .99
@@ -239,7 +241,7 @@ def test_a_truth_without_the_system_says_so() -> None:
     with pytest.raises(StudyError, match="sample 2"):
         likert_reversal_truth("x", "y", ["i1"]).utility("x", "i1", 2)
     with pytest.raises(ValidationError):
-        Truth(utilities={"a": 0}, low=1, high=1)
+        TrueUtilities(utilities={"a": 0}, low=1, high=1)
     with pytest.raises(ValueError, match="margin"):
         likert_reversal_truth("x", "y", ["i1"], margin=0.3)
 

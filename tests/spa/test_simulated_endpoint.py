@@ -16,7 +16,7 @@ from spa.forms.form import Form
 from spa.forms.prompt_turns import PromptTurn, turns_of
 from spa.responses.answers import answer_schema, parse_answers
 from spa.responses.submission import Response
-from spa.server.loopback import served
+from spa.server.loopback import serve_on_loopback
 from spa.simulation.simulated_annotators import SimulatedAnnotator
 from spa.simulation.simulated_endpoint import (
     MODEL,
@@ -26,10 +26,10 @@ from spa.simulation.simulated_endpoint import (
     assignment_rng,
     create_endpoint,
 )
-from spa.simulation.true_utilities import Truth
+from spa.simulation.true_utilities import TrueUtilities
 from tests.spa.hand_made import hand_made
 
-TRUTH = Truth(utilities={"good": 0.5, "poor": -0.5})
+TRUTH = TrueUtilities(utilities={"good": 0.5, "poor": -0.5})
 FORMS = [hand_made(name) for name in ("a00001", "a00002")]
 
 
@@ -44,7 +44,7 @@ def put(form: Form) -> Iterator[tuple[PromptTurn, list[dict[str, Any]]]]:
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    with served(create_endpoint(SimulatedModel(FORMS, put, TRUTH, seed=3))) as url:
+    with serve_on_loopback(create_endpoint(SimulatedModel(FORMS, put, TRUTH, seed=3))) as url:
         yield url
 
 
@@ -115,7 +115,7 @@ def test_an_unknown_prompt_is_a_bad_request(address: str, body: bytes) -> None:
 
 def test_faults_come_as_ordered_and_then_pass() -> None:
     faults = SimulatedFaults(statuses=(500, 429), retry_after="3", error_code="slow_down")
-    with served(create_endpoint(SimulatedModel(FORMS, put, TRUTH), faults=faults)) as address:
+    with serve_on_loopback(create_endpoint(SimulatedModel(FORMS, put, TRUTH), faults=faults)) as address:
         body = request(FORMS[0][0])
         answers = [httpx2.post(f"{address}/v1/chat/completions", json=body) for _ in range(3)]
     assert [answer.status_code for answer in answers] == [500, 429, 200]
@@ -133,7 +133,7 @@ def test_repeats_variants_and_raters_answer_differently_and_each_the_same_again(
     assert all(one != other for one, other in itertools.combinations(told[1:], 2))
     backwards = [said(httpx2.post(f"{address}/v1/chat/completions", json=body)) for body in reversed(bodies)]
     assert backwards[::-1] == told
-    with served(create_endpoint(SimulatedModel(FORMS, put, TRUTH, seed=3, rater_id="other"))) as elsewhere:
+    with serve_on_loopback(create_endpoint(SimulatedModel(FORMS, put, TRUTH, seed=3, rater_id="other"))) as elsewhere:
         assert said(httpx2.post(f"{elsewhere}/v1/chat/completions", json=bodies[0])) != told[0]
 
 

@@ -18,18 +18,18 @@ from spa.errors import ResponseError
 from spa.forms.form import Form, NumberAnswer, OptionsAnswer, Page
 from spa.responses.submission import Response
 from spa.server.app import create_app
-from spa.server.loopback import served
+from spa.server.loopback import serve_on_loopback
 from spa.simulation.page_parser import read_page
 from spa.simulation.simulated_annotators import SimulatedAnnotator, Temperament
 from spa.simulation.simulated_endpoint import assignment_rng
 from spa.simulation.survey_client import fill_in, visit, visit_all
-from spa.simulation.true_utilities import Truth
+from spa.simulation.true_utilities import TrueUtilities
 from spa.study.study import People
 from tests.spa.hand_made import hand_made
 from tests.spa.rehearsed import built_example
 
 BASE = "http://survey.example"
-TRUTH = Truth(utilities={"good": 0.5, "poor": -0.5})
+TRUTH = TrueUtilities(utilities={"good": 0.5, "poor": -0.5})
 FORM, KEY = hand_made()
 ANSWERS = SimulatedAnnotator(TRUTH, rng=np.random.default_rng(0)).answers(FORM, KEY)
 
@@ -170,10 +170,10 @@ def visited(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     """Return the example study after six simulated annotators have answered on the real server."""
     study = built_example(tmp_path_factory.mktemp("visited"), annotators=6)
     workspace = open_workspace(study)
-    truth = Truth(utilities={system.id: 0.0 for system in workspace.study.systems})
+    truth = TrueUtilities(utilities={system.id: 0.0 for system in workspace.study.systems})
     answer = answering(workspace, truth, SimulatedAnnotator(truth, rng=np.random.default_rng(0)).temperament, seed=1)
     app = create_app(workspace, annotator_kind="simulated", source="simulated")
-    with served(app) as address:
+    with serve_on_loopback(app) as address:
         tokens = book(workspace.store, 5)
         visit_all(address, tokens, answer, threads=3)
         assert book(workspace.store, 5) == []
@@ -189,7 +189,7 @@ def test_what_was_sent_is_what_the_store_holds(visited: Workspace) -> None:
         assert sorted(one.assignment_id for one in submissions) == [f"a{number:05}" for number in range(1, 7)]
         for submission in submissions:
             form: Form = visited.form(submission.assignment_id)
-            truth = Truth(utilities={system.id: 0.0 for system in visited.study.systems})
+            truth = TrueUtilities(utilities={system.id: 0.0 for system in visited.study.systems})
             again = SimulatedAnnotator(truth, rng=assignment_rng(1, submission.assignment_id))
             wanted = again.answers(form, store.key(submission.assignment_id))
             assert all(isinstance(answer, Response) for answer in submission.answers)
@@ -205,7 +205,7 @@ def test_more_annotators_than_free_assignments_is_a_mistake_that_books_nothing(t
 
 def test_annotators_of_one_assignment_differ_and_each_comes_again_with_the_seed(tmp_path: Path) -> None:
     people = People(annotators=6, per_assignment=3)
-    truth = Truth(utilities={"salad": -1, "parrot": -0.5, "formula": 0, "novelist": 0.5})
+    truth = TrueUtilities(utilities={"salad": -1, "parrot": -0.5, "formula": 0, "novelist": 0.5})
     runs: list[dict[tuple[str, str | None], tuple[str, ...]]] = []
     for folder in ("once", "again"):
         (tmp_path / folder).mkdir()

@@ -20,7 +20,7 @@ from spa.cli import main
 from spa.responses.admission import SecondVisit
 from spa.responses.families import StudyFamily
 from spa.server.app import create_app
-from spa.server.loopback import served
+from spa.server.loopback import serve_on_loopback
 from tests.mturk.studies import STUDY, Bench, answer_to, make_bench
 
 SITE = "https://frames.example.org"
@@ -43,7 +43,7 @@ def visited(bench: Bench, *, ago: float = 0.0) -> Iterator[httpx2.Client]:
     """Serve the study, some seconds ago, and yield a browser."""
     with (
         bench.open() as workspace,
-        served(create_app(workspace, doors=[mount], clock=lambda: time.time() - ago)) as url,
+        serve_on_loopback(create_app(workspace, adapters=[mount], clock=lambda: time.time() - ago)) as url,
         httpx2.Client(base_url=url, timeout=60) as client,
     ):
         yield client

@@ -21,19 +21,19 @@ def mount(app: FastAPI, context: SurveyContext) -> None:
     """Take whoever comes to /platform at their word, as no real door may."""
 
     @app.get("/platform")
-    def come_in(person: str, visit: str) -> Response:
+    def enter(person: str, visit: str) -> Response:
         return context.admit(source="platform", person=person, external_id=visit)
 
-    context.may_lead_to("https://platform.example/done")
+    context.allow_redirect_to("https://platform.example/done")
     context.on_finish(
-        "platform", lambda visit, outcome: context.leave(f"https://platform.example/done?cc={visit.completion_code}")
+        "platform", lambda visit, outcome: context.redirect(f"https://platform.example/done?cc={visit.completion_code}")
     )
 
 
 @pytest.fixture
 def place(built: Path, tmp_path: Path) -> Place:
     found = opened(built, tmp_path / "answers.sqlite")
-    found.client = TestClient(create_app(found.workspace, doors=[mount], public_url="https://here.example/"))
+    found.client = TestClient(create_app(found.workspace, adapters=[mount], public_url="https://here.example/"))
     return found
 
 
