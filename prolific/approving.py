@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from prolific.api.problems import ProlificError
 from prolific.api.records import AWAITING_REVIEW, KNOWN, PAID, SubmissionRecord
 from prolific.collecting import SessionReconciliation
-from prolific.idempotent_calls import DONE, KIND, NO_EFFECT
+from prolific.idempotent_calls import KIND
 from prolific.prolific_study import ProlificStudy
 from spa.journal import STARTED
+from spa.platforms.idempotent_calls import DONE, NO_EFFECT
 from spa.platforms.reviewer_decisions import reason_to_look
 from spa.responses.decisions import VisitDecisions
 
@@ -97,7 +98,7 @@ def approve_all(
     wanted = [record.submission_id for record in records]
     study_id, key = prolific_study.need_study(session), f"approve, session {session}"
     for call in prolific_study.idempotent_calls.journal.calls(KIND, prolific_study.key, key):
-        if call.outcome == STARTED:  # broken off; whether it took effect shows in who still waits
+        if call.outcome == STARTED:  # interrupted; whether it took effect shows in who still waits
             prolific_study.idempotent_calls.journal.finish(call, NO_EFFECT)
     for start in range(0, len(wanted), CHUNK):
         part = wanted[start : start + CHUNK]

@@ -17,9 +17,10 @@ from typing import Any, Literal
 from prolific.api.problems import ProlificRequestRefused, Unanswered, Unreachable
 from prolific.api.records import BonusBatch
 from prolific.bonuses import ProlificBonus
-from prolific.idempotent_calls import DONE, KIND, NO_EFFECT, REFUSED, Facts, UnknownOutcome
+from prolific.idempotent_calls import KIND, UnknownOutcome
 from prolific.prolific_study import ProlificStudy
 from spa.journal import STARTED, JournalEntry
+from spa.platforms.idempotent_calls import DONE, NO_EFFECT, REFUSED, Content
 
 PAY = "pay bonuses "  # then the batch
 MOST_POLLS = 20
@@ -85,7 +86,7 @@ def set_up(prolific_study: ProlificStudy, session: int, bonuses: Sequence[Prolif
         amounts[one.submission_id] += one.amount
     digest = sha256(json.dumps([study_id, *sorted([one.name, one.amount] for one in bonuses)]).encode()).hexdigest()
 
-    def send() -> Facts:
+    def send() -> Content:
         batch = prolific_study.platform.payments.set_up_bonuses(study_id, amounts)
         return {
             "batch_id": batch.batch_id,
@@ -96,7 +97,7 @@ def set_up(prolific_study: ProlificStudy, session: int, bonuses: Sequence[Prolif
         }
 
     request = {"study_id": study_id, "amounts": dict(amounts)}
-    facts = prolific_study.idempotent_calls.carry_out(
+    facts = prolific_study.idempotent_calls.execute(
         f"set up bonuses {digest[:16]}", request, send=send, find=lambda call: None
     )
     return BonusBatch(**{name: facts[name] for name in ("batch_id", "amount", "fees", "vat", "total")})
@@ -138,7 +139,9 @@ def wait_until_seen(prolific_study: ProlificStudy, call: JournalEntry) -> int:
     missing: Iterable[str] = ()
     for number in range(MOST_POLLS):
         if number == 1:
-            prolific_study.idempotent_calls.tell("Prolific pays by and by; waiting until the bonuses can be seen")
+            prolific_study.idempotent_calls.announce(
+                "Prolific pays with a delay; waiting until the bonuses can be seen"
+            )
         missing = _missing(prolific_study, call)
         if not missing:
             return 0

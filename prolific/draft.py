@@ -11,7 +11,7 @@ from typing import Any
 from prolific.api.problems import ProlificError
 from prolific.api.records import StudyRecord
 from prolific.completion_url import session_codes
-from prolific.idempotent_calls import Facts, UnknownOutcome
+from prolific.idempotent_calls import KIND, UnknownOutcome
 from prolific.prolific_study import ProlificStudy
 from prolific.screening import (
     GROUP_ALLOWED,
@@ -24,6 +24,7 @@ from prolific.screening import (
 from prolific.study_body import study_body
 from prolific.study_ids import create_key
 from spa.journal import JournalEntry
+from spa.platforms.idempotent_calls import DONE, Content
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,15 +141,15 @@ def make_draft(prolific_study: ProlificStudy, body: Mapping[str, Any], session: 
     digest = body_digest(body)
     known = prolific_study.idempotent_calls.done(create_key(session))
 
-    def send() -> Facts:
+    def send() -> Content:
         return {"study_id": prolific_study.platform.studies.create(body).study_id, "body": digest}
 
-    def find(call: JournalEntry) -> Facts | None:
+    def find(call: JournalEntry) -> Content | None:
         study = find_study(prolific_study, name)
         sent = body_digest(json.loads(call.request))
         return None if study is None else {"study_id": study.study_id, "body": sent}
 
-    facts = prolific_study.idempotent_calls.carry_out(create_key(session), dict(body), send=send, find=find)
+    facts = prolific_study.idempotent_calls.execute(create_key(session), dict(body), send=send, find=find)
     study = prolific_study.platform.studies.fetch(str(facts["study_id"]))
     if study_digest(prolific_study, session, facts) == digest:
         return study, known is None
@@ -158,15 +159,14 @@ def make_draft(prolific_study: ProlificStudy, body: Mapping[str, Any], session: 
             "changed since; a published study keeps its terms: undo the change, or build into a new store for a new "
             "study"
         )
-    call = prolific_study.idempotent_calls.journal.begin(
-        "prolific", prolific_study.key, _change_key(session), json.dumps(dict(body), sort_keys=True)
-    )
+    journal = prolific_study.idempotent_calls.journal
+    call = journal.begin(KIND, prolific_study.key, _change_key(session), json.dumps(dict(body), sort_keys=True))
     study = prolific_study.platform.studies.change(study.study_id, body)
-    prolific_study.idempotent_calls.journal.finish(call, "done", body=digest)
+    journal.finish(call, DONE, body=digest)
     return study, True
 
 
-def study_digest(prolific_study: ProlificStudy, session: int, facts: Facts) -> str:
+def study_digest(prolific_study: ProlificStudy, session: int, facts: Content) -> str:
     """Return the digest of the body that the platform was last sent for a session."""
     changed = prolific_study.idempotent_calls.done(_change_key(session))
     return str((changed or facts)["body"])
@@ -211,14 +211,14 @@ def _made(prolific_study: ProlificStudy, workspace_id: str, name: str, known: st
             "[prolific] group"
         )
 
-    def send() -> Facts:
+    def send() -> Content:
         return {"group_id": prolific_study.platform.audience.create_group(workspace_id, name)}
 
-    def find(call: JournalEntry) -> Facts | None:
+    def find(call: JournalEntry) -> Content | None:
         group = _group(list(prolific_study.platform.audience.groups(workspace_id)), name)
         return None if group is None else {"group_id": group}
 
-    return str(prolific_study.idempotent_calls.carry_out(key, {"name": name}, send=send, find=find)["group_id"])
+    return str(prolific_study.idempotent_calls.execute(key, {"name": name}, send=send, find=find)["group_id"])
 
 
 def _group(known: list[tuple[str, str]], name: str) -> str | None:

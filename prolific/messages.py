@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from hashlib import sha256
 
 from prolific.api.records import RETURNED, SubmissionRecord
-from prolific.idempotent_calls import Facts, UnknownOutcome
+from prolific.idempotent_calls import UnknownOutcome
 from prolific.prolific_study import ProlificStudy
 from prolific.study_ids import SOURCE
 from spa.errors import StudyError
 from spa.journal import JournalEntry
+from spa.platforms.idempotent_calls import Content
 
 LONGEST = 4000  # characters
 
@@ -21,7 +22,7 @@ def send_message(prolific_study: ProlificStudy, session: int, participant_ids: S
     Raises
     ------
     UnknownOutcome
-        If an earlier run was broken off and the platform does not show whether the message went out.
+        If an earlier run was interrupted and the platform does not show whether the message went out.
     """
     text = body.strip()
     if not 0 < len(text) <= LONGEST:
@@ -34,14 +35,14 @@ def send_message(prolific_study: ProlificStudy, session: int, participant_ids: S
         if prolific_study.idempotent_calls.done(key) is not None:
             continue
 
-        def send(person: str = person) -> Facts:
+        def send(person: str = person) -> Content:
             prolific_study.platform.submissions.send_message([person], text, study_id)
             return {}
 
-        def find(call: JournalEntry, person: str = person) -> Facts | None:
+        def find(call: JournalEntry, person: str = person) -> Content | None:
             return {"seen": "on the platform"} if _was_sent(prolific_study, person, text) else None
 
-        prolific_study.idempotent_calls.carry_out(key, {"to": annotator_id, "body": text}, send=send, find=find)
+        prolific_study.idempotent_calls.execute(key, {"to": annotator_id, "body": text}, send=send, find=find)
         sent += 1
     return sent
 
@@ -52,15 +53,15 @@ def ask_return(prolific_study: ProlificStudy, record: SubmissionRecord, reason: 
         return False
     key = f"ask return {prolific_study.store.keyed(record.submission_id)}"
 
-    def send() -> Facts:
+    def send() -> Content:
         prolific_study.platform.submissions.request_return(record.submission_id, [reason])
         return {}
 
-    def find(call: JournalEntry) -> Facts | None:
+    def find(call: JournalEntry) -> Content | None:
         return {} if prolific_study.platform.submissions.fetch(record.submission_id).return_requested else None
 
     known = prolific_study.idempotent_calls.done(key) is not None
-    prolific_study.idempotent_calls.carry_out(key, {"reason": reason}, send=send, find=find)
+    prolific_study.idempotent_calls.execute(key, {"reason": reason}, send=send, find=find)
     return not known
 
 

@@ -14,19 +14,17 @@ from typing import TYPE_CHECKING
 from prolific.api.access import Access, NoToken, find_access
 from prolific.api.client import Prolific, connect
 from prolific.api.problems import ProlificError
-from prolific.idempotent_calls import IdempotentProlificCalls, silent
+from prolific.idempotent_calls import IdempotentProlificCalls
 from prolific.offer import SessionOffer, offer_of
 from prolific.settings import ProlificTable, read_table
 from prolific.study_ids import SOURCE, study_of
 from spa.commands.workspace import Workspace, open_workspace
-from spa.journal import Journal
 from spa.responses.run_lock import exclusive_run
 
 if TYPE_CHECKING:
     from spa.responses.store import Store
 
-SETTLE_SECONDS = 60.0
-LOCAL_SETTLE_SECONDS = 0.0  # an emulator has done what it will do when the connection ends
+VISIBLE_AFTER_SECONDS = 60.0  # an emulator has done what it will do when the connection ends
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +44,7 @@ class ProlificStudy:
 
     @property
     def poll_seconds(self) -> float:
-        """Return how long to wait between two looks at what the platform does by and by."""
+        """Return how long to wait between two looks at what the platform does with a delay."""
         return 0.2 if self.access is not None and self.access.local else 3.0
 
     @property
@@ -95,7 +93,7 @@ def open_prolific_study(
     environment: Mapping[str, str] | None = None,
     clock: Callable[[], float] = time.time,
     sleep: Callable[[float], None] = time.sleep,
-    tell: Callable[[str], None] = silent,
+    announce: Callable[[str], None] = lambda line: None,
 ) -> Iterator[ProlificStudy]:
     """Open a study for the commands of this bridge.
 
@@ -113,8 +111,8 @@ def open_prolific_study(
         Whether a missing token is no error.
     environment, clock, sleep
         Where the token is, and what time it is.
-    tell : callable
-        Told in a line what is waited for.
+    announce : callable
+        Gets a line about each long wait.
 
     Raises
     ------
@@ -136,9 +134,9 @@ def open_prolific_study(
             stack.enter_context(exclusive_run(workspace.store.name, SOURCE, workspace.store.reading, what="bridge"))
         client = None if access is None else stack.enter_context(connect(access, sleep=sleep))
         key = store_key(workspace.store)
-        settle = LOCAL_SETTLE_SECONDS if access is not None and access.local else SETTLE_SECONDS
+        visible_after = 0.0 if access is not None and access.local else VISIBLE_AFTER_SECONDS
         idempotent_calls = IdempotentProlificCalls(
-            journal=Journal(workspace.store), scope=key, clock=clock, sleep=sleep, settle=settle, tell=tell
+            workspace.store, scope=key, visible_after=visible_after, clock=clock, sleep=sleep, announce=announce
         )
         yield ProlificStudy(
             file=file,

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
-
-from prolific.api.problems import ProlificError, ProlificRequestRefused, Unanswered, Unreachable
+from prolific.api.problems import ProlificError
 from prolific.api.records import StudyRecord
 from prolific.api.studies import Transition
 from prolific.draft import body_digest, study_digest
-from prolific.idempotent_calls import DONE, KIND, NO_EFFECT, REFUSED
 from prolific.plan import SessionPlan
 from prolific.prolific_study import ProlificStudy
 from prolific.study_ids import create_key
-from spa.journal import STARTED
+from spa.journal import JournalEntry
+from spa.platforms.idempotent_calls import Content
 
 PUBLISHING = "PUBLISHING"
 MOST_POLLS = 90
@@ -76,31 +74,25 @@ def publish_study(prolific_study: ProlificStudy, session: int) -> StudyRecord:
 
 
 def move_study(prolific_study: ProlificStudy, session: int, action: Transition) -> StudyRecord:
-    """Publish, pause, go on with or stop a study, unless it is there already.
-
-    The study's state says whether the platform has done it, so that a run that was broken off is safely repeated.
-    """
+    """Publish, pause, resume or stop a study, unless its state on the platform says that this is done."""
     study_id, key = prolific_study.need_study(session), f"{action}, session {session}"
-    study = prolific_study.platform.studies.fetch(study_id)
-    there = _achieved(action, study)
-    for call in prolific_study.idempotent_calls.journal.calls(KIND, prolific_study.key, key):
-        if call.outcome == STARTED:
-            prolific_study.idempotent_calls.journal.finish(call, DONE if there else NO_EFFECT, status=study.status)
-    if there:
+    studies, calls = prolific_study.platform.studies, prolific_study.idempotent_calls
+    study = studies.fetch(study_id)
+    if _achieved(action, study):
+        calls.acknowledge(key, {"status": study.status})
         return study
-    call = prolific_study.idempotent_calls.journal.begin(
-        KIND, prolific_study.key, key, json.dumps({"study_id": study_id, "action": action})
-    )
-    try:
-        study = prolific_study.platform.studies.transition(study_id, action)
-    except (ProlificRequestRefused, Unreachable) as error:
-        prolific_study.idempotent_calls.journal.finish(call, REFUSED, response=str(error))
-        raise
-    except Unanswered:
-        study = prolific_study.platform.studies.fetch(study_id)
-        if not _achieved(action, study):
-            raise
-    prolific_study.idempotent_calls.journal.finish(call, DONE, status=study.status)
+
+    def send() -> Content:
+        nonlocal study
+        study = studies.transition(study_id, action)
+        return {"status": study.status}
+
+    def find(call: JournalEntry) -> Content | None:
+        nonlocal study
+        study = studies.fetch(study_id)
+        return {"status": study.status} if _achieved(action, study) else None
+
+    calls.execute(key, {"study_id": study_id, "action": action}, send=send, find=find, state_decides=True)
     return study
 
 
@@ -119,7 +111,7 @@ def wait_until_published(prolific_study: ProlificStudy, study_id: str) -> StudyR
     """Look at a study until the platform has finished publishing it."""
     for number in range(MOST_POLLS):
         if number == 1:
-            prolific_study.idempotent_calls.tell("Prolific is publishing it; waiting")
+            prolific_study.idempotent_calls.announce("Prolific is publishing it; waiting")
         study = prolific_study.platform.studies.fetch(study_id)
         if study.status != PUBLISHING:
             return study

@@ -10,16 +10,14 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from prolific.api.problems import ProlificRequestRefused, Unanswered, Unreachable
 from prolific.api.records import AWAITING_REVIEW, PAID, REJECTED, SubmissionRecord
 from prolific.collecting import SessionReconciliation
 from prolific.completion_url import session_codes
-from prolific.idempotent_calls import DONE, KIND, NO_EFFECT, REFUSED
 from prolific.prolific_study import ProlificStudy
 from prolific.review_rules import CATEGORIES, LINES, Facts, mechanical_grounds, problems_of
 from spa.errors import StudyError
 from spa.files import written_whole
-from spa.journal import STARTED
+from spa.platforms.idempotent_calls import Content
 from spa.platforms.reviewer_decisions import proposed_rejection
 from spa.responses.decisions import VisitDecisions
 
@@ -203,22 +201,18 @@ def check_cases(path: Path, proposals: Sequence[Proposal], known: Mapping[str, t
 
 
 def reject(prolific_study: ProlificStudy, case: Case) -> SubmissionRecord:
-    """Reject one submission; the platform ignores a repeat, so that a run that was broken off is safely repeated."""
-    one, key = case.proposal, f"reject {case.proposal.submission}"
-    for call in prolific_study.idempotent_calls.journal.calls(KIND, prolific_study.key, key):
-        if call.outcome == STARTED:
-            prolific_study.idempotent_calls.journal.finish(call, NO_EFFECT)
-    request = {"category": one.category, "message": one.message, "evidence": one.evidence or one.seen}
-    call = prolific_study.idempotent_calls.journal.begin(
-        KIND, prolific_study.key, key, json.dumps(request, sort_keys=True)
+    """Reject one submission; its status on the platform says whether it is done, so that a repeat is safe."""
+    one, submissions = case.proposal, prolific_study.platform.submissions
+
+    def send() -> Content:
+        submissions.reject(one.submission, category=one.category, message=one.message)
+        return {}
+
+    prolific_study.idempotent_calls.execute(
+        f"reject {one.submission}",
+        {"category": one.category, "message": one.message, "evidence": one.evidence or one.seen},
+        send=send,
+        find=lambda call: {} if submissions.fetch(one.submission).status == REJECTED else None,
+        state_decides=True,
     )
-    try:
-        prolific_study.platform.submissions.reject(one.submission, category=one.category, message=one.message)
-    except (ProlificRequestRefused, Unreachable) as error:
-        prolific_study.idempotent_calls.journal.finish(call, REFUSED, response=str(error))
-        raise
-    except Unanswered:
-        if prolific_study.platform.submissions.fetch(one.submission).status != REJECTED:
-            raise
-    prolific_study.idempotent_calls.journal.finish(call, DONE)
-    return prolific_study.platform.submissions.fetch(one.submission)
+    return submissions.fetch(one.submission)

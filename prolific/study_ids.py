@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from prolific.idempotent_calls import DONE, KIND
+from prolific.idempotent_calls import KIND
 from spa.journal import Journal
+from spa.platforms.idempotent_calls import DONE
 
 SOURCE = "prolific"  # of visits, in the store
 

@@ -56,10 +56,7 @@ def unsubscribe(prolific_study: ProlificStudy, public_url: str) -> int:
 
 def _subscribe(prolific_study: ProlificStudy, workspace_id: str, event: str, address: str) -> Subscription:
     made = prolific_study.platform.hooks.subscribe(workspace_id, event, address)
-    call = prolific_study.idempotent_calls.journal.begin(
-        "prolific", prolific_study.key, f"subscribe {event} {address}", "{}"
-    )
-    prolific_study.idempotent_calls.journal.finish(call, "done", subscription_id=made.subscription_id)
+    prolific_study.idempotent_calls.record(f"subscribe {event} {address}", {}, subscription_id=made.subscription_id)
     return made
 
 

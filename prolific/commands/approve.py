@@ -43,7 +43,7 @@ def approve(
     from spa.platforms.reviewer_decisions import decided_by_reviewers
 
     told = []
-    with open_prolific_study(study, store, endpoint_url, alone=True, tell=announce) as prolific_study:
+    with open_prolific_study(study, store, endpoint_url, alone=True, announce=announce) as prolific_study:
         prolific_study.need_study(1)
         decided = decided_by_reviewers(prolific_study.store)
         for session in prolific_study.created():

@@ -58,7 +58,7 @@ def bonus(
 
     if [listed is not None, completion, decided].count(True) != 1:
         raise click.UsageError("give one of --from, --completion and --decided")
-    with open_prolific_study(study, store, endpoint_url, alone=True, tell=announce) as prolific_study:
+    with open_prolific_study(study, store, endpoint_url, alone=True, announce=announce) as prolific_study:
         prolific_study.need_study(1)
         settle(prolific_study, said)
         collected = [look(prolific_study, session) for session in prolific_study.created()]

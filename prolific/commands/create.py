@@ -32,7 +32,7 @@ def create(
     from prolific.prolific_study import open_prolific_study
     from spa.errors import StudyError
 
-    with open_prolific_study(study, store, endpoint_url, alone=True, tell=announce) as prolific_study:
+    with open_prolific_study(study, store, endpoint_url, alone=True, announce=announce) as prolific_study:
         address = public_url or prolific_study.table.public_url
         if address is None:
             raise StudyError(f"{study}: expected --public-url or [prolific] public_url, got neither")

@@ -52,7 +52,7 @@ def message(
         raise click.UsageError("give --text with --to or --difference, or --decided alone")
     if ask_return and decided:
         raise click.UsageError("--ask-return goes with --to or --difference")
-    with open_prolific_study(study, store, endpoint_url, alone=True, tell=announce) as prolific_study:
+    with open_prolific_study(study, store, endpoint_url, alone=True, announce=announce) as prolific_study:
         prolific_study.need_study(1)
         collected = [look(prolific_study, session) for session in prolific_study.created()]
         wanted = (

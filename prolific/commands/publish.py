@@ -32,7 +32,7 @@ def publish(
     from prolific.prolific_study import open_prolific_study
     from prolific.publishing import check_ready, publish_study
 
-    with open_prolific_study(study, store, endpoint_url, alone=True, tell=announce) as prolific_study:
+    with open_prolific_study(study, store, endpoint_url, alone=True, announce=announce) as prolific_study:
         study_id = prolific_study.need_study(session)
         record = prolific_study.platform.studies.fetch(study_id)
         if not record.draft:

@@ -34,7 +34,7 @@ def reject(
 
     if (propose is None) == (decided is None):
         raise click.UsageError("give one of --propose and --from")
-    with open_prolific_study(study, store, endpoint_url, alone=True, tell=announce) as prolific_study:
+    with open_prolific_study(study, store, endpoint_url, alone=True, announce=announce) as prolific_study:
         prolific_study.need_study(1)
         known = {
             submission_id: (session, facts)

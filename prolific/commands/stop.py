@@ -24,7 +24,7 @@ def stop(
 
     if pause and resume:
         raise click.UsageError("give one of --pause and --resume")
-    with open_prolific_study(study, store, endpoint_url, alone=True, tell=announce) as prolific_study:
+    with open_prolific_study(study, store, endpoint_url, alone=True, announce=announce) as prolific_study:
         if not (pause or resume or yes):
             click.echo("Nothing was stopped. A stop is for good: --yes to stop, --pause for now")
             return
