@@ -20,7 +20,7 @@ from mturk.receipts import SOURCE
 from mturk.review_rules import LONGEST_REASON
 from mturk.reviewing import check_reason
 from spa.errors import PlatformError
-from spa.platforms.reviewer_decisions import decided_by_reviewers, proposed_rejection
+from spa.platforms.review import decided_by_reviewers, proposed_rejection
 from spa.responses.decisions import Decision, VisitDecisions
 from spa.responses.store import Store
 

@@ -47,6 +47,7 @@ class HitStatus:
             "uncollected": self.uncollected,
             "problems": self.problems,
             "earliest_auto_approval": self.earliest_auto_approval,
+            "currency": "USD",
             "spent": str(self.spent),
             "unfinished_calls": self.unfinished,
         }

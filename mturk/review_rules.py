@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spa.platforms.review_rules import ReviewRules
+from spa.platforms.review import ReviewRules
 
 LONGEST_REASON = 1024  # characters that the annotator reads
 SHORTEST_REASON = 10  # characters; a rejection stays with an annotator for good, and "bad" explains nothing

@@ -17,7 +17,7 @@ from mturk.idempotent_calls import IdempotentCall, IdempotentMTurkCalls
 from mturk.replies import fetch
 from mturk.review_rules import LONGEST_REASON, OVERRIDE_DAYS, SHORTEST_REASON
 from spa.errors import PlatformError
-from spa.platforms.reviewer_decisions import is_approved, reason_to_look
+from spa.platforms.review import is_approved, reason_to_look
 from spa.responses.decisions import VisitDecisions
 from spa.responses.store import Store
 

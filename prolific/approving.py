@@ -13,7 +13,7 @@ from prolific.idempotent_calls import KIND
 from prolific.prolific_study import ProlificStudy
 from spa.journal import STARTED
 from spa.platforms.idempotent_calls import DONE, NO_EFFECT
-from spa.platforms.reviewer_decisions import reason_to_look
+from spa.platforms.review import reason_to_look
 from spa.responses.decisions import VisitDecisions
 
 CHUNK = 100

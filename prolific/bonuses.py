@@ -17,7 +17,7 @@ from prolific.api.records import PAID, SubmissionRecord
 from prolific.collecting import SessionReconciliation
 from prolific.prolific_study import ProlificStudy
 from spa.errors import StudyError
-from spa.platforms.reviewer_decisions import decided_by_reviewers
+from spa.platforms.review import decided_by_reviewers
 
 COLUMNS = ("recipient", "amount", "reason")
 ALL_SESSIONS = "all sessions completed"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import datetime
 from dataclasses import dataclass
+from typing import Any
 
 from prolific.api.client import Prolific
-from prolific.api.money import cents, money
+from prolific.api.money import cents, json_amount, money
 from prolific.api.problems import ProlificError
 from prolific.api.records import PayRates, WorkspaceBalance
 from prolific.offer import SessionOffer
@@ -93,6 +94,30 @@ def make_estimate(
         balance=balance,
         auto_approval=auto_approval(now),
     )
+
+
+def estimate_facts(estimate: StudyCostEstimate) -> dict[str, Any]:
+    """Return an estimate as ``--json`` prints it: amounts in major units as strings."""
+    amounts = {
+        "rewards_amount": estimate.rewards,
+        "total_amount": estimate.total,
+        "completion_bonus_amount": estimate.completion_bonus,
+        "completion_bonus_total_amount": estimate.completion_bonus_total,
+        "screened_out_amount": estimate.screened_out,
+        "hourly_amount": estimate.hourly,
+        "hourly_minimum_amount": None if estimate.rates is None else estimate.rates.minimum,
+        "hourly_recommended_amount": None if estimate.rates is None else estimate.rates.recommended,
+        "balance_amount": None if estimate.balance is None else estimate.balance.available,
+    }
+    return {
+        "currency": estimate.currency,
+        **{name: None if amount is None else json_amount(amount) for name, amount in amounts.items()},
+        "balance_currency": None if estimate.balance is None else estimate.balance.currency,
+        "from_platform": estimate.from_platform,
+        "why_offline": estimate.why_offline,
+        "rates_from_platform": estimate.rates_from_platform,
+        "auto_approval": estimate.auto_approval,
+    }
 
 
 def auto_approval(submitted_at: float) -> datetime.date:

@@ -18,7 +18,7 @@ from prolific.review_rules import CATEGORIES, LINES, Facts, mechanical_grounds, 
 from spa.errors import StudyError
 from spa.files import written_whole
 from spa.platforms.idempotent_calls import Content
-from spa.platforms.reviewer_decisions import proposed_rejection
+from spa.platforms.review import proposed_rejection
 from spa.responses.decisions import VisitDecisions
 
 MESSAGES = {

@@ -13,7 +13,7 @@ from statistics import fmean, stdev
 from prolific.api.records import AWAITING_REVIEW, SubmissionRecord
 from prolific.reconcile import NO_CODES
 from spa.forms.form import CheckTarget
-from spa.platforms.review_rules import ReviewRules
+from spa.platforms.review import ReviewRules
 from spa.responses.outcomes import NO_CONSENT, QUOTA_FULL, SCREENED_OUT
 from spa.responses.submission import Response, Submission
 from spa.responses.visits import PersonVisit

@@ -122,7 +122,7 @@ def extend(
         facts: dict[str, Any] = {"hits": [hit.hit_id for hit in hits]}
         if assignments is not None:
             cost = keeper.estimate_more(hits, assignments)
-            facts["cost"] = str(cost.total)
+            facts |= {"currency": "USD", "cost": str(cost.total)}
             lines = _cost_lines(cost)
             check_balance(hit_study.endpoint, cost.total)
         if not yes:
@@ -216,6 +216,7 @@ def _planned_facts(planned: PublishingPlan) -> dict[str, Any]:
         "wanted": planned.wanted,
         "largest_question_bytes": planned.largest_question,
         "minutes_allowed": planned.minutes_allowed,
+        "currency": "USD",
         "reward": str(cost.reward),
         "rewards": str(cost.rewards),
         "fees": str(cost.fees),

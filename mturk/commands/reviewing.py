@@ -68,6 +68,7 @@ def approve(
             "assignments": [work.mturk_assignment_id for work in due.works],
             "vouched_for": {work.mturk_assignment_id: work.problem for work in due.vouched_for},
             "left": {work.mturk_assignment_id: reason for work, reason in due.left},
+            "currency": "USD",
             "rewards": str(due.rewards),
             "fees": str(due.fees),
             "total": str(due.total),
@@ -90,7 +91,7 @@ def _due(
     import time
 
     from mturk.reviewing import named_to_approve, to_approve
-    from spa.platforms.reviewer_decisions import decided_by_reviewers
+    from spa.platforms.review import decided_by_reviewers
 
     store = hit_study.workspace.store
     if named or override:
@@ -232,6 +233,7 @@ def bonus(
         facts: dict[str, Any] = {
             "bonuses": len(cost.bonuses),
             "paid_before": len(wanted) - len(cost.bonuses),
+            "currency": "USD",
             "amounts": str(cost.amounts),
             "fees": str(cost.fees),
             "total": str(cost.total),

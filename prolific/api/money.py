@@ -33,6 +33,15 @@ def money(amount: int, currency: str) -> str:
     return f"{currency} {major(amount):.2f}"
 
 
+def json_amount(amount: float) -> str:
+    """Return a number of cents as every ``--json`` prints it: major units, two places.
+
+    >>> json_amount(425), json_amount(1200.4)
+    ('4.25', '12.00')
+    """
+    return f"{major(round(amount)):.2f}"
+
+
 def as_csv(amount: int) -> str:
     """Return a number of cents as the platform's list of bonuses wants it: major units, two places."""
     return f"{major(amount):.2f}"

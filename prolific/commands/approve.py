@@ -36,11 +36,11 @@ def approve(
 
     Who is left out of the analysis is paid all the same. Who must be looked at is listed with the reason.
     """
-    from prolific.api.money import money
+    from prolific.api.money import json_amount, money
     from prolific.approving import sort_out
     from prolific.collecting import collect
     from prolific.prolific_study import open_prolific_study
-    from spa.platforms.reviewer_decisions import decided_by_reviewers
+    from spa.platforms.review import decided_by_reviewers
 
     told = []
     with open_prolific_study(study, store, endpoint_url, alone=True, announce=announce) as prolific_study:
@@ -64,7 +64,8 @@ def approve(
                 {
                     "session": session,
                     "to_approve": [one.submission_id for one in queue.approve],
-                    "rewards": rewards,
+                    "currency": prolific_study.offer.currency,
+                    "rewards_amount": json_amount(rewards),
                     "approved": done,
                     "still_waiting": list(waiting),
                     "to_look_at": {record.submission_id: reason for record, reason in queue.look_at},

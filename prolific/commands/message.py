@@ -119,7 +119,7 @@ def _with_address(
 
 
 def _decided(prolific_study: ProlificStudy, collected: Sequence[SessionReconciliation]) -> list[tuple[int, str, str]]:
-    from spa.platforms.reviewer_decisions import decided_by_reviewers
+    from spa.platforms.review import decided_by_reviewers
 
     decisions = decided_by_reviewers(prolific_study.store)
     return [

@@ -22,7 +22,7 @@ def plan(
 
     Without a token the estimate is an offline one and says so.
     """
-    from prolific.estimate import estimate_lines
+    from prolific.estimate import estimate_facts, estimate_lines
     from prolific.plan import plan_session
     from prolific.prolific_study import open_prolific_study
 
@@ -31,7 +31,7 @@ def plan(
         if as_json:
             tell_json(
                 {
-                    "estimate": asdict(prospect.estimate),
+                    "estimate": estimate_facts(prospect.estimate),
                     "eligible": prospect.eligible,
                     "checklist": [asdict(line) for line in prospect.lines],
                 }

@@ -30,7 +30,7 @@ def reject(
     from prolific import rejecting
     from prolific.collecting import look
     from prolific.prolific_study import open_prolific_study
-    from spa.platforms.reviewer_decisions import decided_by_reviewers
+    from spa.platforms.review import decided_by_reviewers
 
     if (propose is None) == (decided is None):
         raise click.UsageError("give one of --propose and --from")

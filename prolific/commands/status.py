@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -29,13 +29,24 @@ def status(study: Path, store: str | None, endpoint_url: str | None, as_json: bo
         prolific_study.need_study(1)
         statuses = [session_status_of(prolific_study, session) for session in prolific_study.created()]
         if as_json:
-            tell_json([asdict(one) for one in statuses])
+            tell_json([_facts(prolific_study, one) for one in statuses])
             return
         for one in statuses:
             tell(
                 f"session {one.session}: {one.status}, {one.places} places, id {one.study_id}",
                 _lines(prolific_study, one),
             )
+
+
+def _facts(prolific_study: ProlificStudy, one: SessionStatus) -> dict[str, Any]:
+    from prolific.api.money import json_amount
+
+    facts = asdict(one)
+    hourly = facts.pop("median_hourly")
+    return facts | {
+        "currency": prolific_study.offer.currency,
+        "median_hourly_amount": None if hourly is None else json_amount(hourly),
+    }
 
 
 def _lines(prolific_study: ProlificStudy, one: SessionStatus) -> Iterator[str]:

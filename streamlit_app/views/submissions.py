@@ -13,7 +13,7 @@ from analysis.monitoring.beside_others import AnswerBeside, answers_beside_other
 from analysis.results.words import Names, number, percent
 from spa.errors import AnalysisError, ResponseError
 from spa.forms.html import render_whole
-from spa.platforms.review_rules import rules_for
+from spa.platforms.review import rules_for
 from spa.responses.decisions import Action, Decision, parse_amount, standing_of
 from spa.server.form_progress import FormProgress as Progress
 from streamlit_app import loading

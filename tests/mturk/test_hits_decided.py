@@ -15,8 +15,7 @@ from mturk.endpoint.schema import messages
 from mturk.review_rules import SHORTEST_REASON
 from mturk.reviewing import IS_REJECTED
 from spa.cli import main
-from spa.platforms.review_rules import rules_for
-from spa.platforms.reviewer_decisions import PROPOSED
+from spa.platforms.review import PROPOSED, rules_for
 from spa.responses.decisions import Action, Decision, add_decision
 from tests.mturk.studies import Bench, answers_to
 from tests.mturk.test_hits_exactly_once import Killed, entries, handed_in, kill_at, order

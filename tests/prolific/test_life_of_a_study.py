@@ -13,7 +13,7 @@ def test_from_plan_to_bonus_on_each_database(tmp_path: Path, fresh_emulator: Emu
     people.join(100)
     with running_study(tmp_path, fresh_emulator, places=3, store=database) as running:
         plan = running.json("plan", "--public-url", running.url)
-        assert plan["estimate"]["total"] == 800  # three times 2.00 and a third
+        assert plan["estimate"]["total_amount"] == "8.00"  # three times 2.00 and a third
         study_id = running.create()
         assert running.create() == study_id
         assert [request["operation"] for request in people.requests("CreateStudy")] == ["CreateStudy"]

@@ -19,7 +19,7 @@ def test_a_study_lives_on_a_platform_with_other_manners(tmp_path: Path, fresh_em
         other_manners(fresh_emulator.url, statuses) as url,
         running_study(tmp_path, replace(fresh_emulator, url=url), places=6, prolific='group = "g"') as running,
     ):
-        assert running.json("plan", "--public-url", running.url)["estimate"]["total"] == 1600
+        assert running.json("plan", "--public-url", running.url)["estimate"]["total_amount"] == "16.00"
         study_id = running.publish()
         visitors = [running.complete(study_id) for _ in range(6)]
         odd = visitors.pop()

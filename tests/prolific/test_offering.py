@@ -147,8 +147,8 @@ def test_two_sessions_with_a_completion_bonus(two_sessions: Running) -> None:
     study, people = two_sessions, two_sessions.emulator.people
     study.path.write_text(study.path.read_text().replace("annotators = 4", "annotators = 2"))
     plan = study.json("plan", "--public-url", study.url)["estimate"]
-    assert (plan["rewards"], plan["completion_bonus"]) == (800, 80)
-    assert plan["screened_out"] == 2 * 3 * 15
+    assert (plan["rewards_amount"], plan["completion_bonus_amount"]) == ("8.00", "0.80")
+    assert plan["screened_out_amount"] == "0.90"  # two sessions, three places, 0.15 each
     assert plan["total"] == 2 * 533 or plan["total"] == 2 * 534
     first = study.publish()
     loyal, leaver = study.complete(first), study.complete(first)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from spa.platforms.review_rules import rules_for
+from spa.platforms.review import rules_for
 from spa.responses.decisions import Decision, add_decision
 from tests.prolific.conftest import running
 from tests.prolific.running_study import Running, Visitor, running_study

@@ -1,30 +1,68 @@
-"""Reviewers' decisions as the bridges to platforms carry them out: what stands, and what may be paid without a look.
+"""Review on any platform: what reviewers' decisions mean for approval, and the rules by which work may be refused.
 
-How a platform approves, rejects, pays and writes is its bridge's own; what a decision means is the same for all.
+A platform registers a function without arguments under ``spa.review_rules``, named as its visits' source; it
+returns :class:`ReviewRules`. The dashboard shows them, and the platform's own commands check them.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import entry_points
+
 from spa.responses.decisions import Decision, VisitDecisions, read_standing
 from spa.responses.store import Store
 
+GROUP = "spa.review_rules"
 PROPOSED = "a reviewer proposed a rejection"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewRules:
+    """When and how a platform lets work be refused.
+
+    ``categories`` are those that a rejection must name one of, ``shortest_message`` is in characters, and
+    ``lines`` say in plain words what must be shown. ``commands`` carry out what reviewers decided; in them
+    STUDY stands for the study file.
+    """
+
+    platform: str
+    categories: tuple[str, ...]  # none: the platform has no list of them
+    shortest_message: int
+    lines: tuple[str, ...]
+    commands: tuple[str, ...]
+
+
+@cache
+def rules_for(source: str) -> ReviewRules | None:
+    """Return the rules of the platform that visits of a source came from; ``None`` where it has none.
+
+    >>> rules_for("link") is None
+    True
+    """
+    for found in entry_points(group=GROUP):
+        if found.name == source:
+            rules = found.load()()
+            if not isinstance(rules, ReviewRules):
+                raise TypeError(f"{found.value}: expected ReviewRules, got {type(rules).__name__}")
+            return rules
+    return None
+
+
 def decided_by_reviewers(store: Store) -> dict[str, VisitDecisions]:
-    """Return what stands of all decisions, by our own visit."""
+    """Return the decisions in force, by our own visit."""
     with store.reading() as connection:
         return read_standing(connection)
 
 
 def proposed_rejection(standing: VisitDecisions | None) -> Decision | None:
-    """Return the proposal to reject that stands."""
+    """Return the proposal to reject that is in force, if any."""
     decision = None if standing is None else standing.payment
     return decision if decision is not None and decision.action == "propose_rejection" else None
 
 
 def is_approved(standing: VisitDecisions | None) -> bool:
-    """Say whether a reviewer's approval stands."""
+    """Say whether a reviewer's approval is in force."""
     return standing is not None and standing.payment is not None and standing.payment.action == "approve"
 
 
