@@ -1,4 +1,4 @@
-"""Bonuses: each for a purpose, and for that purpose once."""
+"""Bonuses: a submission gets one for each purpose, once."""
 
 from __future__ import annotations
 
@@ -136,8 +136,8 @@ class Payer:
             )
             yield bonus
 
-    def broken_off(self, wanted: Iterable[MTurkBonus]) -> tuple[str, ...]:
-        """Return the journal's names of bonuses whose payment was broken off and that nobody wants any more."""
+    def interrupted(self, wanted: Iterable[MTurkBonus]) -> tuple[str, ...]:
+        """Return the journal's names of bonuses whose payment was interrupted and that are no longer wanted."""
         still = {bonus.key for bonus in wanted}
         last = {call.key: call.outcome for call in self.idempotent_calls.journal.calls(KIND, self.scope)}
         return tuple(key for key, outcome in last.items() if outcome == STARTED and key not in still)

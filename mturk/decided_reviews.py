@@ -1,4 +1,4 @@
-"""What reviewers decided in the dashboard about work that was handed in: rejections, bonuses and messages to carry out.
+"""What reviewers decided in the dashboard about submissions: rejections, bonuses and messages to execute.
 
 A decision names our own visit, the endpoint its assignment; a decision on a visit of which nothing is collected waits.
 """
@@ -24,7 +24,7 @@ from spa.platforms.review import decided_by_reviewers, proposed_rejection
 from spa.responses.decisions import Decision, VisitDecisions
 from spa.responses.store import Store
 
-DECISION = "decision"  # in the names of what is carried out
+DECISION = "decision"  # begins the name of a bonus or message that a reviewer decided on
 PAID_ALREADY = "approved already, and an approval cannot be taken back"
 
 
@@ -125,7 +125,7 @@ def decided_bonuses(decided: DecidedWork) -> list[MTurkBonus]:
 def check_bonuses(
     bonuses: Iterable[MTurkBonus], decided: DecidedWork, rewards: Mapping[str, Decimal], cap: Decimal | None
 ) -> None:
-    """Refuse amounts that nobody can have meant, and reasons that the protocol does not carry.
+    """Refuse amounts that are probably mistakes, and reasons that the protocol does not carry.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ def check_bonuses(
         if len(bonus.reason) > LONGEST_REASON:
             problems.append(
                 f"{place}: expected a note of at most {LONGEST_REASON} characters, which the annotator reads as the "
-                f"reason, got {len(bonus.reason)}; undo the decision and decide anew"
+                f"reason, got {len(bonus.reason)}; undo the decision and decide again"
             )
     if problems:
         raise PlatformError(*problems)
@@ -184,7 +184,7 @@ def send_all(
 
 
 def name_of(decision: Decision) -> str:
-    """Return by what a decision is carried out once.
+    """Return the name under which a decision is executed once.
 
     >>> name_of(Decision(submission_id="s1", action="approve", reviewer="Ana", decided_at=0, number=7))
     'decision 7'

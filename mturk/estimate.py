@@ -66,7 +66,7 @@ def estimate(
     rules: FeeRules = "mturk",
     minutes: float | None = None,
 ) -> HitCostEstimate:
-    """Reckon what HITs cost.
+    """Estimate what HITs cost.
 
     Parameters
     ----------

@@ -51,7 +51,7 @@ class Keeper:
         return tuple(hit for hit in chosen if hit.disposed_at is None)
 
     def estimate_more(self, hits: Sequence[records.PublishedHit], places: int) -> HitCostEstimate:
-        """Reckon what more places cost in each of the HITs.
+        """Estimate what more places cost in each of the HITs.
 
         Raises
         ------

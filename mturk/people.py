@@ -103,7 +103,7 @@ def send(
 ) -> MessageDelivery:
     """Send a message to each annotator once.
 
-    There is no way to ask whether a message arrived, so that one whose call was broken off is not sent again
+    There is no way to ask whether a message arrived, so that one whose call was interrupted is not sent again
     unless ``again`` says so.
     """
     scope = f"{MESSAGES} {endpoint.origin}"

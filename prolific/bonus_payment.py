@@ -29,7 +29,7 @@ Said = Literal["paid", "unpaid"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ledger:
-    """What has been paid, in cents by name, and the payments of which nobody knows."""
+    """What has been paid, in cents by name, and the payments whose outcome is unknown."""
 
     paid: Mapping[str, int]
     in_doubt: tuple[JournalEntry, ...]
@@ -69,7 +69,7 @@ def settle(prolific_study: ProlificStudy, said: Said | None) -> None:
         else:
             raise UnknownOutcome(
                 f"Prolific: the payment of {len(lines)} bonuses ({call.key.removeprefix(PAY)}) got no answer, and the "
-                f"platform shows {len(lines) - len(missing)} of them; it pays by and by, and twice when asked twice, "
+                f"platform shows {len(lines) - len(missing)} of them; it pays with a delay, and twice when asked twice, "
                 "so nothing was sent again. Look at the study's bonuses on the platform in some minutes, then run the "
                 "command again, with --settle paid or --settle unpaid if it is still undecided"
             )

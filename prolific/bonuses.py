@@ -141,7 +141,7 @@ def decided_bonuses(
 
 
 def check_bonuses(bonuses: Iterable[ProlificBonus], *, cap: int, currency: str) -> None:
-    """Refuse amounts that nobody can have meant, and the same bonus twice in one list.
+    """Refuse amounts that are probably mistakes, and the same bonus twice in one list.
 
     Raises
     ------
@@ -156,7 +156,7 @@ def check_bonuses(bonuses: Iterable[ProlificBonus], *, cap: int, currency: str) 
                 f"{money(cap, currency)}; is it in major units? Raise the cap with --cap if it is meant"
             )
         if one.name in seen:
-            problems.append(f"bonus for {one.submission_id}: the reason {one.reason!r} stands twice; give one of them")
+            problems.append(f"bonus for {one.submission_id}: the reason {one.reason!r} is listed twice; remove one")
         seen.add(one.name)
     if problems:
         raise StudyError(*problems)

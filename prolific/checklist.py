@@ -133,7 +133,7 @@ def _time(offer: SessionOffer) -> ChecklistItem:
     problem = None
     if offer.maximum_minutes < least:
         problem = (
-            f"{offer.maximum_minutes:g} minutes; Prolific wants at least {least:.1f} for {offer.minutes:g} estimated"
+            f"{offer.maximum_minutes:g} minutes; Prolific requires at least {least:.1f} for {offer.minutes:g} estimated"
         )
     elif offer.maximum_minutes > LONGEST_MINUTES:
         problem = f"{offer.maximum_minutes:g} minutes; it must be under a day"

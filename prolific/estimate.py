@@ -58,7 +58,7 @@ def make_estimate(
     why_offline: str | None,
     now: float,
 ) -> StudyCostEstimate:
-    """Reckon what a study costs.
+    """Estimate what a study costs.
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ class SessionPlan:
 
 
 def plan_session(prolific_study: ProlificStudy, session: int, public_url: str | None) -> SessionPlan:
-    """Reckon costs and go through the checklist; changes nothing on the platform.
+    """Estimate costs and go through the checklist; changes nothing on the platform.
 
     Parameters
     ----------

@@ -97,7 +97,7 @@ def move_study(prolific_study: ProlificStudy, session: int, action: Transition) 
 
 
 def _achieved(action: Transition, study: StudyRecord) -> bool:
-    """Tell whether a study is where an action leads."""
+    """Return whether a study is in the state that an action leads to."""
     if action == "PUBLISH":
         return not study.draft
     if action == "PAUSE":
@@ -116,4 +116,4 @@ def wait_until_published(prolific_study: ProlificStudy, study_id: str) -> StudyR
         if study.status != PUBLISHING:
             return study
         prolific_study.sleep(prolific_study.poll_seconds)
-    raise ProlificError(f"Prolific: study {study_id} is still being published; `spa prolific status` tells when it is")
+    raise ProlificError(f"Prolific: study {study_id} is still being published; check `spa prolific status`")

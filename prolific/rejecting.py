@@ -168,7 +168,7 @@ def read_proposals(path: Path) -> tuple[Proposal, ...]:
                 place = ".".join(str(step) for step in detail["loc"])
                 problems.append(f"{path}: [[rejections]] {number}, {place}: {detail['msg']}")
     twice = {one.submission for one in found if [other.submission for other in found].count(one.submission) > 1}
-    problems += [f"{path}: submission {one} stands twice" for one in sorted(twice)]
+    problems += [f"{path}: submission {one} is listed twice" for one in sorted(twice)]
     if problems:
         raise StudyError(*problems)
     return tuple(one for one in found if one.reject)

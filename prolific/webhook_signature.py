@@ -25,7 +25,7 @@ def is_signed(secret: str, *, given: str, timestamp: str, body: bytes) -> bool:
 
 
 def is_recent(timestamp: str, now: float) -> bool:
-    """Tell whether a timestamp (seconds or milliseconds since 1970) lies within five minutes of now.
+    """Return whether a timestamp (seconds or milliseconds since 1970) lies within five minutes of now.
 
     >>> is_recent("1000", 1200.0), is_recent("1000000", 1200.0), is_recent("1000", 1301.0), is_recent("soon", 1.0)
     (True, True, False, False)

@@ -1,4 +1,4 @@
-"""Webhooks subscribed and confirmed, each once; a half-made subscription is taken away and made anew."""
+"""Webhooks subscribed and confirmed, each once; an incomplete subscription is deleted and made again."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _subscribe(prolific_study: ProlificStudy, workspace_id: str, event: str, add
 
 
 def _confirmed(prolific_study: ProlificStudy, one: Subscription) -> bool:
-    """Tell whether a subscription was confirmed by this store: the platform does not say."""
+    """Return whether a subscription was confirmed by this store: the platform does not say."""
     facts = prolific_study.idempotent_calls.done(f"subscribe {one.event_type} {one.target_url}")
     return facts is not None and facts.get("subscription_id") == one.subscription_id and one.enabled
 

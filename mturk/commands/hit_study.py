@@ -119,7 +119,7 @@ def tell(lines: Iterable[str], facts: Mapping[str, Any], *, as_json: bool) -> No
 
 
 def waiting_line(count: int) -> list[str]:
-    """Return the line about decisions that cannot be carried out yet, if there are any."""
+    """Return the line about decisions that cannot be executed yet, if any."""
     if not count:
         return []
     return [f"{count} decided on visits of which nothing is collected from this endpoint; run `spa mturk collect`"]

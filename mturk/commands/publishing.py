@@ -35,7 +35,7 @@ def plan(study: Path, store: str | None, endpoint_url: str | None, annotators: i
 def publish(
     study: Path, store: str | None, endpoint_url: str | None, annotators: int | None, yes: bool, as_json: bool
 ) -> None:
-    """Publish STUDY as HITs, each once, however often the command is run or broken off.
+    """Publish STUDY as HITs, each once, however often the command is run or interrupted.
 
     The estimate is printed first and compared with the balance; nothing is published without --yes.
     """
@@ -84,16 +84,14 @@ def status(study: Path, store: str | None, endpoint_url: str | None, as_json: bo
             f"approved so far: ${hit_status.spent}",
         ]
         if hit_status.unfinished:
-            lines.append(
-                f"{hit_status.unfinished} calls were broken off; the next run of their command looks into them"
-            )
+            lines.append(f"{hit_status.unfinished} calls were interrupted; the next run of their command checks them")
         tell(lines, hit_status.facts(), as_json=as_json)
 
 
 @click.command(epilog="Example: spa mturk extend my-study/study.toml --hours 48 --yes")
 @study_options
 @click.option("--hit", "named", metavar="ID", multiple=True, help="Only this HIT; repeatable. [default: all]")
-@click.option("--hours", type=Finite(min=0.1, max=8760), help="Let them stand so long from now.")
+@click.option("--hours", type=Finite(min=0.1, max=8760), help="Keep them listed for so many hours from now.")
 @click.option("--assignments", type=click.IntRange(min=1), help="Add so many places to each HIT.")
 @yes_option
 def extend(

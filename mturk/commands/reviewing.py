@@ -265,8 +265,8 @@ def _look_over(
     check_bonuses(cost.bonuses, found, {hit.hit_id: Decimal(hit.reward) for hit in hits}, most)
     lines = [f"{one.mturk_assignment_id}: ${one.amount} for {one.reason} ({one.purpose})" for one in cost.bonuses]
     lines += [
-        f"{key}: broken off and no longer decided on; nobody knows whether it was paid, look at the endpoint"
-        for key in payer.broken_off(decided_bonuses(found))
+        f"{key}: interrupted and no longer decided on; it may have been paid: look at the endpoint"
+        for key in payer.interrupted(decided_bonuses(found))
         if f"/{DECISION} " in key
     ]
     return lines + waiting_line(found.waiting_bonuses)

@@ -72,7 +72,7 @@ def find_access(endpoint_url: str | None, environment: Mapping[str, str]) -> Acc
 
 
 def is_loopback(url: str) -> bool:
-    """Tell whether a URL leads to this machine.
+    """Return whether a URL leads to this machine.
 
     >>> is_loopback("http://127.0.0.1:8000"), is_loopback("https://localhost.example.org")
     (True, False)

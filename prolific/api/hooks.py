@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from prolific.api.access import checked_id
@@ -55,11 +55,6 @@ class Hooks:
     def delete(self, subscription_id: str) -> None:
         """End a subscription."""
         self._transport.call("DELETE", self._path(subscription_id))
-
-    def failed_events(self, subscription_id: str) -> Iterator[Mapping[str, Any]]:
-        """Yield the events that could not be told."""
-        query: dict[str, str | int] = {"status": "FAILED", "limit": 1000}
-        yield from self._transport.pages(self._path(subscription_id) + "events/", query)
 
     def _path(self, subscription_id: str) -> str:
         return f"{ROOT}subscriptions/{checked_id('subscription', subscription_id)}/"

@@ -57,10 +57,6 @@ class Studies:
         query = {"is_projected": "true" if projected else "false"}
         return self._transport.call("GET", self._path(study_id) + "cost/", query=query).record
 
-    def allocation(self, study_id: str) -> Mapping[str, Any]:
-        """Return how far each address of a taskflow study is given out."""
-        return self._transport.call("GET", self._path(study_id) + "access-details-progress/").record
-
     def try_out(self, study_id: str) -> str:
         """Open a draft to the account's test participants and return the address of the study."""
         return str(self._transport.call("POST", self._path(study_id) + "test-study").record.get("study_url", ""))

@@ -28,5 +28,5 @@ COMMANDS = {  # name -> where it is, in the order of a study's life
 def prolific() -> None:
     """Run a study on Prolific: draft first, nothing published or paid without --yes.
 
-    The token is read from PROLIFIC_API_TOKEN. Every command can be broken off and run again.
+    The token is read from PROLIFIC_API_TOKEN. Every command can be interrupted and run again.
     """

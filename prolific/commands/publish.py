@@ -36,7 +36,7 @@ def publish(
         study_id = prolific_study.need_study(session)
         record = prolific_study.platform.studies.fetch(study_id)
         if not record.draft:
-            record = publish_study(prolific_study, session)  # settles what an earlier run that was broken off left open
+            record = publish_study(prolific_study, session)  # resolves what an interrupted run left open
             click.echo(f"published already: {record.internal_name}, {record.status}")
             return
         prospect = plan_session(prolific_study, session, public_url)

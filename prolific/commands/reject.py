@@ -1,4 +1,4 @@
-"""``spa prolific reject``: propose rejections in a file; carry out those that a person decided on."""
+"""``spa prolific reject``: propose rejections in a file; send those that a person decided on."""
 
 from __future__ import annotations
 
@@ -53,7 +53,9 @@ def reject(
         for case in cases:
             click.echo(f"{case.proposal.submission}: {case.proposal.category}: {case.proposal.message}")
         if not yes:
-            click.echo(f"Nobody was rejected; {len(cases)} stand the rules. To reject: the same command with --yes")
+            click.echo(
+                f"Nobody was rejected; {len(cases)} comply with the rules. To reject: the same command with --yes"
+            )
             return
         for case in cases:
             record = rejecting.reject(prolific_study, case)

@@ -22,7 +22,7 @@ class ReviewRules:
     """When and how a platform lets work be refused.
 
     ``categories`` are those that a rejection must name one of, ``shortest_message`` is in characters, and
-    ``lines`` say in plain words what must be shown. ``commands`` carry out what reviewers decided; in them
+    ``lines`` say in plain words what must be shown. ``commands`` execute what reviewers decided; in them
     STUDY stands for the study file.
     """
 

@@ -212,7 +212,7 @@ def test_a_bonus_undone_while_it_was_being_paid_is_told(bench: Bench, kill_at: C
         bench.run("bonus", "--decided", "--yes")
     undo(bench, first, number)
     told = bench.run("bonus", "--decided", "--yes").stdout
-    assert f"bonus/{first}/decision {number}: broken off and no longer decided on" in told
+    assert f"bonus/{first}/decision {number}: interrupted and no longer decided on" in told
 
 
 @pytest.mark.parametrize("moment", ["before", "after"])
