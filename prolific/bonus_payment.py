@@ -69,7 +69,7 @@ def settle(prolific_study: ProlificStudy, said: Said | None) -> None:
         else:
             raise UnknownOutcome(
                 f"Prolific: the payment of {len(lines)} bonuses ({call.key.removeprefix(PAY)}) got no answer, and the "
-                f"platform shows {len(lines) - len(missing)} of them; it pays with a delay, and twice when asked twice, "
+                f"platform shows {len(lines) - len(missing)} of them; it pays late, and twice when asked twice, "
                 "so nothing was sent again. Look at the study's bonuses on the platform in some minutes, then run the "
                 "command again, with --settle paid or --settle unpaid if it is still undecided"
             )

@@ -61,10 +61,10 @@ def test_a_proposal_is_decided_by_a_person_before_anything_is_sent(study: tuple[
     text = file.read_text()
     assert visitor.submission_id in text
     assert "reject = true" not in re.sub(r"#.*", "", text)
-    assert "0 stand the rules" in running.spa("reject", "--from", str(file)).output
+    assert "0 comply with the rules" in running.spa("reject", "--from", str(file)).output
     own = text.index(visitor.submission_id)
     file.write_text(text[:own] + text[own:].replace("reject = false", "reject = true", 1))
-    assert "Nobody was rejected; 1 stand the rules" in running.spa("reject", "--from", str(file)).output
+    assert "Nobody was rejected; 1 comply with the rules" in running.spa("reject", "--from", str(file)).output
     assert status_of(running, visitor) == "AWAITING REVIEW"
     running.spa("reject", "--from", str(file), yes=True)
     assert status_of(running, visitor) == "REJECTED"
