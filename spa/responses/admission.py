@@ -137,7 +137,7 @@ def admit(connection: Connection, who: Arrival, rules: AdmissionRules, *, now: f
 def take_in(connection: Connection, who: Arrival, assignment_id: str, rules: AdmissionRules, *, now: float) -> Lease:
     """Make the visit of somebody whose form a platform handed out itself, from ``now`` on.
 
-    What was handed in is there already, so nobody is refused: without a free place, the answers become
+    The answers exist already, so nobody is refused: without a free place, the answers become
     ``extra`` when the visit is finished. The same ``external_id`` leads to the same visit.
     """
     lock_leases(connection)
@@ -247,7 +247,7 @@ def _open_with(connection: Connection, token: str, submission_id: str) -> None:
 
 
 def _check_reserved(connection: Connection, who: Arrival, rules: AdmissionRules) -> None:
-    """Keep a place for each personal link that was not used yet from whoever comes by the open link."""
+    """Refuse arrivals by the open link where the free places are reserved for unused personal links."""
     if not rules.reserved or who.token is None or who.session > 1 or is_personal(connection, who.token):
         return
     used, unused = count_personal(connection)

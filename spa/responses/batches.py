@@ -1,8 +1,7 @@
-"""Database work of many tasks, a few at a time in one transaction.
+"""Group commit: database work of many tasks, several in one transaction.
 
-One synchronisation of the disk then serves all who wait for it, and the promise to each is the same: it
-goes on when its own work is on disk. A server hands the work to a thread, so that it goes on serving; a run whose
-tasks all wait for their writes does it in its event loop, which takes less of the processor's time.
+One disk sync serves all who wait, and each task resumes when its own work is on disk. A server hands the work to a
+thread; a run whose tasks all wait for their writes commits in its event loop, which costs less processor time.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ MOST = 128  # pieces of work in one transaction, so that nobody waits for hundre
 
 
 class Writer(Protocol):
-    """Runs the writes of many tasks; each goes on when its own is on disk."""
+    """Runs the writes of many tasks; each resumes when its own is on disk."""
 
     def write(self, work: Callable[[Connection], T]) -> asyncio.Future[T]:
         """Run ``work`` in a transaction; its result is there when it is on disk, its error undoes it alone.
@@ -40,7 +39,7 @@ class Writer(Protocol):
         """
 
     def close(self) -> None:
-        """End what the writer began; what waits still is not begun."""
+        """Finish what was begun; work that still waits is dropped."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,12 +65,13 @@ class _Batches:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="batches")
 
     def close(self) -> None:
-        """End the thread when it has done what it is doing; what waits still is not begun."""
+        """Stop the thread after its current batch; work that still waits is dropped."""
         with self._lock:
             self._closed = True
         self._thread.shutdown()
 
     def _run(self, work: Callable[[Connection], T]) -> asyncio.Future[T]:
+        """Run ``work``; its result is there when it is on disk; see :class:`Writer`."""
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         with self._lock:
             self._waiting.append(Piece(work, future))
@@ -81,7 +81,7 @@ class _Batches:
         return future
 
     def _next(self) -> None:
-        """Start on what waits; only whoever made the thread busy, or the thread itself, calls this."""
+        """Start the next batch; called only by the task that made the thread busy, or by the thread."""
         self._thread.submit(self._one_batch).add_done_callback(self._hand_out)
 
     def _one_batch(self) -> list[Any]:
@@ -90,7 +90,7 @@ class _Batches:
         with self._lock:
             queue, most = (self._alone, 1) if self._alone else (self._waiting, MOST)
             taken = [queue.popleft() for _ in range(min(most, len(queue)))]
-        self._batch = [piece for piece in taken if not piece.future.cancelled()]  # else whoever waited has gone
+        self._batch = [piece for piece in taken if not piece.future.cancelled()]  # else nobody waits any more
         return again_on_conflict(lambda: _results_of(self._batch, self._begin)) if self._batch else []
 
     def _hand_out(self, done: Future[list[Any]]) -> None:
@@ -114,14 +114,14 @@ def _results_of(batch: Sequence[Piece], begin: Begin) -> list[Any]:
 
 
 def _wake(batch: Iterable[Piece], results: Iterable[Any], tell: Tell) -> None:
-    """Let those who wait go on, in their own event loop."""
+    """Resume the waiting tasks, in their own event loop."""
     for piece, result in zip(batch, results, strict=True):
         if not piece.future.cancelled():
             tell(piece.future, result)
 
 
 def _wake_from_thread(batch: Sequence[Piece], results: Sequence[Any], tell: Tell) -> None:
-    """Let those who wait go on, each in its event loop, which is woken once."""
+    """Resume the waiting tasks, each in its event loop, which is woken once."""
     waiting: dict[asyncio.AbstractEventLoop, list[tuple[Piece, Any]]] = {}
     for piece, result in zip(batch, results, strict=True):
         waiting.setdefault(piece.future.get_loop(), []).append((piece, result))
@@ -151,7 +151,7 @@ class LoopWriter:
         self._committing: asyncio.Task[None] | None = None  # the loop itself keeps no hold of its tasks
 
     def close(self) -> None:
-        """Begin nothing more; whoever waits has gone with the loop."""
+        """Begin nothing more; the loop has ended with its tasks."""
         self._waiting = []
 
     def write(self, work: Callable[[Connection], T]) -> asyncio.Future[T]:
@@ -167,12 +167,12 @@ class LoopWriter:
             await asyncio.sleep(self._pause)
             taken, self._waiting = self._waiting[:MOST], self._waiting[MOST:]
             batch = [piece for piece in taken if not piece.future.cancelled()]
-            if not await self._is_settled(batch):
+            if not await self._commit_and_notify(batch):
                 for piece in batch:  # one of them failed, and each gets a transaction of its own
-                    await self._is_settled([piece])
+                    await self._commit_and_notify([piece])
 
-    async def _is_settled(self, batch: Sequence[Piece]) -> bool:
-        """Run a batch and tell who waits; return whether they know, which they do not where one of several failed."""
+    async def _commit_and_notify(self, batch: Sequence[Piece]) -> bool:
+        """Run a batch and resume its tasks; False, with nobody resumed, where one of several failed."""
         commit = asyncio.create_task(self._commit(batch))
         await asyncio.wait([commit])
         error = commit.exception()
@@ -187,7 +187,7 @@ class LoopWriter:
 
 
 class BatchedWriter(_Batches):
-    """Runs the writes of many tasks a few at a time in one transaction; each goes on when its own is on disk.
+    """Runs the writes of many tasks a few at a time in one transaction; each resumes when its own is on disk.
 
     Parameters
     ----------
@@ -200,9 +200,7 @@ class BatchedWriter(_Batches):
     def __init__(self, store: Store, *, pause: float = 0.0) -> None:
         super().__init__(store.transaction, pause)
 
-    def write(self, work: Callable[[Connection], T]) -> asyncio.Future[T]:
-        """Run ``work``; its result is there when it is on disk; see :class:`Writer`."""
-        return self._run(work)
+    write = _Batches._run
 
 
 class BatchedReader(_Batches):
@@ -211,6 +209,4 @@ class BatchedReader(_Batches):
     def __init__(self, store: Store) -> None:
         super().__init__(store.reading, 0.0)
 
-    def read(self, work: Callable[[Connection], T]) -> asyncio.Future[T]:
-        """Run ``work``; its result is there when it has run."""
-        return self._run(work)
+    read = _Batches._run

@@ -110,7 +110,7 @@ def release_overdue(connection: Connection, *, now: float) -> int:
 
 
 def reclaim(connection: Connection, lease: Lease, per_assignment: int, *, now: float) -> Lease:
-    """Give a visit its place back where that is still free; returns the visit as it then stands."""
+    """Give a visit its place back where that is still free; returns the visit as it then is."""
     if not lease.released:
         return lease
     seat = free_seat(connection, lease.assignment_id, per_assignment)
@@ -152,9 +152,9 @@ def beside(connection: Connection, annotator_id: str) -> str | None:
 
 
 def seat_extra(connection: Connection, assignment_id: str, seat: str) -> None:
-    """Give a place that became free to whoever completed this assignment without one, or else stands by.
+    """Give a free place to a person who completed this assignment without one, or else to one standing by.
 
-    The caller counts the places anew afterwards.
+    The caller calls :func:`recount` afterwards.
     """
     completed = submissions.c.extra, submissions.c.outcome == COMPLETED
     standing_by = submissions.c.outcome.is_(None), submissions.c.release_reason == STANDBY

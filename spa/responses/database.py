@@ -1,4 +1,4 @@
-"""Opening and creating the database of a store, and telling in one line what is wrong with it.
+"""Open and create the database of a store; explain in one line what is wrong with it.
 
 SQLite by default: write-ahead log with ``synchronous=FULL``, so that what was acknowledged
 is on disk, and ``BEGIN IMMEDIATE`` for every writing transaction, so that two writers wait
@@ -26,7 +26,7 @@ from sqlalchemy.pool import NullPool, QueuePool
 
 from spa.errors import ResponseError, how_to_install
 
-TRIES = 8  # of a transaction that PostgreSQL broke off because two processes waited for one another
+TRIES = 8  # of a transaction that PostgreSQL aborted because two processes waited for one another
 CONFLICTS = ("40001", "40P01")  # its codes for that
 T = TypeVar("T")
 LOCK_WAIT = 10.0  # seconds that a writer waits for another process
@@ -79,7 +79,7 @@ def open_engine(target: Target, *, read_only: bool, wait: float) -> Engine:
     """Return an engine whose connections are set up; nothing is read yet."""
     if target.path is None:
         try:
-            engine = create_engine(target.url, pool_pre_ping=True)  # a database may be started anew meanwhile
+            engine = create_engine(target.url, pool_pre_ping=True)  # a database may restart meanwhile
         except (ModuleNotFoundError, NoSuchModuleError) as missing:
             raise ResponseError(
                 f"{target.name}: the driver of this database is not installed ({missing}); "
@@ -100,7 +100,7 @@ def writing(engine: Engine) -> Engine:
 
 @contextmanager
 def created_file(path: Path) -> Iterator[Path]:
-    """Yield a temporary path beside ``path``; what stands there on leaving becomes ``path`` in one step.
+    """Yield a temporary path beside ``path``; on leaving it is renamed to ``path`` in one step.
 
     Raises
     ------
@@ -147,7 +147,7 @@ def _file_errors(path: Path) -> Iterator[None]:
 
 @contextmanager
 def database_errors(name: str) -> Iterator[None]:
-    """Turn what a database complains of into a ``ResponseError`` that names the store."""
+    """Turn a database error into a ``ResponseError`` that names the store."""
     try:
         yield
     except (DBAPIError, sqlite3.Error) as error:
@@ -216,7 +216,7 @@ def exclusive_connection(path: Path, *, wait: float) -> Iterator[Connection]:
 
 
 def again_on_conflict(work: Callable[[], T]) -> T:
-    """Run a transaction, once more where PostgreSQL broke it off in favour of another process's."""
+    """Run a transaction, again where PostgreSQL aborted it in favour of another process's."""
     for attempt in range(1, TRIES):
         try:
             return work()

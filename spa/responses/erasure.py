@@ -1,4 +1,4 @@
-"""Deleting what says who a person is, on request: names, links, free text, and the answers where these are to go too.
+"""Delete what identifies a person, on request: names, links, free text and, if asked for, the answers.
 
 What is left says that somebody came, when, and how it ended; the keyed hash of the person stays, so that
 they are not taken for somebody new. Functions run inside the caller's writing transaction.
@@ -49,7 +49,7 @@ def forget(
     with_answers: bool,
     apply: bool,
 ) -> ErasureCounts:
-    """Delete what says who a person is, from the disk too, or only say what that would be.
+    """Delete what identifies a person, from the disk too, or only count what would be deleted.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def forget(
     with_answers : bool
         Delete the answers too.
     apply : bool
-        False: nothing is deleted.
+        False: a dry run, nothing is deleted.
     """
     with store.transaction() as connection:
         if connection.dialect.name == "sqlite":
@@ -104,7 +104,7 @@ def find_person(
     Raises
     ------
     ResponseError
-        If nobody or several people are called so.
+        If the name matches nobody or several people.
     """
     if submission is not None:
         named = or_(submissions.c.submission_id == submission, submissions.c.external_id == submission)
@@ -132,7 +132,7 @@ def forget_person(
     hashed: Callable[[str], str],
     with_answers: bool,
 ) -> ErasureCounts:
-    """Delete what says who a person is, and say what that was.
+    """Delete what identifies a person, and count it.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """Studies of one family take each person of a platform once: a small store that they share.
 
-It holds keyed hashes only, with a secret of its own; nobody is found in it who is not at the door.
+It holds keyed hashes only, with a secret of its own; a person is recognised only on arrival.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ class StudyFamily:
             raise SecondVisit(f"family {self.family!r}: study {study!r} has taken this person")
 
     def leave(self, source: str, person: str) -> None:
-        """Take back a note of this study, for a person for whom there was no place after all."""
+        """Remove a person whom this study had no place for after all."""
         hashed = self._hashed(source, person)
         own = (
             family_people.c.family == self.family,

@@ -233,7 +233,7 @@ def asked_from_json(text: str | None) -> RaterCondition | None:
 
 
 def give(connection: Connection, lease: Lease) -> Lease:
-    """Write a new visit, as it stands."""
+    """Insert a new visit."""
     facts = {name: getattr(lease, name) for name in _WRITTEN}
     _GIVE.rows(connection, **{**facts, "asked": asked_to_json(lease.asked)})
     return lease

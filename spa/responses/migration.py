@@ -1,7 +1,7 @@
-"""Stores that an earlier release wrote become stores of this one, and the old tables are kept.
+"""Migrate stores of earlier releases; the old tables are kept.
 
-The present tables are made and filled from the old ones column by column, by name, in one transaction: whoever
-stops it finds the old store or the new one. An SQLite file is copied beside itself first, and nobody else may
+The present tables are made and filled from the old ones column by column, by name, in one transaction, so that an
+interruption leaves the old store or the new one. An SQLite file is copied beside itself first, and nobody else may
 have it open meanwhile; PostgreSQL moves the old tables into a schema of their own.
 """
 
@@ -43,7 +43,7 @@ class Schema:
     version: int
     metadata: MetaData
     facts: Table  # with the columns name and value
-    fact: str  # the name under which the version stands there
+    fact: str  # the name of the version among them
     dropped: tuple[str, ...] = ()  # tables that only earlier versions had
     derive: Callable[[Connection, int, Former], None] = _nothing
 
@@ -58,7 +58,7 @@ class Schema:
         return int(found) == self.version
 
     def version_of(self, connection: Connection) -> str | None:
-        """Return the version that stands in a store."""
+        """Return the version of a store."""
         return connection.scalar(select(self.facts.c.value).where(self.facts.c.name == self.fact))
 
 

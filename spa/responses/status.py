@@ -1,4 +1,4 @@
-"""How a study with people stands: who is at work, who has gone, how long it takes and what it pays."""
+"""Status of a study with people: who is at work, who has left, how long it takes and what it pays."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class VisitCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
-    """How a study stands at one moment. Times are in seconds since 1970, money in major units."""
+    """The status of a study at one moment. Times are in seconds since 1970, money in major units."""
 
     now: float
     assignments: int

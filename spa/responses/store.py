@@ -44,7 +44,7 @@ _DRAWS = (  # run for every visit of a rater, made once
 
 
 class ArrivalFacts(TypedDict, total=False):
-    """What is said of somebody who comes, by a link or from a platform.
+    """Facts about an arrival, by a link or from a platform.
 
     Keys
     ----
@@ -86,9 +86,9 @@ class Store:
     @classmethod
     @contextmanager
     def being_created(cls, target: str | Path, *, wait: float = database.LOCK_WAIT) -> Iterator[Self]:
-        """Yield a new store that comes to stand at ``target`` when the block ends without an error.
+        """Yield a new store that is saved as ``target`` when the block ends without an error.
 
-        A file is written under another name and renamed; a database named by a URL is set up in place.
+        A file is written under a temporary name and renamed; a database named by a URL is set up in place.
         """
         where = database.parse_target(target)
         with ExitStack() as stack:
@@ -115,9 +115,9 @@ class Store:
 
     @classmethod
     def open(cls, target: str | Path, *, read_only: bool = False, wait: float = database.LOCK_WAIT) -> Self:
-        """Open a store that :meth:`create` made; ``wait`` is how many seconds a locked one is waited for.
+        """Open a store, and wait for a locked one up to ``wait`` seconds.
 
-        A store of an earlier version is migrated, also where it is opened to be read only.
+        A store of an earlier version is migrated first, even with ``read_only``.
         """
         where = database.parse_target(target)
         store = cls(where.name, database.open_engine(where, read_only=read_only, wait=wait))
@@ -133,11 +133,11 @@ class Store:
 
     @property
     def is_file(self) -> bool:
-        """Whether the store is a file, which is one machine's and best one process's."""
+        """Whether the store is an SQLite file, used by one machine."""
         return self._engine.dialect.name == "sqlite"
 
     def close(self) -> None:
-        """Give back the connections; what was acknowledged is on disk already."""
+        """Close the connections; what was acknowledged is on disk already."""
         self._engine.dispose()
 
     def __enter__(self) -> Self:
@@ -208,8 +208,8 @@ class Store:
     ) -> int:
         """Save a draw of assignments, or the further ones of the same draw, in one transaction.
 
-        Assignments that are there already are compared with the draw and never touched. Each new
-        one brings a token. The seed is noted as the fact "seed".
+        Existing assignments are compared with the draw and never changed. Each new one gets a token.
+        The seed is kept as the fact "seed".
 
         Returns
         -------
@@ -253,7 +253,7 @@ class Store:
         return found
 
     def draws(self, assignment_ids: Sequence[str]) -> dict[str, tuple[Assignment, BlindingKey]]:
-        """Return several assignments with what their labels hide, by id; those that are not there are left out."""
+        """Return several assignments with what their labels hide, by id; unknown ids are left out."""
         with self.reading() as connection:
             rows = connection.execute(_DRAWS, {"assignment_ids": assignment_ids}).all()
         return {name: (assignment_from_json(record), key_from_json(key)) for name, record, key in rows}
@@ -311,7 +311,7 @@ class Store:
         rules: AdmissionRules = EVERYBODY,
         **coming: Unpack[ArrivalFacts],
     ) -> Lease:
-        """Find or make the visit of a platform's person, who is then sent to ``/a/{lease.token}``.
+        """Find or make the visit of a platform's person, which continues at ``/a/{lease.token}``.
 
         The same ``external_id`` leads to the same visit; the same person with an open visit to the same
         assignment, also under a new ``external_id`` (the pages sent before come along). Otherwise the
@@ -333,7 +333,7 @@ class Store:
         rules : AdmissionRules
             What the study says about who may come: ``AdmissionRules.of(study.people)``.
         **coming
-            ``session``, ``group``, ``minutes_allowed``, ``annotator_kind`` (:class:`Coming`).
+            ``session``, ``group``, ``minutes_allowed``, ``annotator_kind`` (:class:`ArrivalFacts`).
 
         Returns
         -------
@@ -343,7 +343,7 @@ class Store:
         Raises
         ------
         SecondVisit, WrongSession, QuotaFull, NoneLeft
-            All of them ``Refused``; its ``notice`` names what to tell the person.
+            All of them ``AdmissionRefused``; its ``notice`` names the page that the person is shown.
         """
         arrival = Arrival(
             annotator_id=self.person_id(source, person),
@@ -364,7 +364,7 @@ class Store:
         rules: AdmissionRules = EVERYBODY,
         **coming: Unpack[ArrivalFacts],
     ) -> Lease:
-        """Find or make the visit of whoever holds a link; as :meth:`admit`, without a platform's names."""
+        """Find or make the visit of the person who holds a link; as :meth:`admit`, without a platform's names."""
         arrival = Arrival(annotator_id=self.annotator_id(token), source=source, token=token, **coming)
         return self._place(lambda connection: admission.admit(connection, arrival, rules, now=now))
 
@@ -453,7 +453,7 @@ class Store:
             yield visit_from_row(row)
 
     def _place(self, work: Callable[[Connection], T]) -> T:
-        """Run what gives or takes places, one at a time, once more where another process was preferred."""
+        """Run work that gives or takes places, one transaction at a time; retried after a conflict."""
 
         def run() -> T:
             with self.transaction() as connection:
