@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from spa.commands.options import draw_seed_option, json_option, out_file_option, store_option, study_argument
-from spa.commands.serving import LINKS_WRITTEN
+from spa.commands.serve import LINKS_WRITTEN
 from spa.commands.workspace import default_store, with_store
 
 if TYPE_CHECKING:
@@ -66,20 +66,7 @@ def build_store(
 ) -> dict[str, Any]:
     """Draw assignments into the store at ``target``, made if there is none, and say what is there now.
 
-    Parameters
-    ----------
-    study : Study
-        What is asked.
-    target : str or Path
-        An SQLite file or an SQLAlchemy URL.
-    fingerprint : str
-        Of the study and its files.
-    annotators : int
-        Assignments in all; those of an earlier build count.
-    seed : int, optional
-        By default that of the earlier build, or else the study's.
-    progress : bool
-        Show a bar where the draw is long.
+    ``annotators`` counts assignments in all; ``seed`` defaults to that of the earlier build, or else the study's.
     """
     from spa.responses.store import Store
 
@@ -173,7 +160,7 @@ def _items(number: int) -> str:
 def _tell(facts: dict[str, Any], next_command: str) -> None:
     balance = facts["balance"]
     if facts["new"] == 0:
-        click.echo(f"{facts['store']}: nothing to do, the {facts['assignments']} assignments are there already")
+        click.echo(f"{facts['store']}: nothing to do, the {facts['assignments']} assignments already exist")
     else:
         added = "" if facts["new"] == facts["assignments"] else f" ({facts['new']} new, the others untouched)"
         click.echo(f"{facts['store']}: {facts['assignments']} assignments{added}, seed {facts['seed']}")
@@ -183,7 +170,7 @@ def _tell(facts: dict[str, Any], next_command: str) -> None:
         click.echo(f"  {_items(balance['items'])} shown in {_span(balance['item_uses'])} assignments")
         click.echo(f"  each system under each label in {_span(balance['label_uses'])} assignments")
     if facts["links"] is not None:
-        click.echo(f"  {facts['tokens']} personal links in {facts['links']}; put the server's address before each")
+        click.echo(f"  {facts['tokens']} personal links in {facts['links']}; prefix each with the server's address")
     else:
         click.echo(f"  {facts['tokens']} personal links; write them to a file with --links FILE")
     click.echo(f"Next: {next_command}")

@@ -93,11 +93,6 @@ class Overview:
 def overview_of(path: Path) -> Overview:
     """Load a study with all it names, draw a few forms and estimate what they ask.
 
-    Parameters
-    ----------
-    path : Path
-        The study file.
-
     Raises
     ------
     StudyError

@@ -64,17 +64,7 @@ def check(study: Path, as_json: bool) -> None:
 def write_example(folder: Path, example: str) -> tuple[str, ...]:
     """Copy an example study into a folder; all of it or, where a file is in the way, nothing.
 
-    Parameters
-    ----------
-    folder : Path
-        Made if it is not there.
-    example : str
-        One of ``EXAMPLES``.
-
-    Returns
-    -------
-    tuple of str
-        Names of the files and folders written.
+    Returns the names of the files and folders written.
 
     Raises
     ------

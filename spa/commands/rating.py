@@ -78,7 +78,7 @@ def rater_of_file(path: Path, study: Study) -> Rater:
     except OSError as error:
         raise StudyError(f"{path}: expected a file with a rater, got {error.strerror}; check its name") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise StudyError(f"{path}: expected TOML, got a mistake: {error}; put it right") from error
+        raise StudyError(f"{path}: expected TOML, got a mistake: {error}; correct it") from error
     except ValidationError as error:
         raise StudyError(
             *(f"{path}: {'.'.join(map(str, each['loc'])) or 'rater'}: {each['msg'].lower()}" for each in error.errors())

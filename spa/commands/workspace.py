@@ -98,14 +98,7 @@ def with_store(command: str, store: str | None) -> str:
 def open_workspace(study_path: Path, store: str | None = None, *, read_only: bool = False) -> Workspace:
     """Load a study and open the store that was built from it.
 
-    Parameters
-    ----------
-    study_path : Path
-        The study file.
-    store : str, optional
-        Path of an SQLite file or an SQLAlchemy URL; by default the study file's name with ``.sqlite``.
-    read_only : bool
-        Open the store without being able to change it.
+    ``store`` is an SQLite file or an SQLAlchemy URL; by default the study file's name with ``.sqlite``.
 
     Raises
     ------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import get_args
 
 from spa.errors import StudyError
@@ -33,26 +34,26 @@ class AssignmentView:
     outputs: Outputs
     assignment: Assignment
     key: BlindingKey
-    texts_cache: TextCache
+    text_cache: TextCache
     _made: dict[tuple[object, ...], Exhibit] = field(default_factory=dict)
     _numbers: dict[str, int] = field(default_factory=dict)  # item -> its place in the order of appearance
     _rows: dict[int, tuple[ExhibitRow, ...]] = field(default_factory=dict)  # index of a block -> its rows
 
     def say(self, name: str, **values: str) -> str:
         """Return a text of the table [form]; its wording for images where outputs are images."""
-        return self.texts_cache.say(name, **values)
+        return self.text_cache.say(name, **values)
 
     def system(self, label: str) -> str:
         """Return what a system is called on the form."""
-        return self.texts_cache.system(label)
+        return self.text_cache.system(label)
 
     def asked(self, elicitation: Elicitation) -> tuple[str, ...]:
         """Return the criteria of an elicitation in the order asked."""
-        return self.texts_cache.cached(("asked", elicitation), lambda: overall_first(self.study.asked(elicitation)))
+        return self.text_cache.cached(("asked", elicitation), lambda: overall_first(self.study.asked(elicitation)))
 
     def criterion(self, criterion_id: str) -> Criterion:
         """Return a criterion of the study."""
-        return self.texts_cache.criteria[criterion_id]
+        return self.text_cache.criteria[criterion_id]
 
     def number(self, item_id: str) -> int:
         """Return an item's number on this form, by first appearance in the blocks."""
@@ -63,7 +64,7 @@ class AssignmentView:
 
     def views(self, elicitation: Elicitation) -> tuple[list[str], list[str], list[str]]:
         """Return the criteria asked without the item text, beside it, and beside it with the differences marked."""
-        return self.texts_cache.cached(("views", elicitation), lambda: self._views(elicitation))
+        return self.text_cache.cached(("views", elicitation), lambda: self._views(elicitation))
 
     def _views(self, elicitation: Elicitation) -> tuple[list[str], list[str], list[str]]:
         bare: list[str] = []
@@ -140,7 +141,7 @@ class AssignmentView:
 
     @property
     def _hides_item_text(self) -> bool:
-        return self.texts_cache.cached("hides", lambda: any(self.views(table)[0] for table in get_args(Elicitation)))
+        return self.text_cache.cached("hides", lambda: any(self.views(table)[0] for table in get_args(Elicitation)))
 
     def _source(self, item_id: str) -> str:
         text = self.outputs.item(item_id).text
@@ -182,7 +183,7 @@ class AssignmentView:
         if made is not None:
             text, sample = made.text, made.sample
         if text is not None:
-            segments = self.texts_cache.segments(text)
+            segments = self.text_cache.segments(text)
         exhibit = Exhibit(
             exhibit_id=f"e{len(self._made) + 1}",
             caption=caption,
@@ -204,3 +205,12 @@ def _cut(block: Block) -> list[tuple[ShownOutput, ...]]:
 def overall_first(criteria: tuple[str, ...]) -> tuple[str, ...]:
     """Return criteria in the order asked: the whole before its aspects, so that no aspect colours it."""
     return tuple(sorted(criteria, key=lambda criterion: criterion != OVERALL))
+
+
+def seeded_position(view: AssignmentView, name: str, places: int) -> int:
+    """Return one of ``places`` numbers from 0: always the same one for this seed, assignment and name.
+
+    A form is built anew whenever a page is asked for, so the place cannot be drawn from a generator.
+    """
+    seed = f"{view.study.seed}/{view.assignment.assignment_id}/{name}"
+    return int.from_bytes(sha256(seed.encode()).digest()[:8], "big") % places

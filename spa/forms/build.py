@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from spa.forms.assignment_view import AssignmentView
+from spa.forms.assignment_view import AssignmentView, seeded_position
 from spa.forms.comparison_pages import choice_pages, comparison_pages, reading_pages
 from spa.forms.form import Exhibit, ExhibitsBlock, Form, Page, PageBlock, Question, TextBlock
 from spa.forms.form_extras import NO_EXTRAS, FormExtras, add_extras
@@ -17,7 +17,6 @@ from spa.forms.people_pages import (
     interview_pages,
     screening_pages,
 )
-from spa.forms.placing import place_by_seed
 from spa.forms.rating_pages import rating_pages
 from spa.forms.text_cache import TextCache
 from spa.forms.texts import Texts
@@ -27,17 +26,7 @@ from spa.study.study import Study
 
 
 class StudyForms:
-    """Builds the forms of one study; what they share is made once.
-
-    Parameters
-    ----------
-    study : Study
-        What is asked.
-    outputs : Outputs
-        The systems' outputs.
-    texts : Texts
-        What is said, in the study's language.
-    """
+    """Builds the forms of one study; what they share is made once."""
 
     def __init__(self, study: Study, outputs: Outputs, texts: Texts) -> None:
         self._study = study
@@ -47,7 +36,7 @@ class StudyForms:
     def build(self, assignment: Assignment, key: BlindingKey, additions: FormExtras = NO_EXTRAS) -> Form:
         """Build the form of one assignment; see :func:`build_form`."""
         view = AssignmentView(
-            study=self._study, outputs=self._outputs, assignment=assignment, key=key, texts_cache=self._phrases
+            study=self._study, outputs=self._outputs, assignment=assignment, key=key, text_cache=self._phrases
         )
         texts = self._phrases.texts
         return Form(
@@ -73,31 +62,13 @@ def build_form(
     comparisons, ratings and choices, with attention checks (people) between them, and the interview (people).
     On a page the overall question comes first, so that no single criterion colours it.
 
-    Parameters
-    ----------
-    study : Study
-        What is asked.
-    outputs : Outputs
-        The systems' outputs.
-    assignment : Assignment
-        What this annotator sees, by label.
-    key : BlindingKey
-        Which system a label hides; used to fetch outputs, never shown.
-    texts : Texts
-        What is said, in the study's language.
-    additions : FormExtras
-        What a rater's way of asking adds; nothing for people.
-
-    Returns
-    -------
-    Form
-        The same for the same arguments. It holds labels only.
+    The key is used to fetch outputs and never shown; the form holds labels only.
     """
     return StudyForms(study, outputs, texts).build(assignment, key, additions)
 
 
 def _pages(view: AssignmentView) -> list[Page]:
-    cached = view.texts_cache.cached  # pages for people only are the same on every form
+    cached = view.text_cache.cached  # pages for people only are the same on every form
     reading = reading_pages(view)
     asked = [
         *reading,
@@ -120,8 +91,8 @@ def _pages(view: AssignmentView) -> list[Page]:
 def _put_checks(view: AssignmentView, pages: list[Page]) -> None:
     """Put each attention check between two of the pages asked of everybody, or after the only one."""
     gaps = max(1, len(pages) - 1)
-    checks = view.texts_cache.cached("checks", lambda: attention_pages(view))
-    placed = [(1 + place_by_seed(view, f"check/{number}", gaps), page) for number, page in enumerate(checks)]
+    checks = view.text_cache.cached("checks", lambda: attention_pages(view))
+    placed = [(1 + seeded_position(view, f"check/{number}", gaps), page) for number, page in enumerate(checks)]
     for gap, page in sorted(placed, key=lambda each: each[0], reverse=True):  # from the back, so that gaps stay put
         pages.insert(gap, page)
 
@@ -129,8 +100,8 @@ def _put_checks(view: AssignmentView, pages: list[Page]) -> None:
 class _Numbering:
     """Ids in the order of the form, and which exhibits an earlier page has shown already."""
 
-    def __init__(self, texts_cache: TextCache) -> None:
-        self.clean = texts_cache.clean
+    def __init__(self, text_cache: TextCache) -> None:
+        self.clean = text_cache.clean
         self.exhibits: dict[str, tuple[int, Exhibit, Exhibit]] = {}  # by the id with which it was made
         self.shown = 0  # how many of them stand on earlier pages
         self.questions = 0

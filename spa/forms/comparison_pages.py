@@ -96,7 +96,7 @@ def _side_by_side(view: AssignmentView, shown: Sequence[tuple[ShownOutput, ...]]
 
 def _preference_questions(view: AssignmentView, directions: Directions, exposure: int) -> tuple[Question, ...]:
     """Return all criteria in the first direction, then all in the other: the reverse is not right below."""
-    return view.texts_cache.cached(
+    return view.text_cache.cached(
         ("preferences", directions, exposure),
         lambda: tuple(
             Question(

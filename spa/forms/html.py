@@ -149,23 +149,7 @@ def render_page(
 ) -> str:
     """Render one page of a form as a whole HTML document.
 
-    Parameters
-    ----------
-    form : Form
-        The form that the page belongs to.
-    page : Page
-        One of the form's pages.
-    texts : Texts
-        The locale's texts; only the table ``[page]`` is used here.
-    addresses : Addresses, optional
-        Where the form is posted to and where its parts are served.
-    state : PageState, optional
-        Answers given before, gaps to point at. Without it nothing is filled in: no answer is preselected.
-
-    Returns
-    -------
-    str
-        HTML that can be written in UTF-8, whatever the outputs contain.
+    Without ``state`` no answer is preselected. The HTML can be written in UTF-8, whatever the outputs contain.
     """
     parts = sections(page)
     return _document(

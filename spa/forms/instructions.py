@@ -13,7 +13,7 @@ def instructions_page(view: AssignmentView) -> Page:
     """Return the page that everybody reads first; its title is the study's."""
     blocks = view.assignment.blocks
     seen = "instructions", *((block.exposure, block.labels) for block in blocks)
-    markdown = view.study.instructions.text or view.texts_cache.cached(seen, lambda: preset_instructions(view))
+    markdown = view.study.instructions.text or view.text_cache.cached(seen, lambda: preset_instructions(view))
     return Page(
         page_id="",
         kind="instructions",
@@ -31,7 +31,7 @@ def preset_instructions(view: AssignmentView) -> str:
     """
     study = view.study
     labels = [view.system(label) for block in view.assignment.blocks for label in block.labels]
-    separator = view.texts_cache.texts.entries["form.list_separator"]
+    separator = view.text_cache.texts.entries["form.list_separator"]
     paragraphs = [
         view.say("instructions_intro", systems=str(len(labels)), labels=separator.join(labels))
         if len(labels) > 1 and not study.single_outputs

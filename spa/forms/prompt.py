@@ -149,15 +149,7 @@ def _rendered(pages: Iterable[Page], sent: Iterable[str]) -> tuple[Fragment, ...
 
 
 def answer_format(questions: Sequence[Question], texts: Texts) -> str:
-    """Return the instruction to answer in JSON: which questions, and what each takes.
-
-    Parameters
-    ----------
-    questions : sequence of Question
-        Those that are asked.
-    texts : Texts
-        In the language of the study.
-    """
+    """Return the instruction to answer in JSON: which questions, and what each takes."""
     example = questions[0].question_id if questions else "q1"
     return "\n".join([texts.say("form.prompt_answer_format", example=example), *_value_lines(questions, texts)])
 
@@ -165,14 +157,7 @@ def answer_format(questions: Sequence[Question], texts: Texts) -> str:
 def ask_again(asked: Sequence[Question], arrived: Mapping[str, str | None], texts: Texts) -> str:
     """Return what is said after a reply that could not be used for some questions: which, and what each takes.
 
-    Parameters
-    ----------
-    asked : sequence of Question
-        What was asked.
-    arrived : mapping of str to (str or None)
-        The questions to answer again; what arrived for each, ``None`` where nothing did.
-    texts : Texts
-        In the language of the study.
+    ``arrived`` maps each question to answer again to what arrived for it, ``None`` where nothing did.
     """
     questions = [question for question in asked if question.question_id in arrived]
     quoted = [

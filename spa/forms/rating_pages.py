@@ -7,7 +7,7 @@ from itertools import groupby
 
 from spa.errors import StudyError
 from spa.forms import scales
-from spa.forms.assignment_view import AssignmentView
+from spa.forms.assignment_view import AssignmentView, seeded_position
 from spa.forms.form import (
     Answer,
     CheckTarget,
@@ -21,7 +21,6 @@ from spa.forms.form import (
     TextAnswer,
     TextBlock,
 )
-from spa.forms.placing import place_by_seed
 from spa.study.assignment import RATED_BY, RatedBy, ShownOutput
 from spa.study.study import OVERALL, Continuous, Likert, RatingSection
 
@@ -72,7 +71,7 @@ def _group_blocks(view: AssignmentView, together: list[RatedBy], group: list[Sho
     The item text stands above each output: where the second one is read, the first is out of sight. What is asked
     without the item text comes before it is shown.
     """
-    bare, plain, marking = view.texts_cache.cached(("together", *together), lambda: _views(view, together))
+    bare, plain, marking = view.text_cache.cached(("together", *together), lambda: _views(view, together))
     blocks: list[PageBlock] = []
     referred: str | None = None  # item whose references stand above
     for output in group:
@@ -110,7 +109,7 @@ def _all_asked(view: AssignmentView, output: ShownOutput, criteria: list[Asked])
 def _asked(view: AssignmentView, elicitation: RatedBy, output: ShownOutput, criterion: str) -> list[Question]:
     """Return the question about a criterion, with that for the reason where the study asks for one."""
     named = None if view.study.single_outputs else output.label
-    text, answer, reason = view.texts_cache.cached(
+    text, answer, reason = view.text_cache.cached(
         ("rating", elicitation, named, criterion), lambda: _wording(view, elicitation, named, criterion)
     )
     target = RatingTarget(
@@ -188,8 +187,8 @@ def _put_identical_pairs(view: AssignmentView, pages: list[Page]) -> None:
         )
     for number in range(1, wanted + 1):
         name = f"identical-{number}"
-        item_id = items.pop(place_by_seed(view, f"{name}/item", len(items)))
-        pages.insert(place_by_seed(view, name, len(pages) + 1), _identical_pair(view, name, item_id, criteria))
+        item_id = items.pop(seeded_position(view, f"{name}/item", len(items)))
+        pages.insert(seeded_position(view, name, len(pages) + 1), _identical_pair(view, name, item_id, criteria))
 
 
 def _identical_pair(view: AssignmentView, name: str, item_id: str, criteria: list[str]) -> Page:

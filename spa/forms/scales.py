@@ -10,7 +10,7 @@ from spa.study.study import Continuous, Criterion, Likert
 def percent(view: AssignmentView, label_x: str) -> NumberAnswer:
     """Return the answer to "what is the chance that x is better?"."""
     x = view.system(label_x)
-    return view.texts_cache.cached(
+    return view.text_cache.cached(
         ("percent", label_x),
         lambda: NumberAnswer(
             low=0,
@@ -25,7 +25,7 @@ def percent(view: AssignmentView, label_x: str) -> NumberAnswer:
 
 def likert(view: AssignmentView, section: Likert) -> OptionsAnswer:
     """Return the answers 1 to k, words at both ends."""
-    return view.texts_cache.cached("likert", lambda: _likert(view, section))
+    return view.text_cache.cached("likert", lambda: _likert(view, section))
 
 
 def _likert(view: AssignmentView, section: Likert) -> OptionsAnswer:
@@ -44,7 +44,7 @@ def _likert(view: AssignmentView, section: Likert) -> OptionsAnswer:
 
 def continuous(view: AssignmentView, section: Continuous) -> NumberAnswer:
     """Return the answer from 0 to 100, words at both ends."""
-    return view.texts_cache.cached(
+    return view.text_cache.cached(
         "continuous",
         lambda: NumberAnswer(
             low=0,
@@ -58,7 +58,7 @@ def continuous(view: AssignmentView, section: Continuous) -> NumberAnswer:
 
 def categories(view: AssignmentView, criterion: Criterion) -> OptionsAnswer:
     """Return a criterion's own options; what is read is also what is sent."""
-    return view.texts_cache.cached(
+    return view.text_cache.cached(
         ("categories", criterion.id),
         lambda: OptionsAnswer(
             options=tuple(
@@ -70,7 +70,7 @@ def categories(view: AssignmentView, criterion: Criterion) -> OptionsAnswer:
 
 def winner(view: AssignmentView, label_x: str, label_y: str, *, ties: bool) -> OptionsAnswer:
     """Return the answers "x", "y" and, where allowed, "tie"."""
-    return view.texts_cache.cached(("winner", label_x, label_y), lambda: _winner(view, label_x, label_y, ties=ties))
+    return view.text_cache.cached(("winner", label_x, label_y), lambda: _winner(view, label_x, label_y, ties=ties))
 
 
 def _winner(view: AssignmentView, label_x: str, label_y: str, *, ties: bool) -> OptionsAnswer:

@@ -22,12 +22,7 @@ def draw_order(size: int, rng: np.random.Generator) -> list[int]:
 class Deck(Generic[Card]):
     """Cards in random order; when none is left, all of them are shuffled again.
 
-    Parameters
-    ----------
-    cards : sequence
-        What is dealt; at least one.
-    rng : numpy.random.Generator
-        Only its raw bits are used; a deck of one card takes none.
+    Only the raw bits of ``rng`` are used; a deck of one card takes none.
     """
 
     def __init__(self, cards: Sequence[Card], rng: np.random.Generator) -> None:
@@ -65,17 +60,7 @@ class Deck(Generic[Card]):
 
 
 class SpreadDeck(Deck[Card]):
-    """A deck in which cards of every kind lie at even distances, so that a hand holds each kind by its share.
-
-    Parameters
-    ----------
-    cards : sequence
-        What is dealt; at least one.
-    kinds : sequence of hashable
-        The kind of each card.
-    rng : numpy.random.Generator
-        Only its raw bits are used.
-    """
+    """A deck in which cards of every kind lie at even distances, so that a hand holds each kind by its share."""
 
     def __init__(self, cards: Sequence[Card], kinds: Sequence[Hashable], rng: np.random.Generator) -> None:
         super().__init__(cards, rng)

@@ -25,15 +25,7 @@ def count_words(text: str) -> int:
 
 
 def failures(condition: OutputFilter, text: str) -> Iterator[tuple[str, str]]:
-    """Yield (rule, evidence) for every part of a condition that the text does not meet.
-
-    Parameters
-    ----------
-    condition : OutputFilter
-        What the text must be like.
-    text : str
-        An item text or an output.
-    """
+    """Yield (rule, evidence) for every part of a condition that the text does not meet."""
     if condition.starts_with is not None and not text.startswith(condition.starts_with):
         yield "starts_with", f'starts with "{text[:30]}", expected "{condition.starts_with}"'
     for part in condition.contains_none_of:

@@ -28,17 +28,7 @@ def sentence_ends(text: str) -> Iterator[int]:
 def cut_to_sentences(text: str, longest: int) -> str:
     """Return as many whole sentences from the start as fit.
 
-    Parameters
-    ----------
-    text : str
-        The text to cut; returned whole where it fits.
-    longest : int
-        Most characters that may remain.
-
-    Returns
-    -------
-    str
-        Empty where not even the first sentence fits.
+    At most ``longest`` characters; empty where not even the first sentence fits.
 
     >>> cut_to_sentences("One. Two two. Three.", 13)
     'One. Two two.'

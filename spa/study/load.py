@@ -31,13 +31,16 @@ TOML_MISTAKES = {  # by the start of what tomllib says: what was found, what to 
     "Invalid value": ("no value", 'write a number, or a text in quotes ("...")'),
     "Invalid statement": ("neither key = value nor [table]", "start a comment with #"),
     "Expected '='": ("no = after the key", "write key = value"),
-    "Expected newline": ("something after the end of the value", "put a whole text in one pair of quotes"),
+    "Expected newline": ("text after the value", "put the whole text in one pair of quotes"),
     "Expected ']'": ("no ] at the end of the table's name", "close the brackets"),
-    "Cannot declare": ("a table that stands twice", "put its keys together"),
-    "Cannot overwrite": ("a key that stands twice", "remove one of them"),
-    "Illegal character": ("quotes that are not closed on their line", "close them; three on each side span lines"),
+    "Cannot declare": ("a second table of this name", "merge its keys into the first"),
+    "Cannot overwrite": ("a duplicate key", "remove one of them"),
+    "Illegal character": (
+        "quotes that are not closed on this line",
+        "close them, or use triple quotes for text of several lines",
+    ),
     "Unterminated string": ("quotes that are never closed", "close them"),
-    "Unescaped": ("a backslash that means nothing here", "write it twice, or put the text in single quotes"),
+    "Unescaped": ("an invalid backslash escape", "write it twice, or put the text in single quotes"),
     "Unclosed": ("brackets that are never closed", "close them"),
 }
 
@@ -55,16 +58,7 @@ class CheckedStudy:
 def load_study(path: Path) -> Study:
     """Load and check a study file.
 
-    Parameters
-    ----------
-    path : Path
-        The study file. Files that it names are looked for beside it.
-
-    Returns
-    -------
-    Study
-        ``outputs.files`` are absolute; the texts of ``instructions.file``, ``consent.file`` and ``debriefing.file``
-        stand in ``text``.
+    Files that it names are looked for beside it; in the result their paths are absolute, and texts are in ``text``.
 
     Raises
     ------
@@ -107,20 +101,10 @@ def check_study(path: Path) -> CheckedStudy:
 
 
 def study_fingerprint(study: Study) -> str:
-    """Return what everything that decides about forms and their draw hashes to, wherever the files lie.
+    """Return the SHA-256 (hexadecimal) of everything that decides about forms and their draw, wherever the files lie.
 
     Raters, the analysis plan, [people] and the platforms' tables, and the layout of the study file do not count:
     they may change after a study was built.
-
-    Parameters
-    ----------
-    study : Study
-        What :func:`load_study` made of the study file.
-
-    Returns
-    -------
-    str
-        SHA-256 in hexadecimal digits.
     """
     return _digest(_without(study, _ASIDE), study)
 
@@ -171,7 +155,7 @@ def _read_bytes(path: Path) -> bytes:
     except IsADirectoryError:
         raise StudyError(f"{path}: expected a file, got a directory; name the file in it") from None
     except FileNotFoundError:
-        raise StudyError(f"{path}: expected a file, got nothing; no such file, check its name") from None
+        raise StudyError(f"{path}: expected a file, got none; no such file, check its name") from None
     except (OSError, ValueError) as error:
         raise StudyError(f"{path}: expected a readable file, got {getattr(error, 'strerror', error)}") from error
 
@@ -208,7 +192,7 @@ def _toml_mistake(text: str, told: str) -> str:
         number, column = int(place[1]), int(place[2])
     words = _TOML_PLACE.sub("", told)
     known = (mistake for start, mistake in TOML_MISTAKES.items() if words.startswith(start))
-    found, do = next(known, (words, "put the line right"))
+    found, do = next(known, (words, "correct the line"))
     line = lines[min(number, len(lines)) - 1].strip()
     return f"line {number}, column {column}: expected TOML, got {found}: {shortened(line, LONGEST_VALUE)}; {do}"
 
@@ -246,7 +230,7 @@ def _unfit_values(file: str, table: dict[str, Any], place: str = "") -> Iterator
             yield from _unfit_values(file, entries, f"{here}, entry")
             table[key] = list(entries.values())
         elif isinstance(value, datetime.date | datetime.time):
-            yield f"{file}: {here}: expected text or a number, got the date or time {value}; write it in quotes"
+            yield f"{file}: {here}: expected text or a number, got the date {value}; write it in quotes"
             table[key] = str(value)
         elif isinstance(value, str) and (bad := next((c for c in value if is_control(c)), None)):
             yield f"{file}: {here}: expected readable text, got the control character U+{ord(bad):04X}; remove it"
@@ -305,7 +289,7 @@ def _read_files(study: Study, folder: Path) -> tuple[Study, list[StudyProblem]]:
             continue
         if not text.strip() or any(is_control(c) for c in text):
             got = f"{shown(str(words.file))}, empty or with control characters"
-            findings.append(find(f"[{name}] file", "readable text", got, "put the file right"))
+            findings.append(find(f"[{name}] file", "readable text", got, "correct the file"))
         changes[name] = Words(text=text)
     study = study.model_copy(update=changes)
     study._folder = folder.resolve()

@@ -31,7 +31,7 @@ def find_name_leaks(study: Study, outputs: Outputs) -> Iterator[str]:
                 places.append(f"{count} {what}")
         if places:
             yield (
-                f'"{name}", the name of a system, stands in {", ".join(places)}: annotators may know it by that; '
+                f'"{name}", the name of a system, appears in {", ".join(places)}: annotators may recognise it; '
                 f'change it, or set allowed_names = ["{name}"]'
             )
 

@@ -103,17 +103,7 @@ def decoded(place: str, content: bytes) -> str:
 def read_rows(path: Path, columns: Sequence[str]) -> list[OutputFileRow]:
     """Read the named columns of one output file.
 
-    Parameters
-    ----------
-    path : Path
-        A ``.jsonl``, ``.csv`` or ``.parquet`` file.
-    columns : sequence of str
-        The columns needed; others are ignored.
-
-    Returns
-    -------
-    list of OutputFileRow
-        In the order of the file; numbers as they were written, empty values as ``None``.
+    Other columns are ignored. Rows are in the order of the file; numbers as written, empty values ``None``.
 
     Raises
     ------
@@ -158,7 +148,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
         keys = [key for key, _ in pairs]
-        raise ValueError(f"the key {next(key for key in keys if keys.count(key) > 1)!r} stands twice")
+        raise ValueError(f"duplicate key {next(key for key in keys if keys.count(key) > 1)!r}")
     return found
 
 
@@ -178,11 +168,13 @@ def _read_jsonl(path: Path, columns: Sequence[str]) -> tuple[list[OutputFileRow]
         try:
             entry = decoder.decode(line.strip(" \t\r"))
         except (ValueError, RecursionError) as error:
-            problems.append(f"{place}: expected one JSON object, got a mistake: {str(error)[:120]}; put the line right")
+            problems.append(
+                f"{place}: expected one JSON object, got invalid JSON: {str(error)[:120]}; correct the line"
+            )
             continue
         if not isinstance(entry, dict):
             problems.append(
-                f'{place}: expected one JSON object such as {{"item_id": "1"}}, got another value; put it right'
+                f'{place}: expected one JSON object such as {{"item_id": "1"}}, got another value; correct it'
             )
             continue
         found.update(dict.fromkeys(entry))
@@ -190,7 +182,7 @@ def _read_jsonl(path: Path, columns: Sequence[str]) -> tuple[list[OutputFileRow]
         problems += _not_text(place, values)
         rows.append(OutputFileRow(path, number, values))
         if len(problems) > 20:
-            problems.append(f"{name}: more mistakes follow; put these right first")
+            problems.append(f"{name}: more mistakes follow; correct these first")
             break
     if problems:
         raise StudyError(*problems)
@@ -218,10 +210,13 @@ def _csv_mistake(place: str, text: str, told: str) -> str:
                 )
             start = lines.line_num + 1
     except csv.Error as error:
-        return f"{place} line {start}: expected CSV, got a mistake: {error}; close the quotes, double those in a text"
+        return (
+            f"{place} line {start}: expected CSV, got a malformed file: {error}; "
+            "close the quotes, double those in a text"
+        )
     if not text.strip():
         return f"{place}: expected a header and rows of outputs, got an empty file; write the systems' outputs there"
-    return f"{place}: expected CSV, got a mistake: {told.splitlines()[0][:160]}; put it right"
+    return f"{place}: expected CSV, got a malformed file: {told.splitlines()[0][:160]}; correct it"
 
 
 def _read_csv(path: Path, columns: Sequence[str]) -> tuple[list[OutputFileRow], list[str]]:
@@ -254,7 +249,7 @@ def _read_parquet(path: Path, columns: Sequence[str]) -> tuple[list[OutputFileRo
         frame = pl.read_parquet(path, columns=present, glob=False)
     except pl.exceptions.PolarsError as error:
         raise StudyError(
-            f"{place}: expected Parquet, got a mistake: {str(error).splitlines()[0][:160]}; put it right"
+            f"{place}: expected Parquet, got a malformed file: {str(error).splitlines()[0][:160]}; correct it"
         ) from error
     problems = [
         f'{place}: column "{name}": expected text or numbers, got {kind}; write it as text'

@@ -51,19 +51,7 @@ def required_columns(study: Study) -> tuple[str, ...]:
 def sort_rows(study: Study, rows: Iterable[OutputFileRow]) -> tuple[Cells, list[str]]:
     """Sort rows into cells.
 
-    Parameters
-    ----------
-    study : Study
-        Says which columns mean what.
-    rows : iterable of OutputFileRow
-        All rows of all output files.
-
-    Returns
-    -------
-    cells : Cells
-        What could be sorted.
-    problems : list of str
-        One line a mistake; like mistakes are told together.
+    Returns what could be sorted, and one line per problem; similar problems are reported together.
     """
     identified, problems = _identify(study, rows)
     texts, first, more = _item_texts(study, identified)

@@ -100,15 +100,7 @@ def load_outputs(study: Study) -> Outputs:
     Characters that no page can show (control characters, halves of surrogate pairs) become U+FFFD
     and are counted.
 
-    Parameters
-    ----------
-    study : Study
-        As :func:`spa.study.load.load_study` returns it.
-
-    Returns
-    -------
-    Outputs
-        Every system answers every item, unless single outputs are dealt.
+    Every system answers every item, unless single outputs are dealt.
 
     Raises
     ------

@@ -40,7 +40,7 @@ def repeated(place: str, values: Iterable[object]) -> Iterator[StudyProblem]:
     for value in values:
         if value in seen and value not in told:
             told.add(value)
-            yield find(place, "each once", f"{shown(value)} again", "rename or remove one")
+            yield find(place, "no duplicates", f"{shown(value)} twice", "rename or remove one")
         seen.add(value)
 
 

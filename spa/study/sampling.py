@@ -30,13 +30,7 @@ from spa.study.study import RatingSection, RatingTable, Study
 
 
 def study_rng(seed: int) -> np.random.Generator:
-    """Return the generator that a study's seed stands for.
-
-    Parameters
-    ----------
-    seed : int
-        Non-negative; the study's ``seed``.
-    """
+    """Return the generator that a study's seed stands for."""
     return np.random.Generator(np.random.PCG64(seed))
 
 

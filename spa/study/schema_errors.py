@@ -40,27 +40,13 @@ def schema_errors(
 ) -> tuple[str, ...]:
     """Tell every mistake that pydantic found in the tables of a study file.
 
-    Parameters
-    ----------
-    file : str
-        Name of the file, as the user gave it.
-    raw : dict
-        The parsed file.
-    error : ValidationError
-        What validating it raised.
-    kind : type
-        What it was validated against.
-
-    Returns
-    -------
-    tuple of str
-        One line a key; the alternatives of one key are told together.
+    One line per key; the alternatives of one key are reported together. ``kind`` is the validated record.
     """
     lines: dict[tuple[str | int, ...], str] = {}
     details = error.errors(include_url=False)
     for number, detail in enumerate(details):
         if len(lines) == MOST_TOLD:
-            return (*lines.values(), f"{file}: {len(details) - number} more mistakes; put these right first")
+            return (*lines.values(), f"{file}: {len(details) - number} more mistakes; correct these first")
         at = detail["loc"]
         if detail["type"] == "too_short" and any(
             len(d["loc"]) > len(at) and d["loc"][: len(at)] == at for d in details
@@ -256,9 +242,9 @@ def _advice(found: _Found, value: object) -> str:
     if found.wanted.endswith("less than 1") and isinstance(value, int | float) and 1 < value < 100:
         return f"{value / 100:g} means {value:g} %"
     if found.default is PydanticUndefined or isinstance(found.default, BaseModel):
-        return "put it right"
-    default = "left open" if found.default in (None, (), {}) else shown(found.default)
-    return f"put it right or remove the key (default: {default})"
+        return "correct it"
+    default = "not set" if found.default in (None, (), {}) else shown(found.default)
+    return f"correct it or remove the key (default: {default})"
 
 
 def _unknown_key(keys: tuple[str, ...], key: str, kind: type[BaseModel]) -> str:

@@ -163,7 +163,7 @@ def _pairs(study: Study, table: str, comparisons: object, baseline: str | None) 
             yield find(place, "two systems", f"{shown(system_x)} against itself", "change one")
         if frozenset((system_x, system_y)) in seen:
             do = "remove it ([spa] directions says whether both directions are asked)"
-            yield find(place, "each pair once", f"{shown([system_x, system_y])} again", do)
+            yield find(place, "each pair once", f"{shown([system_x, system_y])} twice", do)
         seen.add(frozenset((system_x, system_y)))
 
 
@@ -284,7 +284,7 @@ def _single_outputs(study: Study) -> Iterator[StudyProblem]:
     if not study.single_outputs:
         if "outputs" in study.design.model_fields_set:
             wanted = 'pages = "output" in every rating section, no [spa] and no [choices]'
-            do = "put these right, or remove the key and say how many items"
+            do = "correct these, or remove the key and say how many items"
             yield find("[design] outputs", wanted, "another design", do, *RATINGS, "spa", "choices")
         return
     if "items" in study.design.model_fields_set:
@@ -375,7 +375,7 @@ def _expected(study: Study) -> Iterator[StudyProblem]:
         parsed = parse_expected(text, ids)
         if parsed is None:
             wanted = '"x > y" (x is preferred) or "x ~ y" (no difference)'
-            yield find(place, wanted, shown(text), "put it right")
+            yield find(place, wanted, shown(text), "correct it")
             continue
         pair = frozenset((parsed[0], parsed[2]))
         for system in sorted(pair):
@@ -422,14 +422,14 @@ def _people(study: Study) -> Iterator[StudyProblem]:
         yield find(f"[people] {given}", f"{absent} beside it", "none", f"add {absent}, or remove {given}")
     if people.per_assignment > people.annotators:
         got = f"{people.per_assignment} of {people.annotators} annotators"
-        yield find("[people] per_assignment", "at most annotators", got, "change one of them")
+        yield find("[people] per_assignment", "at most the number of annotators", got, "change one of them")
 
 
 def _group(study: Study, group: PeopleGroup) -> Iterator[StudyProblem]:
     place = f"[[people.groups]] {group.name}"
     if (group.screening is None) == (group.parameter is None):
         got = "none" if group.screening is None else "both"
-        yield find(place, "screening or parameter", got, "say by which of them people come into the group")
+        yield find(place, "screening or parameter", got, "set one of them to say who belongs to the group")
         return
     yield from repeated(f"{place}, values", group.values)
     if group.screening is None:
@@ -443,7 +443,7 @@ def _group(study: Study, group: PeopleGroup) -> Iterator[StudyProblem]:
     for value in group.values:
         if value not in question.eligible:
             wanted = f"one of the eligible answers of {question.id} ({', '.join(question.eligible)})"
-            yield find(f"{place}, values", wanted, shown(value), "put the value right", "screening")
+            yield find(f"{place}, values", wanted, shown(value), "correct the value", "screening")
 
 
 def _shared_values(study: Study) -> Iterator[StudyProblem]:

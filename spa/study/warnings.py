@@ -32,17 +32,7 @@ BAD = frozenset(
 def study_warnings(study: Study, outputs: Outputs) -> tuple[str, ...]:
     """Return what is worth a second thought before annotators are paid.
 
-    Parameters
-    ----------
-    study : Study
-        As :func:`spa.study.load.load_study` returns it.
-    outputs : Outputs
-        As :func:`spa.study.outputs.load_outputs` returns it.
-
-    Returns
-    -------
-    tuple of str
-        One line each; empty where nothing is odd.
+    One line each; empty where nothing is odd.
     """
     checks = (_exposure, _annotators, _never_used, _checks, _expected_pairs, _alike, _disconnected, _scales)
     of_outputs = (_dropped, _unreadable, _lengths, _equal_outputs, _equal_items, find_name_leaks)
@@ -59,17 +49,17 @@ def _exposure(study: Study) -> Iterator[str]:
             "of each system, as fewer say little about outputs not seen"
         )
     if study.spa.directions == "one" and study.analysis.consistency_tau is not None:
-        yield '[spa] directions = "one": self-consistency cannot be checked, so nobody is excluded for it'
+        yield '[spa] directions = "one": self-consistency cannot be checked, so no annotator is excluded for it'
 
 
 def _annotators(study: Study) -> Iterator[str]:
     if study.people.annotators < FEW_ANNOTATORS and study.analysis.unit != "annotator":
         yield (
             f"[people] annotators = {study.people.annotators}: with fewer than {FEW_ANNOTATORS} "
-            "the tests of ratings and choices speak of these annotators only"
+            "the tests of ratings and choices hold for these annotators only"
         )
     if study.design.labels == "fixed":
-        yield '[design] labels = "fixed": every annotator sees the same letter for the same system; letters may bias'
+        yield '[design] labels = "fixed": all annotators see the same letter for a system; letters may cause bias'
 
 
 def _never_used(study: Study) -> Iterator[str]:
@@ -82,7 +72,7 @@ def _never_used(study: Study) -> Iterator[str]:
         orientation = {study.continuous.best_reference, study.continuous.worst_reference}
     for system in study.systems:
         if system.role == "reference" and system.id not in orientation:
-            yield f'[[systems]] {system.id}: role "reference", but [continuous] shows it nowhere'
+            yield f'[[systems]] {system.id}: role "reference", but [continuous] never shows it'
     if study.spa is not None and "items" in study.design.model_fields_set:
         yield "[design] items: not used, because [spa] says how many items an annotator reads"
 
@@ -148,7 +138,7 @@ def _scales(study: Study) -> Iterator[str]:
     for place, low, high in ends:
         if _meaning(low) > _meaning(high):
             told = f'low end "{low}"' if _meaning(low) > 0 else f'high end "{high}"'
-            yield f"{place}: {told} seems to run the wrong way; swap the ends, or set lower_is_better on the criterion"
+            yield f"{place}: {told} seems to be reversed; swap the ends, or set lower_is_better on the criterion"
 
 
 def _meaning(words: str) -> int:
@@ -160,20 +150,13 @@ def _meaning(words: str) -> int:
 def effort_warnings(people: People, *, minutes: float, hourly: Decimal | None) -> tuple[str, ...]:
     """Return what is odd about pay and time, now that the form's length is known.
 
-    Parameters
-    ----------
-    people : People
-        The table of the study file.
-    minutes : float
-        What the form takes, by estimate.
-    hourly : Decimal, optional
-        Pay an hour, in major units.
+    ``minutes`` is the estimate for one form, ``hourly`` the pay per hour in major units.
     """
     lines = []
     if people.minutes_allowed is not None and people.minutes_allowed < minutes:
         lines.append(
             f"[people] minutes_allowed = {people.minutes_allowed:g}: the form takes about {minutes:g} minutes, "
-            "so places are given away under people who still answer"
+            "so places are reassigned while people still answer"
         )
     if not people.pay or hourly is None:
         return tuple(lines)
@@ -194,24 +177,20 @@ def _dropped(study: Study, outputs: Outputs) -> Iterator[str]:
         yield f"{len(outputs.dropped)} of {len(outputs.dropped) + len(outputs.items)} items left out: {listed}"
     if study.single_outputs:
         if sum(1 for _ in outputs.of_compared(study)) == study.design.outputs:
-            yield f"{study.design.outputs} outputs, all of which every annotator rates: the answer holds for these only"
+            yield f"{study.design.outputs} outputs, all rated by every annotator: results hold for these only"
     elif len(outputs.items) == study.items_per_annotator:
         read = "1 item, which" if len(outputs.items) == 1 else f"{len(outputs.items)} items, all of which"
         these = "this item" if len(outputs.items) == 1 else "these items"
-        yield f"{read} every annotator reads: the answer holds for {these} only"
+        yield f"{read} every annotator reads: results hold for {these} only"
 
 
 def _unreadable(study: Study, outputs: Outputs) -> Iterator[str]:
     for (item_id, system), count in list(outputs.unreadable.items())[:5]:
         what = f"output of {system}" if system else "text"
-        told = (
-            "1 character that no page can show stands"
-            if count == 1
-            else f"{count} characters that no page can show stand"
-        )
+        told = "1 unprintable character is shown" if count == 1 else f"{count} unprintable characters are shown"
         yield f"item {item_id}, {what}: {told} as \ufffd"
     if len(outputs.unreadable) > 5:
-        yield f"{len(outputs.unreadable) - 5} more texts hold characters that no page can show"
+        yield f"{len(outputs.unreadable) - 5} more texts contain unprintable characters"
 
 
 def _lengths(study: Study, outputs: Outputs) -> Iterator[str]:
@@ -254,4 +233,4 @@ def _equal_items(study: Study, outputs: Outputs) -> Iterator[str]:
     if again:
         told = ", ".join(f"{item_id} (as {earlier})" for item_id, earlier in again[:3])
         more = ", ..." if len(again) > 3 else ""
-        yield f"{len(again)} of {len(outputs.items)} items have the same text as one before them: {told}{more}"
+        yield f"{len(again)} of {len(outputs.items)} items repeat the text of an earlier item: {told}{more}"

@@ -70,7 +70,7 @@ def test_building_twice_says_so_and_changes_nothing(tmp_path: Path) -> None:
     path = write_study(tmp_path)
     run("build", path)
     before = assignments_of(tmp_path / "study.sqlite")
-    assert "nothing to do, the 6 assignments are there already" in run("build", path)
+    assert "nothing to do, the 6 assignments already exist" in run("build", path)
     assert build(path, "--annotators", 2)["new"] == 0
     assert assignments_of(tmp_path / "study.sqlite") == before
 

@@ -66,7 +66,7 @@ SINGLE_MISTAKES = [
     ({"head": HEAD + "seed = true\n"}, "seed: expected a whole number of at least 0, got true"),
     (
         {"head": 'id = "small"\ntitle = 2024-01-01\n'},
-        "title: expected text or a number, got the date or time 2024-01-01",
+        "title: expected text or a number, got the date 2024-01-01",
     ),
     (
         {"head": 'id = "small"\ntitle = "a\\u0000b"\n'},
@@ -80,7 +80,7 @@ SINGLE_MISTAKES = [
     ({"systems": '[[systems]]\nid = "x"\n[[systems]]\nid = "y "\n'}, "[[systems]] 2, id: expected a text of 1 to 80"),
     (
         {"systems": '[[systems]]\nid = "x"\n[[systems]]\nid = "x"\n'},
-        '[[systems]] id: expected each once, got "x" again',
+        '[[systems]] id: expected no duplicates, got "x" twice',
     ),
     (
         {"outputs": OUTPUTS.replace("outputs.jsonl", "no.jsonl")},
@@ -124,7 +124,7 @@ SINGLE_MISTAKES = [
     ),
     (
         {"rest": '[spa.exposure_study]\nsystem_x = "x"\nsystem_y = "y"\nexposures = [2, 2]\n'},
-        "[spa.exposure_study] exposures: expected each once, got 2 again",
+        "[spa.exposure_study] exposures: expected no duplicates, got 2 twice",
     ),
     (
         {"rest": SPA + "[likert]\n[continuous]\n"},
@@ -186,7 +186,7 @@ SINGLE_MISTAKES = [
     ),
     ({"rest": SPA + '[choices]\ncomparisons = [["x", "z"]]\n'}, "[choices] comparisons, entry 1: expected the id"),
     ({"rest": SPA + '[instructions]\ntext = "a"\nfile = "b"\n'}, "[instructions]: expected text or file, got both"),
-    ({"rest": SPA + '[consent]\nfile = "none.md"\n'}, "[consent] file: none.md: expected a file, got nothing"),
+    ({"rest": SPA + '[consent]\nfile = "none.md"\n'}, "[consent] file: none.md: expected a file, got none"),
     (
         {"rest": SPA + '[[screening]]\nid = "s"\nquestion = "?"\noptions = ["Yes", "No"]\neligible = ["yes"]\n'},
         '[[screening]] s, eligible: expected one of the options, got "yes"; did you mean "Yes"?',
@@ -213,7 +213,10 @@ SINGLE_MISTAKES = [
         {"rest": SPA + "[people]\nminutes = inf\n"},
         "[people] minutes: expected a number of at least 0.01 and at most 100000, got Infinity",
     ),
-    ({"rest": SPA + "[people]\nper_assignment = 31\n"}, "per_assignment: expected at most annotators, got 31 of 30"),
+    (
+        {"rest": SPA + "[people]\nper_assignment = 31\n"},
+        "per_assignment: expected at most the number of annotators, got 31 of 30",
+    ),
     ({"rest": SPA + '[people]\nfamily = "f"\n'}, "[people] family: expected family_store beside it, got none"),
     (
         {"rest": SPA + "[people]\nend_after_failed_checks = 1\n"},
@@ -230,7 +233,7 @@ SINGLE_MISTAKES = [
     ),
     (
         {"rest": SPA + 2 * GROUP.format("places = 1").replace('"g"', '"h"', 1)},
-        "[[people.groups]] name: expected each once",
+        "[[people.groups]] name: expected no duplicates",
     ),
     (
         {"rest": SPA + GROUP.format("places = 1") + GROUP.format("places = 1").replace('"g"', '"h"')},
@@ -305,7 +308,7 @@ SINGLE_MISTAKES = [
     ),
     ({"rest": SPA + SCREENED.replace('= ["Yes"]', "= []")}, "[[screening]] 1, eligible: expected a list of at least 1"),
     ({"rest": SPA + SCREENED.replace("Yes", "y" * 9999, 1)}, "[[screening]] s, eligible: expected one of the options"),
-    ({"rest": SPA + CRITERIA + CRITERIA}, '[[criteria]] id: expected each once, got "clear" again'),
+    ({"rest": SPA + CRITERIA + CRITERIA}, '[[criteria]] id: expected no duplicates, got "clear" twice'),
     ({"rest": SPA + CRITERIA.replace('name = "clarity"\n', "")}, "[[criteria]] 1, name: expected a text in quotes"),
     ({"rest": SPA + '[people]\ncurrency = "usd"\n'}, "[people] currency: expected a currency code of three capitals"),
     ({"rest": SPA + '[people]\ncompletion_url = "ftp://a"\n'}, "[people] completion_url: expected an address"),
@@ -380,11 +383,11 @@ def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
             "study.toml line 2, column 9: expected TOML, got no value: title = Big; write a",
         ),
         (b"id = 'a'\nb = [", "line 2, column 6: expected TOML, got no value: b = [; "),
-        (b"id = 'a'\nid = 'b'\n", "line 2, column 9: expected TOML, got a key that stands twice: id = 'b'; remove"),
-        (b"[spa]\n[spa]\n", "line 2, column 5: expected TOML, got a table that stands twice: [spa]; put"),
+        (b"id = 'a'\nid = 'b'\n", "line 2, column 9: expected TOML, got a duplicate key: id = 'b'; remove"),
+        (b"[spa]\n[spa]\n", "line 2, column 5: expected TOML, got a second table of this name: [spa]; merge"),
         (
             b'title = "a\nb"\n',
-            "line 1, column 11: expected TOML, got quotes that are not closed on their line: title",
+            "line 1, column 11: expected TOML, got quotes that are not closed on this line: title",
         ),
         (b"id 'a'\n", "line 1, column 4: expected TOML, got no = after the key: id 'a'; write key = value"),
         (b"title = " + b"a" * 99_999, "aaa ... aaa"),
@@ -418,12 +421,12 @@ def test_a_byte_order_mark_is_no_mistake(tmp_path: Path) -> None:
 def test_many_mistakes_of_one_cause_are_counted(tmp_path: Path) -> None:
     problems = problems_of(write_study(tmp_path, head=HEAD + "".join(f"a{n}.b = 1\n" for n in range(20_000))))
     assert len(problems) == 101
-    assert problems[-1] == "study.toml: 19900 more mistakes; put these right first"
+    assert problems[-1] == "study.toml: 19900 more mistakes; correct these first"
 
 
 def test_no_file_is_one_line(tmp_path: Path) -> None:
     assert "got a directory" in problems_of(tmp_path)[0]
-    assert "got nothing; no such file" in problems_of(tmp_path / "none.toml")[0]
+    assert "got none; no such file" in problems_of(tmp_path / "none.toml")[0]
     assert "expected a readable file" in problems_of(tmp_path / ("x" * 300))[0]
 
 

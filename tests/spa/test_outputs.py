@@ -108,7 +108,7 @@ def test_what_no_page_can_show_is_replaced_and_counted(tmp_path: Path) -> None:
     assert made.of("i", "y")[0].text == "\ufffd \ufffd\nend"
     assert made.unreadable == {("i", "x"): 2, ("i", "y"): 2}
     study = load_study(tmp_path / "study.toml")
-    assert any("output of x: 2 characters that no page can show" in line for line in study_warnings(study, made))
+    assert any("output of x: 2 unprintable characters are shown" in line for line in study_warnings(study, made))
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
@@ -207,8 +207,8 @@ def test_a_bad_row_is_told_by_its_line(tmp_path: Path, row: dict[str, object], s
     [
         ("o.jsonl", b"", "expected rows of outputs, got none"),
         ("o.jsonl", b"[1]\n", "line 1: expected one JSON object"),
-        ("o.jsonl", b"\n{\n", "line 2: expected one JSON object, got a mistake"),
-        ("o.jsonl", b'{"a": 1, "a": 2}\n', "the key 'a' stands twice"),
+        ("o.jsonl", b"\n{\n", "line 2: expected one JSON object, got invalid JSON"),
+        ("o.jsonl", b'{"a": 1, "a": 2}\n', "duplicate key 'a'"),
         ("o.jsonl", b"[" * 100_000, "line 1: expected one JSON object"),
         ("o.jsonl", b'{"a": "\xff"}\n', "line 1: expected UTF-8, got the byte 0xff"),
         (
@@ -230,10 +230,10 @@ def test_a_bad_row_is_told_by_its_line(tmp_path: Path, row: dict[str, object], s
             b'item_id,system,output\n1,x,"two\nlines"\n2,x,a,b\n',
             "line 4: expected 3 values, as many as columns, got 4",
         ),
-        ("o.csv", b'item_id,system,output\n1,x,a\n2,x,"b\n', "line 3: expected CSV, got a mistake"),
+        ("o.csv", b'item_id,system,output\n1,x,a\n2,x,"b\n', "line 3: expected CSV, got a malformed file"),
         ("o.csv", b"item_id,system,output\n1,x,\xe9\n", "line 2: expected UTF-8"),
         ("o.csv", b"item_id,system,output\n", "expected rows of outputs, got none"),
-        ("o.parquet", b"PAR1", "expected Parquet, got a mistake"),
+        ("o.parquet", b"PAR1", "expected Parquet, got a malformed file"),
         ("o.txt", b"a", "expected a file ending in .jsonl, .csv, .parquet, got .txt"),
     ],
 )
@@ -377,7 +377,7 @@ def test_advice(tmp_path: Path) -> None:
         "1 of 8 items left out: 1 by min_characters",
         'match_length_of = "alpha"',
         "alpha and y gave the same text for 1 of 7 items",
-        '"alpha", the name of a system, stands in 6 outputs',
+        '"alpha", the name of a system, appears in 6 outputs',
     ):
         assert part in told
     assert len(told.splitlines()) == 10
@@ -389,21 +389,21 @@ TITLE = 'id = "small"\ntitle = "{}"\n'
 QUESTION = 'id = "q"\nquestion = "Is BIG MODEL a colour?"\noptions = ["Yes", "No"]\n'
 COUNTED = '[[criteria]]\nid = "c"\nname = "c"\noptions = [{text = "Good", score = 1}, {text = "bad", score = 2}]\n'
 ODD = [
-    ({"head": TITLE.format("x 1 and people"), "systems": NAMED}, '"x-1", the name of a system, stands in title'),
-    ({"head": TITLE.format("比较模板与人"), "systems": NAMED}, '"模板", the name of a system, stands in title'),
-    ({"systems": NAMED, "rest": SPA + '[instructions]\ntext = "Read **Big-Model**."\n'}, "stands in [instructions]"),
-    ({"systems": NAMED, "rest": SPA + '[consent]\ntext = "Of x-1?"\n'}, "stands in [consent]"),
-    ({"systems": NAMED, "rest": SPA + '[[criteria]]\nid = "c"\nname = "like x-1"\n'}, "stands in [[criteria]] c"),
-    ({"systems": NAMED, "rest": SPA + '[likert]\nhigh = "as x-1"\n'}, "stands in [likert]"),
-    ({"systems": NAMED, "rest": SPA + f'[[screening]]\n{QUESTION}eligible = ["Yes"]\n'}, "stands in [[screening]] q"),
+    ({"head": TITLE.format("x 1 and people"), "systems": NAMED}, '"x-1", the name of a system, appears in title'),
+    ({"head": TITLE.format("比较模板与人"), "systems": NAMED}, '"模板", the name of a system, appears in title'),
+    ({"systems": NAMED, "rest": SPA + '[instructions]\ntext = "Read **Big-Model**."\n'}, "appears in [instructions]"),
+    ({"systems": NAMED, "rest": SPA + '[consent]\ntext = "Of x-1?"\n'}, "appears in [consent]"),
+    ({"systems": NAMED, "rest": SPA + '[[criteria]]\nid = "c"\nname = "like x-1"\n'}, "appears in [[criteria]] c"),
+    ({"systems": NAMED, "rest": SPA + '[likert]\nhigh = "as x-1"\n'}, "appears in [likert]"),
+    ({"systems": NAMED, "rest": SPA + f'[[screening]]\n{QUESTION}eligible = ["Yes"]\n'}, "appears in [[screening]] q"),
     (
         {"systems": NAMED, "rest": SPA + f'[[attention_checks]]\n{QUESTION}expected = "No"\n'},
         "in [[attention_checks]] q",
     ),
-    ({"systems": NAMED, "rest": SPA + '[texts]\n"page.next" = "x-1"\n'}, "stands in [texts] page.next"),
-    ({"systems": NAMED, "rest": SPA + '[prolific]\ndescription = "<p>x-1</p>"\n'}, "stands in [prolific] description"),
+    ({"systems": NAMED, "rest": SPA + '[texts]\n"page.next" = "x-1"\n'}, "appears in [texts] page.next"),
+    ({"systems": NAMED, "rest": SPA + '[prolific]\ndescription = "<p>x-1</p>"\n'}, "appears in [prolific] description"),
     ({"systems": NAMED, "rest": SPA + '[[raters]]\nid = "l"\nmodel = "m"\nguidelines = "x-1"\n'}, "in [[raters]] l"),
-    ({"systems": NAMED, "outputs": OUTPUTS + 'item_text = "source"\n'}, "stands in 1 item texts, 1 outputs"),
+    ({"systems": NAMED, "outputs": OUTPUTS + 'item_text = "source"\n'}, "appears in 1 item texts, 1 outputs"),
     ({"systems": THREE.replace('"z"', '"X"')}, '[[systems]] id "X" and "x", which differ in case only: readers'),
     ({"systems": SYSTEMS + 'name = "A"\n[[systems]]\nid = "z"\nname = "A"\n'}, '[[systems]] name "A" twice: readers'),
     (
@@ -420,10 +420,10 @@ ODD = [
     ),
     (
         {"rest": SPA + '[continuous]\nhigh = "Terrible!"\n'},
-        '[continuous]: high end "Terrible!" seems to run the wrong way',
+        '[continuous]: high end "Terrible!" seems to be reversed',
     ),
     ({"rest": COUNTED + "[categories]\n[design]\nitems = 3\n"}, '[[criteria]] c, options: low end "Good" seems to run'),
-    ({"outputs": OUTPUTS + 'item_text = "source"\n'}, "1 of 6 items have the same text as one before them: i5 (as i4)"),
+    ({"outputs": OUTPUTS + 'item_text = "source"\n'}, "1 of 6 items repeat the text of an earlier item: i5 (as i4)"),
     (
         {"rest": SPA + "[people]\npay = 0.001\nminutes = 6\n"},
         "[people] pay = 0.001 is 0.01 USD an hour, below the minimum",
